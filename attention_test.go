@@ -10,6 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/loader/layer"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -73,7 +74,7 @@ func TestAttentionSharesColumns(t *testing.T) {
 		x[i] = float16.Fromfloat32(float32(r.IntN(129)-64) / 64)
 	}
 	run := func(m *anesim.Model) *anesim.Result {
-		return runModel(t, m, anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+		return samples.Run(t, m, anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
 	}
 	plain := openAttention(t, attention(weights, "q", "k", "v"))
 	shared := openAttention(t, attention(weights))
@@ -103,7 +104,7 @@ func TestAttentionSharesColumns(t *testing.T) {
 	if turns != 1 || moves != 3 {
 		t.Errorf("%d transposes of rows and %d of heads, want 1 and 3", turns, moves)
 	}
-	if fast := runModel(t, shared, anesim.Options{}); fast.Report.Cycles >= runModel(t, plain, anesim.Options{}).Report.Cycles {
+	if fast := samples.Run(t, shared, anesim.Options{}); fast.Report.Cycles >= samples.Run(t, plain, anesim.Options{}).Report.Cycles {
 		t.Error("columns that are shared take no less time")
 	}
 }

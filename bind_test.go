@@ -7,38 +7,9 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/hw/regs"
+	"anesim/anesimtest/samples"
 	"anesim/loader"
 )
-
-// liveRows makes the height of a program of one descriptor a run-time parameter, "rows".
-func liveRows(p *loader.Program, height int) (*loader.Program, error) {
-	q := *p
-	q.Relocations = slices.Clone(p.Relocations)
-	for d, err := range p.Descriptors() {
-		if err != nil {
-			return nil, err
-		}
-		for r := range regs.Registers() {
-			for _, f := range r.Fields {
-				name := r.Block + "." + r.Name + "." + f.Name
-				if name != "Common.InDim.Hin" && name != "Common.OutDim.Hout" && name != "Common.TileCfg.TileHeight" {
-					continue
-				}
-				for _, at := range p.WordsOf(d, r.Addr()) {
-					q.Relocations = append(q.Relocations, loader.Relocation{
-						Kind: loader.LiveIn, Task: d.Index, Register: r.Addr(), Off: at, Bit: f.Low, Width: f.Width,
-						Value: uint64(height), Name: "rows", Range: loader.Range{Start: 1, Stop: uint64(height), Step: 1},
-					})
-				}
-			}
-		}
-	}
-	if n := len(q.Relocations) - len(p.Relocations); n != 3 {
-		return nil, fmt.Errorf("%d fields have the height, want 3", n)
-	}
-	return &q, nil
-}
 
 // One program serves a range of shapes: its height is a run-time parameter that patches
 // the extents of source, result and patch. For each height the rows up to it are computed
@@ -53,7 +24,7 @@ func TestOneProgramServesARangeOfShapes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := liveRows(list[0], h)
+	p, err := samples.LiveRows(list[0], h)
 	if err != nil {
 		t.Fatal(err)
 	}

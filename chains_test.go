@@ -565,8 +565,15 @@ func TestConvolutionChains(t *testing.T) {
 				bias = g.NE.MACCfg.BiasMode()
 				sparse = g.NE.KernelCfg.Sparse()
 			}
-			if testing.Short() && macs > 1e8 {
-				t.Skipf("-short: %d multiply-accumulates take seconds", macs)
+			most := int(3e8)
+			switch {
+			case os.Getenv("LONG") != "":
+				most = math.MaxInt
+			case testing.Short():
+				most = 1e8
+			}
+			if macs > most {
+				t.Skipf("%d multiply-accumulates take long: LONG=1 has them", macs)
 			}
 			r := rand.New(rand.NewPCG(7, uint64(macs)))
 			f.weights = slices.Collect(slices.Chunk(uniform(r, channels*taps), taps))

@@ -3,15 +3,20 @@ package anesim_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"sync"
 	"testing"
 
 	"anesim"
+	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/bench/scripts"
+	"anesim/firmware/machine"
+	"anesim/firmware/traffic"
 	"anesim/loader/lower"
 )
 
-// Models are read, run, timed and explained from several goroutines at once, a model shared
+// Models are read, run, timed, explained, shared and sent from several goroutines at once, a model shared
 // by all of them among them, and every one comes to what it comes to alone. Under the race
 // detector this is where shared state would show.
 func TestConcurrentUse(t *testing.T) {
@@ -55,6 +60,34 @@ func TestConcurrentUse(t *testing.T) {
 				return nil, err
 			}
 			return document(l.Call(ctx))
+		},
+		"an explanation": func() ([]byte, error) {
+			x, err := explain.Explain(ctx, shared, anesim.Options{}, explain.Options{})
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(x)
+		},
+		"clients": func() ([]byte, error) {
+			s, err := traffic.ReadScript([]byte("duration: 10ms\nclients:\n  - {name: a, layer: conv cin=16 h=8 w=8 cout=16 k=3 pad=same, arrival: poisson, rate: 1000}\n"))
+			if err != nil {
+				return nil, err
+			}
+			l, err := scripts.RunClients(ctx, s, nil)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(l.Result)
+		},
+		"a machine": func() ([]byte, error) {
+			s, err := machine.ReadScript([]byte("model add layer add c=4\nclient app rights=user-access\ncall app ANE_DeviceOpen\nsend control BOOT\n" +
+				"call app ANE_ProgramCreate model=add\ncall app ANE_ProgramPrepare program=1\ncall app ANE_ProgramSendRequest program=1\n"))
+			if err != nil {
+				return nil, err
+			}
+			var b bytes.Buffer
+			_, err = s.Play(ctx, &b, scripts.Models{Open: anesim.Open})
+			return b.Bytes(), err
 		},
 		"a timer": func() ([]byte, error) {
 			timer, err := anesim.NewTimer(anesim.Options{})

@@ -10,6 +10,7 @@ import (
 
 	"anesim"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
@@ -197,7 +198,7 @@ func TestFusedAndQuantisedOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(n.Layers, func(l network.Layer) bool { return strings.Contains(l.Reason, "its bias is computed") }) {
+	if !slices.ContainsFunc(n.Layers, func(l list.Layer) bool { return strings.Contains(l.Reason, "its bias is computed") }) {
 		t.Errorf("a computed bias of QGemm is left out: %+v", n.Layers)
 	}
 }

@@ -9,52 +9,12 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
-	"anesim/loader/lower"
 )
-
-// sharedPrograms are programs that share an engine in the tests: the vendor's examples,
-// and layers of several descriptors.
-func sharedPrograms(t *testing.T) []*anesim.Model {
-	t.Helper()
-	var list []*anesim.Model
-	for _, name := range []string{"identity", "add"} {
-		b, err := lower.Example(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := anesim.Read(name+".hwx", strings.NewReader(string(b)), int64(len(b)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, m)
-	}
-	for _, words := range []string{
-		"softmax c=48 h=1 w=40", "conv cin=24 h=9 w=9 cout=40 k=3 pad=same", "linear m=1 k=96 n=64", "layernorm c=64 h=1 w=8", "matmul m=8 k=32 n=16",
-	} {
-		f := strings.Fields(words)
-		m, err := anesim.Layer(f[0], f[1:]...)
-		if err != nil {
-			t.Logf("%s: %v", words, err)
-			continue
-		}
-		list = append(list, m)
-	}
-	return append(list, yamlModel(t, residual), yamlModel(t, observed))
-}
-
-// yamlModel is a network of a text.
-func yamlModel(t *testing.T, text string) *anesim.Model {
-	t.Helper()
-	m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 // checksums are those of a result's outputs, by port.
 func checksums(r *anesim.Result) string {
@@ -115,7 +75,7 @@ func loadShared(t *testing.T, s *anesim.Session, models []*anesim.Model) []share
 
 // Wherever a run of descriptors ends, what the L2 holds may be overwritten: the values stay.
 func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
-	models := sharedPrograms(t)
+	models := samples.Shared(t)
 	if files, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx")); len(files) > 0 {
 		for _, file := range programs(t) {
 			m, err := anesim.Open(file)
@@ -161,35 +121,13 @@ func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
 	}
 }
 
-// residual is a network with a branch, so that a tensor is live past other layers.
-const residual = `
-inputs: {x: {c: 16, h: 12, w: 12}}
-layers:
-  - {name: a, op: conv, cout: 16, k: 3, pad: 1, act: relu, from: x}
-  - {name: b, op: conv, cout: 16, k: 1, from: a}
-  - {name: c, op: conv, cout: 16, k: 3, pad: 1, from: b}
-  - {name: d, op: add, from: [a, c]}
-  - {name: e, op: softmax, from: d}
-`
-
-// observed is a network whose tensors all leave it, so that its chain has several runs.
-const observed = `
-inputs: {x: {c: 16, h: 12, w: 12}}
-layers:
-  - {name: a, op: conv, cout: 16, k: 3, pad: 1, act: relu, from: x}
-  - {name: b, op: conv, cout: 24, k: 1, from: a}
-  - {name: c, op: conv, cout: 16, k: 3, pad: 1, from: b}
-  - {name: d, op: add, from: [a, c]}
-outputs: [a, b, c, d]
-`
-
 // Programs that share the engine at different priorities, preempted wherever a run of
 // descriptors ends, leave the values that each leaves alone; what a call of the highest
 // priority waits for is at most the longest run of the others.
 func TestInterleavedProgramsKeepTheirValues(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3, 4, 5, 6, 7, 8} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			if interleave(t, seed, sharedPrograms(t), 40) == 0 {
+			if interleave(t, seed, samples.Shared(t), 40) == 0 {
 				t.Error("nothing was preempted")
 			}
 		})
@@ -314,7 +252,7 @@ func interleave(t *testing.T, seed uint64, models []*anesim.Model, calls int) (p
 // descriptor that goes next.
 func TestEventsOfDescriptors(t *testing.T) {
 	s := values(t)
-	low, err := s.Load(t.Context(), yamlModel(t, observed))
+	low, err := s.Load(t.Context(), samples.Read(t, samples.Observed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +322,7 @@ func TestEventsOfDescriptors(t *testing.T) {
 // A call ends once, is refused beside another, and leaves nothing behind once aborted.
 func TestCallsUnderWay(t *testing.T) {
 	s := values(t)
-	l, err := s.Load(t.Context(), yamlModel(t, observed))
+	l, err := s.Load(t.Context(), samples.Read(t, samples.Observed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 
 	"anesim/hw/spelling"
 	"anesim/loader/layer"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
+	"anesim/loader/network/list"
 )
 
 // A LayerError is an operation and keys that do not say a layer: a mistake of who wrote
@@ -27,26 +28,26 @@ func (e *LayerError) Error() string { return e.Err.Error() + spelling.Hint(e.Nea
 func (e *LayerError) Unwrap() error { return e.Err }
 
 // operation finds an operation by its name, and says which may have been meant.
-func operation(name string) (*network.Operation, error) {
-	if o, ok := network.Find(name); ok {
+func operation(name string) (*keys.Operation, error) {
+	if o, ok := keys.Find(name); ok {
 		return o, nil
 	}
-	names := network.Names()
+	names := keys.Names()
 	return nil, &LayerError{name, fmt.Errorf("unknown operation %q: want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
 // refusal says which layer works near one that the engine does not take.
-func refusal(op string, keys map[string]string, m layer.Memories, err error) error {
-	o, ok := network.Find(op)
-	if !ok || !network.Refused(err) {
+func refusal(op string, words map[string]string, m layer.Memories, err error) error {
+	o, ok := keys.Find(op)
+	if !ok || !keys.Refused(err) {
 		return layerError(op, err)
 	}
-	return o.Refuse(keys, m, err)
+	return o.Refuse(words, m, err)
 }
 
 // layerError tells mistakes in keys apart.
 func layerError(op string, err error) error {
-	var key *network.KeyError
+	var key *keys.KeyError
 	switch {
 	case errors.As(err, &key):
 		var near []string
@@ -72,8 +73,8 @@ func (o *Options) givesWeights() bool {
 }
 
 // takeWeights gives a layer the constants that the options have.
-func takeWeights(l *network.Layer, o *Options) error {
-	need := network.Needs(&l.Lower)
+func takeWeights(l *list.Layer, o *Options) error {
+	need := list.Needs(&l.Lower)
 	for i, w := range [...]struct {
 		to *[]float16.Float16
 		n  int

@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"anesim/loader/lower/join"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -19,7 +20,10 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/partition"
+	"anesim/loader/network/weights"
 )
 
 // A Kind says what a model is.
@@ -51,7 +55,7 @@ type Model struct {
 	name    string
 	kind    Kind
 	program *loader.Program   // of KindProgram
-	net     *network.Network  // of the other kinds; a layer is a network of one
+	net     *list.Network     // of the other kinds; a layer is a network of one
 	keys    map[string]string // of KindLayer
 
 	mu      sync.Mutex
@@ -86,7 +90,7 @@ func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 func (o *OpenOptions) Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && isNetwork(path) {
-		return o.network(path, func(n network.Options) (*network.Network, error) { return network.Open(path, n) })
+		return o.network(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -104,7 +108,7 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	if extension, err := networkExtension(path, f, info.Size()); err != nil {
 		return nil, err
 	} else if extension != "" && isNetwork(path) { // values of it may stand in other files
-		return o.network(path, func(n network.Options) (*network.Network, error) { return network.Open(path, n) })
+		return o.network(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
 	return o.Read(filepath.Base(path), f, info.Size())
 }
@@ -129,14 +133,14 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 		return FromProgram(p), nil
 	}
 	if size < 0 || size > onnx.MaxBytes {
-		return nil, &network.FormatError{Off: 0, What: fmt.Sprintf("file of %d bytes, at most %d are read", size, int64(onnx.MaxBytes))}
+		return nil, &list.FormatError{Off: 0, What: fmt.Sprintf("file of %d bytes, at most %d are read", size, int64(onnx.MaxBytes))}
 	}
 	// ReadAll grows with what arrives: a size that is not true costs nothing.
 	data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 	if err != nil {
 		return nil, err
 	}
-	return o.network(name, func(n network.Options) (*network.Network, error) {
+	return o.network(name, func(n network.Options) (*list.Network, error) {
 		if !isNetwork(name) {
 			return network.Read(name+extension, data, n)
 		}
@@ -145,7 +149,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 }
 
 // network is the model of a network that read reads.
-func (o *OpenOptions) network(name string, read func(network.Options) (*network.Network, error)) (*Model, error) {
+func (o *OpenOptions) network(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
 	n, err := read(network.Options{Dims: o.Dims})
 	if err != nil {
 		return nil, err
@@ -251,7 +255,7 @@ func FromProgram(p *loader.Program) *Model {
 }
 
 // FromNetwork is the model of a network at hand, which may not be changed from then on.
-func FromNetwork(n *network.Network) *Model {
+func FromNetwork(n *list.Network) *Model {
 	return &Model{name: n.Name, kind: KindNetwork, net: n}
 }
 
@@ -269,7 +273,7 @@ func Identity() *Model {
 //
 //	anesim.Layer("conv", "cin=256", "h=28", "w=28", "cout=256", "k=3", "pad=1")
 //
-// [network.Operations] lists the operations with their keys. Its inputs are x and z (x0,
+// [keys.Operations] lists the operations with their keys. Its inputs are x and z (x0,
 // x1, ... of a concat), its output y. Its constants are inputs too, which are
 // pseudo-random unless they are given: "weights" ([cout][cin/groups][kh][kw], [k][n] of
 // matmul, [n][k] of linear), "bias" and "second", a constant operand.
@@ -290,7 +294,7 @@ func Layer(op string, keys ...string) (*Model, error) {
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
-	n := &network.Network{Name: l.Name, Layers: []network.Layer{*l}, Outputs: []string{"y"}}
+	n := &list.Network{Name: l.Name, Layers: []list.Layer{*l}, Outputs: []string{"y"}}
 	return &Model{name: l.Name, kind: KindLayer, net: n, keys: values}, nil
 }
 
@@ -302,7 +306,7 @@ func (m *Model) Kind() Kind { return m.kind }
 
 // Network is the network of a model that is one or a single layer, nil of a program. It may
 // not be changed.
-func (m *Model) Network() *network.Network { return m.net }
+func (m *Model) Network() *list.Network { return m.net }
 
 // Programs are the programs that Run dispatches, in order: one of a program or a layer; of
 // a network as few as its layers allow. Weights that the model does not have are made of
@@ -325,7 +329,7 @@ type lowered struct {
 	memories layer.Memories // that they are for
 	sizes    bool           // programs that are only timed
 	given    bool           // with weights that the options gave
-	programs []network.Program
+	programs []partition.Program
 	reasons  []string     // why a layer is in no program, "" where it is in one
 	entry    *cache.Entry // that they are from or went to, nil without a cache
 }
@@ -374,8 +378,8 @@ func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err er
 		return m.lowerLayer(low, o)
 	}
 	meter := o.meter(StageLower, len(m.net.Layers))
-	how := network.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
-	low.programs, low.reasons, err = m.net.LowerContext(ctx, how)
+	how := partition.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
+	low.programs, low.reasons, err = partition.Lower(ctx, m.net, how)
 	return err
 }
 
@@ -385,11 +389,11 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	if err := takeWeights(&l, o); err != nil {
 		return err
 	}
-	complete, make := l.Streamed, lower.Lower
+	complete, make := weights.Streamed, lower.Lower
 	if low.sizes {
-		complete, make = l.Sizes, lower.Sized
+		complete, make = weights.Sizes, lower.Sized
 	}
-	w, err := complete(o.Seed)
+	w, err := complete(&l, o.Seed)
 	if err != nil {
 		return refusal(l.Op, m.keys, low.memories, err)
 	}
@@ -399,7 +403,7 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 		return refusal(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
-	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}
+	low.programs = []partition.Program{{Program: p, Runs: []join.Run{{First: 0, Tasks: p.TaskCount}}}}
 	low.reasons = []string{""}
 	return nil
 }

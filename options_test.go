@@ -16,6 +16,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/loader/network"
+	"anesim/loader/network/partition"
 )
 
 // The zero Options are the M1, one dispatch, no host and no values.
@@ -50,7 +51,7 @@ func TestLowerWithoutProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if programs, _ := n.Lower(1, nil); len(programs) != 1 {
+	if programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1}); len(programs) != 1 {
 		t.Errorf("%d programs", len(programs))
 	}
 }

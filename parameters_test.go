@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/loader"
 	"anesim/loader/params"
 )
@@ -108,7 +109,7 @@ func TestRangesThatHaveNoProgram(t *testing.T) {
 			t.Errorf("%s over %s: %v", x.layer, x.key, err)
 		}
 	}
-	if _, err := yamlModel(t, residual).WithParameters(new(params.Set)); err == nil {
+	if _, err := samples.Read(t, samples.Residual).WithParameters(new(params.Set)); err == nil {
 		t.Error("a network took run-time parameters")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"anesim/hw"
+	"anesim/loader/network/weights"
 )
 
 // flushedNote is the least share of a layer's norm in weights that the engine reads as 0 that
@@ -75,7 +76,7 @@ func (r *Result) flushedNote() string {
 	var list []loser
 	for i := range r.Layers {
 		l := &r.Layers[i]
-		if share := l.Layer.FlushedShare(); share >= flushedNote && l.Report != nil {
+		if share := weights.FlushedShare(l.Layer); share >= flushedNote && l.Report != nil {
 			list = append(list, loser{l.Layer.Name, share})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"anesim/firmware/engine"
 	"anesim/loader"
 	"anesim/loader/lower"
+	"anesim/loader/network/weights"
 )
 
 // maxJoined bounds the layers that a container is made of.
@@ -35,7 +36,7 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 			return nil, err
 		}
 		l := &m.net.Layers[0]
-		w, err := l.Complete(seed)
+		w, err := weights.Complete(l, seed)
 		if err != nil {
 			return nil, layerError(l.Op, err)
 		}

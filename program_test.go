@@ -51,7 +51,7 @@ func TestSeparateModule(t *testing.T) {
 	} {
 		c := exec.Command("go", "run", ".", tc.file)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		c.Env = append(os.Environ(), "GOFLAGS=-mod=mod "+os.Getenv("GOFLAGS"), "GOWORK=off")
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)

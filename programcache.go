@@ -5,16 +5,17 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/cache"
+	"anesim/loader/network/bundle"
 )
 
 // cacheKey is the key of a network's programs: one segment, for the model knows no other
 // engine that could have a part of it.
 func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	structure, weights := cache.NewHasher(), cache.NewHasher()
-	if err := m.net.WriteStructure(structure); err != nil {
+	if err := bundle.WriteStructure(m.net, structure); err != nil {
 		return nil, err
 	}
-	if err := m.net.WriteWeights(weights); err != nil {
+	if err := bundle.WriteWeights(m.net, weights); err != nil {
 		return nil, err
 	}
 	return &cache.Key{
@@ -36,7 +37,7 @@ func (m *Model) lowerCached(low *lowered, o *Options, make func() error) error {
 		if made {
 			return nil // as they are, not as they would be read back
 		}
-		programs, reasons, err := m.net.DecodeBundle(content)
+		programs, reasons, err := bundle.Decode(m.net, content)
 		if err == nil {
 			low.programs, low.reasons = programs, reasons
 		}
@@ -46,7 +47,7 @@ func (m *Model) lowerCached(low *lowered, o *Options, make func() error) error {
 		if err := make(); err != nil {
 			return nil, err
 		}
-		return m.net.EncodeBundle(low.programs, low.reasons)
+		return bundle.Encode(m.net, low.programs, low.reasons)
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/report"
 	"anesim/loader/cache"
 )
@@ -41,7 +42,7 @@ func TestProgramCache(t *testing.T) {
 		return res, string(b)
 	}
 	for _, o := range []anesim.Options{{Values: true, Seed: 3}, {Seed: 3}} {
-		model := func() *anesim.Model { return yamlModel(t, observed) }
+		model := func() *anesim.Model { return samples.Read(t, samples.Observed) }
 		plain, err := model().Run(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +78,7 @@ func TestProgramCache(t *testing.T) {
 	}
 	c := &cache.Cache{Dir: dir, Build: "x", Mode: cache.ForceFetch}
 	var miss *cache.MissError
-	if _, err := yamlModel(t, observed).Run(t.Context(), anesim.Options{Cache: c}); !errors.As(err, &miss) {
+	if _, err := samples.Read(t, samples.Observed).Run(t.Context(), anesim.Options{Cache: c}); !errors.As(err, &miss) {
 		t.Errorf("a forced fetch of nothing: %v", err)
 	}
 	// A layer has its entry too; with weights of the caller's own it has none.

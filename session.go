@@ -6,7 +6,7 @@ import (
 
 	"anesim/firmware/engine"
 	"anesim/loader"
-	"anesim/loader/network"
+	"anesim/loader/network/partition"
 )
 
 // Types of package [engine] that sessions and results are made of.
@@ -152,5 +152,5 @@ func (c *Call) Result() (*Result, error) {
 
 // ofProgram returns what lowering a compiled program comes to.
 func ofProgram(p *loader.Program) *lowered {
-	return &lowered{programs: []network.Program{{Program: p}}}
+	return &lowered{programs: []partition.Program{{Program: p}}}
 }

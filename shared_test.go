@@ -31,16 +31,6 @@ func sharedFiles() (files []string, dir string) {
 	return append(files, texts...), dir
 }
 
-// runModel runs a model, and ends the test where that fails.
-func runModel(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
-	t.Helper()
-	res, err := m.Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
-}
-
 // programOf returns the one program of a model.
 func programOf(t *testing.T, m *anesim.Model) *loader.Program {
 	t.Helper()

@@ -9,13 +9,13 @@ import (
 
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/placement"
 )
 
 // stageTime is what a stage of a network takes the host: a call, and the longer of computing
 // and moving, by the rates that package placement assumes of a CPU.
-func (r *Result) stageTime(s *network.Stage) clock.Nanoseconds {
+func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
 		if b := &m.Backends[i]; b.Name == placement.CPU {
@@ -73,14 +73,14 @@ func (r *execution) stage(first, last int) {
 	}
 }
 
-func (r *execution) work(l *network.Layer) error {
-	var in []network.Array
+func (r *execution) work(l *list.Layer) error {
+	var in []list.Array
 	for k, name := range l.Inputs {
 		v, ok := r.numbers[name]
 		if !ok {
 			data, made := r.tensors[name]
 			if !made {
-				at := slices.IndexFunc(r.model.net.Inputs, func(t network.Tensor) bool { return t.Name == name })
+				at := slices.IndexFunc(r.model.net.Inputs, func(t list.Tensor) bool { return t.Name == name })
 				if at < 0 {
 					return fmt.Errorf("%q has no values", name)
 				}
@@ -91,7 +91,7 @@ func (r *execution) work(l *network.Layer) error {
 				v[k] = float64(h.Float32())
 			}
 		}
-		x, err := r.actual(name, network.Array{Dims: l.Host.Inputs[k], Numbers: v})
+		x, err := r.actual(name, list.Array{Dims: l.Host.Inputs[k], Numbers: v})
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (r *execution) work(l *network.Layer) error {
 
 // actual returns a tensor's values in the shape that they have in this run. An engine's, x, has
 // the largest shape.
-func (r *execution) actual(name string, x network.Array) (network.Array, error) {
+func (r *execution) actual(name string, x list.Array) (list.Array, error) {
 	dims, err := r.shape(name, x.Dims)
 	switch {
 	case err != nil:
@@ -142,7 +142,7 @@ func (r *execution) shape(name string, static []int) ([]int, error) {
 	}
 	var in [][]int
 	for k, input := range cut.Inputs {
-		d, err := r.shape(input, cut.Largest(k))
+		d, err := r.shape(input, cut.Largest[k])
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +168,7 @@ func (r *execution) engineReads(tensor string) bool {
 }
 
 // madeUp gives an input of the network values, the same to every layer that reads it.
-func (r *execution) madeUp(in *network.Tensor) []float16.Float16 {
+func (r *execution) madeUp(in *list.Tensor) []float16.Float16 {
 	s := in.Shape
 	var data []float16.Float16
 	if in.Type != "" && in.Type[0] != 'f' {

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/hw"
 )
 
 // A power budget costs cycles, keeps the whole run within it, is monotone, and is off
 // where it is not given; causes sum to the total and values stay.
 func TestPowerBudget(t *testing.T) {
-	for _, m := range sharedPrograms(t) {
+	for _, m := range samples.Shared(t) {
 		free, err := m.Run(t.Context(), anesim.Options{Values: true})
 		if err != nil {
 			t.Fatal(err)

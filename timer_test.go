@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 )
 
 // randomLayer is an operation and keys; not every one is a layer that the engine takes.
@@ -73,7 +73,7 @@ func randomLayer(r *rand.Rand) (op string, keys []string) {
 // program that has them, descriptor by descriptor. So are a timer's, which uses one engine
 // for all.
 func TestTimingWithoutWeights(t *testing.T) {
-	points := 400
+	points := 200
 	if os.Getenv("LONG") != "" {
 		points = 2000
 	}
@@ -89,7 +89,7 @@ func TestTimingWithoutWeights(t *testing.T) {
 	for _, m := range []string{"1", "8", "16", "24", "32", "64", "128", "256"} {
 		fixed = append(fixed, []string{"linear", "m=" + m, "k=64", "n=96", "bias=true"}, []string{"matmul", "m=" + m, "k=64", "n=96", "act=gelu"})
 	}
-	for _, op := range network.Names() {
+	for _, op := range keys.Names() {
 		fixed = append(fixed, []string{op, "c=16", "h=8", "w=8"}, []string{op, "cin=16", "cout=32", "h=8", "w=8", "k=3", "act=sigmoid"})
 	}
 	for i := range points + len(fixed) {

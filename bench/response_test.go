@@ -129,16 +129,14 @@ func TestAllGatedIsAFault(t *testing.T) {
 	}
 }
 
-// respond compares every program on a chip and on a changed one. It returns in how many
+// respond compares reports of programs with those on a changed chip. It returns in how many
 // descriptors the measure is strictly larger on the changed one.
-func respond(t *testing.T, what string, change func(*hw.Chip), measure func(*hw.DescriptorReport) float64) (larger int) {
+func respond(t *testing.T, what string, programs []*loader.Program, before []*hw.Report, change func(*hw.Chip), measure func(*hw.DescriptorReport) float64) (larger int) {
 	t.Helper()
-	for _, p := range everyProgram(t) {
-		before := hw.M1()
-		after := before
-		change(&after)
-		a := sound(t, p, anesim.Options{Chip: before}).Report
-		b := sound(t, p, anesim.Options{Chip: after}).Report
+	chip := hw.M1()
+	change(&chip)
+	for i, p := range programs {
+		a, b := before[i], sound(t, p, anesim.Options{Chip: chip}).Report
 		// One descriptor may gain what the one before loses: they overlap.
 		was, is := 0.0, 0.0
 		for i := range a.Descriptors {
@@ -161,7 +159,12 @@ func scale(c *evidence.Constant, by float64) { c.Value *= by }
 
 // Numbers respond in the right direction to every constant that decides them.
 func TestNumbersRespond(t *testing.T) {
-	descriptors := len(tasks(t, everyProgram(t)))
+	programs := everyProgram(t)
+	descriptors := len(tasks(t, programs))
+	var before []*hw.Report
+	for _, p := range programs {
+		before = append(before, sound(t, p, anesim.Options{Chip: hw.M1()}).Report)
+	}
 	for _, tt := range []struct {
 		name    string
 		change  func(*hw.Chip)
@@ -193,7 +196,7 @@ func TestNumbersRespond(t *testing.T) {
 		{"half the engines", func(c *hw.Chip) { scale(&c.Engines, 0.5) }, arrayCycles, 5},
 		{"active power", func(c *hw.Chip) { scale(&c.ActivePower, 2) }, energy, descriptors},
 	} {
-		if n := respond(t, tt.name, tt.change, tt.measure); n < tt.least {
+		if n := respond(t, tt.name, programs, before, tt.change, tt.measure); n < tt.least {
 			t.Errorf("%s: %d of %d descriptors respond, want %d", tt.name, n, descriptors, tt.least)
 		}
 	}

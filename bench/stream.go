@@ -3,7 +3,7 @@ package bench
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
-	"anesim/loader/lower"
+	"anesim/loader/lower/task"
 )
 
 // This file makes chains of the passes over tensors beyond the L2, and of the products
@@ -18,12 +18,12 @@ func streaming(g *regs.Groups) Step {
 
 // pass is a planar task over m rows of k elements.
 func pass(form regs.PlanarForm, m, k int, read, write bool) Step {
-	return streaming(lower.PlanarPass(form, m, k, read, write))
+	return streaming(task.PlanarPass(form, m, k, read, write))
 }
 
 // lookup is a pass of the MAC engines with a table.
 func lookup(m, k int, read, write bool) Step {
-	return streaming(lower.TablePass(m, k, read, write))
+	return streaming(task.TablePass(m, k, read, write))
 }
 
 // A sweep is one pass of an operation over its tensor.
@@ -80,7 +80,7 @@ func passesOf(op string, m, k int) []Step {
 // cached is a product of one row a head with a cache that is an input: a pair of tasks
 // as in any product of two inputs, over all heads of n sequences.
 func cached(n, heads, k, columns int) []Step {
-	write, multiply := lower.CachedProduct(n*heads, k, columns)
+	write, multiply := task.CachedProduct(n*heads, k, columns)
 	first, second := streaming(write), streaming(multiply)
 	first.Task.Bases.Destination, second.Task.Bases.Kernel = scratch, scratch
 	second.Task.Bases.Source1, second.Task.Bases.Destination = 0, 0

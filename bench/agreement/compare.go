@@ -12,7 +12,9 @@ import (
 	"anesim"
 	"anesim/bench/reference"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/partition"
 )
 
 // A Network is an ONNX file with its inputs, and what the definition makes of them.
@@ -119,19 +121,19 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 
 // RunNetwork computes the outputs of a network on the engine. It also returns how much of the
 // network the engine does.
-func RunNetwork(n *network.Network, inputs map[string]*reference.Tensor) (map[string]*Result, network.Coverage, error) {
+func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[string]*Result, partition.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
 		t := inputs[in.Name]
 		if t == nil {
-			return nil, network.Coverage{}, fmt.Errorf("input %q is not given", in.Name)
+			return nil, partition.Coverage{}, fmt.Errorf("input %q is not given", in.Name)
 		}
 		o.Numbers[in.Name] = t.Data
 		o.Inputs[in.Name] = halves(t.Data)
 	}
 	res, err := anesim.FromNetwork(n).Run(context.Background(), o)
 	if err != nil {
-		return nil, network.Coverage{}, err
+		return nil, partition.Coverage{}, err
 	}
 	notes := slices.Concat(n.Notes, res.PrecisionNotes())
 	results := map[string]*Result{}

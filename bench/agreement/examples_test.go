@@ -11,6 +11,8 @@ import (
 
 	"anesim"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
 )
 
 // examples are the networks among the command's examples.
@@ -40,7 +42,7 @@ func TestInMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := n.Coverage(nil); !*large && c.MACs > 2e8 {
+			if c := partition.CoverageOf(n, nil); !*large && c.MACs > 2e8 {
 				t.Skipf("%d multiply-accumulates; -large computes them", c.MACs)
 			}
 			if what := inMemoryDiffers(n); what != "" {
@@ -52,7 +54,7 @@ func TestInMemory(t *testing.T) {
 
 // inMemoryDiffers says which output of a network has other bits with all tensors in memory,
 // "" if none has. The inputs are pseudo-random.
-func inMemoryDiffers(n *network.Network) string {
+func inMemoryDiffers(n *list.Network) string {
 	var bits [2][]anesim.Output
 	for i := range bits {
 		n.InMemory = i == 1

@@ -12,7 +12,7 @@ import (
 	"anesim/bench/randomgraph"
 )
 
-var invariants = flag.Int("invariants", 100, "random graphs whose other forms are compared")
+var invariants = flag.Int("invariants", 50, "random graphs whose other forms are compared")
 
 // TestInvariants runs random graphs in forms that mean the same: with every tensor in memory,
 // with the nodes in another order, and under other names, which give the same bits. With all

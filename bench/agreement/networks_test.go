@@ -18,7 +18,9 @@ import (
 	"anesim/bench/onnxruntime"
 	"anesim/bench/reference"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/partition"
 )
 
 var (
@@ -82,7 +84,7 @@ func TestNetworks(t *testing.T) {
 func TestFiles(t *testing.T) {
 	files := strings.Fields(os.Getenv("ONNX_FILES"))
 	if len(files) == 0 {
-		t.Skip("ONNX_FILES names no files")
+		t.Skip("ONNX_FILES names no ONNX files to compare, as in ONNX_FILES='a.onnx b.onnx@N=1'")
 	}
 	table := []string{measuredHead}
 	for _, name := range files {
@@ -121,7 +123,7 @@ func writeTable(page string, table []string) error {
 
 // A measured is a network's row of the table.
 type measured struct {
-	coverage  network.Coverage
+	coverage  partition.Coverage
 	engine    [4]Apart // the engine from each yardstick
 	yardstick [4]Apart // each yardstick from the first
 	single    Apart    // onnxruntime from the first
@@ -220,7 +222,7 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c := n.Coverage(nil); c.MACs > 2e10 && !*large {
+	if c := partition.CoverageOf(n, nil); c.MACs > 2e10 && !*large {
 		return nil, errLarge
 	}
 	row := &measured{}
@@ -276,7 +278,7 @@ func elements(outputs map[string]*reference.Tensor) (n int) {
 }
 
 // sample computes the outputs for one set of inputs.
-func (r *measured) sample(n *network.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
+func (r *measured) sample(n *list.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
 	n.InMemory = false
 	results, coverage, err := RunNetwork(n, inputs)
 	if err != nil {

@@ -65,6 +65,24 @@ func TestRandomGraphs(t *testing.T) {
 		}
 	}
 	t.Logf("%d differ; %v", failed, &seen)
+	for _, name := range []string{"graphs", "seed", "nodes", "invariants"} {
+		if f := flag.Lookup(name); f.Value.String() != f.DefValue {
+			return // the pages have what a run without flags compares
+		}
+	}
+	number := fmt.Sprintf("%d,%03d nodes", seen.Nodes/1000, seen.Nodes%1000)
+	for page, want := range map[string]string{
+		"README.md":        fmt.Sprintf("%d random graphs with %s a test run", seen.Graphs, number),
+		"docs/accuracy.md": fmt.Sprintf("A test run compares %d graphs of %s, and\n%d in five other forms", seen.Graphs, number, *invariants),
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %q", page, want)
+		}
+	}
 }
 
 // sameKind reports whether two differences are both failures to run, panics or wrong values.

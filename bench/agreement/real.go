@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"anesim/bench/reference"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
 // Plausible returns inputs for a network that was read with some sizes: pictures with strokes
 // like those of letters, sound, small states, and noise otherwise. Other seeds give
 // others. They are float32 numbers.
-func Plausible(n *network.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
+func Plausible(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {
 		dims[in.Name] = in.Dims

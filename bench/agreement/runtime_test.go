@@ -20,7 +20,7 @@ import (
 // are counted.
 func TestRuntime(t *testing.T) {
 	if err := onnxruntime.Find(); err != nil {
-		t.Skip(err)
+		t.Skip("it takes Node.js, and a directory in ORT_DIR where npm install onnxruntime-node ran: ", err)
 	}
 	refused := map[string]int{}
 	compared := 0

@@ -23,7 +23,7 @@ var (
 // times the second, a layer is wrong, unless the defect is in what outputs keep from fusing.
 func TestTensors(t *testing.T) {
 	if *inspected == "" {
-		t.Skip("-inspect names no file")
+		t.Skip("-inspect names no ONNX file whose tensors are compared, as in go test -run TestTensors -inspect net.onnx")
 	}
 	file, err := os.ReadFile(*inspected)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/check"
 	"anesim/bench/report"
 	"anesim/firmware"
@@ -289,7 +290,7 @@ layers:
 // A register that a compiler writes otherwise throughout a network is named for the whole
 // and for each layer, not only behind everything else.
 func TestCheckNamesRegistersOfANetwork(t *testing.T) {
-	m := readNetwork(t, threeLayers)
+	m := samples.Read(t, threeLayers)
 	b := baseline(t, entry(t, m, anesim.Options{}))
 	o, err := firmware.ParseOverride("Common.ConvCfg.OCGSize=0")
 	if err != nil {
@@ -314,7 +315,7 @@ func TestCheckNamesRegistersOfANetwork(t *testing.T) {
 func TestTermsSumToTheMeasures(t *testing.T) {
 	var costs []check.Cost
 	for _, repeat := range []int{1, 10_000} { // of which most are counted and not listed
-		e := entry(t, readNetwork(t, threeLayers), anesim.Options{Repeat: repeat})
+		e := entry(t, samples.Read(t, threeLayers), anesim.Options{Repeat: repeat})
 		costs = append(costs, e.Total)
 		for i := range e.Layers {
 			costs = append(costs, e.Layers[i].Cost)

@@ -8,20 +8,21 @@ import (
 
 	"anesim"
 	"anesim/loader/layer"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/regroup"
 )
 
 // neighbours are what stands beside and behind the layers of a network.
 type neighbours struct {
-	n      *network.Network
+	n      *list.Network
 	at     map[string]int   // layers by name
-	beside map[string][]int // those that can be one, by [network.Layer.Beside]
+	beside map[string][]int // those that can be one, by [regroup.Beside]
 	reader map[string]int   // of a tensor that a layer makes and one reads; -1 of others
 	lane   int              // bytes of coefficients that an engine holds
 	tried  map[string]bool
 }
 
-func neighboursOf(n *network.Network, lane int) *neighbours {
+func neighboursOf(n *list.Network, lane int) *neighbours {
 	b := &neighbours{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		b.at[n.Layers[i].Name] = i
@@ -32,7 +33,7 @@ func neighboursOf(n *network.Network, lane int) *neighbours {
 		if b.at[l.Name] != i || strings.Contains(l.Name, ",") {
 			continue // no flag can say which it is
 		}
-		if key := l.Beside(); key != "" {
+		if key := regroup.Beside(l); key != "" {
 			b.beside[key] = append(b.beside[key], i)
 		}
 		for _, in := range l.Inputs {
@@ -67,7 +68,7 @@ func (b *neighbours) sides(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights one behind the other, and slices of the result where they stood", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
-		all := b.beside[b.n.Layers[b.at[name]].Beside()]
+		all := b.beside[regroup.Beside(&b.n.Layers[b.at[name]])]
 		if len(all) < 2 || done[all[0]] {
 			continue
 		}
@@ -96,7 +97,7 @@ func (b *neighbours) stacks(names []string) regrouping {
 	for _, name := range names {
 		i := b.at[name]
 		k, ok := b.reader[b.n.Layers[i].Output]
-		if !ok || k < 0 || taken[i] || taken[k] || !network.MergesBehind(&b.n.Layers[i], &b.n.Layers[k]) {
+		if !ok || k < 0 || taken[i] || taken[k] || !regroup.MergesBehind(&b.n.Layers[i], &b.n.Layers[k]) {
 			continue
 		}
 		taken[i], taken[k] = true, true
@@ -113,7 +114,7 @@ func (b *neighbours) parts(names []string) regrouping {
 	r := regrouping{flag: "--split", needs: "a concatenation of the parts behind them", results: "the same"}
 	for _, name := range names {
 		l := &b.n.Layers[b.at[name]]
-		if !network.Splits(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {
+		if !regroup.Splits(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {
 			continue
 		}
 		n := partsOf(&l.Lower, b.lane)

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/regroup"
 )
 
 // A Regroup merges convolutions or products with constants into one, or splits one. Layers
@@ -74,9 +75,9 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 	}
 	readers := readersOf(m.Network())
 	taken := map[int]bool{}
-	var groups []network.Regroup
+	var groups []regroup.Group
 	for _, r := range list {
-		g := network.Regroup{Parts: r.Parts}
+		g := regroup.Group{Parts: r.Parts}
 		for _, name := range r.Layers {
 			i, ok := at[name]
 			switch {
@@ -94,7 +95,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 		}
 		groups = append(groups, g)
 	}
-	n, err := m.Network().Regrouped(groups, weights)
+	n, err := regroup.Apply(m.Network(), groups, weights)
 	if err != nil {
 		return bad("%v", err)
 	}
@@ -102,7 +103,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 }
 
 // readersOf counts who reads each tensor of a network, its results among them.
-func readersOf(n *network.Network) map[string]int {
+func readersOf(n *list.Network) map[string]int {
 	readers := make(map[string]int, len(n.Layers))
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
@@ -116,14 +117,14 @@ func readersOf(n *network.Network) map[string]int {
 }
 
 // regroups says why layers cannot be merged or split, "" where they can.
-func regroups(n *network.Network, g network.Regroup, readers map[string]int) string {
+func regroups(n *list.Network, g regroup.Group, readers map[string]int) string {
 	if len(g.Layers) == 0 {
 		return "no layer is named"
 	}
 	first := &n.Layers[g.Layers[0]]
 	if len(g.Layers) == 1 {
 		switch {
-		case !network.Splits(first):
+		case !regroup.Splits(first):
 			return "it is no dense convolution of one image with constant weights"
 		case g.Parts < 2 || (g.Parts-1)*channelGroup >= first.Lower.Cout:
 			return fmt.Sprintf("%d channels do not come to %d parts of multiples of %d", first.Lower.Cout, g.Parts, channelGroup)
@@ -131,14 +132,14 @@ func regroups(n *network.Network, g network.Regroup, readers map[string]int) str
 		return ""
 	}
 	second := &n.Layers[g.Layers[1]]
-	if len(g.Layers) == 2 && network.MergesBehind(first, second) {
+	if len(g.Layers) == 2 && regroup.MergesBehind(first, second) {
 		if readers[first.Output] > 1 {
 			return fmt.Sprintf("others read what %s makes", first.Name)
 		}
 		return ""
 	}
 	for _, i := range g.Layers[1:] {
-		if key := first.Beside(); key == "" || key != n.Layers[i].Beside() {
+		if key := regroup.Beside(first); key == "" || key != regroup.Beside(&n.Layers[i]) {
 			return fmt.Sprintf("%s and %s are no convolutions or products of one input, window and activation, nor one behind the other without one", first.Name, n.Layers[i].Name)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/explain"
+	"anesim/loader/network/weights"
 )
 
 const regroupedNetwork = `inputs: {x: {c: 24, h: 6, w: 10}}
@@ -33,8 +35,8 @@ layers:
 // Layers side by side in one, and one in parts, give the same values; layers one behind the
 // other come as near as weights that are rounded once more let them.
 func TestRegroupedGivesTheSameValues(t *testing.T) {
-	m := withWeights(t, readNetwork(t, regroupedNetwork))
-	want := runModel(t, m, anesim.Options{Values: true})
+	m := withWeights(t, samples.Read(t, regroupedNetwork))
+	want := samples.Run(t, m, anesim.Options{Values: true})
 	if len(want.Outputs) != 3 {
 		t.Fatalf("%d outputs", len(want.Outputs))
 	}
@@ -54,7 +56,7 @@ func TestRegroupedGivesTheSameValues(t *testing.T) {
 			t.Errorf("%v: %v", tt.list, err)
 			continue
 		}
-		got := runModel(t, x, anesim.Options{Values: true})
+		got := samples.Run(t, x, anesim.Options{Values: true})
 		if len(got.Outputs) != len(want.Outputs) {
 			t.Errorf("%v: %d outputs", tt.list, len(got.Outputs))
 			continue
@@ -84,7 +86,7 @@ func withWeights(t *testing.T, m *anesim.Model) *anesim.Model {
 	n.Layers = slices.Clone(n.Layers)
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		w, err := l.Complete(uint64(i + 1))
+		w, err := weights.Complete(l, uint64(i+1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +97,7 @@ func withWeights(t *testing.T, m *anesim.Model) *anesim.Model {
 }
 
 func TestRegroupedRefuses(t *testing.T) {
-	m := readNetwork(t, regroupedNetwork)
+	m := samples.Read(t, regroupedNetwork)
 	for _, tt := range []struct {
 		m    *anesim.Model
 		list []explain.Regroup
@@ -147,7 +149,7 @@ func TestExplainMergesConvolutions(t *testing.T) {
 		fmt.Fprintf(&text, "  - {name: cat%d, op: concat, from: [a%d, b%d, d%d]}\n", i, i, i, i)
 		fmt.Fprintf(&text, "  - {name: x%d, op: conv, cout: 192, k: 1, act: relu}\n", i+1)
 	}
-	m := readNetwork(t, text.String())
+	m := samples.Read(t, text.String())
 	x, err := explain.Explain(t.Context(), m, anesim.Options{}, explain.Options{File: "net.yaml", Top: 9})
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +171,7 @@ func TestExplainMergesConvolutions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := runModel(t, y, anesim.Options{})
+		res := samples.Run(t, y, anesim.Options{})
 		if c.Change != want.change || c.Alike != blocks || c.After.Cycles != uint64(res.Report.Cycles) || c.After.Cycles >= x.Now.Cycles {
 			t.Errorf("%q of %d alike, %d cycles of %d; the network takes %d", c.Change, c.Alike, c.After.Cycles, x.Now.Cycles, res.Report.Cycles)
 		}

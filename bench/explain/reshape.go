@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"anesim"
+	"anesim/loader/network/arrange"
 )
 
 // A Reshape gives a layer its pixels in H rows of W.
@@ -52,7 +53,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		l.Lower = sized(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
 	}
-	return anesim.FromNetwork(n.Arranged()), nil
+	return anesim.FromNetwork(arrange.Rearranged(&n)), nil
 }
 
 // ParseReshape reads "LAYER=HxW" for [ReshapeLayers].

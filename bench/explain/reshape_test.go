@@ -12,6 +12,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/explain"
 	"anesim/loader/layer"
 )
@@ -26,8 +27,8 @@ layers:
 
 // A reshape moves no value.
 func TestReshapedGivesTheSameValues(t *testing.T) {
-	m := readNetwork(t, reshapedNetwork)
-	want := runModel(t, m, anesim.Options{Values: true})
+	m := samples.Read(t, reshapedNetwork)
+	want := samples.Run(t, m, anesim.Options{Values: true})
 	if len(want.Outputs) != 1 {
 		t.Fatal("no values")
 	}
@@ -37,13 +38,13 @@ func TestReshapedGivesTheSameValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := runModel(t, x, anesim.Options{Values: true})
+			got := samples.Run(t, x, anesim.Options{Values: true})
 			if len(got.Outputs) != 1 || !slices.Equal(got.Outputs[0].Data, want.Outputs[0].Data) {
 				t.Errorf("%s as %v: other values", layer, to)
 			}
 		}
 	}
-	again := runModel(t, m, anesim.Options{})
+	again := samples.Run(t, m, anesim.Options{})
 	if again.Report.Cycles != want.Report.Cycles {
 		t.Errorf("the network itself was changed: %d cycles, %d before", again.Report.Cycles, want.Report.Cycles)
 	}
@@ -61,13 +62,13 @@ func TestReshapedAll(t *testing.T) {
 		fmt.Fprintf(&text, "  - {name: l%d, op: conv, cout: 16, k: 1}\n", i)
 		list = append(list, explain.Reshape{Layer: fmt.Sprint("l", i), H: 1, W: 60})
 	}
-	m := readNetwork(t, text.String())
-	want := runModel(t, m, anesim.Options{Values: true})
+	m := samples.Read(t, text.String())
+	want := samples.Run(t, m, anesim.Options{Values: true})
 	all, err := explain.ReshapeLayers(m, list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := runModel(t, all, anesim.Options{Values: true})
+	got := samples.Run(t, all, anesim.Options{Values: true})
 	if len(got.Outputs) != 1 || !slices.Equal(got.Outputs[0].Data, want.Outputs[0].Data) {
 		t.Error("other values")
 	}
@@ -77,7 +78,7 @@ func TestReshapedAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if x := runModel(t, one, anesim.Options{}); x.Report.Cycles != got.Report.Cycles || len(x.Layers) != len(got.Layers) {
+	if x := samples.Run(t, one, anesim.Options{}); x.Report.Cycles != got.Report.Cycles || len(x.Layers) != len(got.Layers) {
 		t.Errorf("together %d cycles of %d layers, one after the other %d of %d", got.Report.Cycles, len(got.Layers), x.Report.Cycles, len(x.Layers))
 	}
 	if _, err := explain.ReshapeLayers(m, append(list, explain.Reshape{Layer: "l3", H: 7, W: 7})); err == nil {
@@ -95,7 +96,7 @@ func TestReshapedAll(t *testing.T) {
 }
 
 func TestReshapedRefuses(t *testing.T) {
-	m := readNetwork(t, reshapedNetwork)
+	m := samples.Read(t, reshapedNetwork)
 	for _, c := range []struct {
 		m     *anesim.Model
 		layer string
@@ -144,7 +145,7 @@ layers:
   - {name: whole, op: reshape, c: 1, h: 3, w: 768}
   - {name: sum, op: relu}
 `
-	m := readNetwork(t, text)
+	m := samples.Read(t, text)
 	layers := 0
 	for i := range m.Network().Layers {
 		if l := &m.Network().Layers[i]; l.Lower.Op == layer.Transpose {
@@ -160,10 +161,10 @@ layers:
 		x[i] = float16.Fromfloat32(r.Float32()*4 - 2)
 	}
 	o := anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}}
-	got := runModel(t, m, o)
+	got := samples.Run(t, m, o)
 	n := *m.Network()
 	n.InMemory = true
-	inMemory := runModel(t, anesim.FromNetwork(&n), o)
+	inMemory := samples.Run(t, anesim.FromNetwork(&n), o)
 	if len(got.Outputs) != 1 || !slices.Equal(got.Outputs[0].Data, inMemory.Outputs[0].Data) {
 		t.Error("other values in the L2 and in memory")
 	}

@@ -92,7 +92,7 @@ func (x *explainer) modelCommand(flags ...string) string {
 	var list []string
 	switch x.model.Kind() {
 	case anesim.KindLayer:
-		list = append(append([]string{"anesim", "layer"}, layerWords(&x.model.Network().Layers[0].Lower)...), "--timing-only")
+		list = append(append([]string{"anesim", "layer"}, strings.Fields(x.model.Name())...), "--timing-only")
 	case anesim.KindNetwork:
 		list = append([]string{"anesim", "model", x.how.File}, x.residencyFlag()...)
 	default:

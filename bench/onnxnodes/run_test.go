@@ -17,6 +17,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -185,7 +186,7 @@ func attempt(data []byte, m *onnx.Model, in, out map[string]*onnx.Tensor, consta
 
 // Run computes a network on tensors, to which it adds the network's results. It returns why
 // a layer was not computed, if one was not.
-func Run(n *network.Network, tensors map[string][]float16.Float16) (why string, err error) {
+func Run(n *list.Network, tensors map[string][]float16.Float16) (why string, err error) {
 	o := anesim.Options{Chip: hw.M1(), Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}}
 	for _, in := range n.Inputs {
 		if v, ok := tensors[in.Name]; ok {

@@ -36,7 +36,7 @@ func TestArrays(t *testing.T) {
 // TestRun runs two files, of which the second has an operator that does not exist.
 func TestRun(t *testing.T) {
 	if err := Find(); err != nil {
-		t.Skip(err)
+		t.Skip("it takes Node.js, and a directory in ORT_DIR where npm install onnxruntime-node ran: ", err)
 	}
 	var dirs []string
 	var models []*onnx.Model

@@ -158,7 +158,7 @@ func (p *paper) sharing() error {
 		if err != nil {
 			return nil, err
 		}
-		return scripts.RunClients(p.ctx, s, func(name string) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", name) })
+		return scripts.RunClients(p.ctx, s, func(c *traffic.ScriptClient) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", c.Model) })
 	}
 	var n [2]float64
 	for i, keys := range []string{"threads: 1", "threads: 2"} {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -112,7 +113,7 @@ func (t *Tensor) apply(f func(float64) float64) *Tensor {
 func (t *Tensor) ints() []int {
 	out := make([]int, len(t.Data))
 	for i, v := range t.Data {
-		out[i] = int(onnx.Integer(v))
+		out[i] = int(graph.Integer(v))
 	}
 	return out
 }

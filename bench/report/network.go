@@ -9,7 +9,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/loader/cache"
 	"anesim/loader/layer"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // A Network is the JSON of a network's run.
@@ -152,6 +152,14 @@ type Missing struct {
 	Reason string `json:"reason"`
 }
 
+// Remarks are the notes without the last one, which counts the layers that are not modelled.
+func (d *Network) Remarks() []string {
+	if len(d.NotModelled) == 0 {
+		return d.Notes
+	}
+	return d.Notes[:len(d.Notes)-1]
+}
+
 // NewNetwork returns the document of a network's result.
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
@@ -243,7 +251,7 @@ func extents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
 // windowOf is a convolution's or a pool's window, like 3x3/2 with a stride and :32 with
 // groups.
-func windowOf(l *network.Layer) string {
+func windowOf(l *list.Layer) string {
 	w := &l.Lower.Window
 	if w.Kh == 0 {
 		return "-"

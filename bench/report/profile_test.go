@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"bytes"
-	"context"
 	"math"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/report"
 )
 
@@ -20,24 +20,6 @@ layers:
   - {name: last, op: softmax, axis: c}
 `
 
-func readNetwork(t *testing.T, text string) *anesim.Model {
-	t.Helper()
-	m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func runModel(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
-	t.Helper()
-	res, err := m.Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
-}
-
 // Samples sum to the report's totals for every kind of model, read by pprof's own reader.
 func TestProfileSumsToTheReport(t *testing.T) {
 	layer, err := anesim.Layer("conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1")
@@ -45,10 +27,10 @@ func TestProfileSumsToTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, m := range map[string]*anesim.Model{
-		"program": anesim.Identity(), "layer": layer, "network": readNetwork(t, profiledNetwork),
+		"program": anesim.Identity(), "layer": layer, "network": samples.Read(t, profiledNetwork),
 	} {
 		for _, repeat := range []int{1, 3} {
-			res := runModel(t, m, anesim.Options{Repeat: repeat})
+			res := samples.Run(t, m, anesim.Options{Repeat: repeat})
 			var b bytes.Buffer
 			if err := report.WriteProfile(&b, res, "net.yaml"); err != nil {
 				t.Fatal(err)
@@ -80,7 +62,7 @@ func TestProfileSumsToTheReport(t *testing.T) {
 // A stack of a network names the layer with its file and line, and cycles of a cause have
 // no energy: that has parts of its own.
 func TestProfileStacks(t *testing.T) {
-	res := runModel(t, readNetwork(t, profiledNetwork), anesim.Options{})
+	res := samples.Run(t, samples.Read(t, profiledNetwork), anesim.Options{})
 	var b bytes.Buffer
 	if err := report.WriteProfile(&b, res, "net.yaml"); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/report"
 	"anesim/firmware/engine"
 )
@@ -179,7 +180,7 @@ func TestTraceSumsToTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []anesim.Options{{}, {Host: h, Repeat: 3, Idle: 150 * time.Millisecond}} {
-		res := runModel(t, readNetwork(t, profiledNetwork), o)
+		res := samples.Run(t, samples.Read(t, profiledNetwork), o)
 		slices, counters := readTrace(t, trace(t, res))
 		cycles, traffic, causes := map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 		ns, count := map[string]uint64{}, map[string]int{}
@@ -234,7 +235,7 @@ func TestTraceSumsToTheReport(t *testing.T) {
 
 // A tensor's flow leaves the layer that makes it and ends at one that reads it, later.
 func TestTraceFlows(t *testing.T) {
-	res := runModel(t, readNetwork(t, profiledNetwork), anesim.Options{Repeat: 2})
+	res := samples.Run(t, samples.Read(t, profiledNetwork), anesim.Options{Repeat: 2})
 	slices, _ := readTrace(t, trace(t, res))
 	type end struct {
 		name string
@@ -260,8 +261,8 @@ func TestTraceFlows(t *testing.T) {
 
 // The same run gives the same bytes.
 func TestTraceIsDeterministic(t *testing.T) {
-	m := readNetwork(t, profiledNetwork)
-	if !bytes.Equal(trace(t, runModel(t, m, anesim.Options{})), trace(t, runModel(t, m, anesim.Options{}))) {
+	m := samples.Read(t, profiledNetwork)
+	if !bytes.Equal(trace(t, samples.Run(t, m, anesim.Options{})), trace(t, samples.Run(t, m, anesim.Options{}))) {
 		t.Error("two traces of one network differ")
 	}
 }
@@ -348,7 +349,7 @@ func TestTraceIsPerfettos(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"network": trace(t, runModel(t, readNetwork(t, profiledNetwork), anesim.Options{Repeat: 2})), "load": load.Bytes(),
+		"network": trace(t, samples.Run(t, samples.Read(t, profiledNetwork), anesim.Options{Repeat: 2})), "load": load.Bytes(),
 	} {
 		m := dynamicpb.NewMessage(description)
 		if err := proto.Unmarshal(data, m); err != nil {
@@ -418,7 +419,7 @@ func TestTracesOfSeveral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		results[name] = runModel(t, m, anesim.Options{})
+		results[name] = samples.Run(t, m, anesim.Options{})
 	}
 	var b bytes.Buffer
 	if err := report.WriteTraces(&b, "two", func(yield func(string, *anesim.Result) bool) {

@@ -17,10 +17,10 @@ type Load struct {
 }
 
 // RunClients runs a script of clients: each program once, with the engine to itself, and then
-// all of them. Open opens the file that a client names.
+// all of them. Open opens the file that a client names, with the sizes of its dimensions.
 //
 // Errors are a *[traffic.ScriptError] or that of ctx.
-func RunClients(ctx context.Context, s *traffic.Script, open func(name string) (*anesim.Model, error)) (*Load, error) {
+func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
 		res, err := runAlone(ctx, c, anesim.Options{Chip: o.Chip, Host: o.Host, Power: o.Power}, open)
@@ -42,14 +42,14 @@ func RunClients(ctx context.Context, s *traffic.Script, open func(name string) (
 }
 
 // runAlone runs a client's model once, which must be one program that is wholly modelled.
-func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, open func(string) (*anesim.Model, error)) (*anesim.Result, error) {
+func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*anesim.Result, error) {
 	var m *anesim.Model
 	var err error
 	switch words := strings.Fields(c.Layer); {
 	case (c.Model == "") == (c.Layer == ""):
 		return nil, fmt.Errorf("want either model or layer")
 	case c.Model != "":
-		m, err = open(c.Model)
+		m, err = open(c)
 	case len(words) == 0:
 		return nil, fmt.Errorf("layer: want an operation and its keys")
 	default:

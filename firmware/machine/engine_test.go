@@ -8,6 +8,7 @@ import (
 	"anesim"
 	"anesim/firmware/command"
 	"anesim/firmware/engine"
+	"anesim/anesimtest/samples"
 )
 
 // twoProcedures is a container of two.
@@ -159,7 +160,7 @@ func TestCustomBars(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := liveRows(list[0], 3)
+	rows, err := samples.LiveRows(list[0], 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +386,7 @@ func TestCallsOfOneProgramDoNotMix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := m.Add("net", yamlModel(t, observed))
+	at, err := m.Add("net", samples.Read(t, samples.Observed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,13 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/anesimtest/samples"
 )
 
 // Every program gives the same values, cycles and energy by way of broker, driver, ring and
 // queue as it does directly, and the stages of its host sum to the host's floor.
 func TestProgramsByWayOfTheDriver(t *testing.T) {
-	models := sharedPrograms(t)
+	models := samples.Shared(t)
 	own := len(models)
 	for _, file := range sharedFiles() {
 		m, err := anesim.Open(file)

@@ -15,6 +15,7 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/anesimtest/samples"
 )
 
 // Ten million take the machine of .ci/long some ten minutes.
@@ -87,12 +88,12 @@ func randomModels(t *testing.T) []*anesim.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := liveRows(p[0], 3)
+	rows, err := samples.LiveRows(p[0], 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Every tensor of this one is an output, so that its runs of descriptors are several.
-	several := yamlModel(t, "inputs: {x: {c: 4, h: 1, w: 2}}\nlayers:\n  - {name: a, op: relu, from: x}\n  - {name: b, op: sigmoid, from: a}\n  - {name: c, op: add, from: [a, b]}\noutputs: [a, b, c]\n")
+	several := samples.Read(t, "inputs: {x: {c: 4, h: 1, w: 2}}\nlayers:\n  - {name: a, op: relu, from: x}\n  - {name: b, op: sigmoid, from: a}\n  - {name: c, op: add, from: [a, b]}\noutputs: [a, b, c]\n")
 	return append(list, twoProcedures(t), anesim.FromProgram(rows), several)
 }
 

@@ -16,6 +16,7 @@ import (
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/anesimtest/samples"
 )
 
 // What a load sends is played back: every call ends when the load has it end, where
@@ -33,11 +34,11 @@ func TestRecordedLoadsReplay(t *testing.T) {
 			s.Host = "macos-air"
 		}
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "observed.yaml"), []byte(observed), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "observed.yaml"), []byte(samples.Observed), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		open := func(name string) (*anesim.Model, error) { return anesim.Open(filepath.Join(dir, name)) }
-		l, err := scripts.RunClients(t.Context(), s, open)
+		l, err := scripts.RunClients(t.Context(), s, func(c *traffic.ScriptClient) (*anesim.Model, error) { return open(c.Model) })
 		if err != nil {
 			t.Fatal(err)
 		}

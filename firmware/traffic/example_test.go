@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 
-	"anesim"
 	"anesim/bench/scripts"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
@@ -44,7 +43,7 @@ clients:
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := scripts.RunClients(context.Background(), s, anesim.Open)
+	l, err := scripts.RunClients(context.Background(), s, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,6 +36,7 @@ const MaxEvents = 1 << 20
 type ScriptClient struct {
 	Name     string
 	Model    string // file of a program or a network, for the function that opens it
+	Dim      string // sizes of a network's dimensions, as in "batch=1,height=640"
 	Layer    string // or one layer's operation and keys, as in "conv cin=64 cout=64"
 	Priority uint8  // 0 the most urgent, to 7
 	Arrival  string // "back-to-back", "fixed" or "poisson"; empty is back-to-back

@@ -21,7 +21,7 @@ import (
 	"anesim/hw/clock"
 )
 
-func noFile(name string) (*anesim.Model, error) { return nil, os.ErrNotExist }
+func noFile(*traffic.ScriptClient) (*anesim.Model, error) { return nil, os.ErrNotExist }
 
 func runLoad(t *testing.T, text string) *scripts.Load {
 	t.Helper()

@@ -50,7 +50,7 @@ func TestUtilisationIsTheOfferedLoad(t *testing.T) {
 func TestQueueingDelayIsThatOfMD1(t *testing.T) {
 	for _, rho := range []float64{0.3, 0.5, 0.7, 0.8} {
 		const service = 200e3
-		c := traffic.Config{Duration: 400e9, Seed: 11, Clients: []traffic.Client{{
+		c := traffic.Config{Duration: 100e9, Seed: 11, Clients: []traffic.Client{{
 			Name: "a", Priority: 2, Arrival: traffic.Poisson, Rate: rho * 1e9 / service, Runs: []clock.Nanoseconds{service},
 		}}}
 		near(t, "mean wait", float64(run(t, &c).Clients[0].MeanWait()), rho/(2*(1-rho))*service, 0.05)

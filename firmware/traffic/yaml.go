@@ -33,7 +33,7 @@ const maxClients = 1 << 10
 //	duration: 2s
 //	clients:
 //	  - {name: camera, layer: conv cin=64 h=56 w=56 cout=64 k=3, priority: 2, arrival: fixed, rate: 30}
-//	  - {name: batch, model: net.onnx, priority: 6, arrival: back-to-back, threads: 2}
+//	  - {name: batch, model: net.onnx, dim: "batch=4", priority: 6, arrival: back-to-back, threads: 2}
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
 // Keys beside those are chip, seed, in_flight, max_calls and power, and of a client streams.
@@ -133,6 +133,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 		err := readKeys(item, "a client", map[string]func(*yaml.Node) error{
 			"name":     func(n *yaml.Node) error { return readText(n, &c.Name) },
 			"model":    func(n *yaml.Node) error { return readText(n, &c.Model) },
+			"dim":      func(n *yaml.Node) error { return readText(n, &c.Dim) },
 			"layer":    func(n *yaml.Node) error { return readText(n, &c.Layer) },
 			"priority": func(n *yaml.Node) error { return readCount(n, &priority, 0, queue.Queues-1) },
 			"arrival": func(n *yaml.Node) error {
@@ -161,6 +162,8 @@ func (s *Script) readClients(n *yaml.Node) error {
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
 			return errorAt(item, "client %q: want either model or layer", c.Name)
+		case c.Dim != "" && c.Model == "":
+			return errorAt(item, "client %q: dim requires a model", c.Name)
 		case timed && c.Rate == 0:
 			return errorAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
 		case c.After != "" && c.Rate != 0:

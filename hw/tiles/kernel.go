@@ -7,22 +7,21 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/lanes"
 	"anesim/hw/regs"
 )
 
 // A Kernel is the weights of a descriptor as its coefficient lanes hold them; packed ones
 // are unpacked when it is made.
 //
-// Output channels go to the lanes in planes. A plane interleaves width channels at half
-// granularity, reduction step by reduction step; width is what gives every lane a plane,
-// at most 2^OCGSize: 224 channels make planes of 14. Planes are dealt to lanes in turn,
-// and channels that a width cannot cover take a smaller one:
+// Output channels go to the lanes in planes, which package lanes deals out. A plane has its
+// channels side by side at half granularity, reduction step by reduction step:
 //
 //	lane 0: [bias row][step 0: w values][step 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][step 0: w values][step 1] ...   plane 1, plane 17, ...
 //
-// Below sixteen output channels that is one lane a channel. The groups of a grouped
-// convolution follow each other in every lane, each padded to 64 bytes.
+// The groups of a grouped convolution follow each other in every lane, each padded to 64
+// bytes.
 //
 // The taps of an input channel stand in the order of their stride phase, row phases
 // outside: at stride 2 the even columns, then the odd ones. A task of Ox pixels a step
@@ -59,8 +58,7 @@ func newLayout(g *regs.Groups) layout {
 		inputs:   int(c.Cin.Cin()),
 		kh:       int(c.ConvCfg.Kh()), kw: columns(c.ConvCfg),
 		sy: max(1, int(c.ConvCfg.Sy())), sx: max(1, int(c.ConvCfg.Sx())),
-		pixels:   max(1, int(c.ConvCfg.Ox())),
-		maxWidth: 1 << c.ConvCfg.OCGSize(),
+		pixels: max(1, int(c.ConvCfg.Ox())),
 	}
 	if c.GroupConvCfg.UnicastEn() {
 		l.inputs, l.alone = 1, true
@@ -69,13 +67,7 @@ func newLayout(g *regs.Groups) layout {
 	if g.NE.MACCfg.BiasMode() {
 		l.bias = 1
 	}
-	if g.Common.Cfg.Transpose() && g.Common.OutDim.Wout() > 128 {
-		// A lane's plane of a matrix multiply over more than 128 rows stays within the
-		// 64 KiB of kernel memory (inferred by the layout's reference).
-		for l.maxWidth > 1 && l.maxWidth*l.taps > 32768 {
-			l.maxWidth /= 2
-		}
-	}
+	l.maxWidth = lanes.Most(g, l.taps)
 	return l
 }
 
@@ -119,14 +111,6 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	return k, nil
 }
 
-// width is the channels a plane interleaves when rest are still to be placed.
-func (l *layout) width(rest int) int {
-	if rest < Engines {
-		return 1
-	}
-	return min(rest/Engines, l.maxWidth)
-}
-
 // A chunk is a run of output channels in planes of one width.
 type chunk struct {
 	first, channels int
@@ -139,12 +123,8 @@ type chunk struct {
 func (l *layout) chunks(yield func(chunk) bool) {
 	off := 0
 	for first := 0; first < l.channels; {
-		rest := l.channels - first
-		c := chunk{first: first, width: l.width(rest), off: off, planes: 1, channels: rest}
-		if rest >= Engines {
-			c.planes = rest / (Engines * c.width)
-			c.channels = c.planes * Engines * c.width
-		}
+		width, n := lanes.Planes(l.channels-first, l.maxWidth)
+		c := chunk{first: first, width: width, off: off, planes: (n + Engines - 1) / Engines, channels: n * width}
 		if !yield(c) {
 			return
 		}

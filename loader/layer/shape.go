@@ -51,3 +51,6 @@ func SamePad(k, stride, in int) (before, after int) {
 	total := max(0, (out-1)*stride+k-in)
 	return total / 2, total - total/2
 }
+
+// RoundUp is the least multiple of unit that is not below n.
+func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

@@ -60,6 +60,7 @@ func (l *Layer) Validate() error {
 	return nil
 }
 
+// Validate checks a tensor against the limits of the registers.
 func (s Shape) Validate() error {
 	const split = "split it into parts of at most %d and run them one after the other"
 	if err := cmp.Or(

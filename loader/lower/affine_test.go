@@ -10,7 +10,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/loader/layer"
-	. "anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // A normalisation is x*f + a for each channel, and may have a ReLU.
@@ -21,16 +21,16 @@ type normalisation struct {
 	read        bool // the product has a second reader
 }
 
-func (n *normalisation) network(t *testing.T) *Network {
+func (n *normalisation) network(t *testing.T) *join.Network {
 	t.Helper()
-	net := &Network{Inputs: []Tensor{{Name: "x", Shape: n.shape}}}
+	net := &join.Network{Inputs: []join.Tensor{{Name: "x", Shape: n.shape}}}
 	add := func(l layer.Layer, w layer.Weights, in, out string) {
 		t.Helper()
-		p, err := NewPart(l, w)
+		p, err := join.NewPart(l, w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		net.Nodes = append(net.Nodes, Node{p, []string{in}, out})
+		net.Nodes = append(net.Nodes, join.Node{Part: p, Inputs: []string{in}, Output: out})
 	}
 	op := layer.Add
 	if n.sub {
@@ -124,7 +124,7 @@ func TestNormalisationStaysApart(t *testing.T) {
 }
 
 // outputsOf builds a joined network and returns its outputs on x.
-func outputsOf(t *testing.T, j *Joined, x []float16.Float16) map[string][]float16.Float16 {
+func outputsOf(t *testing.T, j *join.Joined, x []float16.Float16) map[string][]float16.Float16 {
 	t.Helper()
 	p, err := j.Builder.Build("net")
 	if err != nil {

@@ -27,9 +27,9 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 	}
 	for i := range b.Net.Nodes {
 		n := &b.Net.Nodes[i]
-		l, w := &n.Part.layer, &n.Part.weights
+		l, w := &n.Part.Layer, &n.Part.Weights
 		x := v[n.Inputs[0]]
-		out := n.Part.out
+		out := n.Part.Shape
 		y := make([]float64, out.Elements())
 		rows := func(f func(x, y []float64)) {
 			for at := 0; at < len(x); at += l.In.W {

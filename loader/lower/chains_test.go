@@ -19,6 +19,7 @@ import (
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/join"
 )
 
 // A ChainNet is a network of rows in the making. Weights are random where r is not nil,
@@ -26,7 +27,7 @@ import (
 type ChainNet struct {
 	t      testing.TB
 	r      *rand.Rand
-	Net    Network
+	Net    join.Network
 	shapes map[string]layer.Shape
 	forms  int // attentions made so far
 }
@@ -36,7 +37,7 @@ func NewChain(t testing.TB, r *rand.Rand) *ChainNet {
 }
 
 func (b *ChainNet) Input(name string, s layer.Shape) string {
-	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s})
+	b.Net.Inputs = append(b.Net.Inputs, join.Tensor{Name: name, Shape: s})
 	b.shapes[name] = s
 	return name
 }
@@ -58,19 +59,19 @@ func (b *ChainNet) Constant(s layer.Shape) string {
 		v = make([]float16.Float16, s.Elements())
 	}
 	name := fmt.Sprintf("c%d", len(b.Net.Inputs))
-	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s, Values: v})
+	b.Net.Inputs = append(b.Net.Inputs, join.Tensor{Name: name, Shape: s, Values: v})
 	b.shapes[name] = s
 	return name
 }
 
 func (b *ChainNet) node(l layer.Layer, w layer.Weights, inputs ...string) string {
 	b.t.Helper()
-	p, err := NewPart(l, w)
+	p, err := join.NewPart(l, w)
 	if err != nil {
 		b.t.Fatalf("%+v: %v", l, err)
 	}
 	out := fmt.Sprintf("t%d", len(b.Net.Nodes))
-	b.Net.Nodes = append(b.Net.Nodes, Node{p, inputs, out})
+	b.Net.Nodes = append(b.Net.Nodes, join.Node{Part: p, Inputs: inputs, Output: out})
 	b.shapes[out] = p.Out()
 	return out
 }
@@ -160,7 +161,7 @@ func (b *ChainNet) Layers() string {
 	var ops []string
 	for i := range b.Net.Nodes {
 		n := &b.Net.Nodes[i]
-		ops = append(ops, fmt.Sprintf("%v%v %v", n.Part.layer.Op, n.Inputs, n.Part.out))
+		ops = append(ops, fmt.Sprintf("%v%v %v", n.Part.Layer.Op, n.Inputs, n.Part.Shape))
 	}
 	return strings.Join(ops, ", ")
 }
@@ -353,7 +354,7 @@ scratch sizes, and %d of the %d texts at hand are identical.
 }
 
 // chainText says in which words a chain's text is not the compiler's.
-func chainText(t *testing.T, name string, j *Joined) string {
+func chainText(t *testing.T, name string, j *join.Joined) string {
 	t.Helper()
 	want, err := os.ReadFile(filepath.Join(shared, "oracles", name+".text.bin"))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"anesim/hw"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // A chainRun is a chain that runs.
@@ -23,7 +24,7 @@ type chainRun struct {
 }
 
 // run builds the network and computes its output.
-func (b chainRun) run(inMemory bool, in map[string][]float16.Float16) ([]float16.Float16, *Joined, uint64) {
+func (b chainRun) run(inMemory bool, in map[string][]float16.Float16) ([]float16.Float16, *join.Joined, uint64) {
 	b.t.Helper()
 	b.Net.InMemory = inMemory
 	j, err := b.Net.Join()

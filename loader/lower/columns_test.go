@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/task"
 )
 
 // Which convolutions of a 2 MiB source take columns, and where their tiles stand: what
@@ -13,41 +15,41 @@ func TestColumns(t *testing.T) {
 	for _, c := range []struct {
 		w        layer.Window
 		channels int
-		source   layout // zero of rows
-		result   layout
+		source   task.Layout // zero of rows
+		result   task.Layout
 		rows     uint32 // a tile
 	}{
-		{layer.Same(3, 1, in), 32, layout{channel: 0x70, row: 0x7030, depth: 0x7000, group: 0x7000},
-			layout{base: 0x1c0c00, channel: 0x40, row: 0x820, depth: 0x800, group: 0x800}, 64},
-		{layer.Same(3, 1, in), 224, layout{}, layout{base: 0x108000}, 32},
-		{layer.Valid(3, 1), 32, layout{}, layout{base: 0x110000}, 32},
-		{layer.Valid(3, 1), 224, layout{}, layout{base: 0x1e0000}, 58},
-		{layer.Same(3, 2, in), 64, layout{}, layout{base: 0x1d0ae0}, 28},
-		{layer.Same(3, 2, in), 192, layout{channel: 0x60, row: 0x6010, depth: 0x6000, group: 0x6000},
-			layout{base: 0x180400, channel: 0x40, row: 0x3010, depth: 0x3000, group: 0x3000}, 32},
+		{layer.Same(3, 1, in), 32, task.Layout{Channel: 0x70, Row: 0x7030, Depth: 0x7000, Group: 0x7000},
+			task.Layout{Base: 0x1c0c00, Channel: 0x40, Row: 0x820, Depth: 0x800, Group: 0x800}, 64},
+		{layer.Same(3, 1, in), 224, task.Layout{}, task.Layout{Base: 0x108000}, 32},
+		{layer.Valid(3, 1), 32, task.Layout{}, task.Layout{Base: 0x110000}, 32},
+		{layer.Valid(3, 1), 224, task.Layout{}, task.Layout{Base: 0x1e0000}, 58},
+		{layer.Same(3, 2, in), 64, task.Layout{}, task.Layout{Base: 0x1d0ae0}, 28},
+		{layer.Same(3, 2, in), 192, task.Layout{Channel: 0x60, Row: 0x6010, Depth: 0x6000, Group: 0x6000},
+			task.Layout{Base: 0x180400, Channel: 0x40, Row: 0x3010, Depth: 0x3000, Group: 0x3000}, 32},
 	} {
 		l := layer.Conv(in, 256, c.w)
 		b, err := Compile(l, layer.Weights{SizesOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlan(&l, &layer.Weights{SizesOnly: true})
+		p, err := family.New(&l, &layer.Weights{SizesOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := false
-		for _, task := range p.tasks {
-			g := &task.g
+		for _, made := range p.Tasks {
+			_, g := made.Registers()
 			if int(g.Common.Cout.Cout()) != c.channels {
 				continue
 			}
 			found = true
-			if c.source.row > 0 && task.first.at != c.source {
-				t.Errorf("%+v, %d channels: source at %+v, want %+v", c.w, c.channels, task.first.at, c.source)
+			if c.source.Row > 0 && made.First.At != c.source {
+				t.Errorf("%+v, %d channels: source at %+v, want %+v", c.w, c.channels, made.First.At, c.source)
 			}
 			l2 := &g.L2
-			result := layout{int(l2.ResultBase.Bytes()), int(l2.ResultChannelStride.Bytes()), int(l2.ResultRowStride.Bytes()),
-				int(l2.ResultDepthStride.Bytes()), int(l2.ResultGroupStride.Bytes())}
+			result := task.Layout{Base: int(l2.ResultBase.Bytes()), Channel: int(l2.ResultChannelStride.Bytes()), Row: int(l2.ResultRowStride.Bytes()),
+				Depth: int(l2.ResultDepthStride.Bytes()), Group: int(l2.ResultGroupStride.Bytes())}
 			if result != c.result || g.Common.TileCfg.TileHeight() != c.rows {
 				t.Errorf("%+v, %d channels: %d rows, result at %+v, want %d, %+v", c.w, c.channels,
 					g.Common.TileCfg.TileHeight(), result, c.rows, c.result)

@@ -6,6 +6,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // A 3x3 convolution of 512 channels has more coefficients than the engines hold at a
@@ -50,11 +51,11 @@ func ExampleLower() {
 // stands in the scratch buffer.
 func ExampleNetwork_Join() {
 	s := layer.Shape{N: 1, C: 64, H: 28, W: 28}
-	conv, _ := lower.NewPart(layer.Conv(s, 64, layer.Same(3, 1, s)), layer.Weights{})
-	add, _ := lower.NewPart(layer.Binary(layer.Add, s, s), layer.Weights{})
-	net := lower.Network{
-		Inputs: []lower.Tensor{{Name: "x", Shape: s}},
-		Nodes: []lower.Node{
+	conv, _ := join.NewPart(layer.Conv(s, 64, layer.Same(3, 1, s)), layer.Weights{})
+	add, _ := join.NewPart(layer.Binary(layer.Add, s, s), layer.Weights{})
+	net := join.Network{
+		Inputs: []join.Tensor{{Name: "x", Shape: s}},
+		Nodes: []join.Node{
 			{Part: conv, Inputs: []string{"x"}, Output: "a"},
 			{Part: conv, Inputs: []string{"a"}, Output: "b"},
 			{Part: add, Inputs: []string{"a", "b"}, Output: "y"},

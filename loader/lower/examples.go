@@ -9,6 +9,9 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/task"
 )
 
 // The examples are small programs of our own over the paths the reference containers
@@ -75,14 +78,14 @@ func ExampleProgram(name string) (*loader.Program, error) {
 const channelBytes = 16
 
 // rowSurface is a tensor of c channels of one row of w values.
-func rowSurface(bar uint32, c, w int) memory {
-	m := surface(bar, layer.Shape{N: 1, C: c, H: 1, W: w})
-	m.group = 0
+func rowSurface(bar uint32, c, w int) task.Memory {
+	m := task.Surface(bar, layer.Shape{N: 1, C: c, H: 1, W: w})
+	m.Group = 0
 	return m
 }
 
 func rowPort(name string, d loader.Direction, bar uint32, c, w int) loader.Port {
-	p := rowSurface(bar, c, w).port(name, d, layer.Shape{N: 1, C: c, H: 1, W: w})
+	p := rowSurface(bar, c, w).Port(name, d, layer.Shape{N: 1, C: c, H: 1, W: w})
 	p.Bytes = 0
 	return p
 }
@@ -91,96 +94,60 @@ func oneRow(channels, width int) regs.Shape {
 	return regs.Shape{Groups: 1, Channels: channels, Height: 1, Width: width}
 }
 
-// finish2020 is finish as the compiler of 2020 does it: every task waits for all before
-// it, and there is no estimate.
-func (c chain) finish2020() ([]*regs.Descriptor, error) {
-	c.finish()
-	out := make([]*regs.Descriptor, len(c))
-	for i, t := range c {
-		l := &t.g.L2
-		l.SourceCfg, l.ResultCfg = waitForAll(l.SourceCfg), waitForAll(l.ResultCfg)
-		t.h.Timing = t.h.Timing.WithExeCycles(0)
-		out[i] = loader.NewDescriptor(t.h, &t.g)
-	}
-	return loader.Sequence(out...), c.err()
-}
-
-func waitForAll(r regs.L2Route) regs.L2Route {
-	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
-}
-
 func convExample() (*loader.Builder, error) {
 	const cin, cout = 5, 3
-	f := filter{
-		groups: 1, channels: cout, taps: cin,
-		weight: func(_, n, k int) float16.Float16 { return float16.Fromfloat32(float32(n) + float32(k)/2 - 1) },
-		bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
+	f := coeff.Filter{
+		Groups: 1, Channels: cout, Taps: cin,
+		Weight: func(_, n, k int) float16.Float16 { return float16.Fromfloat32(float32(n) + float32(k)/2 - 1) },
+		Bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
 	}
-	k := f.pack(1)
-	t := engineTask(regs.MultiplyAccumulate, oneRow(cin, 1), oneRow(cout, 1))
-	t.engines(cout)
-	t.patch(oneRow(cout, 1), false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	c := &t.g.Common
-	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
-	t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
-	t.kernel(0, k.lanes)
-	t.source1(rowSurface(bar5, cin, 1), packed(oneRow(cin, 1)), false)
-	t.writes(rowSurface(bar4, cout, 1), channelBytes*cin)
-	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
-	l := &t.g.L2
-	l.ResultCfg = l.ResultCfg.WithDep_or_BfrMode(0)
-	result := packed(oneRow(cout, 1)).moved(channelBytes * cin)
-	t.place(result, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
-	chain, err := chain{t}.finish2020()
+	k := f.Pack(1)
+	t := task.Pointwise2020(oneRow(cin, 1), oneRow(cout, 1))
+	t.Kernel(0, k.Lanes)
+	t.Source1(rowSurface(task.Bar5, cin, 1), task.Packed(oneRow(cin, 1)), false)
+	t.Stages2020(rowSurface(task.Bar4, cout, 1), task.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
+	chain, err := task.Chain{t}.Finish2020()
 	return &loader.Builder{
 		Chain:     chain,
-		Constants: k.data,
-		Ports:     []loader.Port{rowPort("x", loader.Input, bar5, cin, 1), rowPort("y", loader.Output, bar4, cout, 1)},
+		Constants: k.Data,
+		Ports:     []loader.Port{rowPort("x", loader.Input, task.Bar5, cin, 1), rowPort("y", loader.Output, task.Bar4, cout, 1)},
 	}, err
 }
 
-// copyRow is a pass-through of one row of channels.
-func copyRow(src, dst memory, channels, width int) *task {
+// copyRow is a pass-through of one row of channels, with ReLU or not.
+func copyRow(src, dst task.Memory, channels, width int, relu bool) *task.Task {
 	s := oneRow(channels, width)
-	t := engineTask(regs.PassThrough, s, s)
-	t.unicast()
-	t.engines(channels)
-	c := &t.g.Common
-	c.Cfg = c.Cfg.WithShPref(1).WithShMin(1).WithShMax(1).WithAccDoubleBufEn(true)
-	n := &t.g.NE // no coefficients, so no format of theirs
-	n.KernelCfg = n.KernelCfg.WithKernelFmt(0)
-	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
-	at := packed(s)
-	t.source1(src, at, false)
-	t.writes(dst, at.row)
+	t := task.Copy2020(s, relu)
+	at := task.Packed(s)
+	t.Source1(src, at, false)
+	t.Writes(dst, at.Row)
 	return t
 }
 
 func reluExample() (*loader.Builder, error) {
 	const channels, width = 4, 16
-	t := copyRow(rowSurface(bar5, channels, width), rowSurface(bar4, channels, width), channels, width)
-	t.activate(regs.ReLU)
-	chain, err := chain{t}.finish2020()
+	t := copyRow(rowSurface(task.Bar5, channels, width), rowSurface(task.Bar4, channels, width), channels, width, true)
+	chain, err := task.Chain{t}.Finish2020()
 	return &loader.Builder{
 		Chain: chain,
-		Ports: []loader.Port{rowPort("x", loader.Input, bar5, channels, width), rowPort("y", loader.Output, bar4, channels, width)},
+		Ports: []loader.Port{rowPort("x", loader.Input, task.Bar5, channels, width), rowPort("y", loader.Output, task.Bar4, channels, width)},
 	}, err
 }
 
 func concatExample() (*loader.Builder, error) {
 	const channels = 8
-	var tasks chain
-	for i, bar := range []uint32{bar6, bar5} {
-		y := rowSurface(bar4, 2*channels, 1)
-		y.base = i * y.depth / 2
-		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1))
+	var tasks task.Chain
+	for i, bar := range []uint32{task.Bar6, task.Bar5} {
+		y := rowSurface(task.Bar4, 2*channels, 1)
+		y.Base = i * y.Depth / 2
+		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1, false))
 	}
-	chain, err := tasks.finish2020()
+	chain, err := tasks.Finish2020()
 	return &loader.Builder{
 		Chain: chain,
 		Ports: []loader.Port{
-			rowPort("a", loader.Input, bar6, channels, 1), rowPort("b", loader.Input, bar5, channels, 1),
-			rowPort("y", loader.Output, bar4, 2*channels, 1),
+			rowPort("a", loader.Input, task.Bar6, channels, 1), rowPort("b", loader.Input, task.Bar5, channels, 1),
+			rowPort("y", loader.Output, task.Bar4, 2*channels, 1),
 		},
 	}, err
 }
@@ -188,24 +155,20 @@ func concatExample() (*loader.Builder, error) {
 func addExample() (*loader.Builder, error) {
 	const channels = 32
 	s := oneRow(channels, 1)
-	t := planarTask(regs.FormTwoSources, s, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2)
-	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
-	at := t.planarTile()
-	at.row = at.depth + 2*unitBytes // two units in compilers of 2020
-	at.group = at.depth
-	second := secondBase(at.row)
-	t.source1(rowSurface(bar6, channels, 1), at, false)
-	t.source2(rowSurface(bar5, channels, 1), at.moved(second))
-	t.writes(rowSurface(bar4, channels, 1), second+at.row)
-	d := &t.g.TileDMADst
-	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
-	chain, err := chain{t}.finish2020()
+	t := task.Sum2020(s)
+	at := t.PlanarTile()
+	at.Row = at.Depth + 2*task.UnitBytes // two units in compilers of 2020
+	at.Group = at.Depth
+	second := family.SecondBase(at.Row)
+	t.Source1(rowSurface(task.Bar6, channels, 1), at, false)
+	t.Source2(rowSurface(task.Bar5, channels, 1), at.Moved(second))
+	t.Writes2020(rowSurface(task.Bar4, channels, 1), second+at.Row)
+	chain, err := task.Chain{t}.Finish2020()
 	return &loader.Builder{
 		Chain: chain,
 		Ports: []loader.Port{
-			rowPort("a", loader.Input, bar6, channels, 1), rowPort("b", loader.Input, bar5, channels, 1),
-			rowPort("y", loader.Output, bar4, channels, 1),
+			rowPort("a", loader.Input, task.Bar6, channels, 1), rowPort("b", loader.Input, task.Bar5, channels, 1),
+			rowPort("y", loader.Output, task.Bar4, channels, 1),
 		},
 	}, err
 }

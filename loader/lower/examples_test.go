@@ -18,6 +18,7 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // shared is the reference beside the repository.
@@ -386,17 +387,17 @@ func describeLargeValues(t *testing.T, name string) (layer.Layer, layer.Weights)
 	case "hardtanh":
 		l := layer.Unary(layer.Clip, in)
 		l.Low, l.High = -1, 1
-		return l, layer.Weights{Table: section[:tableBytes]}
+		return l, layer.Weights{Table: section[:coeff.TableBytes]}
 	case "inv":
 		word = "inverse"
 	}
-	w := layer.Weights{Table: section[:min(len(section), tableBytes)]}
+	w := layer.Weights{Table: section[:min(len(section), coeff.TableBytes)]}
 	l := layer.Unary(operation(t, word), in)
 	if l.Op == layer.Inverse {
 		l.Epsilon = 1e-4
 	}
 	for i := 1; i < l.Op.Tables(); i++ {
-		w.Tables = append(w.Tables, section[i*tableBytes:][:tableBytes])
+		w.Tables = append(w.Tables, section[i*coeff.TableBytes:][:coeff.TableBytes])
 	}
 	if len(w.Tables) > 0 { // the second of the section is the first that the layer takes
 		w.Table, w.Tables[0] = w.Tables[0], w.Table

@@ -4,7 +4,6 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader"
-	"anesim/loader/layer"
 )
 
 // Fitted is fitted for tests outside of the package: those that run programs import the
@@ -17,6 +16,3 @@ var Update = update
 // RunProgram runs a program of one output and returns that and the bytes it moves. Tests
 // outside of the package set it.
 var RunProgram func(p *loader.Program, in map[string][]float16.Float16) (out []float16.Float16, moved uint64, err error)
-
-// Op is the operation of a part's layer.
-func (q *Part) Op() layer.Op { return q.layer.Op }

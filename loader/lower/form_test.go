@@ -13,13 +13,14 @@ import (
 	"anesim/hw/tiles"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // formed gives a layer weights that a form holds: values of few kinds, with zeros, or bytes
 // times scales.
 func formed(r *rand.Rand, l *layer.Layer, f layer.Form) layer.Weights {
-	need := network.Needs(l)
+	need := list.Needs(l)
 	w := layer.Weights{Filter: make([]float16.Float16, need.Filter), Form: f}
 	if l.Bias {
 		w.Bias = halves(r, need.Bias)
@@ -86,8 +87,8 @@ func TestFormsGiveTheValuesOfDense(t *testing.T) {
 	for i := range 120 {
 		l := formLayer(r)
 		w := formed(r, &l, []layer.Form{layer.FormPalette, layer.FormSparse, layer.FormInt8}[i%3])
-		x := &network.Layer{Lower: l, Weights: w}
-		w, err := x.Complete(1)
+		x := &list.Layer{Lower: l, Weights: w}
+		w, err := weights.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // The worked identity layer of the format document: 64 channels in, 64 out, and a
@@ -62,11 +64,11 @@ func identityLayer() (*loader.Builder, error) {
 	const n = identitySize * layer.ElementBytes
 	port := loader.Port{Shape: [4]int{1, 1, 1, identitySize}, Strides: [4]uint64{n, n, n, layer.ElementBytes}}
 	in, out := port, port
-	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, bar5
-	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, bar4
+	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, task.Bar5
+	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, task.Bar4
 	tasks, constants := identityProduct(identitySize)
-	chain := tasks.finish()
-	chain[0].Header.DebugLogEvents = chain[0].Header.DebugLogEvents.WithDebugLogEvents(identityEvents)
+	chain := tasks.Finish()
+	task.SetDebugEvents(chain[0], identityEvents)
 	b := &loader.Builder{
 		Procedure:     "main",
 		Chain:         chain,
@@ -86,41 +88,36 @@ func identityLayer() (*loader.Builder, error) {
 		b.NoteBytes -= len(l.Raw())
 	}
 	b.NoteBytes += identityCommands
-	return b, tasks.err()
+	return b, tasks.Err()
 }
 
 // identityProduct multiplies a row of n values by the n x n identity matrix.
-func identityProduct(n int) (chain, []byte) {
-	f := filter{groups: 1, channels: n, taps: n, weight: func(_, c, k int) float16.Float16 {
+func identityProduct(n int) (task.Chain, []byte) {
+	f := coeff.Filter{Groups: 1, Channels: n, Taps: n, Weight: func(_, c, k int) float16.Float16 {
 		if c != k {
 			return 0
 		}
-		return halfOne
+		return task.HalfOne
 	}}
-	k := f.pack(16)
+	k := f.Pack(16)
 	in, out := oneRow(1, n), oneRow(n, 1)
-	values := memory{row: n * layer.ElementBytes, plane: n * layer.ElementBytes, depth: n * layer.ElementBytes, group: n * layer.ElementBytes}
+	values := task.Memory{Row: n * layer.ElementBytes, Plane: n * layer.ElementBytes, Depth: n * layer.ElementBytes, Group: n * layer.ElementBytes}
 	x, y := values, values
-	x.bar, y.bar = bar5, bar4
-	staged := surface(0, layer.Shape{N: 1, C: n, H: 1, W: 1})
-	staged.row = staged.plane
+	x.Bar, y.Bar = task.Bar5, task.Bar4
+	staged := task.Surface(0, layer.Shape{N: 1, C: n, H: 1, W: 1})
+	staged.Row = staged.Plane
 
-	prep := transposing(in)
-	// The patch of a row of several pieces, as in the compiler's program of 256.
-	prep.g.Common.Cfg = prep.g.Common.Cfg.WithShMax(3).WithShPref(3)
-	tile := packed(out)
-	prep.source1(x, transposeSource(1, n).moved(tile.row), false)
-	kept := prep.leavesScratch(tile, tile.row, staged)
+	prep := task.Transposing(in)
+	tile := task.Packed(out)
+	prep.Source1(x, task.TransposeSource(1, n).Moved(tile.Row), false)
+	kept := prep.LeavesScratch(tile, tile.Row, staged)
 
-	t := engineTask(regs.MultiplyAccumulate, out, out)
-	t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
-	t.engines(n)
-	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	t.outputGroups(n, false)
-	t.readsScratch(kept, staged)
-	t.kernel(0, k.lanes)
-	t.writes(y, tile.row)
+	t := task.MAC{Op: regs.MultiplyAccumulate, In: out, Out: out, Window: task.Pointwise, Transpose: true}.Task()
+	t.ReadsScratch(kept, kept.At, staged)
+	t.Kernel(0, k.Lanes)
+	t.Writes(y, tile.Row)
 	// No scratch segment is listed: neither names its buffer.
-	prep.h.Bases, t.h.Bases = prep.h.Bases.WithWBE(false), t.h.Bases.WithRBE0(false)
-	return chain{prep, t}, k.data
+	prep.Unlisted()
+	t.Unlisted()
+	return task.Chain{prep, t}, k.Data
 }

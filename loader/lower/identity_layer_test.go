@@ -168,7 +168,7 @@ func TestIdentityPattern(t *testing.T) {
 		t.Skip("no reference program: ", err)
 	}
 	tasks, _ := identityProduct(256)
-	got := regs.EncodeChain(tasks.finish())
+	got := regs.EncodeChain(tasks.Finish())
 	type word struct{ off, want, got uint32 }
 	var diffs []word
 	if len(got) != len(want) {

@@ -13,7 +13,9 @@ import (
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network"
+	"anesim/loader/lower/join"
+	"anesim/loader/network/keys"
+	"anesim/loader/network/list"
 )
 
 // TestLayers holds layers to the descriptors that testdata/layers has of them, register by
@@ -43,7 +45,7 @@ func TestNetworks(t *testing.T) {
 func goldenLayer(t *testing.T, lines []string) (layer.Layer, layer.Weights) {
 	t.Helper()
 	words := strings.Fields(lines[0])
-	op, ok := network.Find(words[0])
+	op, ok := keys.Find(words[0])
 	if !ok {
 		t.Fatalf("no operation %s", words[0])
 	}
@@ -113,7 +115,7 @@ func goldenWeights(t *testing.T, l *layer.Layer, form string) layer.Weights {
 	t.Helper()
 	w := madeUp(l, form == "zeros")
 	each := func(value func(i int) float16.Float16) {
-		w.Filter, w.SizesOnly = make([]float16.Float16, network.Needs(l).Filter), false
+		w.Filter, w.SizesOnly = make([]float16.Float16, list.Needs(l).Filter), false
 		for i := range w.Filter {
 			w.Filter[i] = value(i)
 		}
@@ -179,7 +181,7 @@ func builderText(t *testing.T, b *loader.Builder) string {
 //	y = conv(x) cout=16 k=3 pad=same
 //	z = add(y c)
 //	out z
-func goldenNetwork(t *testing.T, lines []string) *Network {
+func goldenNetwork(t *testing.T, lines []string) *join.Network {
 	t.Helper()
 	if name, ok := strings.CutPrefix(lines[0], "chain "); ok {
 		b := NewChain(t, nil)
@@ -189,7 +191,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 		networkOptions(t, &b.Net, lines[1:])
 		return &b.Net
 	}
-	n := &Network{}
+	n := &join.Network{}
 	shapes := map[string]layer.Shape{}
 	for i, line := range lines {
 		if strings.HasPrefix(line, "with ") {
@@ -203,7 +205,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 		name, text, _ := strings.Cut(line, " = ")
 		words := strings.Fields(text)
 		if kind := words[0]; kind == "input" || kind == "constant" {
-			in := Tensor{Name: name, Shape: shapeInWords(t, words[1])}
+			in := join.Tensor{Name: name, Shape: shapeInWords(t, words[1])}
 			if kind == "constant" {
 				like := layer.Unary(layer.PReLU, layer.Shape{N: 1, C: in.Shape.Elements(), H: 1, W: 1}) // needs that many values
 				in.Values = madeUp(&like, false).Second
@@ -220,17 +222,17 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 }
 
 // goldenNode is a layer of a network.
-func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, keys []string) Node {
+func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, words []string) join.Node {
 	t.Helper()
-	o, ok := network.Find(op)
+	o, ok := keys.Find(op)
 	if !ok {
 		t.Fatalf("%s: no operation %q", name, op)
 	}
 	form := "dense"
-	if len(keys) > 0 && strings.HasPrefix(keys[len(keys)-1], "weights=") {
-		form, keys = keys[len(keys)-1][len("weights="):], keys[:len(keys)-1]
+	if len(words) > 0 && strings.HasPrefix(words[len(words)-1], "weights=") {
+		form, words = words[len(words)-1][len("weights="):], words[:len(words)-1]
 	}
-	values, err := o.ParseKeys(keys)
+	values, err := o.ParseKeys(words)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -242,14 +244,14 @@ func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, op
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	part, err := NewPart(l.Lower, goldenWeights(t, &l.Lower, form))
+	part, err := join.NewPart(l.Lower, goldenWeights(t, &l.Lower, form))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	return Node{Part: part, Inputs: operands, Output: name}
+	return join.Node{Part: part, Inputs: operands, Output: name}
 }
 
-func networkOptions(t *testing.T, n *Network, lines []string) {
+func networkOptions(t *testing.T, n *join.Network, lines []string) {
 	t.Helper()
 	for _, line := range lines {
 		for _, word := range strings.Fields(line)[1:] {
@@ -276,7 +278,7 @@ func shapeInWords(t *testing.T, text string) (s layer.Shape) {
 
 // networkText is a network's program: which descriptors each layer has, what stays in the L2
 // and what does not, and the descriptors; or why there is none.
-func networkText(t *testing.T, n *Network) string {
+func networkText(t *testing.T, n *join.Network) string {
 	t.Helper()
 	j, err := n.Join()
 	if err != nil {
@@ -284,7 +286,7 @@ func networkText(t *testing.T, n *Network) string {
 	}
 	var b strings.Builder
 	for i, r := range j.Nodes {
-		fmt.Fprintf(&b, "layer %d %v of %v: ", i, n.Nodes[i].Part.Op(), n.Nodes[i].Inputs)
+		fmt.Fprintf(&b, "layer %d %v of %v: ", i, n.Nodes[i].Part.Layer.Op, n.Nodes[i].Inputs)
 		switch {
 		case j.Into != nil && j.Into[i] != i:
 			fmt.Fprintf(&b, "done by layer %d\n", j.Into[i])
@@ -305,7 +307,7 @@ func lut(b byte) []byte { return bytes.Repeat([]byte{b}, 128) }
 // madeUp are weights without a meaning, but each in a place of its own: values are looked at
 // by their bits alone. Big ones are left out, as they are of a program that is only timed.
 func madeUp(l *layer.Layer, zeros bool) layer.Weights {
-	need := network.Needs(l)
+	need := list.Needs(l)
 	if l.Second == layer.Constant && need.Second > 0 {
 		need.Second = l.In.C
 	}

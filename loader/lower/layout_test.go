@@ -10,6 +10,8 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/task"
 )
 
 // layoutRows reads a table of layout words, its first line without the mark of a comment.
@@ -66,17 +68,18 @@ func TestConvolutionLayouts(t *testing.T) {
 		if m["depthwise"] == "1" {
 			l.Groups = in.C
 		}
-		p := &plan{layer: &l}
-		src := p.convSource()
+		p := &family.Plan{Layer: &l}
+		src := p.ConvSource()
 		out := layer.Shape{N: 1, C: n("Cout"), H: n("Hout"), W: n("Wout")}
-		task := p.convTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
-		at := task.sourceTile()
-		_, height := p.tileHeight(src, out, &w, &at, task.g.Common.Cfg.ShMin() > 0)
+		task := p.ConvTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
+		at := task.SourceTile()
+		_, height := p.TileHeight(src, out, &w, &at, task.PatchFixed())
 		of++
 		cfg := regs.CommonCfg(numberIn(m["cfg"], 16))
-		c := task.g.Common.Cfg
+		_, g := task.Registers()
+		c := g.Common.Cfg
 		patches += count(cfg.ShMax() == c.ShMax() && cfg.ShMin() == c.ShMin() && cfg.ShPref() == c.ShPref() && cfg.SmallSourceMode() == c.SmallSourceMode())
-		rows += count(at.row == numberIn(m["row"], 16) && at.channel == numberIn(m["cs"], 16))
+		rows += count(at.Row == numberIn(m["row"], 16) && at.Channel == numberIn(m["cs"], 16))
 		heights += count(height == n("TH"))
 	}
 	t.Logf("of %d: %d patches, %d rows, %d tile heights", of, patches, rows, heights)
@@ -98,20 +101,20 @@ func TestPlanarLayouts(t *testing.T) {
 		hex := func(key string) int { return numberIn(m[key], 16) }
 		s := regs.Shape{Groups: hex("G") & 0x1fff, Channels: n("C"), Height: n("H"), Width: n("W")}
 		form := regs.CommonCfg(hex("cfg")).PlanarForm()
-		task := planarTask(form, s, s)
-		task.deep(n("D"))
+		made := task.Planar{Form: form, In: s, Depth: n("D")}.Task()
 		of++
-		patch := task.g.Common.PlanarPatch
+		_, g := made.Registers()
+		patch := g.Common.PlanarPatch
 		patches += count(int(patch.Log2W())|int(patch.Log2H())<<4 == hex("pp"))
 		if source := regs.L2Route(hex("S1cfg")); source.Type() == 0 {
 			continue
 		}
 		loaded++
-		at := task.planarTile()
-		if form == regs.FormReduction && regs.L2Route(hex("S1cfg")).Type() != keptTile {
-			at = task.skewedPlanar()
+		at := made.PlanarTile()
+		if form == regs.FormReduction && regs.L2Route(hex("S1cfg")).Type() != task.KeptTile {
+			at = made.SkewedPlanar()
 		}
-		tiles += count(at.channel == hex("S1c") && at.row == hex("S1r"))
+		tiles += count(at.Channel == hex("S1c") && at.Row == hex("S1r"))
 	}
 	t.Logf("of %d: %d patches; of %d loaded: %d tiles", of, patches, loaded, tiles)
 	if of != wantPlanar || patches != wantPlanarPatches || loaded != wantLoaded || tiles != wantTiles {

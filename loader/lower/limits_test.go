@@ -10,6 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // Every limit is refused with a typed error that names a way out.
@@ -103,7 +104,7 @@ func TestRefusals(t *testing.T) {
 // Operations of two tables say how many they were given.
 func TestNumbersOfTables(t *testing.T) {
 	s := layer.Shape{N: 1, C: 4, H: 4, W: 4}
-	table := make([]byte, tableBytes)
+	table := make([]byte, coeff.TableBytes)
 	for _, l := range []layer.Layer{layer.Binary(layer.Pow, s, s), layer.Unary(layer.Sin, s), layer.Unary(layer.Atan, s)} {
 		for given, ok := range map[int]bool{0: false, 1: true, 2: false} {
 			_, err := Compile(l, layer.Weights{Table: table, Tables: slices.Repeat([][]byte{table}, given)})

@@ -18,13 +18,14 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // A netBuilder strings random layers together and runs each by itself as it goes.
 type netBuilder struct {
 	t       *testing.T
 	r       *rand.Rand
-	net     Network
+	net     join.Network
 	values  map[string][]float16.Float16
 	fused   map[string][]float16.Float16 // outputs that layers share descriptors for
 	shapes  map[string]layer.Shape
@@ -39,7 +40,7 @@ func newNet(t *testing.T, r *rand.Rand) *netBuilder {
 }
 
 func (b *netBuilder) input(s layer.Shape, constant bool) string {
-	in := Tensor{Name: fmt.Sprintf("in%d", len(b.net.Inputs)), Shape: s}
+	in := join.Tensor{Name: fmt.Sprintf("in%d", len(b.net.Inputs)), Shape: s}
 	b.values[in.Name], b.shapes[in.Name] = halves(b.r, s.Elements()), s
 	if constant {
 		in.Values = b.values[in.Name]
@@ -57,7 +58,7 @@ func (b *netBuilder) layer(l layer.Layer, w layer.Weights, inputs ...string) str
 	if err != nil {
 		b.t.Fatalf("%+v: %v", l, err)
 	}
-	part, err := NewPart(l, w)
+	part, err := join.NewPart(l, w)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func (b *netBuilder) layer(l layer.Layer, w layer.Weights, inputs ...string) str
 		b.t.Fatalf("%+v: %v, %+v", l, err, res)
 	}
 	out := fmt.Sprintf("t%d", len(b.net.Nodes))
-	b.net.Nodes = append(b.net.Nodes, Node{part, inputs, out})
+	b.net.Nodes = append(b.net.Nodes, join.Node{Part: part, Inputs: inputs, Output: out})
 	b.values[out], b.shapes[out] = res.Outputs[0].Data, part.Out()
 	b.names = append(b.names, out)
 	b.layers = append(b.layers, l.Op)
@@ -84,7 +85,7 @@ func (b *netBuilder) layer(l layer.Layer, w layer.Weights, inputs ...string) str
 
 // join makes the program, with tensors in memory and in the L2, and checks both against
 // the layers by themselves. It returns the one with tensors in memory.
-func (b *netBuilder) join(turned bool) *Joined {
+func (b *netBuilder) join(turned bool) *join.Joined {
 	b.t.Helper()
 	b.net.InMemory = true
 	j, inMemory := b.program(turned)
@@ -96,7 +97,7 @@ func (b *netBuilder) join(turned bool) *Joined {
 }
 
 // program makes and checks one program and returns the bytes it moves.
-func (b *netBuilder) program(turned bool) (*Joined, uint64) {
+func (b *netBuilder) program(turned bool) (*join.Joined, uint64) {
 	b.t.Helper()
 	j, err := b.net.Join()
 	if err != nil {
@@ -161,7 +162,7 @@ func (b *netBuilder) program(turned bool) (*Joined, uint64) {
 }
 
 // headers checks what a descriptor's header says of its place in the whole chain.
-func (b *netBuilder) headers(j *Joined) {
+func (b *netBuilder) headers(j *join.Joined) {
 	b.t.Helper()
 	chain := j.Builder.Chain
 	for i, d := range chain {
@@ -365,20 +366,20 @@ func TestNetworkOfOneLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, err := NewPart(l, w)
+	part, err := join.NewPart(l, w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := []Tensor{{Name: "x", Shape: in}}
-	one, err := (&Network{Inputs: x, Outputs: []string{"y"}, Nodes: []Node{{part, []string{"x"}, "y"}}}).Join()
+	x := []join.Tensor{{Name: "x", Shape: in}}
+	one, err := (&join.Network{Inputs: x, Outputs: []string{"y"}, Nodes: []join.Node{{Part: part, Inputs: []string{"x"}, Output: "y"}}}).Join()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(one.Builder, alone.Builder) {
 		t.Error("a network of one layer is not the layer")
 	}
-	two, err := (&Network{Inputs: x, Outputs: []string{"y"}, Nodes: []Node{
-		{part, []string{"x"}, "t"}, {part, []string{"t"}, "y"},
+	two, err := (&join.Network{Inputs: x, Outputs: []string{"y"}, Nodes: []join.Node{
+		{Part: part, Inputs: []string{"x"}, Output: "t"}, {Part: part, Inputs: []string{"t"}, Output: "y"},
 	}}).Join()
 	if err != nil {
 		t.Fatal(err)
@@ -390,39 +391,39 @@ func TestNetworkOfOneLayer(t *testing.T) {
 
 func TestNetworkErrors(t *testing.T) {
 	in := layer.Shape{N: 1, C: 8, H: 4, W: 4}
-	relu, err := NewPart(layer.Unary(layer.ReLU, in), layer.Weights{})
+	relu, err := join.NewPart(layer.Unary(layer.ReLU, in), layer.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide, err := NewPart(layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 1, H: 8, W: 16}), layer.Weights{})
+	wide, err := join.NewPart(layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 1, H: 8, W: 16}), layer.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := []Tensor{{Name: "x", Shape: in}}
-	var many Network
+	x := []join.Tensor{{Name: "x", Shape: in}}
+	var many join.Network
 	for i := range 29 {
 		name := fmt.Sprint("x", i)
-		many.Inputs = append(many.Inputs, Tensor{Name: name, Shape: in})
-		many.Nodes = append(many.Nodes, Node{relu, []string{name}, "y" + name})
+		many.Inputs = append(many.Inputs, join.Tensor{Name: name, Shape: in})
+		many.Nodes = append(many.Nodes, join.Node{Part: relu, Inputs: []string{name}, Output: "y" + name})
 	}
 	many.Outputs = []string{"yx0"}
 	for _, tc := range []struct {
-		net  Network
+		net  join.Network
 		node int // -1 for a limit
 		want string
 	}{
-		{Network{Inputs: x}, 0, "no layers"},
-		{Network{Inputs: append(x, x[0])}, 0, `two inputs are called "x"`},
-		{Network{Inputs: []Tensor{{"x", in, make([]float16.Float16, 3)}}}, 0, "3 values, want 128"},
-		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x"}, "y"}, {relu, []string{"z"}, "w"}}}, 1, `makes "z"`},
-		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x", "x"}, "y"}}}, 0, "2 inputs, the layer takes 1"},
-		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x"}, "x"}}}, 0, `"x" is made twice`},
-		{Network{Inputs: x, Nodes: []Node{{wide, []string{"x"}, "y"}}}, 0, "rows are padded in memory"},
-		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x"}, "y"}}, Outputs: []string{"x"}}, 1, `the output "x"`},
+		{join.Network{Inputs: x}, 0, "no layers"},
+		{join.Network{Inputs: append(x, x[0])}, 0, `two inputs are called "x"`},
+		{join.Network{Inputs: []join.Tensor{{Name: "x", Shape: in, Values: make([]float16.Float16, 3)}}}, 0, "3 values, want 128"},
+		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "y"}, {Part: relu, Inputs: []string{"z"}, Output: "w"}}}, 1, `makes "z"`},
+		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x", "x"}, Output: "y"}}}, 0, "2 inputs, the layer takes 1"},
+		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "x"}}}, 0, `"x" is made twice`},
+		{join.Network{Inputs: x, Nodes: []join.Node{{Part: wide, Inputs: []string{"x"}, Output: "y"}}}, 0, "rows are padded in memory"},
+		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "y"}}, Outputs: []string{"x"}}, 1, `the output "x"`},
 		{many, -1, "inputs and outputs of a network is 30, the engine takes at most 28"},
 	} {
 		_, err := tc.net.Join()
-		var node *NodeError
+		var node *join.NodeError
 		var limit *layer.LimitError
 		if err == nil || !strings.Contains(err.Error(), tc.want) || errors.As(err, &node) == (tc.node < 0) ||
 			node != nil && node.Node != tc.node || errors.As(err, &limit) != (tc.node < 0) {

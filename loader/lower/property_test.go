@@ -10,7 +10,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // The counts are small here; .ci/long runs 5,000 layers and 500 chains.
@@ -457,8 +458,8 @@ func TestAnyLayerValues(t *testing.T) {
 	failed := 0
 	for i := range *layers {
 		l, w, in, f, tolerance := aLayer(r)
-		x := &network.Layer{Lower: l, Weights: w}
-		w, err := x.Complete(1)
+		x := &list.Layer{Lower: l, Weights: w}
+		w, err := weights.Complete(x, 1)
 		if err != nil {
 			t.Fatalf("%d: %+v: %v", i, l, err)
 		}

@@ -7,6 +7,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/rows"
 )
 
 // Tasks of products of two inputs, counted in a public table of the compiler's programs.
@@ -39,28 +41,17 @@ func TestColumnsBesideATable(t *testing.T) {
 	for _, c := range []struct {
 		table, n, k int
 		bias        []float16.Float16
-		want        []share
+		want        []coeff.Share
 	}{
-		{128, 2048, 512, nil, []share{{0, 1, 1536, 512}, {0, 1, 768, 768}, {0, 1, 0, 768}}},
-		{0, 2048, 512, nil, []share{{0, 1, 0, 1024}, {0, 1, 1024, 1024}}},
-		{0, 2048, 512, []float16.Float16{0}, []share{{0, 1, 1536, 512}, {0, 1, 768, 768}, {0, 1, 0, 768}}},
-		{0, 16, layer.MaxLane / 2, nil, []share{{0, 1, 0, 16}}},
+		{128, 2048, 512, nil, []coeff.Share{{Group: 0, Groups: 1, First: 1536, Channels: 512}, {Group: 0, Groups: 1, First: 768, Channels: 768}, {Group: 0, Groups: 1, First: 0, Channels: 768}}},
+		{0, 2048, 512, nil, []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: 1024}, {Group: 0, Groups: 1, First: 1024, Channels: 1024}}},
+		{0, 2048, 512, []float16.Float16{0}, []coeff.Share{{Group: 0, Groups: 1, First: 1536, Channels: 512}, {Group: 0, Groups: 1, First: 768, Channels: 768}, {Group: 0, Groups: 1, First: 0, Channels: 768}}},
+		{0, 16, layer.MaxLane / 2, nil, []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: 16}}},
 		{128, 16, layer.MaxLane / 2, nil, nil},
 	} {
-		g := rowGroup{table: make([]byte, c.table), bias: c.bias}
-		if got, ok := g.shares(c.n, c.k); !slices.Equal(got, c.want) || ok != (c.want != nil) {
+		g := rows.Group{Table: make([]byte, c.table), Bias: c.bias}
+		if got, ok := g.Shares(c.n, c.k); !slices.Equal(got, c.want) || ok != (c.want != nil) {
 			t.Errorf("%+v: %v, %v", c, got, ok)
-		}
-	}
-}
-
-// What a register holds of memory is written, and one more is refused.
-func TestOffsetsInMemory(t *testing.T) {
-	for n, ok := range map[int]bool{0: true, 64: true, layer.MaxSurface - 63: true, layer.MaxSurface + 1: false, -64: false} {
-		x := newTask()
-		x.dma(&x.g.TileDMASrc.Src1RowStride, n)
-		if refused := x.err != nil; refused == ok || ok && x.g.TileDMASrc.Src1RowStride.Bytes() != uint32(n) {
-			t.Errorf("%d: %v, %#x", n, x.err, x.g.TileDMASrc.Src1RowStride)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
-	. "anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // The second worked sample of the documents: a convolution of 8 to 8 channels with a
@@ -24,19 +24,19 @@ func TestSecondSample(t *testing.T) {
 	in := layer.Shape{N: 1, C: 8, H: 16, W: 16}
 	conv := layer.Conv(in, 8, layer.Same(3, 1, in))
 	mid := layer.Shape{N: 1, C: 8, H: 1, W: 1}
-	net := Network{Inputs: []Tensor{{Name: "t0_ane", Shape: in}}, Outputs: []string{"t5_ane"}}
+	net := join.Network{Inputs: []join.Tensor{{Name: "t0_ane", Shape: in}}, Outputs: []string{"t5_ane"}}
 	from := "t0_ane"
 	for i, l := range []layer.Layer{conv, layer.Unary(layer.ReLU, in), layer.Reduction(layer.ReduceMean, in, layer.AxisH|layer.AxisW), layer.Conv(mid, 4, layer.Valid(1, 1))} {
 		w := layer.Weights{}
 		if l.Op == layer.Convolution {
 			w.Filter = make([]float16.Float16, l.Cout*l.In.C*l.Window.Kh*l.Window.Kw)
 		}
-		part, err := NewPart(l, w)
+		part, err := join.NewPart(l, w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out := []string{"a", "b", "c", "t5_ane"}[i]
-		net.Nodes = append(net.Nodes, Node{Part: part, Inputs: []string{from}, Output: out})
+		net.Nodes = append(net.Nodes, join.Node{Part: part, Inputs: []string{from}, Output: out})
 		from = out
 	}
 	j, err := net.Join()

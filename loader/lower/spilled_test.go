@@ -9,6 +9,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // Addresses of DMA configurations and of the first source's base.
@@ -35,7 +36,7 @@ func register(t *testing.T, d *regs.Descriptor, addr uint32) *uint32 {
 }
 
 // cycles are those of every descriptor of a chain.
-func cycles(t *testing.T, j *Joined) (list []clock.Cycles) {
+func cycles(t *testing.T, j *join.Joined) (list []clock.Cycles) {
 	t.Helper()
 	p, err := j.Builder.Build("net")
 	if err != nil {
@@ -93,21 +94,21 @@ func TestSpilledTensorIsWaitedFor(t *testing.T) {
 func TestOverwrittenScratchIsWaitedFor(t *testing.T) {
 	s := layer.Shape{N: 1, C: 64, H: 16, W: 16}
 	conv := layer.Layer{Op: layer.Convolution, In: s, Cout: 64, Window: layer.Same(3, 1, s), Groups: 1}
-	part := func(l layer.Layer) *Part {
-		p, err := NewPart(l, layer.Weights{})
+	part := func(l layer.Layer) *join.Part {
+		p, err := join.NewPart(l, layer.Weights{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
 	add := part(layer.Binary(layer.Add, s, s))
-	n := Network{
-		Inputs: []Tensor{{Name: "x", Shape: s}, {Name: "z", Shape: s}},
-		Nodes: []Node{
-			{add, []string{"x", "z"}, "a"},
-			{part(conv), []string{"a"}, "y"},
-			{add, []string{"z", "z"}, "b"},
-			{part(layer.Unary(layer.Abs, s)), []string{"b"}, "w"},
+	n := join.Network{
+		Inputs: []join.Tensor{{Name: "x", Shape: s}, {Name: "z", Shape: s}},
+		Nodes: []join.Node{
+			{Part: add, Inputs: []string{"x", "z"}, Output: "a"},
+			{Part: part(conv), Inputs: []string{"a"}, Output: "y"},
+			{Part: add, Inputs: []string{"z", "z"}, Output: "b"},
+			{Part: part(layer.Unary(layer.Abs, s)), Inputs: []string{"b"}, Output: "w"},
 		},
 		Outputs:  []string{"y", "w"},
 		InMemory: true,

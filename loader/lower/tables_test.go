@@ -7,6 +7,7 @@ import (
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // The sections of tables that are on record: a block of 128 bytes for each engine of the
@@ -38,7 +39,7 @@ func TestTableSections(t *testing.T) {
 			t.Errorf("%+v: %v", c.layer, err)
 			continue
 		}
-		want := append(bytes.Clone(exp), make([]byte, (c.blocks-1)*tableBytes)...)
+		want := append(bytes.Clone(exp), make([]byte, (c.blocks-1)*coeff.TableBytes)...)
 		if c.sum {
 			want = append(want, reciprocal...)
 		}

@@ -14,7 +14,8 @@ import (
 	"anesim/hw/mac"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
@@ -532,8 +533,8 @@ func TestStreams(t *testing.T) {
 		if op == layer.Softmax {
 			l.Axes = layer.AxisW
 		}
-		x := &network.Layer{Lower: l}
-		w, err := x.Complete(1)
+		x := &list.Layer{Lower: l}
+		w, err := weights.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

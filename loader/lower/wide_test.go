@@ -7,7 +7,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // Rows on both sides of the 512 columns of a planar patch, kept in the L2 by one task for the
@@ -24,7 +25,7 @@ func TestWideRows(t *testing.T) {
 				if op == layer.LayerNorm {
 					l.Epsilon = 0.01
 				}
-				w, err := (&network.Layer{Lower: l}).Complete(1)
+				w, err := weights.Complete(&list.Layer{Lower: l}, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

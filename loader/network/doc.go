@@ -1,29 +1,34 @@
 // Package network reads networks and says what each of their layers is to the engine.
 //
-//	YAML list of layers ------------------------------+
-//	ONNX graph --------------------+                  |
-//	Core ML package, model, text --+--> nodes         |
-//	                                      |           |
-//	              shapes and constants through every node
-//	              an operator as layers the engine has
-//	                                      v           v
-//	                           Network: layers in order
-//	                                      |
-//	                   folding: what the engine does on the way out of a layer
-//	                                      v
-//	                   lower.Part a layer, joined by lower.Network
-//	                                      v
-//	                   Program: one for the network, or one on each side of a gap
+//	YAML list of layers (keys) ------------------------------+
+//	Core ML package, model, text (translate) --+             |
+//	ONNX model (onnx) -------------------------+--> graph    |
+//	                                                  |      |
+//	      transposes and operators in pieces: pattern |      |
+//	      shapes, constants and bounds: ops           |      |
+//	      operators stated in others: here            |      |
+//	      layers that the engine has: choose          v      v
+//	                                           list: layers in order
+//	                                                  |
+//	      what the engine does on the way             |
+//	      out of a layer: fuse; rows: arrange         v
+//	                                           join.Part a layer, joined by join.Network
+//	                                                  |
+//	                                                  v
+//	      partition                            Program: one for the network, or one on
+//	                                           each side of a gap
+//
+// The names in the picture are packages below.
 //
 // A compiled network is one program: biases, batch normalisation and rectifiers ride on
 // the layer before them, since the engines add and clamp a result before it leaves. The
-// same folding is done here, and [Network.Lower] makes one chain of the layers. Around a
+// same is done with the list, and [partition.Lower] makes one chain of the layers. Around a
 // layer that the engine has no form for the network is cut, as the vendor's framework
 // hands such a layer to another device. Where a tensor is read in rows of another length
-// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2 where it
-// fits beside what its layers need, and layers that one descriptor does together are one
-// in the list of descriptors (see package lower); [Network.InMemory] keeps all of them in
-// memory, with the same values.
+// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2
+// where it fits beside what its layers need, and layers that one descriptor does together are
+// one in the list of descriptors (see package lower); a [list.Network] that is InMemory keeps
+// all of them in memory, with the same values.
 //
 // Nothing is dropped. A layer that the engine has no form for stays in the list with the
 // reason in Reason; layers whose shape cannot be told behind it say so too.
@@ -35,7 +40,9 @@
 // the shape of every other result follows from a rule of its operator, whether the engine
 // does the operator or not, so that one missing layer does not hide those behind it. What
 // is left is read as layers: one where the engine has the operation, several where it is
-// composed of them. Some rules of composition:
+// composed of them. A way that may fail, such as reading a pattern whole, or an operator as
+// others, is an attempt with a builder and tensors of its own, which are kept or dropped
+// together. Some rules of composition:
 //
 //	transposes     between a layer and its reader all count as one change of order and of
 //	               rows; what is left are the tasks that move the least (heads of attention)
@@ -51,7 +58,7 @@
 //	STFT, DFT      products with waves
 //
 // What the engine has no form for and the reader can work out on constants, the host works
-// out on values (see [Stage]): rows of a table by computed places, sorting, choosing boxes,
+// out on values (see [list.Stage]): rows of a table by computed places, sorting, choosing boxes,
 // whole numbers. It has a time by the rates that package placement assumes of a CPU, on the
 // wall clock alone, and is placed ahead of the engine's layers or behind them where it can.
 //
@@ -60,33 +67,14 @@
 // shapes of the run. Reading a graph finds the largest shapes, which times are for. Where the
 // host has no function for an operator the engine reads the tensor at its largest, with zeros
 // beyond the actual rows; a note says which layer and tensor that is. Of operators that mix no
-// rows, and of those of the engine behind them, what is beyond is left out again (see [Cut]).
+// rows, and of those of the engine behind them, what is beyond is left out again (see [list.Cut]).
 //
 // Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
-// those that are needed. [Network.Coverage] says which outputs are not computed and why.
+// those that are needed. [partition.CoverageOf] says which outputs are not computed and why.
 // Core ML's programs are stated in ONNX's operators first (see packages mil and coreml).
 // Weights that they have as palettes, masks or bytes with scales, and those that an ONNX graph
 // dequantises, are expanded to fp16 here and say to package lower what they were, which gives
 // them a form of the engine's where that holds the same values.
-//
-// # Layers in YAML
-//
-// A file names the network, its inputs and its layers. A layer takes the result of the
-// one before it, or what "from" names; its other keys are those of the command line (see
-// [Operations]):
-//
-//	name: example
-//	inputs:
-//	  image: {c: 3, h: 224, w: 224}
-//	layers:
-//	  - {name: stem, op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu}
-//	  - {name: left, op: conv, cout: 64, k: 1}
-//	  - {name: sum, op: add, from: [stem, left]}
-//	  - {op: reshape, c: 1, h: 64, w: 12544}
-//
-// reshape gives a tensor other extents. It is no work where the width stays, or where rows
-// fill units of 64 bytes before and after it, a task where a pixel's channels become a row or
-// a row channels, and else two transposes.
 //
 // # JSON of anesim model
 //

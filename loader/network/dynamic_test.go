@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // chosen is a network whose rows are the places of what is above zero, and what reads them.
-func chosen(t *testing.T, parts ...ox.Message) *Network {
+func chosen(t *testing.T, parts ...ox.Message) *list.Network {
 	t.Helper()
 	n, err := ReadONNX(ox.Model(append([]ox.Message{
 		ox.Input("x", 4, 6), ox.Constant("zero", nil, 0), ox.Node("Greater", "above", []string{"x", "zero"}),
@@ -22,7 +23,7 @@ func chosen(t *testing.T, parts ...ox.Message) *Network {
 	return n
 }
 
-func stageOf(t *testing.T, n *Network, name string) *Stage {
+func stageOf(t *testing.T, n *list.Network, name string) *list.Stage {
 	t.Helper()
 	for i := range n.Layers {
 		if l := &n.Layers[i]; l.Name == name && l.Host != nil {
@@ -83,28 +84,28 @@ func TestSizeOfFixedAxis(t *testing.T) {
 // fit.
 func TestStageRun(t *testing.T) {
 	n := chosen(t, ox.Ints("to", -1, 4), ox.Node("Reshape", "y", []string{"values", "to"}), ox.Output("y"))
-	x := Array{[]int{4, 6}, make([]float64, 24)}
+	x := list.Array{Dims: []int{4, 6}, Numbers: make([]float64, 24)}
 	for i := range x.Numbers {
 		x.Numbers[i] = float64(i)
 	}
-	rows := func(d int, v ...float64) Array { return Array{[]int{len(v) / d, d}, v} }
+	rows := func(d int, v ...float64) list.Array { return list.Array{Dims: []int{len(v) / d, d}, Numbers: v} }
 	for _, tc := range []struct {
 		name string
-		in   []Array
-		want Array
+		in   []list.Array
+		want list.Array
 		err  string
 	}{
-		{"values", []Array{x, rows(2, 1, 2, 3, 5)}, Array{[]int{2}, []float64{8, 23}}, ""},
-		{"values", []Array{x, rows(2)}, Array{[]int{0}, nil}, ""},
-		{"values", []Array{x, rows(2, 4, 0)}, Array{}, "values: place 4 of 4"},
-		{"values", []Array{x, rows(1, 0, 0, 0, 0, 0)}, Array{}, "values: result 0 has shape [5 6]; its largest is [24]"},
-		{"values", []Array{x, rows(3, 1, 1, 1)}, Array{}, "values: places of [1 3] in [4 6]"},
-		{"values", []Array{x}, Array{}, `values: "rows" has no values`},
-		{"values", []Array{x, {[]int{3, 2}, nil}}, Array{}, `values: "rows" has no values`},
-		{"values", []Array{x, rows(2, make([]float64, 50)...)}, Array{}, `values: "rows" has no values`},
-		{"y", []Array{{[]int{8}, x.Numbers[:8]}}, Array{[]int{2, 4}, x.Numbers[:8]}, ""},
-		{"y", []Array{{[]int{0}, nil}}, Array{[]int{0, 4}, nil}, ""},
-		{"y", []Array{{[]int{7}, x.Numbers[:7]}}, Array{}, "y: [7] as [-1 4]"},
+		{"values", []list.Array{x, rows(2, 1, 2, 3, 5)}, list.Array{Dims: []int{2}, Numbers: []float64{8, 23}}, ""},
+		{"values", []list.Array{x, rows(2)}, list.Array{Dims: []int{0}, Numbers: nil}, ""},
+		{"values", []list.Array{x, rows(2, 4, 0)}, list.Array{}, "values: place 4 of 4"},
+		{"values", []list.Array{x, rows(1, 0, 0, 0, 0, 0)}, list.Array{}, "values: result 0 has shape [5 6]; its largest is [24]"},
+		{"values", []list.Array{x, rows(3, 1, 1, 1)}, list.Array{}, "values: places of [1 3] in [4 6]"},
+		{"values", []list.Array{x}, list.Array{}, `values: "rows" has no values`},
+		{"values", []list.Array{x, {Dims: []int{3, 2}, Numbers: nil}}, list.Array{}, `values: "rows" has no values`},
+		{"values", []list.Array{x, rows(2, make([]float64, 50)...)}, list.Array{}, `values: "rows" has no values`},
+		{"y", []list.Array{{Dims: []int{8}, Numbers: x.Numbers[:8]}}, list.Array{Dims: []int{2, 4}, Numbers: x.Numbers[:8]}, ""},
+		{"y", []list.Array{{Dims: []int{0}, Numbers: nil}}, list.Array{Dims: []int{0, 4}, Numbers: nil}, ""},
+		{"y", []list.Array{{Dims: []int{7}, Numbers: x.Numbers[:7]}}, list.Array{}, "y: [7] as [-1 4]"},
 	} {
 		out, err := stageOf(t, n, tc.name).Run(tc.in)
 		switch {
@@ -116,25 +117,6 @@ func TestStageRun(t *testing.T) {
 			t.Errorf("%s of %v: %v", tc.name, tc.in, err)
 		case !slices.Equal(out[0].Dims, tc.want.Dims) || !slices.Equal(out[0].Numbers, tc.want.Numbers):
 			t.Errorf("%s of %v: %v, want %v", tc.name, tc.in, out[0], tc.want)
-		}
-	}
-}
-
-func TestFilled(t *testing.T) {
-	a := Array{[]int{2, 1}, []float64{5, 6}}
-	got, err := a.Filled([]int{3, 2})
-	if want := []float64{5, 0, 6, 0, 0, 0}; err != nil || !slices.Equal(got.Numbers, want) {
-		t.Errorf("%v, %v, want %v", got.Numbers, err, want)
-	}
-	if back, err := got.Cut(a.Dims); err != nil || !slices.Equal(back.Numbers, a.Numbers) {
-		t.Errorf("cut again: %v, %v, want %v", back.Numbers, err, a.Numbers)
-	}
-	if got, err := a.Cut([]int{3, 1}); err == nil {
-		t.Errorf("more than there is: %v, want an error", got)
-	}
-	for _, dims := range [][]int{{2}, {1, 4}, {2, 0}} {
-		if got, err := a.Filled(dims); err == nil {
-			t.Errorf("in shape %v: %v, want an error", dims, got)
 		}
 	}
 }

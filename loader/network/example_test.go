@@ -1,10 +1,13 @@
 package network_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
 	"anesim/loader/network"
+	"anesim/loader/network/keys"
+	"anesim/loader/network/partition"
 )
 
 // A list of layers is read, folded and lowered to as few programs as it allows.
@@ -24,7 +27,7 @@ layers:
 	for i := range n.Layers {
 		fmt.Println(n.Layers[i].Name, n.Layers[i].Out, n.Layers[i].MACs())
 	}
-	programs, reasons := n.Lower(1, nil)
+	programs, reasons, _ := partition.Lower(context.Background(), n, partition.Lowering{Seed: 1})
 	fmt.Println(len(programs), "program,", len(reasons), "layers")
 	// Output:
 	// stem {1 16 32 32} 442368
@@ -35,7 +38,7 @@ layers:
 
 // The operations of a layer and their keys, as the command takes them.
 func ExampleFind() {
-	op, ok := network.Find("softmax")
+	op, ok := keys.Find("softmax")
 	fmt.Println(ok, op.Name)
 	for _, k := range op.AllKeys() {
 		fmt.Println(k.Name, k.Help)

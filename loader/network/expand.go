@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // An expansion states a node in others: an operator that a runtime has fused, or that works
@@ -17,7 +17,7 @@ type expansion struct {
 }
 
 // attributes are those of a node that an expansion makes.
-type attributes map[string]*onnx.Attribute
+type attributes map[string]*graph.Attr
 
 // expansionOf finds what states an operator in others.
 func expansionOf(op string) func(e *expansion) error {
@@ -45,7 +45,7 @@ func expansionOf(op string) func(e *expansion) error {
 	case "EmbedLayerNormalization":
 		return embedNorm
 	case "GroupNorm":
-		return groupNorm
+		return activatedGroupNorm
 	case "Attention":
 		return attention
 	case "MultiHeadAttention":
@@ -105,22 +105,14 @@ func expansionOf(op string) func(e *expansion) error {
 // inOthers reads the nodes that state this one. What is wrong with them is wrong with it, and
 // leaves nothing behind.
 func (n *nodeReader) inOthers(f func(e *expansion) error) error {
-	e := &expansion{nodeReader: n}
-	err := f(e)
-	if err != nil {
-		n.net.Layers = n.net.Layers[:n.first]
-		for _, out := range n.Outputs {
-			delete(n.alias, out)
-			delete(n.tensors, out)
-			delete(n.dims, out)
-			delete(n.types, out)
-			delete(n.constants, out)
-		}
+	e := &expansion{nodeReader: n.attempt()}
+	if err := f(e); err != nil {
 		return err
 	}
+	e.keep()
 	n.macs = e.macs
-	if len(n.net.Layers) == n.first {
-		n.what = "folded"
+	if len(n.Net.Layers) == n.First {
+		n.What = "folded"
 	}
 	return nil
 }
@@ -143,79 +135,86 @@ func (e *expansion) several(out []string, domain, op string, a attributes, in ..
 	e.made++
 	for i := range out {
 		if out[i] == "" {
-			out[i] = fmt.Sprintf("%s/%s/%d:%d", e.Outputs[0], op, e.made, i)
+			out[i] = fmt.Sprintf("%s/%s/%d:%d", e.Out[0].Name, op, e.made, i)
 		}
 	}
-	node := &onnx.Node{Op: op, Domain: domain, Inputs: in, Outputs: out, Attributes: a, Off: e.Off}
-	n := &nodeReader{graphReader: e.graphReader, Node: node, name: fmt.Sprintf("%s/%s%d", e.name, op, e.made), first: len(e.net.Layers)}
+	node := &graph.Node{Op: op, Domain: domain, Attr: a, Opset: e.Opset, Off: e.Off}
+	for _, name := range in {
+		node.In = append(node.In, e.value(name))
+	}
+	for _, name := range out {
+		node.Out = append(node.Out, e.values.made(name))
+	}
+	n := e.reader(node, fmt.Sprintf("%s/%s%d", e.Label, op, e.made))
 	if err := n.read(); err != nil {
 		n.refuse(err)
-		if last := &e.net.Layers[len(e.net.Layers)-1]; last.Host == nil {
+		if n.Net.Layers[0].Host == nil {
 			return nil, err
 		}
 	}
+	n.keep()
 	e.macs += n.macs
 	return out, nil
 }
 
 // number is a constant of one float.
 func (e *expansion) number(v float64) string {
-	return e.keepAs(&constant{elem: onnx.Float, numbers: []float64{v}})
+	return e.keepAs(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
 
 // floats is a constant.
 func (e *expansion) floats(dims []int, v []float64) string {
-	return e.keepAs(&constant{dims: dims, elem: onnx.Float, numbers: v})
+	return e.keepAs(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
 // wholes is a constant list of int64.
 func (e *expansion) wholes(v ...int) string {
-	c := &constant{dims: []int{len(v)}, elem: onnx.Int64}
+	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
-		c.numbers = append(c.numbers, float64(x))
+		c.Numbers = append(c.Numbers, float64(x))
 	}
 	return e.keepAs(c)
 }
 
-func (e *expansion) keepAs(c *constant) string {
+func (e *expansion) keepAs(c *graph.Const) string {
 	e.made++
-	name := fmt.Sprintf("%s/constant/%d", e.Outputs[0], e.made)
-	e.constants[name], e.dims[name], e.types[name] = c, c.dims, c.elem
+	name := fmt.Sprintf("%s/constant/%d", e.Out[0].Name, e.made)
+	e.values.made(name).Set(c)
 	return name
 }
 
 // float is a tensor of whole numbers that fp16 has exactly, seen as one of floats.
 func (e *expansion) float(name string) string {
-	if t := e.types[name]; t == 0 || t.IsFloat() {
+	if t := e.value(name).Type; t == 0 || t.IsFloat() {
 		return name
 	}
 	e.made++
-	out := fmt.Sprintf("%s/float/%d", e.Outputs[0], e.made)
-	e.same(out, name)
-	e.types[out] = onnx.Float
+	out := fmt.Sprintf("%s/float/%d", e.Out[0].Name, e.made)
+	e.same(e.values.made(out), e.value(name))
+	e.value(out).Type = graph.Float
 	return out
 }
 
 // input is the name of an input, "" where it is left out.
 func (e *expansion) input(i int) string {
-	if !e.given(i) {
+	if !e.Given(i) {
 		return ""
 	}
-	return e.Inputs[i]
+	return e.In[i].Name
 }
 
 // output is the name of a result, "" where nothing asks for it.
 func (e *expansion) output(i int) string {
-	if i >= len(e.Outputs) {
+	if i >= len(e.Out) {
 		return ""
 	}
-	return e.Outputs[i]
+	return e.Out[i].Name
 }
 
 // without are the attributes but for those named.
 func (e *expansion) without(names ...string) attributes {
 	a := attributes{}
-	for k, v := range e.Attributes {
+	for k, v := range e.Attr {
 		if !slices.Contains(names, k) {
 			a[k] = v
 		}
@@ -223,9 +222,9 @@ func (e *expansion) without(names ...string) attributes {
 	return a
 }
 
-func ofInts(v ...int) *onnx.Attribute   { return listed(v) }
-func ofInt(v int) *onnx.Attribute       { return &onnx.Attribute{Int: int64(v)} }
-func ofFloat(v float64) *onnx.Attribute { return &onnx.Attribute{Float: float32(v)} }
+func ofInts(v ...int) *graph.Attr   { return graph.ListOf(v...) }
+func ofInt(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
+func ofFloat(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 
 // reshaped is a tensor in other dimensions.
 func (e *expansion) reshaped(out, x string, dims ...int) (string, error) {
@@ -269,7 +268,7 @@ func (e *expansion) chain(out, x string, steps ...step) (string, error) {
 
 // root is one over the root of a head's size, where the file gives no scale.
 func (e *expansion) scaleOf(head int) float64 {
-	if s := float64(e.nodeReader.float("scale", 0)); s != 0 {
+	if s := float64(e.Float("scale", 0)); s != 0 {
 		return s
 	}
 	return 1 / math.Sqrt(float64(head))
@@ -278,52 +277,40 @@ func (e *expansion) scaleOf(head int) float64 {
 // expands reports whether a node is stated in others: a bias that may be left out makes the
 // difference of some.
 func (n *nodeReader) expands() bool {
-	return n.Op != "FastGelu" || n.given(1)
-}
-
-// narrow reports whether the engine moves the elements of a type as they are: whole numbers
-// of eight bits, which fp16 has exactly. Arithmetic on them wraps, which the engine's does not.
-func (n *nodeReader) narrow(t onnx.DataType) bool {
-	switch n.Op {
-	case "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Transpose", "Concat", "Split", "Slice", "Gather", "Expand", "Tile",
-		"MaxPool", "Max", "Min", "Relu", "Clip", "Pad", "DepthToSpace", "SpaceToDepth", "Resize", "ReduceMax", "ReduceMin":
-		return t == onnx.Uint8 || t == onnx.Int8
-	}
-	return false
+	return n.Op != "FastGelu" || n.Given(1)
 }
 
 // scaledOperands reads a node of an operand that is a power of two smaller than it should
 // be, and reports whether it did: a product with a factor makes up for it, what leaves
 // values as they are passes it on, and for all else the operand is made as large as it is.
 func (n *nodeReader) scaledOperands() (bool, error) {
-	at := slices.IndexFunc(n.Inputs, func(name string) bool { return n.smaller[name] > 1 })
+	at := slices.IndexFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 })
 	if at < 0 {
 		return false, nil
 	}
-	by := n.smaller[n.Inputs[at]]
+	by := n.In[at].Scale
 	switch n.Op {
 	case "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Transpose":
 		if at == 0 {
-			n.smaller[n.Outputs[0]] = by
+			n.Out[0].Scale = by
 			return false, nil
 		}
 	}
 	return true, n.inOthers(func(e *expansion) error {
-		in := slices.Clone(e.Inputs)
+		in := names(e.In)
 		k, scaled := at, in[at]
 		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] {
 			k = 1 - at
 		}
-		e.smaller[scaled] = 0
-		defer func() { e.smaller[scaled] = by }()
+		e.values.seen(e.value(scaled)).Scale = 0
 		larger, err := e.node("", "Mul", nil, e.float(in[k]), e.number(by))
 		if err != nil {
 			return err
 		}
 		if k == at {
-			e.types[larger] = e.types[scaled]
+			e.value(larger).Type = e.value(scaled).Type
 		}
-		for i, name := range e.Inputs {
+		for i, name := range names(e.In) {
 			if i == k || k == at && name == scaled {
 				in[i] = larger
 			}
@@ -333,7 +320,16 @@ func (n *nodeReader) scaledOperands() (bool, error) {
 	})
 }
 
+// names are those of values.
+func names(values []*graph.Value) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = v.Name
+	}
+	return list
+}
+
 // severalOf reads the node itself with other inputs.
 func (e *expansion) severalOf(in []string) ([]string, error) {
-	return e.several(slices.Clone(e.Outputs), e.Domain, e.Op, e.Attributes, in...)
+	return e.several(names(e.Out), e.Domain, e.Op, e.Attr, in...)
 }

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/choose"
+	"anesim/loader/network/graph"
 )
 
 // Attention as one operator, of which there are four: with the projections in it, with three
@@ -31,26 +32,12 @@ const unseen = -65504 // the least that fp16 has
 
 // attend reads attention, whose result has heads still apart.
 func (e *expansion) attend(a attended) (string, error) {
-	var err error
-	fresh := e.dims[a.k] // without what came before
-	if a.pastK != "" && e.dims[a.pastK] != nil && elements(e.dims[a.pastK]) > 0 {
-		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err != nil {
-			return "", err
-		}
-		if a.v, err = e.node(a.presentV, "Concat", attributes{"axis": ofInt(2)}, a.pastV, a.v); err != nil {
-			return "", err
-		}
-	} else {
-		for _, x := range [...]struct{ out, of string }{{a.presentK, a.k}, {a.presentV, a.v}} {
-			if x.out == "" {
-				continue
-			}
-			if _, err := e.node(x.out, "Identity", nil, x.of); err != nil {
-				return "", err
-			}
-		}
+	fresh := e.value(a.k).Dims // without what came before
+	err := withPast(e, &a)
+	if err != nil {
+		return "", err
 	}
-	q, k := e.dims[a.q], e.dims[a.k]
+	q, k := e.value(a.q).Dims, e.value(a.k).Dims
 	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
 		return "", fmt.Errorf("attention of %v and %v", q, k)
 	}
@@ -73,19 +60,10 @@ func (e *expansion) attend(a attended) (string, error) {
 		s, err = e.node("", "Add", nil, s, a.mask)
 	}
 	if err == nil && a.causal {
-		rows, columns := q[2], k[2]
-		if e.budget -= 2 * numberBytes * rows * columns; e.budget < 0 {
-			return "", errBudget
+		var mask string
+		if mask, err = causalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
+			s, err = e.node("", "Add", nil, s, mask)
 		}
-		// Query i sees all that came before, and the new keys up to its own place.
-		past := columns - fresh[2]
-		v := make([]float64, rows*columns)
-		for i := range v {
-			if i%columns > i/columns+past {
-				v[i] = unseen
-			}
-		}
-		s, err = e.node("", "Add", nil, s, e.floats([]int{1, 1, rows, columns}, v))
 	}
 	if err == nil {
 		s, err = e.node("", "Softmax", attributes{"axis": ofInt(3)}, s)
@@ -96,9 +74,42 @@ func (e *expansion) attend(a attended) (string, error) {
 	return e.node("", "MatMul", nil, s, a.v)
 }
 
+// withPast puts the keys and values that came before ahead of the new ones.
+func withPast(e *expansion, a *attended) (err error) {
+	if a.pastK != "" && e.value(a.pastK).Dims != nil && graph.Elements(e.value(a.pastK).Dims) > 0 {
+		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err == nil {
+			a.v, err = e.node(a.presentV, "Concat", attributes{"axis": ofInt(2)}, a.pastV, a.v)
+		}
+		return err
+	}
+	for _, x := range [...]struct{ out, of string }{{a.presentK, a.k}, {a.presentV, a.v}} {
+		if x.out == "" {
+			continue
+		}
+		if _, err := e.node(x.out, "Identity", nil, x.of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// causalMask is a mask by which a query sees all past keys, and the new ones up to its own place.
+func causalMask(e *expansion, rows, columns, past int) (string, error) {
+	if e.Budget -= 2 * choose.NumberBytes * rows * columns; e.Budget < 0 {
+		return "", choose.ErrBudget
+	}
+	v := make([]float64, rows*columns)
+	for i := range v {
+		if i%columns > i/columns+past {
+			v[i] = unseen
+		}
+	}
+	return e.floats([]int{1, 1, rows, columns}, v), nil
+}
+
 // repeatHeads gives each head of keys or values as many copies, next to each other.
 func (e *expansion) repeatHeads(x string, times int) (string, error) {
-	d := e.dims[x]
+	d := e.value(x).Dims
 	x, err := e.reshaped("", x, d[0], d[1], 1, d[2], d[3])
 	if err == nil {
 		x, err = e.node("", "Expand", nil, x, e.wholes(d[0], d[1], times, d[2], d[3]))
@@ -111,7 +122,7 @@ func (e *expansion) repeatHeads(x string, times int) (string, error) {
 
 // heads takes heads apart that stand next to each other in the last axis.
 func (e *expansion) heads(x string, n int) (string, error) {
-	d := e.dims[x]
+	d := e.value(x).Dims
 	if len(d) == 4 {
 		return x, nil
 	}
@@ -127,7 +138,7 @@ func (e *expansion) heads(x string, n int) (string, error) {
 
 // joinHeads puts heads next to each other in the last axis.
 func (e *expansion) joinHeads(out, x string) error {
-	d := e.dims[x]
+	d := e.value(x).Dims
 	x, err := e.turned("", x, 0, 2, 1, 3)
 	if err == nil {
 		_, err = e.reshaped(out, x, d[0], d[2], d[1]*d[3])
@@ -138,8 +149,8 @@ func (e *expansion) joinHeads(out, x string) error {
 // masked is what is added to scores [batch][heads][rows][columns] for a mask of ones and
 // zeros: of the columns, of rows and columns, or how many columns there are.
 func (e *expansion) masked(mask string, rows, columns int, filter float64) (string, error) {
-	d := e.dims[mask]
-	if t := e.types[mask]; t.IsFloat() {
+	d := e.value(mask).Dims
+	if t := e.value(mask).Type; t.IsFloat() {
 		return "", errors.New("a mask with a fraction")
 	}
 	switch {
@@ -171,7 +182,7 @@ func (e *expansion) masked(mask string, rows, columns int, filter float64) (stri
 	default:
 		return "", fmt.Errorf("a mask of shape %v for %d by %d scores", d, rows, columns)
 	}
-	seen, err := e.node("", "Cast", attributes{"to": ofInt(int(onnx.Float))}, mask)
+	seen, err := e.node("", "Cast", attributes{"to": ofInt(int(graph.Float))}, mask)
 	if err != nil {
 		return "", err
 	}
@@ -188,7 +199,7 @@ func attention(e *expansion) error {
 
 // projectedAttention has the projections to queries, keys and values in it.
 func projectedAttention(e *expansion) error {
-	n := e.int("num_heads", 0)
+	n := e.Int("num_heads", 0)
 	x, err := e.node("", "MatMul", nil, e.input(0), e.input(1))
 	if err != nil {
 		return err
@@ -198,11 +209,11 @@ func projectedAttention(e *expansion) error {
 			return err
 		}
 	}
-	d := e.dims[x]
-	if len(d) != 3 || n < 1 || e.int("do_rotary", 0) != 0 {
+	d := e.value(x).Dims
+	if len(d) != 3 || n < 1 || e.Int("do_rotary", 0) != 0 {
 		return fmt.Errorf("%d heads of shape %v, or turned ones", n, d)
 	}
-	sizes, given, err := e.list("qkv_hidden_sizes", -1)
+	sizes, given, err := e.List("qkv_hidden_sizes", -1)
 	if err != nil {
 		return err
 	}
@@ -218,7 +229,7 @@ func projectedAttention(e *expansion) error {
 			return err
 		}
 	}
-	a := attended{q: parts[0], k: parts[1], v: parts[2], causal: e.int("unidirectional", 0) != 0, scale: e.scaleOf(sizes[0] / n), mask: e.input(5)}
+	a := attended{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.scaleOf(sizes[0] / n), mask: e.input(5)}
 	if e.input(4) != "" || e.output(1) != "" {
 		return errors.New("keys and values of steps before in one tensor")
 	}
@@ -239,7 +250,7 @@ func (e *expansion) hides(a *attended, input, rows, columns int) error {
 	if m == "" {
 		return nil
 	}
-	mask, err := e.masked(m, rows, columns, float64(e.nodeReader.float("mask_filter_value", -10000)))
+	mask, err := e.masked(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
 	if err == nil && a.mask != "" {
 		mask, err = e.node("", "Add", nil, a.mask, mask)
 	}
@@ -249,29 +260,29 @@ func (e *expansion) hides(a *attended, input, rows, columns int) error {
 
 // multiHead takes queries, keys and values as they are, in one tensor or in three.
 func multiHead(e *expansion) error {
-	n := e.int("num_heads", 0)
+	n := e.Int("num_heads", 0)
 	in := [3]string{e.input(0), e.input(1), e.input(2)}
 	var err error
-	if d := e.dims[in[0]]; len(d) == 5 { // [batch][length][heads][3][size]
+	if d := e.value(in[0]).Dims; len(d) == 5 { // [batch][length][heads][3][size]
 		if err := e.unpack(in[:], in[0], 3); err != nil {
 			return err
 		}
-	} else if d := e.dims[in[1]]; len(d) == 5 {
+	} else if d := e.value(in[1]).Dims; len(d) == 5 {
 		if err := e.unpack(in[1:], in[1], 2); err != nil {
 			return err
 		}
 	}
 	if b := e.input(3); b != "" {
-		c := e.constant(3)
+		c := e.Const(3)
 		if c == nil {
 			return errors.New("its bias is computed, not a constant")
 		}
-		v, err := c.values()
+		v, err := c.Values()
 		if err != nil {
 			return err
 		}
 		for i, x := range in {
-			d := e.dims[x]
+			d := e.value(x).Dims
 			if len(d) != 3 || len(v) < d[2] {
 				return fmt.Errorf("a bias of %d for shape %v", len(v), d)
 			}
@@ -286,13 +297,13 @@ func multiHead(e *expansion) error {
 			return err
 		}
 	}
-	q := e.dims[in[0]]
+	q := e.value(in[0]).Dims
 	a := attended{
 		q: in[0], k: in[1], v: in[2], pastK: e.input(6), pastV: e.input(7), presentK: e.output(1), presentV: e.output(2),
-		mask: e.input(5), causal: e.int("unidirectional", 0) != 0, scale: e.scaleOf(q[3]),
+		mask: e.input(5), causal: e.Int("unidirectional", 0) != 0, scale: e.scaleOf(q[3]),
 	}
-	columns := e.dims[in[1]][2]
-	if p := e.dims[a.pastK]; len(p) == 4 {
+	columns := e.value(in[1]).Dims[2]
+	if p := e.value(a.pastK).Dims; len(p) == 4 {
 		columns += p[2]
 	}
 	if err := e.hides(&a, 4, q[2], columns); err != nil {
@@ -307,7 +318,7 @@ func multiHead(e *expansion) error {
 
 // unpack takes apart tensors that stand next to each other in the fourth of five axes.
 func (e *expansion) unpack(to []string, x string, n int) error {
-	d := e.dims[x]
+	d := e.value(x).Dims
 	if d[3] != n {
 		return fmt.Errorf("%d tensors in one of shape %v", n, d)
 	}
@@ -330,14 +341,14 @@ func (e *expansion) unpack(to []string, x string, n int) error {
 // groupQuery has fewer heads of keys than of queries, and may turn both by their places.
 // The places are those behind what came before, as long as that tensor is.
 func groupQuery(e *expansion) error {
-	n, kv := e.int("num_heads", 0), e.int("kv_num_heads", 0)
-	if n < 1 || kv < 1 || n%kv != 0 || e.int("local_window_size", -1) > 0 {
-		return fmt.Errorf("%d heads of %d keys in windows of %d", n, kv, e.int("local_window_size", -1))
+	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
+	if n < 1 || kv < 1 || n%kv != 0 || e.Int("local_window_size", -1) > 0 {
+		return fmt.Errorf("%d heads of %d keys in windows of %d", n, kv, e.Int("local_window_size", -1))
 	}
 	in := [3]string{e.input(0), e.input(1), e.input(2)}
 	var err error
 	if in[1] == "" {
-		d := e.dims[in[0]]
+		d := e.value(in[0]).Dims
 		if len(d) != 3 || d[2]%(n+2*kv) != 0 {
 			return fmt.Errorf("%d and twice %d heads in shape %v", n, kv, d)
 		}
@@ -353,29 +364,29 @@ func groupQuery(e *expansion) error {
 			return err
 		}
 	}
-	q, past := e.dims[in[0]], 0
-	if p := e.dims[e.input(3)]; len(p) == 4 {
+	q, past := e.value(in[0]).Dims, 0
+	if p := e.value(e.input(3)).Dims; len(p) == 4 {
 		past = p[2]
 	}
-	if e.int("do_rotary", 0) != 0 {
+	if e.Int("do_rotary", 0) != 0 {
 		places := make([]int, q[2])
 		for i := range places {
 			places[i] = past + i
 		}
 		for i := range in[:2] {
-			if in[i], err = e.turnedBy("", in[i], e.input(7), e.input(8), e.wholes(places...), e.int("rotary_interleaved", 0) != 0, 0); err != nil {
+			if in[i], err = e.turnedBy("", in[i], e.input(7), e.input(8), e.wholes(places...), e.Int("rotary_interleaved", 0) != 0, 0); err != nil {
 				return err
 			}
 		}
 	}
 	a := attended{
 		q: in[0], k: in[1], v: in[2], presentK: e.output(1), presentV: e.output(2), causal: true,
-		scale: e.scaleOf(q[3]), groups: n / kv, softcap: float64(e.nodeReader.float("softcap", 0)),
+		scale: e.scaleOf(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),
 	}
 	if past > 0 {
 		a.pastK, a.pastV = e.input(3), e.input(4)
 	}
-	e.note("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.name)
+	e.Note("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.Label)
 	y, err := e.attend(a)
 	if err != nil {
 		return err
@@ -386,26 +397,26 @@ func groupQuery(e *expansion) error {
 // ownAttention is ONNX's, from version 23 on: heads apart, or next to each other.
 func ownAttention(e *expansion) error {
 	in := [3]string{e.input(0), e.input(1), e.input(2)}
-	apart := len(e.dims[in[0]]) == 4
-	n, kv := e.int("q_num_heads", 0), e.int("kv_num_heads", 0)
+	apart := len(e.value(in[0]).Dims) == 4
+	n, kv := e.Int("q_num_heads", 0), e.Int("kv_num_heads", 0)
 	var err error
 	for i, heads := range [...]int{n, kv, kv} {
 		if in[i], err = e.heads(in[i], heads); err != nil {
 			return err
 		}
 	}
-	q, k := e.dims[in[0]], e.dims[in[1]]
+	q, k := e.value(in[0]).Dims, e.value(in[1]).Dims
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 || e.output(3) != "" {
 		return fmt.Errorf("attention of %v and %v, or its scores", q, k)
 	}
 	a := attended{
 		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),
-		causal: e.int("is_causal", 0) != 0, scale: e.scaleOf(q[3]), groups: q[1] / k[1], softcap: float64(e.nodeReader.float("softcap", 0)),
+		causal: e.Int("is_causal", 0) != 0, scale: e.scaleOf(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
 	}
 	if m := e.input(3); m != "" {
 		a.mask = m
-		if !e.types[m].IsFloat() {
-			seen, err := e.node("", "Cast", attributes{"to": ofInt(int(onnx.Float))}, m)
+		if !e.value(m).Type.IsFloat() {
+			seen, err := e.node("", "Cast", attributes{"to": ofInt(int(graph.Float))}, m)
 			if err == nil {
 				a.mask, err = e.chain("", seen, step{"Sub", nil, []string{e.number(1), ""}}, step{"Mul", nil, []string{"", e.number(unseen)}})
 			}
@@ -431,26 +442,26 @@ func rotary(e *expansion) error {
 	if e.Domain != "com.microsoft" {
 		cos, sin, places = e.input(1), e.input(2), e.input(3)
 	}
-	d := e.dims[x]
+	d := e.value(x).Dims
 	joined := len(d) == 3
 	var err error
 	if joined {
-		n := e.int("num_heads", 0)
-		if t := e.dims[cos]; n == 0 && len(t) > 0 && t[len(t)-1] > 0 {
+		n := e.Int("num_heads", 0)
+		if t := e.value(cos).Dims; n == 0 && len(t) > 0 && t[len(t)-1] > 0 {
 			n = d[2] / (2 * t[len(t)-1])
 		}
 		if x, err = e.heads(x, n); err != nil {
 			return err
 		}
 	}
-	if len(e.dims[x]) != 4 {
+	if len(e.value(x).Dims) != 4 {
 		return fmt.Errorf("a tensor of shape %v", d)
 	}
 	name := e.output(0)
 	if joined {
 		name = ""
 	}
-	if x, err = e.turnedBy(name, x, cos, sin, places, e.int("interleaved", 0) != 0, e.int("rotary_embedding_dim", 0)); err != nil {
+	if x, err = e.turnedBy(name, x, cos, sin, places, e.Int("interleaved", 0) != 0, e.Int("rotary_embedding_dim", 0)); err != nil {
 		return err
 	}
 	if joined {
@@ -462,40 +473,22 @@ func rotary(e *expansion) error {
 // turnedBy turns the pairs of x [batch][heads][length][size], halves of the last axis or
 // neighbours, by the angles of tables at places, of which one is the first of a row.
 func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, part int) (string, error) {
-	d := e.dims[x]
+	d := e.value(x).Dims
 	if part == 0 {
 		part = d[3]
 	}
 	if part < 2 || part%2 != 0 || part > d[3] {
 		return "", fmt.Errorf("pairs of %d elements of %v", part, d)
 	}
+	var err error
+	if places != "" {
+		if places, err = placesOfRow(e, places, d[2]); err != nil {
+			return "", err
+		}
+	}
 	var table [2]string
 	for i, name := range [...]string{cos, sin} {
-		t := e.dims[name]
-		if places != "" {
-			p := e.dims[places]
-			if elements(p) == 1 && d[2] > 1 { // the first of a row
-				row := make([]int, d[2])
-				for k := range row {
-					row[k] = k
-				}
-				sum, err := e.node("", "Add", nil, places, e.wholes(row...))
-				if err != nil {
-					return "", err
-				}
-				places = sum
-			}
-			var err error
-			if name, err = e.node("", "Gather", nil, name, places); err != nil {
-				return "", err
-			}
-			t = e.dims[name]
-		}
-		if elements(t)%(d[2]*part/2) != 0 {
-			return "", fmt.Errorf("angles of shape %v for %v", t, d)
-		}
-		var err error
-		if table[i], err = e.reshaped("", name, elements(t)/(d[2]*part/2), 1, d[2], part/2); err != nil {
+		if table[i], err = angles(e, name, places, d, part); err != nil {
 			return "", err
 		}
 	}
@@ -507,53 +500,21 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 		}
 		x, rest = parts[0], parts[1]
 	}
-	last := 1 // pairs are halves, else [...][2]
-	shape := []int{d[0], d[1], d[2], 2, part / 2}
-	if neighbours {
-		last, shape = 2, []int{d[0], d[1], d[2], part / 2, 2}
-	}
-	var pair [2]string
-	for i := range pair {
-		var err error
-		if last == 1 {
-			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i*part/2), e.wholes((i+1)*part/2), e.wholes(3))
-		} else {
-			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i), e.wholes(part), e.wholes(3), e.wholes(2))
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	turn := func(a, b, op string) (string, error) {
-		l, err := e.node("", "Mul", nil, a, table[0])
-		if err != nil {
-			return "", err
-		}
-		r, err := e.node("", "Mul", nil, b, table[1])
-		if err != nil {
-			return "", err
-		}
-		return e.node("", op, nil, l, r)
-	}
-	first, err := turn(pair[0], pair[1], "Sub")
+	pair, err := pairs(e, x, part, neighbours)
 	if err != nil {
 		return "", err
 	}
-	second, err := turn(pair[1], pair[0], "Add")
+	first, err := weighted(e, pair[0], pair[1], table, "Sub")
+	if err != nil {
+		return "", err
+	}
+	second, err := weighted(e, pair[1], pair[0], table, "Add")
 	if err != nil {
 		return "", err
 	}
 	parts := []string{first, second}
-	if last == 2 {
-		for i := range parts {
-			if parts[i], err = e.reshaped("", parts[i], append(shape[:4:4], 1)...); err != nil {
-				return "", err
-			}
-		}
-		y, err := e.node("", "Concat", attributes{"axis": ofInt(4)}, parts...)
-		if err == nil {
-			y, err = e.reshaped("", y, d[0], d[1], d[2], part)
-		}
+	if neighbours {
+		y, err := interleaved(e, parts, d[0], d[1], d[2], part/2)
 		if err != nil {
 			return "", err
 		}
@@ -566,4 +527,76 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 		return e.node(out, "Identity", nil, parts[0])
 	}
 	return e.node(out, "Concat", attributes{"axis": ofInt(3)}, parts...)
+}
+
+// placesOfRow are the places of a row's elements, where only the first is given.
+func placesOfRow(e *expansion, places string, length int) (string, error) {
+	if graph.Elements(e.value(places).Dims) != 1 || length <= 1 {
+		return places, nil
+	}
+	row := make([]int, length)
+	for k := range row {
+		row[k] = k
+	}
+	return e.node("", "Add", nil, places, e.wholes(row...))
+}
+
+// angles are a table's rows, at places where there are any, one angle for each pair of part
+// elements of a tensor of dims.
+func angles(e *expansion, table, places string, dims []int, part int) (string, error) {
+	length, each := dims[2], part/2
+	if places != "" {
+		var err error
+		if table, err = e.node("", "Gather", nil, table, places); err != nil {
+			return "", err
+		}
+	}
+	t := e.value(table).Dims
+	if graph.Elements(t)%(length*part/2) != 0 {
+		return "", fmt.Errorf("angles of shape %v for %v", t, dims)
+	}
+	return e.reshaped("", table, graph.Elements(t)/(length*part/2), 1, length, each)
+}
+
+// pairs are the first and the second of each pair of the last axis.
+func pairs(e *expansion, x string, part int, neighbours bool) (pair [2]string, err error) {
+	for i := range pair {
+		if neighbours {
+			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i), e.wholes(part), e.wholes(3), e.wholes(2))
+		} else {
+			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i*part/2), e.wholes((i+1)*part/2), e.wholes(3))
+		}
+		if err != nil {
+			return pair, err
+		}
+	}
+	return pair, nil
+}
+
+// weighted is the sum or the difference of a and b, each times a table.
+func weighted(e *expansion, a, b string, table [2]string, op string) (string, error) {
+	l, err := e.node("", "Mul", nil, a, table[0])
+	if err != nil {
+		return "", err
+	}
+	r, err := e.node("", "Mul", nil, b, table[1])
+	if err != nil {
+		return "", err
+	}
+	return e.node("", op, nil, l, r)
+}
+
+// interleaved are the elements of the last axis of two tensors by turns.
+func interleaved(e *expansion, parts []string, batch, heads, length, each int) (string, error) {
+	for i := range parts {
+		var err error
+		if parts[i], err = e.reshaped("", parts[i], batch, heads, length, each, 1); err != nil {
+			return "", err
+		}
+	}
+	y, err := e.node("", "Concat", attributes{"axis": ofInt(4)}, parts...)
+	if err != nil {
+		return "", err
+	}
+	return e.reshaped("", y, batch, heads, length, 2*each)
 }

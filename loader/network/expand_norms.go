@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // biased is an operator of a sum with a bias, which may be left out.
@@ -28,10 +28,10 @@ func biasAdd(e *expansion) error {
 }
 
 func biasSoftmax(e *expansion) error {
-	if e.int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.dims[e.input(0)], e.dims[e.input(1)]) {
-		return fmt.Errorf("a bias of shape %v that repeats inside of %v", e.dims[e.input(1)], e.dims[e.input(0)])
+	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.value(e.input(0)).Dims, e.value(e.input(1)).Dims) {
+		return fmt.Errorf("a bias of shape %v that repeats inside of %v", e.value(e.input(1)).Dims, e.value(e.input(0)).Dims)
 	}
-	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []string{"", e.input(1)}}, step{"Softmax", attributes{"axis": ofInt(e.int("axis", 1))}, nil})
+	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []string{"", e.input(1)}}, step{"Softmax", attributes{"axis": ofInt(e.Int("axis", 1))}, nil})
 	return err
 }
 
@@ -57,14 +57,14 @@ func skipNorm(op string) func(e *expansion) error {
 		if beta != "" {
 			in = append(in, beta)
 		}
-		_, err = e.node(e.output(0), op, attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.nodeReader.float("epsilon", 1e-12)))}, in...)
+		_, err = e.node(e.output(0), op, attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.Float("epsilon", 1e-12)))}, in...)
 		return err
 	}
 }
 
 // embedNorm is the norm of the sum of rows of tables, and how many places a mask has.
 func embedNorm(e *expansion) error {
-	ids := e.dims[e.input(0)]
+	ids := e.value(e.input(0)).Dims
 	if len(ids) != 2 {
 		return fmt.Errorf("places of shape %v", ids)
 	}
@@ -86,8 +86,7 @@ func embedNorm(e *expansion) error {
 			row[i] = i
 		}
 		places = e.wholes(row...)
-		e.constants[places] = e.constants[places].as([]int{1, ids[1]})
-		e.dims[places] = []int{1, ids[1]}
+		e.value(places).Set(e.value(places).Const.As([]int{1, ids[1]}))
 	}
 	if err := add(e.input(3), places); err != nil {
 		return err
@@ -102,41 +101,40 @@ func embedNorm(e *expansion) error {
 			return err
 		}
 	}
-	norm := attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.nodeReader.float("epsilon", 1e-12)))}
+	norm := attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.Float("epsilon", 1e-12)))}
 	if _, err := e.node(e.output(0), "LayerNormalization", norm, sum, e.input(5), e.input(6)); err != nil {
 		return err
 	}
 	switch out, mask := e.output(1), e.input(7); {
 	case out == "":
 	case mask == "":
-		e.constants[out] = &constant{dims: []int{ids[0]}, elem: onnx.Int32, numbers: make([]float64, ids[0])}
-		e.dims[out], e.types[out] = []int{ids[0]}, onnx.Int32
+		e.values.made(out).Set(&graph.Const{Dims: []int{ids[0]}, Type: graph.Int32, Numbers: make([]float64, ids[0])})
 	default:
 		_, err = e.node(out, "ReduceSum", attributes{"keepdims": ofInt(0)}, mask, e.wholes(1))
 	}
 	return err
 }
 
-// groupNorm is a norm over groups of channels, which stand last, and an activation.
-func groupNorm(e *expansion) error {
-	x, last := e.input(0), e.int("channels_last", 1) != 0
+// activatedGroupNorm is a norm over groups of channels, which stand last, and an activation.
+func activatedGroupNorm(e *expansion) error {
+	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
 	if last {
 		if x, err = e.turned("", x, 0, 3, 1, 2); err != nil {
 			return err
 		}
 	}
-	d := e.dims[x]
+	d := e.value(x).Dims
 	if len(d) != 4 {
 		return fmt.Errorf("a picture of shape %v", d)
 	}
 	names := [2]string{e.input(1), e.input(2)}
 	if x, err = e.node("", "GroupNormalization", attributes{
-		"epsilon": ofFloat(float64(e.nodeReader.float("epsilon", 1e-5))), "num_groups": ofInt(e.int("groups", 1)),
+		"epsilon": ofFloat(float64(e.Float("epsilon", 1e-5))), "num_groups": ofInt(e.Int("groups", 1)),
 	}, x, names[0], names[1]); err != nil {
 		return err
 	}
-	if e.int("activation", 0) != 0 {
+	if e.Int("activation", 0) != 0 {
 		if x, err = e.node("", "Swish", nil, x); err != nil {
 			return err
 		}
@@ -152,14 +150,14 @@ func groupNorm(e *expansion) error {
 // lengthPool states a pool of the norms of windows as an average: the sum of magnitudes, or
 // the root of the sum of squares.
 func lengthPool(e *expansion) error {
-	taps, ok, err := e.list("kernel_shape", -1)
+	taps, ok, err := e.List("kernel_shape", -1)
 	if err != nil || !ok {
 		return cmp.Or(err, errors.New("it has no kernel_shape"))
 	}
-	p := e.int("p", 2)
+	p := e.Int("p", 2)
 	a := e.without("p")
 	a["count_include_pad"] = ofInt(1)
-	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []string{"", e.number(float64(elements(taps)))}}}
+	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []string{"", e.number(float64(graph.Elements(taps)))}}}
 	x := e.input(0)
 	switch p {
 	case 1:

@@ -1,20 +1,25 @@
 package network
 
-import "fmt"
+import (
+	"fmt"
+
+	"anesim/loader/network/choose"
+	"anesim/loader/network/list"
+)
 
 // fusedMatMul is alpha times a product, of sides that may be transposed.
 func fusedMatMul(e *expansion) error {
 	side := [2]string{e.input(0), e.input(1)}
 	for i, name := range [...]string{"transA", "transB"} {
-		if e.int("transBatchA", 0)+e.int("transBatchB", 0) != 0 {
+		if e.Int("transBatchA", 0)+e.Int("transBatchB", 0) != 0 {
 			return fmt.Errorf("a product whose batch is transposed")
 		}
-		if e.int(name, 0) == 0 {
+		if e.Int(name, 0) == 0 {
 			continue
 		}
-		rank := len(e.dims[side[i]])
+		rank := len(e.value(side[i]).Dims)
 		if rank < 2 {
-			return fmt.Errorf("a transposed side of shape %v", e.dims[side[i]])
+			return fmt.Errorf("a transposed side of shape %v", e.value(side[i]).Dims)
 		}
 		perm := make([]int, rank)
 		for k := range perm {
@@ -26,7 +31,7 @@ func fusedMatMul(e *expansion) error {
 			return err
 		}
 	}
-	if alpha := float64(e.nodeReader.float("alpha", 1)); alpha != 1 {
+	if alpha := float64(e.Float("alpha", 1)); alpha != 1 {
 		_, err := e.chain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []string{"", e.number(alpha)}})
 		return err
 	}
@@ -36,17 +41,17 @@ func fusedMatMul(e *expansion) error {
 
 // activate reads an activation that an operator was fused with.
 func (e *expansion) activate(out, x string) error {
-	op := e.text("activation", "")
+	op := e.Text("activation", "")
 	a := attributes{}
 	var parameters []float32
-	if p := e.Attributes["activation_params"]; p != nil {
+	if p := e.Attr["activation_params"]; p != nil {
 		parameters = p.Floats
 	}
 	names := map[string][]string{"LeakyRelu": {"alpha"}, "HardSigmoid": {"alpha", "beta"}, "Elu": {"alpha"}, "Clip": {"min", "max"}}[op]
 	for i, name := range names {
 		if i < len(parameters) {
 			a[name] = ofFloat(float64(parameters[i]))
-		} else if v := e.Attributes["activation_"+name]; v != nil {
+		} else if v := e.Attr["activation_"+name]; v != nil {
 			a[name] = v
 		}
 	}
@@ -56,7 +61,7 @@ func (e *expansion) activate(out, x string) error {
 
 // fusedConv is a convolution, to which a tensor may be added, and an activation.
 func fusedConv(e *expansion) error {
-	activated := e.text("activation", "") != ""
+	activated := e.Text("activation", "") != ""
 	in := []string{e.input(0), e.input(1)}
 	if b := e.input(2); b != "" {
 		in = append(in, b)
@@ -84,11 +89,11 @@ func fusedConv(e *expansion) error {
 }
 
 func fusedGemm(e *expansion) error {
-	if e.text("activation", "") == "" {
-		_, err := e.node(e.output(0), "Gemm", e.Attributes, e.Inputs...)
+	if e.Text("activation", "") == "" {
+		_, err := e.node(e.output(0), "Gemm", e.Attr, names(e.In)...)
 		return err
 	}
-	x, err := e.node("", "Gemm", e.without("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.Inputs...)
+	x, err := e.node("", "Gemm", e.without("activation", "activation_alpha", "activation_beta", "activation_gamma"), names(e.In)...)
 	if err != nil {
 		return err
 	}
@@ -97,19 +102,19 @@ func fusedGemm(e *expansion) error {
 
 // matMulBits is a product with weights of a few bits, in blocks with a scale each.
 func matMulBits(e *expansion) error {
-	k, columns, bits, block := e.int("K", 0), e.int("N", 0), e.int("bits", 4), e.int("block_size", 32)
-	w, s := e.constant(1), e.constant(2)
-	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > maxExtent || columns > maxExtent || k*columns > 1<<31 {
+	k, columns, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 32)
+	w, s := e.Const(1), e.Const(2)
+	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > list.MaxExtent || columns > list.MaxExtent || k*columns > 1<<31 {
 		return fmt.Errorf("weights of %d bits in blocks of %d, %d of %d, that are constants", bits, block, k, columns)
 	}
-	if e.budget -= 2 * numberBytes * k * columns; e.budget < 0 {
-		return errBudget
+	if e.Budget -= 2 * choose.NumberBytes * k * columns; e.Budget < 0 {
+		return choose.ErrBudget
 	}
-	packed, err := w.values()
+	packed, err := w.Values()
 	if err != nil {
 		return err
 	}
-	scales, err := s.values()
+	scales, err := s.Values()
 	if err != nil {
 		return err
 	}
@@ -118,30 +123,16 @@ func matMulBits(e *expansion) error {
 	if len(packed) != columns*blocks*row || len(scales) < columns*blocks {
 		return fmt.Errorf("%d bytes and %d scales of %d columns of %d", len(packed), len(scales), columns, k)
 	}
-	if e.given(4) {
+	if e.Given(4) {
 		return fmt.Errorf("an order of groups")
 	}
 	field := func(v []float64, at int) float64 { // a value of so many bits, those of a byte from the lowest on
 		each := 8 / bits
 		return float64(int(v[at/each]) >> (at % each * bits) & (1<<bits - 1))
 	}
-	zero := func(o, b int) float64 { return float64(int(1) << (bits - 1)) }
-	if z := e.constant(3); z != nil {
-		v, err := z.values()
-		if err != nil {
-			return err
-		}
-		each := (blocks*bits + 7) / 8
-		switch {
-		case z.elem.IsFloat() && len(v) >= columns*blocks:
-			zero = func(o, b int) float64 { return v[o*blocks+b] }
-		case !z.elem.IsFloat() && len(v) >= columns*each:
-			zero = func(o, b int) float64 { return field(v[o*each:], b) }
-		default:
-			return fmt.Errorf("%d zero points of %d columns in %d blocks", len(v), columns, blocks)
-		}
-	} else if e.given(3) {
-		return fmt.Errorf("zero points that are computed")
+	zero, err := zeroPoints(e, bits, columns, blocks, field)
+	if err != nil {
+		return err
 	}
 	out := make([]float64, k*columns)
 	for o := range columns {
@@ -157,4 +148,27 @@ func matMulBits(e *expansion) error {
 	}
 	_, err = e.node(e.output(0), "MatMul", nil, e.input(0), e.floats([]int{k, columns}, out))
 	return err
+}
+
+// zeroPoints is the zero of each column's blocks, the middle of the values where none are given.
+func zeroPoints(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
+	z := e.Const(3)
+	switch {
+	case z == nil && e.Given(3):
+		return nil, fmt.Errorf("zero points that are computed")
+	case z == nil:
+		return func(o, b int) float64 { return float64(int(1) << (bits - 1)) }, nil
+	}
+	v, err := z.Values()
+	if err != nil {
+		return nil, err
+	}
+	each := (blocks*bits + 7) / 8
+	switch {
+	case z.Type.IsFloat() && len(v) >= columns*blocks:
+		return func(o, b int) float64 { return v[o*blocks+b] }, nil
+	case !z.Type.IsFloat() && len(v) >= columns*each:
+		return func(o, b int) float64 { return field(v[o*each:], b) }, nil
+	}
+	return nil, fmt.Errorf("%d zero points of %d columns in %d blocks", len(v), columns, blocks)
 }

@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // Quantised tensors are whole numbers of eight bits, which fp16 has exactly: a quantised
@@ -16,46 +17,46 @@ import (
 // scaling is a scale and a zero point, of all of a tensor or of each of an axis.
 type scaling struct {
 	scale, zero []float64
-	elem        onnx.DataType // of the quantised tensor
+	elem        graph.Type // of the quantised tensor
 	axis        int
 }
 
 // scaling reads the constants of two inputs, of a tensor of a rank.
 func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
-	c := e.constant(scale)
+	c := e.Const(scale)
 	if c == nil {
 		return s, errors.New("its scale is computed, not a constant")
 	}
-	if s.scale, err = c.values(); err != nil {
+	if s.scale, err = c.Values(); err != nil {
 		return s, err
 	}
-	s.elem, s.zero = onnx.Uint8, make([]float64, len(s.scale))
-	if e.given(zero) {
-		z := e.constant(zero)
+	s.elem, s.zero = graph.Uint8, make([]float64, len(s.scale))
+	if e.Given(zero) {
+		z := e.Const(zero)
 		if z == nil {
 			return s, errors.New("its zero point is computed, not a constant")
 		}
-		s.elem = z.elem
-		if s.zero, err = z.values(); err != nil {
+		s.elem = z.Type
+		if s.zero, err = z.Values(); err != nil {
 			return s, err
 		}
 	}
-	if len(s.zero) != len(s.scale) || len(s.scale) == 0 || e.int("block_size", 0) != 0 {
+	if len(s.zero) != len(s.scale) || len(s.scale) == 0 || e.Int("block_size", 0) != 0 {
 		return s, fmt.Errorf("%d scales and %d zero points", len(s.scale), len(s.zero))
 	}
 	s.axis = 1
 	if len(s.scale) > 1 {
-		s.axis, err = e.axisOf(rank, e.int("axis", 1))
+		s.axis, err = ops.Axis(rank, e.Int("axis", 1))
 	}
 	return s, err
 }
 
 // limits are the least and the largest number of a type, whether fp16 has all of them.
-func limits(t onnx.DataType) (low, high float64, exact bool) {
+func limits(t graph.Type) (low, high float64, exact bool) {
 	switch t {
-	case onnx.Uint8:
+	case graph.Uint8:
 		return 0, 255, true
-	case onnx.Int8:
+	case graph.Int8:
 		return -128, 127, true
 	}
 	return 0, 0, false
@@ -80,7 +81,7 @@ func (e *expansion) rounded(out, x string, s scaling) error {
 	if !exact {
 		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", s.elem)
 	}
-	rank := len(e.dims[x])
+	rank := len(e.value(x).Dims)
 	by := make([]float64, len(s.scale))
 	for i := range by {
 		if by[i] = 1 / s.scale[i]; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
@@ -93,7 +94,7 @@ func (e *expansion) rounded(out, x string, s scaling) error {
 	}
 	_, err := e.chain(out, x, append(steps, step{"Clip", attributes{"min": ofFloat(low), "max": ofFloat(high)}, nil})...)
 	if err == nil {
-		e.types[out] = s.elem
+		e.value(out).Type = s.elem
 	}
 	return err
 }
@@ -101,7 +102,7 @@ func (e *expansion) rounded(out, x string, s scaling) error {
 // real takes off the zero point and multiplies by the scale; of a constant that is worked
 // out. The result is called out, "" for a name of its own.
 func (e *expansion) real(out, x string, s scaling) (string, error) {
-	rank := len(e.dims[x])
+	rank := len(e.value(x).Dims)
 	steps := []step{{"Mul", nil, []string{"", e.alongAxis(s.scale, s.axis, rank)}}}
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
 		steps = append([]step{{"Sub", nil, []string{"", e.alongAxis(s.zero, s.axis, rank)}}}, steps...)
@@ -110,7 +111,7 @@ func (e *expansion) real(out, x string, s scaling) (string, error) {
 }
 
 func quantise(e *expansion) error {
-	d, err := e.operandDims(0)
+	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
@@ -118,14 +119,14 @@ func quantise(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	if t := e.int("output_dtype", 0); !e.given(2) && t != 0 {
-		s.elem = onnx.DataType(t)
+	if t := e.Int("output_dtype", 0); !e.Given(2) && t != 0 {
+		s.elem = graph.Type(t)
 	}
 	return e.rounded(e.output(0), e.input(0), s)
 }
 
 func dequantise(e *expansion) error {
-	d, err := e.operandDims(0)
+	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
@@ -133,8 +134,8 @@ func dequantise(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	if _, _, exact := limits(e.elem(0)); !exact && e.constant(0) == nil {
-		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", e.elem(0))
+	if _, _, exact := limits(e.Type(0)); !exact && e.Const(0) == nil {
+		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", e.Type(0))
 	}
 	_, err = e.real(e.output(0), e.input(0), s)
 	return err
@@ -143,7 +144,7 @@ func dequantise(e *expansion) error {
 // operand is a quantised input as a tensor of floats: its values, scale and zero point are
 // inputs from i on.
 func (e *expansion) operand(i int) (string, error) {
-	d, err := e.operandDims(i)
+	d, err := e.Dims(i)
 	if err != nil {
 		return "", err
 	}
@@ -151,17 +152,17 @@ func (e *expansion) operand(i int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if e.constant(i) != nil && len(s.scale) > 1 { // of weights, each of the first axis, or of a product's columns
+	if e.Const(i) != nil && len(s.scale) > 1 { // of weights, each of the first axis, or of a product's columns
 		if s.axis = 0; e.Op != "QLinearConv" {
 			s.axis = len(d) - 1
 		}
 	}
-	return e.real("", e.Inputs[i], s)
+	return e.real("", e.In[i].Name, s)
 }
 
 // quantised makes x the node's result, by the scale and zero point of two inputs.
 func (e *expansion) quantised(x string, scale, zero int) error {
-	s, err := e.scaling(scale, zero, len(e.dims[x]))
+	s, err := e.scaling(scale, zero, len(e.value(x).Dims))
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func quantisedConv(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	y, err := e.node("", "Conv", e.Attributes, in...)
+	y, err := e.node("", "Conv", e.Attr, in...)
 	if err != nil {
 		return err
 	}
@@ -191,10 +192,10 @@ func (e *expansion) sides(bias int) ([]string, error) {
 		}
 		in = append(in, x)
 	}
-	if !e.given(bias) {
+	if !e.Given(bias) {
 		return in, nil
 	}
-	b := e.constant(bias)
+	b := e.Const(bias)
 	if b == nil {
 		return nil, errors.New("its bias is computed, not a constant")
 	}
@@ -203,16 +204,16 @@ func (e *expansion) sides(bias int) ([]string, error) {
 }
 
 // product is a bias times the scales of both sides.
-func (e *expansion) product(b *constant, x, w int) (string, error) {
-	v, err := b.values()
+func (e *expansion) product(b *graph.Const, x, w int) (string, error) {
+	v, err := b.Values()
 	if err != nil {
 		return "", err
 	}
-	sx, err := e.constant(x).scalar()
+	sx, err := e.Const(x).Scalar()
 	if err != nil {
 		return "", err
 	}
-	sw, err := e.constant(w).values()
+	sw, err := e.Const(w).Values()
 	if err != nil {
 		return "", err
 	}
@@ -232,10 +233,10 @@ func quantisedGemm(e *expansion) error {
 		return err
 	}
 	name := ""
-	if !e.given(7) {
+	if !e.Given(7) {
 		name = e.output(0)
 	}
-	y, err := e.node(name, "Gemm", e.Attributes, in...)
+	y, err := e.node(name, "Gemm", e.Attr, in...)
 	if err != nil || name != "" {
 		return err
 	}
@@ -260,7 +261,7 @@ func quantisedPair(op string) func(e *expansion) error {
 // quantisedUnary is an operator of one tensor between quantised ones.
 func quantisedUnary(op string) func(e *expansion) error {
 	return func(e *expansion) error {
-		if e.int("channels_last", 0) != 0 {
+		if e.Int("channels_last", 0) != 0 {
 			return errors.New("channels that stand last")
 		}
 		x, err := e.operand(0)
@@ -278,14 +279,14 @@ func quantisedUnary(op string) func(e *expansion) error {
 // quantisedConcat joins tensors of scales of their own.
 func quantisedConcat(e *expansion) error {
 	var parts []string
-	for i := 2; i+2 < len(e.Inputs); i += 3 {
+	for i := 2; i+2 < len(e.In); i += 3 {
 		x, err := e.operand(i)
 		if err != nil {
 			return err
 		}
 		parts = append(parts, x)
 	}
-	y, err := e.node("", "Concat", e.Attributes, parts...)
+	y, err := e.node("", "Concat", e.Attr, parts...)
 	if err != nil {
 		return err
 	}
@@ -295,7 +296,7 @@ func quantisedConcat(e *expansion) error {
 // dynamicQuantise quantises a tensor by its own range: the range with zero in it has 255
 // steps, and the zero point is where zero stands.
 func dynamicQuantise(e *expansion) error {
-	d, err := e.operandDims(0)
+	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
@@ -337,7 +338,7 @@ func dynamicQuantise(e *expansion) error {
 		step{"Add", nil, []string{"", zero}}, step{"Clip", clip, nil})
 	for _, name := range [...]string{e.output(0), e.output(2)} {
 		if name != "" {
-			e.types[name] = onnx.Uint8
+			e.value(name).Type = graph.Uint8
 		}
 	}
 	return err
@@ -346,26 +347,26 @@ func dynamicQuantise(e *expansion) error {
 // less is an operand of whole numbers less its zero point, which may be left out.
 func (e *expansion) less(x, zero int) (string, error) {
 	name := e.float(e.input(x))
-	if !e.given(zero) {
+	if !e.Given(zero) {
 		return name, nil
 	}
 	z := e.float(e.input(zero))
-	if c := e.constants[z]; c != nil && !c.absent() {
-		v, err := c.values()
+	if c := e.value(z).Const; c != nil && !c.Absent() {
+		v, err := c.Values()
 		if err != nil {
 			return "", err
 		}
 		if !slices.ContainsFunc(v, func(v float64) bool { return v != 0 }) {
 			return name, nil
 		}
-		if rank := len(e.dims[name]); len(v) > 1 { // one for each output channel, or column
+		if rank := len(e.value(name).Dims); len(v) > 1 { // one for each output channel, or column
 			axis := rank - 1
 			if e.Op == "ConvInteger" {
 				axis = 0
 			}
 			z = e.alongAxis(v, axis, rank)
 		}
-	} else if d := e.dims[z]; elements(d) != 1 {
+	} else if d := e.value(z).Dims; graph.Elements(d) != 1 {
 		return "", fmt.Errorf("zero points of shape %v", d)
 	}
 	return e.node("", "Sub", nil, name, z)
@@ -395,8 +396,8 @@ func (e *expansion) integers(op string, a attributes, x, w string, terms int) er
 	}
 	out, err := e.node(e.output(0), op, a, x, w)
 	if err == nil {
-		e.types[out] = onnx.Int32
-		e.smaller[out] = by
+		e.value(out).Type = graph.Int32
+		e.value(out).Scale = by
 	}
 	return err
 }
@@ -414,11 +415,11 @@ func integerConv(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	d := e.dims[w]
+	d := e.value(w).Dims
 	if len(d) < 3 {
 		return fmt.Errorf("weights of shape %v", d)
 	}
-	return e.integers("Conv", e.Attributes, x, w, elements(d[1:]))
+	return e.integers("Conv", e.Attr, x, w, graph.Elements(d[1:]))
 }
 
 func integerProduct(e *expansion) error {
@@ -426,7 +427,7 @@ func integerProduct(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	d := e.dims[x]
+	d := e.value(x).Dims
 	if len(d) == 0 {
 		return fmt.Errorf("a product of shape %v", d)
 	}
@@ -463,7 +464,7 @@ func scaledProduct(e *expansion) error {
 
 // realProduct multiplies by weights of whole numbers, and adds a bias.
 func (e *expansion) realProduct(x string, weights, scale, zero, bias int) error {
-	d, err := e.operandDims(weights)
+	d, err := e.Dims(weights)
 	if err != nil {
 		return err
 	}
@@ -472,7 +473,7 @@ func (e *expansion) realProduct(x string, weights, scale, zero, bias int) error 
 		return err
 	}
 	s.axis = len(d) - 1
-	w, err := e.real("", e.Inputs[weights], s)
+	w, err := e.real("", e.In[weights].Name, s)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"anesim/loader/network/coreml/coremltest"
 	"anesim/loader/network/mil"
 	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
 )
 
 var update = flag.Bool("update", false, "write the example files of the command")
@@ -143,8 +144,8 @@ func TestExampleFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		_, reasons := n.Lower(1, nil)
-		if c := n.Coverage(reasons); !c.Whole() || len(c.Lost) > 0 || c.MACs != macs {
+		_, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
+		if c := partition.CoverageOf(n, reasons); !c.Whole() || len(c.Lost) > 0 || c.MACs != macs {
 			t.Errorf("%s: %+v, want %d multiply-accumulates; %v", name, c, macs, fmt.Sprint(reasons))
 		}
 		for i := range n.Layers {

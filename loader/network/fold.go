@@ -1,352 +1,86 @@
 package network
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/choose"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
+
+// infer works out the shapes and types of the node's results.
+func (n *nodeReader) infer() error {
+	r, err := ops.Infer(n.Node)
+	if err != nil {
+		return err
+	}
+	if n.Results = r; len(r) > 0 && r[0].MACs > 0 {
+		n.macs = r[0].MACs
+	}
+	return nil
+}
 
 // fold works a node out whose inputs are constants, or that asks for a shape alone, and
 // reports whether it did.
 func (n *nodeReader) fold() (bool, error) {
 	switch n.Op {
 	case "Constant":
-		c, err := n.literal()
+		c, err := ops.Literal(n.Node)
 		if err != nil {
 			return false, err
 		}
-		return true, n.keep(c)
+		return true, n.become(c)
 	case "Shape", "Size":
-		if _, ok := n.dimsOf(0); !ok || n.least[n.Inputs[0]] != nil {
+		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
 			return false, nil
 		}
-		c, err := foldSize(n)
+		c, err := ops.Of(n.Op).Fold(n.Node, nil)
 		if err != nil {
 			return false, err
 		}
-		return true, n.keep(c...)
+		return true, n.become(c...)
 	}
-	if v, ok := n.compared(); ok {
-		dims, err := broadcast(n.dims[n.Inputs[0]], n.constant(1).dims)
+	if v, ok := ops.Compared(n.Node); ok {
+		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err
 		}
-		return true, n.keep(&constant{dims: dims, elem: onnx.Bool, numbers: slices.Repeat([]float64{truth(v)}, elements(dims))})
+		return true, n.become(&graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
 	}
-	f := n.folder()
-	if f == nil {
+	op := ops.Of(n.Op)
+	if op.Fold == nil {
 		return false, nil
 	}
-	for i, name := range n.Inputs {
-		if c := n.constant(i); name != "" && (c == nil || c.absent() && !n.reshapes()) {
+	for _, v := range n.In {
+		if c := v.Const; v.Given() && (c == nil || c.Absent() && !op.Has(ops.Keeps)) {
 			return false, nil
 		}
 	}
-	if len(n.Inputs) == 0 || n.constant(0) == nil {
+	if len(n.In) == 0 || n.Const(0) == nil {
 		return false, nil
 	}
 	if err := n.infer(); err != nil {
 		return false, err
 	}
-	for _, out := range n.results {
-		if n.budget -= n.foldCost() * elements(out.dims); n.budget < 0 {
-			return false, errBudget
+	for _, out := range n.Results {
+		if n.Budget -= ops.FoldBytes(n.Node) * graph.Elements(out.Dims); n.Budget < 0 {
+			return false, choose.ErrBudget
 		}
 	}
-	c, err := f(n)
+	c, err := op.Fold(n.Node, n.Results)
 	if err != nil || c == nil {
 		return false, err
 	}
-	return true, n.keep(c...)
+	return true, n.become(c...)
 }
 
-// bounded are the least and the largest result of operators that have both or one.
-var bounded = map[string][2]float64{
-	"Sigmoid": {0, 1}, "HardSigmoid": {0, 1}, "Softmax": {0, 1}, "Tanh": {-1, 1}, "Erf": {-1, 1},
-	"Relu": {0, math.Inf(1)}, "Exp": {0, math.Inf(1)}, "Sqrt": {0, math.Inf(1)}, "Abs": {0, math.Inf(1)},
-}
-
-// compared is the result of comparing a tensor with a number that is beyond what its
-// operator gives, such as a sigmoid's result with zero.
-func (n *nodeReader) compared() (result, ok bool) {
-	const few = 1 << 16
-	if len(n.Inputs) != 2 || n.constant(1) == nil || n.constant(0) != nil {
-		return false, false
-	}
-	r, known := n.ranges[n.Inputs[0]]
-	known = known && n.least[n.Inputs[0]] == nil
-	v, err := n.constant(1).scalar()
-	if d, ok := n.dims[n.Inputs[0]]; !known || err != nil || !ok || elements(d) > few {
-		return false, false
-	}
-	low, high := r[0], r[1]
-	switch n.Op {
-	case "GreaterOrEqual":
-		return low >= v, low >= v || high < v
-	case "Greater":
-		return low > v, low > v || high <= v
-	case "LessOrEqual":
-		return high <= v, high <= v || low > v
-	case "Less":
-		return high < v, high < v || low >= v
-	}
-	return false, false
-}
-
-// foldCost is the bytes that an element of a result takes while it is worked out.
-func (n *nodeReader) foldCost() int {
-	switch {
-	case n.reshapes():
-		return 0
-	case n.Op == "DequantizeLinear":
-		return numberBytes
-	}
-	return 2 * numberBytes
-}
-
-// reshapes reports whether the operator leaves the values in their order.
-func (n *nodeReader) reshapes() bool {
-	switch n.Op {
-	case "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout":
-		return true
-	}
-	return false
-}
-
-// keep makes the node's outputs constants.
-func (n *nodeReader) keep(c ...*constant) error {
-	for i, out := range n.Outputs {
-		if i < len(c) && out != "" {
-			n.constants[out] = c[i]
-			n.dims[out], n.types[out] = c[i].dims, c[i].elem
+// become makes the node's outputs constants.
+func (n *nodeReader) become(c ...*graph.Const) error {
+	for i, out := range n.Out {
+		if i < len(c) {
+			out.Set(c[i])
 		}
 	}
-	n.what = "constant"
+	n.What = "constant"
 	return nil
-}
-
-// whole is a constant of int64.
-func whole(dims []int, v ...float64) *constant {
-	return &constant{dims: dims, elem: onnx.Int64, numbers: v}
-}
-
-// literal is what a Constant node holds.
-func (n *nodeReader) literal() (*constant, error) {
-	for name, a := range n.Attributes {
-		var v []float64
-		switch name {
-		case "value":
-			if a.Tensor == nil {
-				return nil, errors.New("its value is no tensor")
-			}
-			return stored(a.Tensor), nil
-		case "value_int":
-			return whole(nil, float64(a.Int)), nil
-		case "value_ints":
-			for _, x := range a.Ints {
-				v = append(v, float64(x))
-			}
-			return whole([]int{len(v)}, v...), nil
-		case "value_float":
-			return &constant{elem: onnx.Float, numbers: []float64{float64(a.Float)}}, nil
-		case "value_floats":
-			for _, x := range a.Floats {
-				v = append(v, float64(x))
-			}
-			return &constant{dims: []int{len(v)}, elem: onnx.Float, numbers: v}, nil
-		}
-	}
-	return nil, errors.New("a constant of text or of places and values")
-}
-
-// foldSize gives the extents of a tensor, or their product.
-func foldSize(n *nodeReader) ([]*constant, error) {
-	dims, err := n.operandDims(0)
-	if err != nil {
-		return nil, err
-	}
-	if n.Op == "Size" {
-		return []*constant{whole(nil, float64(elements(dims)))}, nil
-	}
-	first, last := within(n.int("start", 0), len(dims)), within(n.int("end", len(dims)), len(dims))
-	v := []float64{}
-	for _, d := range dims[first:max(first, last)] {
-		v = append(v, float64(d))
-	}
-	return []*constant{whole([]int{len(v)}, v...)}, nil
-}
-
-type folder func(n *nodeReader) ([]*constant, error)
-
-// folder is what works the operator out on constants, nil where nothing does.
-func (n *nodeReader) folder() folder {
-	if f, ok := scalarFunctions[n.Op]; ok {
-		return func(n *nodeReader) ([]*constant, error) { return n.map1(f) }
-	}
-	if f := placeFolder(n.Op); f != nil {
-		return f
-	}
-	if f, ok := pairFunctions[n.Op]; ok {
-		return func(n *nodeReader) ([]*constant, error) { return n.mapAll(f) }
-	}
-	return map[string]folder{
-		"Identity": foldView, "Dropout": foldView, "Reshape": foldView, "Flatten": foldView, "Squeeze": foldView, "Unsqueeze": foldView,
-		"Cast": foldCast, "CastLike": foldCast, "Gather": foldGather, "Concat": foldConcat, "Slice": foldSlice, "Split": foldSplit,
-		"Transpose": foldTranspose, "Expand": foldExpand, "Tile": foldTile, "Range": foldRange,
-		"ConstantOfShape": foldConstantOfShape, "Where": foldWhere, "Clip": foldClip,
-		"DequantizeLinear": foldDequantize, "ReduceProd": foldReduce, "ReduceSum": foldReduce, "ReduceMax": foldReduce,
-		"ReduceMin": foldReduce, "ReduceMean": foldReduce, "Shape": foldSize, "Size": foldSize,
-	}[n.Op]
-}
-
-// sizedFolder is what computes the operator on tensors whose size depends on values: folder, or
-// a function that the host has for no other tensors, which the engine computes.
-func (n *nodeReader) sizedFolder() folder {
-	if f := n.folder(); f != nil {
-		return f
-	}
-	switch n.Op {
-	case "Softmax", "LogSoftmax":
-		return foldSoftmax
-	case "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp":
-		return foldReduce
-	case "HardSigmoid":
-		return foldHardSigmoid
-	case "Mean":
-		return foldMean
-	}
-	return nil
-}
-
-func foldView(n *nodeReader) ([]*constant, error) {
-	return []*constant{n.constant(0).as(n.results[0].dims)}, nil
-}
-
-// foldCast gives the values another type; floats lose their fraction in integers.
-func foldCast(n *nodeReader) ([]*constant, error) {
-	c, to := n.constant(0), n.results[0].elem
-	if to.Width() == 0 || c.elem.Width() == 0 {
-		return nil, nil
-	}
-	if c.elem == to || c.elem != onnx.Double && c.elem.IsFloat() && to == onnx.Float {
-		d := c.as(n.results[0].dims)
-		d.elem = to
-		return []*constant{d}, nil
-	}
-	v, err := c.values()
-	if err != nil {
-		return nil, err
-	}
-	made := n.made(slices.Clone(v))
-	made[0].packing = c.packing
-	return made, nil
-}
-
-func foldRange(n *nodeReader) ([]*constant, error) {
-	start, _ := n.constant(0).scalar()
-	delta, err := n.constant(2).scalar()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, elements(n.results[0].dims))
-	for i := range out {
-		out[i] = start + float64(float64(i)*delta)
-	}
-	return n.made(out), nil
-}
-
-func foldConstantOfShape(n *nodeReader) ([]*constant, error) {
-	fill := 0.0
-	if a := n.Attributes["value"]; a != nil && a.Tensor != nil {
-		v, err := a.Tensor.Numbers()
-		if err != nil || len(v) != 1 {
-			return nil, errors.Join(err, errors.New("its value is no single number"))
-		}
-		fill = v[0]
-	}
-	return n.made(slices.Repeat([]float64{fill}, elements(n.results[0].dims))), nil
-}
-
-func foldWhere(n *nodeReader) ([]*constant, error) {
-	dims := n.results[0].dims
-	out := make([]float64, elements(dims))
-	var v [3][]float64
-	for i := range v {
-		c := n.constant(i)
-		if c == nil {
-			return nil, errors.New("one of its three inputs is missing")
-		}
-		var err error
-		if v[i], err = c.values(); err != nil {
-			return nil, err
-		}
-	}
-	condition := n.constant(0)
-	for i, c := range []*constant{n.constant(1), n.constant(2)} {
-		each(dims, repeated(c.dims, dims), 0, func(k, at int) {
-			if (v[0][place(k, dims, condition.dims)] != 0) == (i == 0) {
-				out[k] = v[1+i][at]
-			}
-		})
-	}
-	return n.made(out), nil
-}
-
-// place is where element k of a tensor of dims out stands in one that repeats to it.
-func place(k int, out, dims []int) int {
-	at, steps, from := 0, repeated(dims, out), strides(out)
-	for i := range out {
-		at += k / from[i] % out[i] * steps[i]
-	}
-	return at
-}
-
-// foldDequantize gives weights of integers their scale.
-func foldDequantize(n *nodeReader) ([]*constant, error) {
-	c, scale := n.constant(0), n.constant(1)
-	if scale == nil {
-		return nil, nil
-	}
-	if n.int("block_size", 0) != 0 {
-		return foldBlocks(n)
-	}
-	s, err := scale.values()
-	if err != nil {
-		return nil, err
-	}
-	zero := make([]float64, len(s))
-	if z := n.constant(2); z != nil {
-		if zero, err = z.values(); err != nil {
-			return nil, err
-		}
-	}
-	each, extent := c.elements(), 1
-	if len(s) > 1 {
-		axis, err := n.axisOf(len(c.dims), n.int("axis", 1))
-		if err != nil {
-			return nil, err
-		}
-		each, extent = elements(c.dims[axis+1:]), c.dims[axis]
-	}
-	if len(s) != extent || len(zero) != extent {
-		return nil, fmt.Errorf("%d scales and %d zero points for %d channels", len(s), len(zero), extent)
-	}
-	out := make([]float64, c.elements())
-	set := func(i int, x float64) {
-		k := i / max(1, each) % extent
-		out[i] = (x - zero[k]) * s[k]
-	}
-	if c.tensor != nil {
-		err = c.tensor.Each(set)
-	} else {
-		for i, x := range c.numbers {
-			set(i, x)
-		}
-	}
-	made := n.made(out)
-	made[0].packing = scaled(s)
-	return made, err
 }

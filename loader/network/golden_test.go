@@ -17,7 +17,12 @@ import (
 
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/keys"
+	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
+	"anesim/loader/network/regroup"
 )
 
 // TestNetworks holds what networks are read as to testdata/networks: their layers with what is
@@ -31,7 +36,7 @@ import (
 func TestNetworks(t *testing.T) {
 	golden.Test(t, "testdata/networks/*.txt", func(t *testing.T, c *golden.Case) string {
 		lines, lowered := c.Input, false
-		var groups []Regroup
+		var groups []regroup.Group
 		for ; ; lines = lines[1:] {
 			if list, ok := strings.CutPrefix(lines[0], "regrouped "); ok {
 				groups = regroupsOf(t, list)
@@ -41,7 +46,7 @@ func TestNetworks(t *testing.T) {
 				break
 			}
 		}
-		var n *Network
+		var n *list.Network
 		var err error
 		switch text := strings.Join(lines[1:], "\n"); lines[0] {
 		case "layers":
@@ -56,7 +61,7 @@ func TestNetworks(t *testing.T) {
 			n, err = ReadONNX(graphFile(t, lines), Options{})
 		}
 		if err == nil && groups != nil {
-			n, err = n.Regrouped(groups, true)
+			n, err = regroup.Apply(n, groups, true)
 		}
 		if err != nil {
 			return "refused: " + err.Error()
@@ -70,7 +75,7 @@ func TestNetworks(t *testing.T) {
 }
 
 // networkText is what a network is read as.
-func networkText(n *Network) string {
+func networkText(n *list.Network) string {
 	var b strings.Builder
 	for i := range n.Layers {
 		l := &n.Layers[i]
@@ -107,19 +112,19 @@ func networkText(n *Network) string {
 }
 
 // layerText is a layer: its operation, operands and settings, or why it is none.
-func layerText(l *Layer) string {
+func layerText(l *list.Layer) string {
 	if l.Reason != "" {
 		return fmt.Sprintf("(%s): %s", l.Op, l.Reason)
 	}
 	x := &l.Lower
-	text := fmt.Sprintf("%v(%s) %s -> %s", x.Op, strings.Join(l.Inputs, " "), shapeText(x.In), shapeText(l.Out))
+	text := fmt.Sprintf("%v(%s) %s -> %s", x.Op, strings.Join(l.Inputs, " "), list.ShapeText(x.In), list.ShapeText(l.Out))
 	v := reflect.ValueOf(*x)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		switch value := v.Field(i); {
 		case f.Name == "Op" || f.Name == "In" || value.IsZero():
 		case value.Type() == reflect.TypeFor[layer.Shape]():
-			text += fmt.Sprintf(" %s=%s", f.Name, shapeText(value.Interface().(layer.Shape)))
+			text += fmt.Sprintf(" %s=%s", f.Name, list.ShapeText(value.Interface().(layer.Shape)))
 		case value.Type() == reflect.TypeFor[layer.Window]():
 			w := value.Interface().(layer.Window)
 			text += fmt.Sprintf(" Window=%dx%d/%dx%d", w.Kh, w.Kw, w.Sy, w.Sx)
@@ -184,7 +189,7 @@ func valuesText(v []float16.Float16) string {
 }
 
 // hostText is what the host does of a layer, and what it gives for inputs of 0, 1, 2 and so on.
-func hostText(b *strings.Builder, s *Stage) {
+func hostText(b *strings.Builder, s *list.Stage) {
 	fmt.Fprintf(b, "  host: %d elements, %d bytes\n", s.Elements, s.Bytes)
 	for _, out := range s.Outputs {
 		fmt.Fprintf(b, "  host makes %s %v %s\n", out.Name, out.Dims, out.Type)
@@ -195,17 +200,14 @@ func hostText(b *strings.Builder, s *Stage) {
 }
 
 // hostResults works a stage out on small whole numbers.
-func hostResults(s *Stage) (texts []string) {
-	var in []Array
-	for _, x := range s.inputs {
-		if x.index < 0 {
-			continue
-		}
-		v := make([]float64, elements(x.dims))
+func hostResults(s *list.Stage) (texts []string) {
+	var in []list.Array
+	for _, dims := range s.Inputs {
+		v := make([]float64, graph.Elements(dims))
 		for i := range v {
 			v[i] = float64((i*7 + 3) % 5)
 		}
-		in = append(in, Array{x.dims, v})
+		in = append(in, list.Array{Dims: dims, Numbers: v})
 	}
 	out, err := s.Run(in)
 	if err != nil {
@@ -218,9 +220,9 @@ func hostResults(s *Stage) (texts []string) {
 }
 
 // programText are a network's programs as they are timed.
-func programText(t *testing.T, n *Network) string {
+func programText(t *testing.T, n *list.Network) string {
 	t.Helper()
-	programs, reasons, err := n.LowerContext(t.Context(), Lowering{Seed: 1, SizesOnly: true})
+	programs, reasons, err := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1, SizesOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,12 +253,12 @@ func keysText(t *testing.T, lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
 		words := strings.Fields(line)
-		op, ok := Find(words[0])
+		op, ok := keys.Find(words[0])
 		if !ok {
 			t.Fatalf("no operation %s", words[0])
 		}
 		keys, err := op.ParseKeys(words[1:])
-		var l *Layer
+		var l *list.Layer
 		if err == nil {
 			l, err = op.Single(keys)
 		}
@@ -271,10 +273,10 @@ func keysText(t *testing.T, lines []string) string {
 
 // regroupsOf reads which layers are merged or split: 0+1 3/2 are the first two as one and the
 // fourth in two parts.
-func regroupsOf(t *testing.T, text string) (groups []Regroup) {
+func regroupsOf(t *testing.T, text string) (groups []regroup.Group) {
 	t.Helper()
 	for word := range strings.FieldsSeq(text) {
-		var g Regroup
+		var g regroup.Group
 		list, parts, _ := strings.Cut(word, "/")
 		g.Parts, _ = strconv.Atoi(parts)
 		for layer := range strings.SplitSeq(list, "+") {

@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	. "anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -84,7 +85,7 @@ func TestSidesOfOneName(t *testing.T) {
 			}
 			continue
 		}
-		refused := slices.ContainsFunc(net.Layers, func(l Layer) bool { return strings.Contains(l.Reason, "is made on both sides, or elsewhere too") })
+		refused := slices.ContainsFunc(net.Layers, func(l list.Layer) bool { return strings.Contains(l.Reason, "is made on both sides, or elsewhere too") })
 		if !refused {
 			t.Errorf("a name %s is read as one tensor", tc.name)
 		}

@@ -1,18 +1,15 @@
 package network
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"anesim/loader/network/coreml"
+	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/translate"
 	"anesim/loader/network/wire"
 )
 
@@ -21,13 +18,13 @@ const maxProgramText = 64 << 20
 
 // ReadMIL reads a network from a program's text: a model.mil or a file of its kind. Its
 // weights are read from Options.Dir. Errors are those of [ReadONNX].
-func ReadMIL(data []byte, o Options) (*Network, error) {
+func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
-		return nil, &FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxProgramText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxProgramText)}
 	}
 	p, err := mil.Parse(string(data))
 	if err != nil {
-		f := &FormatError{Line: 1, What: err.Error(), Err: err}
+		f := &list.FormatError{Line: 1, What: err.Error(), Err: err}
 		var e *mil.SyntaxError
 		if errors.As(err, &e) {
 			f.Line, f.What = e.Line, e.What
@@ -39,10 +36,10 @@ func ReadMIL(data []byte, o Options) (*Network, error) {
 
 // ReadCoreML reads a network from a Core ML model, a .mlmodel. Its weights are read from
 // Options.Dir. Errors are those of [ReadONNX].
-func ReadCoreML(data []byte, o Options) (*Network, error) {
+func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {
-		f := &FormatError{What: err.Error(), Err: err}
+		f := &list.FormatError{What: err.Error(), Err: err}
 		var e *wire.FormatError
 		if errors.As(err, &e) {
 			f.Off, f.What = e.Off, e.What
@@ -53,7 +50,7 @@ func ReadCoreML(data []byte, o Options) (*Network, error) {
 }
 
 // openPackage reads the model of a .mlpackage.
-func openPackage(path string, o Options) (*Network, error) {
+func openPackage(path string, o Options) (*list.Network, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
@@ -61,7 +58,7 @@ func openPackage(path string, o Options) (*Network, error) {
 	defer root.Close()
 	model, err := coreml.ModelPath(root.FS())
 	if err != nil {
-		return nil, &FormatError{What: err.Error(), Err: err}
+		return nil, &list.FormatError{What: err.Error(), Err: err}
 	}
 	data, err := coreml.ReadFile(root.FS(), model, coreml.MaxBytes)
 	if err != nil {
@@ -71,55 +68,12 @@ func openPackage(path string, o Options) (*Network, error) {
 	return ReadCoreML(data, o)
 }
 
-// A milReader states a program's operations as nodes of a graph, whose operators are
-// those of ONNX and a few of this package's own.
-type milReader struct {
-	model    onnx.Model
-	dir      string
-	text     bool                      // places are lines
-	files    map[string]coreml.Weights // of weights; nil for one that is not there
-	texts    map[string]string
-	dims     map[string][]int64 // as declared
-	elems    map[string]onnx.DataType
-	fixed    map[string]*onnx.Tensor
-	packings map[*onnx.Tensor]*packing
-	bytes    int64 // of weights
-	numbers  int   // of constants without a name
-}
-
-// elemTypes are the types of elements as a graph has them; those of a few bits are bytes.
-var elemTypes = map[mil.Elem]onnx.DataType{
-	"fp16": onnx.Float16, "fp32": onnx.Float, "fp64": onnx.Double, "bf16": onnx.BFloat16, "bool": onnx.Bool, "string": onnx.String,
-	"int8": onnx.Int8, "int16": onnx.Int16, "int32": onnx.Int32, "int64": onnx.Int64, "int4": onnx.Int8,
-	"uint8": onnx.Uint8, "uint16": onnx.Uint16, "uint32": onnx.Uint32, "uint64": onnx.Uint64,
-	"uint1": onnx.Uint8, "uint2": onnx.Uint8, "uint3": onnx.Uint8, "uint4": onnx.Uint8, "uint6": onnx.Uint8,
-}
-
-func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*Network, error) {
-	f, ok := p.Main()
-	if !ok {
-		return nil, &FormatError{Line: int(truth(text)), What: "the program has no function main"}
+func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*list.Network, error) {
+	g, err := translate.Program(p, o.Dir, text)
+	if err != nil {
+		return nil, err
 	}
-	const opset = 20
-	r := &milReader{
-		dir: o.Dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
-		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*packing{},
-	}
-	r.model.Opsets = map[string]int64{"": opset}
-	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
-	for _, in := range f.Inputs {
-		r.model.Inputs = append(r.model.Inputs, r.declare(in))
-	}
-	for i := range f.Operations {
-		if err := r.operation(&f.Operations[i]); err != nil {
-			return nil, err
-		}
-	}
-	for _, out := range f.Outputs {
-		v := onnx.Value{Name: out, Type: r.elems[out]}
-		r.model.Outputs = append(r.model.Outputs, v)
-	}
-	n, err := readModel(&r.model, r.packings, size+int(min(r.bytes, 1<<30)), o)
+	n, err := readModel(&g.Model, g.Packings, size+int(min(g.Bytes, 1<<30)), o)
 	if err != nil || m == nil {
 		return n, err
 	}
@@ -131,147 +85,4 @@ func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options
 		}
 	}
 	return n, nil
-}
-
-// declare notes a value's type.
-func (r *milReader) declare(v mil.Var) onnx.Value {
-	x := onnx.Value{Name: v.Name, Type: elemTypes[v.Type.Elem], Dims: []onnx.Dim{}}
-	for _, d := range v.Type.Dims {
-		x.Dims = append(x.Dims, onnx.Dim{Size: max(0, d)})
-	}
-	r.dims[v.Name], r.elems[v.Name] = v.Type.Dims, x.Type
-	r.model.Known[v.Name] = x
-	return x
-}
-
-func (r *milReader) at(op *mil.Operation, format string, v ...any) error {
-	f := &FormatError{What: fmt.Sprintf(format, v...)}
-	if r.text {
-		f.Line = int(op.Off)
-	} else {
-		f.Off = op.Off
-	}
-	return f
-}
-
-// operation states one operation.
-func (r *milReader) operation(op *mil.Operation) error {
-	for _, out := range op.Outputs {
-		r.declare(out)
-	}
-	if op.Type == "const" {
-		v, ok := op.Attributes["val"]
-		if !ok && len(op.Inputs["val"]) == 1 {
-			v, ok = op.Inputs["val"][0].Value, true
-		}
-		if !ok || len(op.Outputs) != 1 {
-			return r.at(op, "a constant without a value")
-		}
-		if err := r.constant(op.Outputs[0].Name, v); err != nil {
-			return r.at(op, "%s: %v", op.Outputs[0].Name, err)
-		}
-		return nil
-	}
-	if len(op.Outputs) == 0 {
-		return r.at(op, "%s makes nothing", op.Type)
-	}
-	if len(r.model.Nodes) >= maxLayers {
-		return r.at(op, "more than %d nodes", maxLayers)
-	}
-	x := &milOperation{milReader: r, Operation: op}
-	if v := op.Attributes["name"]; len(v.Strings) == 1 {
-		x.name = v.Strings[0]
-	}
-	x.name = cmp.Or(x.name, op.Outputs[0].Name)
-	f, ok := milOperations[op.Type]
-	if op.Blocks > 0 {
-		ok = false
-	}
-	if ok {
-		first, fixed := len(r.model.Nodes), x.err
-		if f(x); x.err == fixed {
-			return nil
-		}
-		r.model.Nodes = r.model.Nodes[:first]
-	}
-	x.unknown()
-	return nil
-}
-
-// constant keeps a value under a name. Values in a file that is not there are absent.
-func (r *milReader) constant(name string, v mil.Value) error {
-	if v.Type.Kind != mil.Tensor {
-		return nil // lists and dictionaries are nothing to compute with
-	}
-	if v.Type.Elem == "string" {
-		if len(v.Strings) == 1 {
-			r.texts[name] = v.Strings[0]
-		}
-		return nil
-	}
-	elem, ok := elemTypes[v.Type.Elem]
-	n := v.Type.Elements()
-	if !ok || n < 0 || len(v.Type.Dims) > maxRank {
-		return fmt.Errorf("%s of %v", v.Type.Elem, v.Type.Dims)
-	}
-	raw := v.Data
-	t := onnx.NewTensor(name, elem, v.Type.Dims, raw)
-	if v.File != "" {
-		w, err := r.weights(v.File)
-		if err != nil {
-			return err
-		}
-		if w == nil {
-			t.File = &onnx.External{Location: v.File, Length: -1}
-		} else {
-			if r.bytes += int64(n) * int64(elem.Width()); r.bytes > 4*int64(len(w))+1<<20 {
-				return errors.New("more values than four times the file of weights")
-			}
-			if raw, err = w.At(v.Offset, v.Type.Elem, n); err != nil {
-				return err
-			}
-		}
-	}
-	if v.Type.Elem == "int4" {
-		raw = slices.Clone(raw)
-		for i, b := range raw {
-			raw[i] = byte(int8(b<<4) >> 4)
-		}
-	}
-	if !t.External() {
-		t.Attach(raw)
-		if err := t.Valid(); err != nil {
-			return err
-		}
-	}
-	r.model.Constants[name] = t
-	r.fixed[name] = t
-	r.dims[name], r.elems[name] = v.Type.Dims, elem
-	return nil
-}
-
-// weights reads a file of weights, once. A path begins at the model's directory.
-func (r *milReader) weights(name string) (coreml.Weights, error) {
-	if w, ok := r.files[name]; ok {
-		return w, nil
-	}
-	r.files[name] = nil
-	if r.dir == "" {
-		return nil, nil
-	}
-	root, err := os.OpenRoot(r.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	path := strings.TrimPrefix(name, "@model_path/")
-	if !fs.ValidPath(path) {
-		return nil, fmt.Errorf("%q is no path within the model's directory", name)
-	}
-	w, err := coreml.ReadFile(root.FS(), path, coreml.MaxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	r.files[name] = w
-	return w, err
 }

@@ -12,9 +12,13 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/bundle"
 	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
+	"anesim/loader/network/onnx"
 	"anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
 )
 
 // packedPackage is a network of a convolution, a product and a linear layer whose weights are
@@ -24,7 +28,7 @@ func packedPackage(t *testing.T) string {
 	r := rand.New(rand.NewPCG(3, 9))
 	var w coremltest.Weights
 	add := func(elem mil.Elem, n int, value func(i int) float64) uint64 {
-		to := elemTypes[elem]
+		to := map[mil.Elem]onnx.DataType{"uint8": onnx.Uint8, "int8": onnx.Int8, "fp16": onnx.Float16}[elem]
 		var data []byte
 		for i := range n {
 			data = to.Append(data, value(i))
@@ -78,15 +82,15 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 			t.Errorf("%s has weights as %v with %d scales", l.Name, w.Form, len(w.Scale))
 		}
 	}
-	packed, reasons := n.Lower(1, nil)
+	packed, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	for i := range n.Layers {
 		n.Layers[i].Weights.Form = layer.FormFP16
 	}
-	plain, _ := n.Lower(1, nil)
+	plain, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	if len(packed) != 1 || len(plain) != 1 {
 		t.Fatalf("%d and %d programs: %q", len(packed), len(plain), reasons)
 	}
-	coefficients := func(p Program) (n int) {
+	coefficients := func(p partition.Program) (n int) {
 		for i := range p.Segments {
 			if s := &p.Segments[i]; s.Name == "__KERN_0" || strings.Contains(s.Name, "TEXT") {
 				n += len(s.Data)
@@ -102,9 +106,9 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 // A cache of programs tells forms and scales apart.
 func TestKeysTellFormsApart(t *testing.T) {
 	key := func(w layer.Weights) string {
-		n := Network{Layers: []Layer{{Name: "a", Weights: w}}}
+		n := list.Network{Layers: []list.Layer{{Name: "a", Weights: w}}}
 		var b strings.Builder
-		if err := errors.Join(n.WriteStructure(&b), n.WriteWeights(&b)); err != nil {
+		if err := errors.Join(bundle.WriteStructure(&n, &b), bundle.WriteWeights(&n, &b)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -12,8 +12,10 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/partition"
 )
 
 // small is a network of what packages hold: weights in a file and here, batch
@@ -81,7 +83,7 @@ func TestPackage(t *testing.T) {
 	if len(l.Weights.Filter) != 8*4*9 || l.Weights.Filter[7].Float32() != 2 || l.Weights.Bias[0].Float32() != 0 {
 		t.Errorf("%d weights, bias %v", len(l.Weights.Filter), l.Weights.Bias)
 	}
-	if d := cmp.Diff([]Output{{Name: "y", Tensor: "y", Dims: []int{1, 3}, Type: "float16"}, {Name: "m", Tensor: "m", Dims: []int{1, 8}, Type: "float16"}}, n.Results); d != "" {
+	if d := cmp.Diff([]list.Output{{Name: "y", Tensor: "y", Dims: []int{1, 3}, Type: "float16"}, {Name: "m", Tensor: "m", Dims: []int{1, 8}, Type: "float16"}}, n.Results); d != "" {
 		t.Errorf("results (-want +got):\n%s", d)
 	}
 	if in := n.Inputs[0]; in.Type != "float32" || !cmp.Equal(in.Dims, []int{1, 4, 8, 8}) {
@@ -95,7 +97,7 @@ func TestPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(n.Layers, again.Layers, cmp.AllowUnexported(Layer{}, layer.Layer{})); d != "" {
+	if d := cmp.Diff(n.Layers, again.Layers, cmp.AllowUnexported(list.Layer{}, layer.Layer{})); d != "" {
 		t.Errorf("text and package differ:\n%s", d)
 	}
 }
@@ -138,7 +140,7 @@ func TestCoreMLErrors(t *testing.T) {
 		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: values more than 32 deep"},
 	} {
 		_, err := ReadMIL([]byte(tc.text), Options{})
-		var f *FormatError
+		var f *list.FormatError
 		if !errors.As(err, &f) || err.Error() != tc.want {
 			t.Errorf("%.40q:\n got %v\nwant %s", tc.text, err, tc.want)
 		}
@@ -217,9 +219,9 @@ func FuzzReadCoreML(f *testing.F) {
 }
 
 // checkRead makes sure that a reader gives a network that stands, or an error of a line.
-func checkRead(t *testing.T, read func([]byte, Options) (*Network, error), data []byte) {
+func checkRead(t *testing.T, read func([]byte, Options) (*list.Network, error), data []byte) {
 	n, err := read(data, Options{})
-	var format *FormatError
+	var format *list.FormatError
 	var dims *DimError
 	switch {
 	case err == nil:
@@ -247,7 +249,7 @@ func TestBandsOfMIL(t *testing.T) {
 			continue
 		}
 		list := text(n)
-		if programs, _ := n.Lower(1, nil); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
+		if programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1}); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
 			t.Errorf("%s: %q", op, list)
 		}
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // text is a network a line a layer.
-func text(n *Network) []string {
+func text(n *list.Network) []string {
 	var lines []string
 	for _, l := range n.Layers {
-		s := fmt.Sprintf("%s %v(%s) %s", l.Name, l.Lower.Op, strings.Join(l.Inputs, ","), shapeText(l.Out))
+		s := fmt.Sprintf("%s %v(%s) %s", l.Name, l.Lower.Op, strings.Join(l.Inputs, ","), list.ShapeText(l.Out))
 		if len(l.Folded) > 0 {
 			s += " +" + strings.Join(l.Folded, "+")
 		}
@@ -171,7 +172,7 @@ func TestONNXErrors(t *testing.T) {
 		{"shape", ox.Model(ox.Constant("w", []int{1 << 30, 1 << 30})), `byte 0x`},
 	} {
 		_, err := ReadONNX(tc.data, Options{})
-		var f *FormatError
+		var f *list.FormatError
 		if !errors.As(err, &f) {
 			t.Errorf("%s: %v, want a FormatError", tc.name, err)
 		} else if !strings.HasPrefix(err.Error(), tc.want) && tc.name != "cut" && tc.name != "text" {
@@ -190,7 +191,7 @@ func FuzzReadONNX(f *testing.F) {
 	))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := ReadONNX(data, Options{})
-		var format *FormatError
+		var format *list.FormatError
 		var open *DimError // a dimension that the caller has to give
 		switch {
 		case err == nil:
@@ -214,7 +215,7 @@ func TestTensorsAreMadeOnce(t *testing.T) {
 		file := ox.Model(ox.Input("x", 1, 4, 2, 2), ox.Output("y"),
 			ox.Node("Relu", "a", []string{"x"}), ox.Node("Tanh", twice, []string{"a"}), ox.Node("Relu", "y", []string{twice}))
 		_, err := ReadONNX(file, Options{})
-		var f *FormatError
+		var f *list.FormatError
 		if !errors.As(err, &f) || f.What != fmt.Sprintf("tensor %q is made twice", twice) {
 			t.Errorf("%s: %v", twice, err)
 		}

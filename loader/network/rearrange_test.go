@@ -10,12 +10,14 @@ import (
 	"anesim"
 	"anesim/hw"
 	. "anesim/loader/network"
+	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
 )
 
 // computed runs a network of one program on an input of numbers that all are different and
 // returns both it and the result.
-func computed(t *testing.T, n *Network, scale float32) (in, out []float16.Float16) {
+func computed(t *testing.T, n *list.Network, scale float32) (in, out []float16.Float16) {
 	t.Helper()
 	in = make([]float16.Float16, n.Inputs[0].Shape.Elements())
 	for i := range in {
@@ -25,9 +27,9 @@ func computed(t *testing.T, n *Network, scale float32) (in, out []float16.Float1
 }
 
 // results are those of a network of one program on an input.
-func results(t *testing.T, n *Network, in []float16.Float16) []float16.Float16 {
+func results(t *testing.T, n *list.Network, in []float16.Float16) []float16.Float16 {
 	t.Helper()
-	programs, reasons := n.Lower(1, nil)
+	programs, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	if len(programs) != 1 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
 		t.Fatalf("%d programs, %q, %s\n%+v", len(programs), reasons, programs[len(programs)-1].Why, n.Layers)
 	}

@@ -3,81 +3,37 @@ package network
 import (
 	"errors"
 	"fmt"
-	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
+	"anesim/loader/network/ops"
 )
 
-// A Stage is a node that the host works out between two programs, as the vendor's framework
-// has the CPU do what the engine has no form for: rows of a table by computed places, sorting,
-// arithmetic on whole numbers. Its layer's Reason says why the engine does not do it.
-//
-// The sizes of some results depend on values: Elements, Bytes, Inputs and Outputs are
-// those of the largest, and [Stage.Run] gives the actual ones.
-type Stage struct {
-	Elements uint64  // that it reads and makes
-	Bytes    uint64  // of them in the file's types
-	Inputs   [][]int // shapes of the layer's inputs
-	Outputs  []Tensor
-
-	name   string
-	node   *onnx.Node
-	opset  int64
-	inputs []source // of the node's inputs, in order
-	most   []result // its results at their largest
+// A hosted node is one that the host works out.
+type hosted struct {
+	name string
+	node *graph.Node    // with its constants in memory, its other inputs at their largest
+	from []origin       // of the node's inputs, in order
+	most []graph.Result // its results at their largest
 }
 
-// An Array is numbers in a shape, the last axis first.
-type Array struct {
-	Dims    []int
-	Numbers []float64
+// An origin is where an operand of a stage comes from if it is no constant.
+type origin struct {
+	index  int  // among the layer's inputs, -1 for none
+	filled bool // whether it is read in its largest shape
 }
 
-// Filled returns the array in a shape that has as many axes and nowhere less room, with zeros
-// where a has no elements.
-func (a Array) Filled(dims []int) (Array, error) {
-	if err := a.check(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
-		return a, err
+// detached is a copy of a node that keeps nothing of the file's graph, nor its constants.
+func detached(n *graph.Node) *graph.Node {
+	d := *n
+	d.In, d.Out = make([]*graph.Value, len(n.In)), make([]*graph.Value, len(n.Out))
+	for i, v := range n.In {
+		d.In[i] = &graph.Value{Name: v.Name, Dims: v.Dims, Type: v.Type}
 	}
-	out := Array{dims, make([]float64, elements(dims))}
-	each(a.Dims, strides(dims), 0, func(i, at int) { out.Numbers[at] = a.Numbers[i] })
-	return out, nil
-}
-
-// Cut returns the first elements of every axis, as many as dims says.
-func (a Array) Cut(dims []int) (Array, error) {
-	if err := a.check(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
-		return a, err
+	for i, v := range n.Out {
+		d.Out[i] = &graph.Value{Name: v.Name}
 	}
-	out := Array{dims, make([]float64, elements(dims))}
-	each(dims, strides(a.Dims), 0, func(i, at int) { out.Numbers[i] = a.Numbers[at] })
-	return out, nil
-}
-
-// check makes sure that the array has its numbers and that large has room for small.
-func (a Array) check(small, large []int) error {
-	if len(a.Numbers) != elements(a.Dims) {
-		return fmt.Errorf("%d numbers of shape %v", len(a.Numbers), a.Dims)
-	}
-	if len(small) != len(large) {
-		return fmt.Errorf("shape %v has no room for %v", large, small)
-	}
-	for i, d := range small {
-		if d > large[i] {
-			return fmt.Errorf("shape %v has no room for %v", large, small)
-		}
-	}
-	return nil
-}
-
-// A source is where an operand of a stage comes from: a constant, or the layer's input of an
-// index, -1 for none.
-type source struct {
-	index    int
-	constant *constant
-	dims     []int
-	elem     onnx.DataType
-	filled   bool // whether it is read in its largest shape
+	return &d
 }
 
 // mostStaged is the most elements of a result that a stage works out.
@@ -85,8 +41,8 @@ const mostStaged = 1 << 26
 
 // stage makes the node one that the host works out, nil where that has no function for it
 // either. why is what keeps it from the engine.
-func (n *nodeReader) stage(l *Layer) *Stage {
-	if n.results == nil || n.folder() == nil && (n.spreads == nil || n.sizedFolder() == nil) {
+func (n *nodeReader) stage(l *list.Layer) *list.Stage {
+	if n.Results == nil || ops.Of(n.Op).Fold == nil && (n.spreads == nil || ops.Of(n.Op).Sized == nil) {
 		return nil
 	}
 	switch n.Op {
@@ -95,79 +51,57 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 	case "Tan": // what stands between it and the engine is rounded, which its poles make large
 		return nil
 	}
-	s := &Stage{name: n.name, node: n.Node, opset: n.opset, most: n.results}
-	for i, r := range n.results {
-		if e := elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
+	s, h := &list.Stage{}, &hosted{name: n.Label, node: detached(n.Node), most: n.Results}
+	for i, r := range n.Results {
+		if e := graph.Elements(r.Dims); e == 0 || e > mostStaged || r.Type.Width() == 0 {
 			return nil
 		}
-		if i >= len(n.Outputs) || n.Outputs[i] == "" {
+		if !n.Asked(i) {
 			continue
 		}
-		s.Outputs = append(s.Outputs, Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
-		s.count(elements(r.dims), r.elem)
+		s.Outputs = append(s.Outputs, list.Tensor{Name: n.Out[i].Name, Dims: r.Dims, Type: r.Type.String()})
+		count(s, graph.Elements(r.Dims), r.Type)
 	}
 	l.Inputs = nil
-	for i, name := range n.Inputs {
-		in := source{index: -1, dims: n.dims[name], elem: n.types[name], filled: n.filled[name]}
-		c := n.constants[name]
+	for i, v := range n.In {
+		in := origin{index: -1, filled: v.Filled}
+		c := v.Const
 		switch {
-		case name == "":
+		case !v.Given():
 		case c != nil:
-			kept, err := c.kept()
+			kept, err := c.Kept()
 			if err != nil {
 				return nil
 			}
-			in.constant = kept
+			h.node.In[i].Const = kept
 		default:
-			if _, ok := n.tensors[name]; !ok {
+			if _, ok := n.Shape(v.Name); !ok {
 				return nil
 			}
 			in.index = len(l.Inputs)
-			l.Inputs = append(l.Inputs, name)
-			s.Inputs = append(s.Inputs, in.dims)
+			l.Inputs = append(l.Inputs, v.Name)
+			s.Inputs = append(s.Inputs, v.Dims)
 		}
-		s.inputs = append(s.inputs, in)
-		if name != "" && !(i == 0 && n.picks()) {
-			s.count(elements(in.dims), in.elem)
+		h.from = append(h.from, in)
+		if v.Given() && !(i == 0 && ops.Of(n.Op).Has(ops.Picks)) {
+			count(s, graph.Elements(v.Dims), v.Type)
 		}
 	}
-	if n.picks() { // as much of its table as it makes
-		s.count(elements(n.results[0].dims), n.results[0].elem)
+	if ops.Of(n.Op).Has(ops.Picks) { // as much of its table as it makes
+		count(s, graph.Elements(n.Results[0].Dims), n.Results[0].Type)
 	}
+	s.Run = h.Run
 	return s
 }
 
-func (s *Stage) count(elements int, elem onnx.DataType) {
+// count adds a tensor that a stage reads or makes.
+func count(s *list.Stage, elements int, elem graph.Type) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
 
-// picks reports whether the operator reads only what it picks of its first input.
-func (n *nodeReader) picks() bool {
-	switch n.Op {
-	case "Gather", "GatherND", "GatherElements":
-		return true
-	}
-	return false
-}
-
-// kept is the constant with its values in memory, once the file is closed: those with a
-// fraction in fp16, as all that reaches the engine is. An absent one stays without.
-func (c *constant) kept() (*constant, error) {
-	switch {
-	case c.tensor == nil, c.absent():
-		return c, nil
-	case c.elem.IsFloat():
-		h, err := c.fp16()
-		return &constant{dims: c.dims, elem: c.elem, half: h}, err
-	}
-	v, err := c.values()
-	return &constant{dims: c.dims, elem: c.elem, numbers: v}, err
-}
-
-// Run computes the stage on its layer's inputs, in order. The results are in the order of
-// Outputs, each in the shape that it has for these inputs. Errors have the node's name.
-func (s *Stage) Run(in []Array) ([]Array, error) {
+// Run is the stage's, see [list.Stage].
+func (s *hosted) Run(in []list.Array) ([]list.Array, error) {
 	out, err := s.run(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -175,126 +109,80 @@ func (s *Stage) Run(in []Array) ([]Array, error) {
 	return out, nil
 }
 
-func (s *Stage) run(in []Array) ([]Array, error) {
-	n, err := s.reader(in, nil)
+func (s *hosted) run(in []list.Array) ([]list.Array, error) {
+	node, err := s.at(in, nil)
 	if err != nil {
 		return nil, err
 	}
-	f := n.sizedFolder()
+	f := ops.Of(node.Op).Host()
 	if f == nil {
 		return nil, errors.New("the host has no function for it")
 	}
-	if err := n.infer(); err != nil {
-		return nil, err
-	}
-	for i, r := range n.results {
-		if i < len(s.most) && elements(r.dims) > elements(s.most[i].dims) {
-			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.dims, s.most[i].dims)
-		}
-	}
-	results, err := f(n)
+	made, err := ops.Infer(node)
 	if err != nil {
 		return nil, err
 	}
-	var out []Array
-	for i, name := range s.node.Outputs {
+	for i, r := range made {
+		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
+			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.Dims, s.most[i].Dims)
+		}
+	}
+	results, err := f(node, made)
+	if err != nil {
+		return nil, err
+	}
+	var out []list.Array
+	for i, v := range s.node.Out {
+		name := v.Name
 		if name == "" || i >= len(s.most) {
 			continue
 		}
 		if i >= len(results) || results[i] == nil {
 			return nil, fmt.Errorf("%q is not worked out", name)
 		}
-		v, err := results[i].values()
+		v, err := results[i].Values()
 		if err != nil {
 			return nil, err
 		}
-		if len(v) != elements(results[i].dims) || len(v) > elements(s.most[i].dims) {
-			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].dims, s.most[i].dims)
+		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].Dims) {
+			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].Dims, s.most[i].Dims)
 		}
-		out = append(out, Array{results[i].dims, v})
+		out = append(out, list.Array{Dims: results[i].Dims, Numbers: v})
 	}
 	return out, nil
 }
 
-// reader returns a reader of the stage's node to which all inputs are constants, or, where shapes
-// are given instead, have these.
-func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
-	r := &graphReader{
-		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: maxFolded,
-	}
-	for i, x := range s.inputs {
-		name := s.node.Inputs[i]
-		c := x.constant
+// at returns the stage's node with all inputs as constants, or, if shapes are given instead, in
+// these.
+func (s *hosted) at(in []list.Array, shapes [][]int) (*graph.Node, error) {
+	n := *s.node
+	n.In = make([]*graph.Value, len(s.node.In))
+	for i, x := range s.from {
+		v := *s.node.In[i]
+		n.In[i] = &v
 		switch {
-		case name == "":
+		case !v.Given(), shapes != nil && v.Const != nil:
 			continue
 		case shapes != nil:
-			if r.types[name], r.dims[name] = x.elem, x.dims; c != nil {
-				r.constants[name] = c
-			} else if r.dims[name] = shapes[x.index]; len(shapes[x.index]) != len(x.dims) {
-				return nil, fmt.Errorf("%q has shape %v; its largest is %v", name, shapes[x.index], x.dims)
+			if len(shapes[x.index]) != len(v.Dims) {
+				return nil, fmt.Errorf("%q has shape %v; its largest is %v", v.Name, shapes[x.index], v.Dims)
 			}
+			v.Shape(shapes[x.index])
 			continue
-		case c != nil && c.absent():
-			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
-		case c == nil && (x.index >= len(in) || len(in[x.index].Numbers) != elements(in[x.index].Dims) || len(in[x.index].Numbers) > elements(x.dims)):
-			return nil, fmt.Errorf("%q has no values of shape %v", name, x.dims)
-		case c == nil:
+		case v.Const != nil && v.Const.Absent():
+			return nil, fmt.Errorf("the values of %q stand in a file that was not read", v.Name)
+		case v.Const == nil && (x.index >= len(in) || len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims) || len(in[x.index].Numbers) > graph.Elements(v.Dims)):
+			return nil, fmt.Errorf("%q has no values of shape %v", v.Name, v.Dims)
+		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {
 				var err error
-				if a, err = a.Filled(x.dims); err != nil {
-					return nil, fmt.Errorf("%q: %w", name, err)
+				if a, err = a.Filled(v.Dims); err != nil {
+					return nil, fmt.Errorf("%q: %w", v.Name, err)
 				}
 			}
-			c = &constant{dims: a.Dims, elem: x.elem, numbers: a.Numbers}
-		}
-		r.constants[name], r.dims[name], r.types[name] = c, c.dims, c.elem
-	}
-	return &nodeReader{graphReader: r, Node: s.node, name: s.name}, nil
-}
-
-// stages orders layers so that the host's stages do not cut a program where they need not:
-// those that rest on nothing the engine makes go ahead of all, those on whose results no
-// layer of the engine rests behind all. All else keeps its order.
-func (b *builder) stages() {
-	n := &b.net
-	if !slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Host != nil }) {
-		return
-	}
-	const ahead, between, behind = 0, 1, 2
-	place := make([]int, len(n.Layers))
-	engine := map[string]bool{} // tensors that rest on the engine
-	for i := range n.Layers {
-		l := &n.Layers[i]
-		place[i] = between
-		if l.Host != nil && !slices.ContainsFunc(l.Inputs, func(in string) bool { return engine[in] }) {
-			place[i] = ahead
-			continue
-		}
-		for _, out := range append([]string{l.Output}, l.Others...) {
-			engine[out] = true
+			v.Set(&graph.Const{Dims: a.Dims, Type: v.Type, Numbers: a.Numbers})
 		}
 	}
-	read := map[string]bool{} // tensors that a layer between reads
-	for i := len(n.Layers) - 1; i >= 0; i-- {
-		l := &n.Layers[i]
-		if place[i] == between && l.Host != nil && !slices.ContainsFunc(append([]string{l.Output}, l.Others...), func(out string) bool { return read[out] }) {
-			place[i] = behind
-			continue
-		}
-		for _, in := range l.Inputs {
-			read[in] = true
-		}
-	}
-	var sorted []Layer
-	for _, p := range [...]int{ahead, between, behind} {
-		for i := range n.Layers {
-			if place[i] == p {
-				sorted = append(sorted, n.Layers[i])
-			}
-		}
-	}
-	n.Layers = sorted
+	return &n, nil
 }

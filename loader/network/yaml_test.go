@@ -10,9 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
-func readExample(t *testing.T, name string) *Network {
+func readExample(t *testing.T, name string) *list.Network {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "tools", "anesim", "examples", name))
 	if err != nil {
@@ -80,33 +81,6 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-func TestYAMLErrors(t *testing.T) {
-	for _, tc := range []struct{ text, want string }{
-		{"", "line 1: the file is empty"},
-		{"- a", "line 1: network: want a mapping"},
-		{"name: x", "line 1: a network has inputs and layers"},
-		{"inputs: {x: {c: 1}}\nlayers: []", "line 2: layers: want a list"},
-		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv}", `line 3: layer conv0: conv: cout: missing; conv has cout k kh kw stride sy sx pad dilation groups bias act`},
-		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv, cout: 1, rate: 2}", "line 3: layer conv0: conv: rate: no such key; conv has cout k kh kw stride sy sx pad dilation groups bias act"},
-		{"inputs: {x: {c: 4}, y: {c: 4}}\nlayers:\n- {op: concat, from: [x, y], axis: 1}", "line 3: layer concat0: concat: axis: no such key; concat has no keys"},
-		{"inputs: {x: {c: 0}}\nlayers:\n- {op: relu}", `line 1: input x: input: c: "0" is no number from 1 to 16777216; input has n c h w`},
-		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu, from: y}", `line 3: layer relu0: from: no layer or input before it is called "y"`},
-		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: "relu0" is the name of another layer or input`},
-		{"inputs: {x: {c: 4}}\nlayers:\n- {op: reshape, c: 3}", "line 3: layer reshape0: 1x4x1x1 has 4 elements, 1x3x1x1 has 3"},
-		{"inputs: {x: {c: 4, c: 5}}\nlayers:\n- {op: relu}", "line 1: x: c is given twice"},
-		{"a: [", "line 2: did not find expected node content"},
-		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: a 3x3 window does not fit the padded input"},
-	} {
-		_, err := ReadYAML([]byte(tc.text))
-		var f *FormatError
-		if !errors.As(err, &f) {
-			t.Errorf("%q: %v, want a FormatError", tc.text, err)
-		} else if err.Error() != tc.want {
-			t.Errorf("%q:\n got %s\nwant %s", tc.text, err, tc.want)
-		}
-	}
-}
-
 // A layer beyond the engine's limits stays in the list, and its shape with it.
 func TestLimitIsNoError(t *testing.T) {
 	n, err := ReadYAML([]byte("inputs: {x: {w: 20000}}\nlayers:\n- {op: relu}\n- {op: slice, axis: w, size: 8}"))
@@ -122,7 +96,7 @@ func FuzzReadYAML(f *testing.F) {
 	f.Add([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 4, k: 3, pad: same}\n- {op: relu}\noutputs: relu1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := ReadYAML(data)
-		var format *FormatError
+		var format *list.FormatError
 		switch {
 		case err == nil:
 			checkNetwork(t, n)
@@ -134,28 +108,13 @@ func FuzzReadYAML(f *testing.F) {
 	})
 }
 
-// checkNetwork makes sure that every layer reads what an input or a layer before it
-// makes.
-func checkNetwork(t *testing.T, n *Network) {
-	made := map[string]bool{}
-	for _, in := range n.Inputs {
-		made[in.Name] = true
-	}
-	for name := range n.Constants {
-		made[name] = true
+// checkNetwork makes sure that layers read what there is, and that results have shapes.
+func checkNetwork(t *testing.T, n *list.Network) {
+	if err := n.Check(); err != nil {
+		t.Fatal(err)
 	}
 	for i := range n.Layers {
-		l := &n.Layers[i]
-		for _, in := range l.Inputs {
-			if !made[in] {
-				t.Fatalf("layer %q reads %q, which nothing makes", l.Name, in)
-			}
-		}
-		made[l.Output] = true
-		for _, out := range l.Others {
-			made[out] = true
-		}
-		if l.Reason == "" && validShape(l.Out) != nil {
+		if l := &n.Layers[i]; l.Reason == "" && list.CheckShape(l.Out) != nil {
 			t.Fatalf("layer %q: result %v", l.Name, l.Out)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
-	"anesim/loader/lower"
+	"anesim/loader/lower/coeff"
 )
 
 // An Error is a change that cannot be made.
@@ -143,8 +143,8 @@ func (p *Program) constants() []byte {
 }
 
 // layout finds a descriptor by its number or its weight's symbol.
-func (p *Program) layout(name string) (int, *lower.Layout, error) {
-	fail := func(format string, args ...any) (int, *lower.Layout, error) {
+func (p *Program) layout(name string) (int, *coeff.Layout, error) {
+	fail := func(format string, args ...any) (int, *coeff.Layout, error) {
 		return 0, nil, &Error{What: name, Why: fmt.Sprintf(format, args...)}
 	}
 	only, addr := -1, uint64(0)
@@ -175,7 +175,7 @@ func (p *Program) layout(name string) (int, *lower.Layout, error) {
 		if only >= 0 && d.Index != only || only < 0 && !p.reads(&g, addr) {
 			continue
 		}
-		l, err := lower.LayoutOf(&d.Header, &g)
+		l, err := coeff.LayoutOf(&d.Header, &g)
 		if err != nil {
 			return 0, nil, &Error{What: name, Why: "its layout is not known", Err: err}
 		}

@@ -85,10 +85,10 @@ func picture(graph map[string]map[string]bool) string {
 		return false
 	}
 	var names []string
-	top := 0
+	top, width := 0, 0
 	for r := range graph {
 		names = append(names, r)
-		top = max(top, height(r))
+		top, width = max(top, height(r)), max(width, len(title(r)))
 	}
 	slices.Sort(names)
 	var b strings.Builder
@@ -108,7 +108,7 @@ func picture(graph map[string]map[string]bool) string {
 				}
 			}
 			slices.Sort(on)
-			line := fmt.Sprintf("%d  %-17s", n, title(r))
+			line := fmt.Sprintf("%d  %-*s ", n, width, title(r))
 			if len(on) > 0 {
 				line += "on  " + strings.Join(on, "  ")
 			}

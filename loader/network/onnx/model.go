@@ -3,6 +3,7 @@ package onnx
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/wire"
 )
 
@@ -50,17 +51,10 @@ type Attribute struct {
 }
 
 // A Value is a tensor by name.
-type Value struct {
-	Name string
-	Type DataType
-	Dims []Dim // nil where the file states no shape
-}
+type Value = graph.Port
 
-// A Dim is one dimension of a value: a size, or a name, or neither.
-type Dim struct {
-	Size int64
-	Name string
-}
+// A Dim is one dimension of a value.
+type Dim = graph.Dim
 
 // Bounds on what is read; no network comes near them. They keep what is made of a file
 // within a few times its size.

@@ -9,55 +9,30 @@ import (
 	"github.com/x448/float16"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/wire"
 )
 
-// A DataType is the type of a tensor's elements.
-type DataType int64
+// A DataType is the type of a tensor's elements, by its number in the format.
+type DataType = graph.Type
 
-// The types, by the numbers of the format.
+// The types.
 const (
-	Float    DataType = 1
-	Uint8    DataType = 2
-	Int8     DataType = 3
-	Uint16   DataType = 4
-	Int16    DataType = 5
-	Int32    DataType = 6
-	Int64    DataType = 7
-	String   DataType = 8
-	Bool     DataType = 9
-	Float16  DataType = 10
-	Double   DataType = 11
-	Uint32   DataType = 12
-	Uint64   DataType = 13
-	BFloat16 DataType = 16
+	Float    = graph.Float
+	Uint8    = graph.Uint8
+	Int8     = graph.Int8
+	Uint16   = graph.Uint16
+	Int16    = graph.Int16
+	Int32    = graph.Int32
+	Int64    = graph.Int64
+	String   = graph.String
+	Bool     = graph.Bool
+	Float16  = graph.Float16
+	Double   = graph.Double
+	Uint32   = graph.Uint32
+	Uint64   = graph.Uint64
+	BFloat16 = graph.BFloat16
 )
-
-// types are the names and sizes of the types that are read.
-var types = map[DataType]struct {
-	name  string
-	width int
-}{
-	Float: {"float32", 4}, Uint8: {"uint8", 1}, Int8: {"int8", 1}, Uint16: {"uint16", 2}, Int16: {"int16", 2},
-	Int32: {"int32", 4}, Int64: {"int64", 8}, String: {"string", 0}, Bool: {"bool", 1}, Float16: {"float16", 2},
-	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
-}
-
-// String is the type's name as numpy spells it.
-func (t DataType) String() string {
-	if x, ok := types[t]; ok {
-		return x.name
-	}
-	return "type " + strconv.FormatInt(int64(t), 10)
-}
-
-// Width is the bytes of an element, 0 for a type that is not read.
-func (t DataType) Width() int { return types[t].width }
-
-// IsFloat reports whether the type has a fraction.
-func (t DataType) IsFloat() bool {
-	return t == Float || t == Float16 || t == Double || t == BFloat16
-}
 
 // A Tensor is a constant.
 type Tensor struct {
@@ -273,7 +248,7 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 		w := t.Type.Width()
 		return t.runs(func(first int, b []byte) {
 			for i := range len(b) / w {
-				set(first+i, t.Type.value(b[i*w:]))
+				set(first+i, element(t.Type, b[i*w:]))
 			}
 		})
 	}
@@ -284,13 +259,13 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 			return t.errorf("integer %d: %v", i, wire.Reason(k))
 		}
 		rest = rest[k:]
-		set(i, t.Type.integer(v))
+		set(i, integer(t.Type, v))
 	}
 	return nil
 }
 
-// value is an element as it stands in memory.
-func (t DataType) value(b []byte) float64 {
+// element is an element as it stands in memory.
+func element(t DataType, b []byte) float64 {
 	switch t {
 	case Float:
 		return float64(float32Of(binary.LittleEndian.Uint32(b)))
@@ -318,33 +293,8 @@ func (t DataType) value(b []byte) float64 {
 	return float64(binary.LittleEndian.Uint64(b))
 }
 
-// Append appends v as an element of the type.
-func (t DataType) Append(b []byte, v float64) []byte {
-	le := binary.LittleEndian
-	switch t {
-	case Float:
-		return le.AppendUint32(b, math.Float32bits(float32(v)))
-	case Double:
-		return le.AppendUint64(b, math.Float64bits(v))
-	case Float16:
-		return le.AppendUint16(b, float16.Fromfloat32(float32(v)).Bits())
-	case BFloat16:
-		return le.AppendUint16(b, uint16(math.Float32bits(float32(v))>>16))
-	}
-	i := uint64(Integer(v))
-	switch t.Width() {
-	case 1:
-		return append(b, byte(i))
-	case 2:
-		return le.AppendUint16(b, uint16(i))
-	case 4:
-		return le.AppendUint32(b, uint32(i))
-	}
-	return le.AppendUint64(b, i)
-}
-
 // integer is an element as a varint; 16-bit floats are their bits.
-func (t DataType) integer(v uint64) float64 {
+func integer(t DataType, v uint64) float64 {
 	switch t {
 	case Float16:
 		return float64(float16.Frombits(uint16(v)).Float32())
@@ -409,20 +359,7 @@ func (t *Tensor) Ints() ([]int64, error) {
 		return nil, t.errorf("elements of %v, want integers", t.Type)
 	}
 	out := make([]int64, t.Elements())
-	return out, t.Each(func(i int, v float64) { out[i] = Integer(v) })
-}
-
-// Integer is v as an integer, the nearest one where it is beyond 64 bits.
-func Integer(v float64) int64 {
-	switch {
-	case v >= math.MaxInt64:
-		return math.MaxInt64
-	case v <= math.MinInt64:
-		return math.MinInt64
-	case v != v:
-		return 0
-	}
-	return int64(v)
+	return out, t.Each(func(i int, v float64) { out[i] = graph.Integer(v) })
 }
 
 func float32Of(bits uint32) float32 { return math.Float32frombits(bits) }

@@ -13,6 +13,7 @@ import (
 
 	"anesim/bench"
 	"anesim/bench/measured"
+	"anesim/bench/report"
 	"anesim/hw"
 )
 
@@ -172,7 +173,7 @@ func accuracyTables() []accuracyTable {
 
 // write is the report for people.
 func (r *accuracyReport) write(w io.Writer, rows bool) error {
-	fmt.Fprintf(w, "%s modelled, %d not\n", plural(len(r.Rows), "row"), len(r.Unmodelled))
+	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	if rows {
 		r.writeRows(w)
 	}

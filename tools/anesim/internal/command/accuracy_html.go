@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/hw"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/picture"
@@ -65,7 +66,7 @@ func (r *accuracyReport) pictures() (times, misses []byte, err error) {
 	if len(list) == 0 {
 		return nil, nil, errNoRows
 	}
-	rows := fmt.Sprintf("%s, constants %s", plural(len(r.Rows), "measured row"), anesim.ThisTool().Constants)
+	rows := fmt.Sprintf("%s, constants %s", report.Plural(len(r.Rows), "measured row"), anesim.ThisTool().Constants)
 	p := picture.Errors(list)
 	return picture.Times(list).File("Time of a call, model against measurement", rows), p.File(p.Title, rows), nil
 }

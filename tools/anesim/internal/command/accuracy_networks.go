@@ -47,7 +47,7 @@ func (f *accuracyFlags) writeNetworks(w io.Writer) error {
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 		t.add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f %%", 100*r.Time.Error()),
-			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f %%", 100*(memory-kept)/memory), plural(len(r.Engine.Unmodelled), "layer"))
+			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f %%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
 	if err := t.print(w, gap); err != nil || !f.rows {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anesim/bench/report"
 	"anesim/loader/asm"
 	"anesim/tools/anesim/internal/outfile"
 )
@@ -67,7 +68,7 @@ func (f *asmFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if err := outfile.Write(f.out, file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s: %s, %d bytes\n", f.out, plural(len(u.Chain), "descriptor"), len(file))
+	_, err = fmt.Fprintf(w, "%s: %s, %d bytes\n", f.out, report.Plural(len(u.Chain), "descriptor"), len(file))
 	return err
 }
 

@@ -69,10 +69,10 @@ func writeCache(w io.Writer, d *report.Cache) error {
 	}
 	p := newPager(w)
 	if d.Unkept != "" {
-		p.printf("warning: the program is not kept: %s", escaped(d.Unkept))
+		p.printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
 		return p.err
 	}
-	p.printf("cache: %s %s (%s)", d.Outcome, escaped(d.Path), bytesText(uint64(d.Bytes)))
+	p.printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), bytesText(uint64(d.Bytes)))
 	if d.Why != "" {
 		p.printf("cache: the entry that was there is damaged: %s", d.Why)
 	}

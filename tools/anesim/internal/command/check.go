@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
+	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -24,12 +26,14 @@ import (
 // baseline.
 type checkFlags struct {
 	runFlags
+	dimFlags
 	baseline string
 	most     string
 	update   bool
 	junit    string
 	layers   []string
 	values   bool
+	lint     bool
 }
 
 func checkCommand() *cobra.Command {
@@ -41,7 +45,8 @@ func checkCommand() *cobra.Command {
 the vendor's estimate with a baseline, in total, by layer and by descriptor, and, with
 --values, the checksums of outputs. A measure may differ by --max of the baseline's value.
 What differs is printed with the registers and the causes that explain it, and the exit
-status is 1.
+status is 1. With --lint, which looks for mistakes as anesim lint does, a finding
+is a failure too.
 
 --update writes the baseline instead. Its file is sorted JSON, a line per descriptor, made
 to be kept under version control. It holds the tool's version and the hash of its
@@ -60,6 +65,8 @@ constants, so that a changed model is told apart from a changed program.`,
 	s.BoolVar(&f.update, "update", false, "write the baseline")
 	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
 	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
+	s.BoolVar(&f.lint, "lint", false, "look for mistakes as well, as anesim lint does")
+	f.dimFlags.register(s)
 	f.registerOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
 	return c
 }
@@ -106,14 +113,14 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 	seen := map[string]bool{}
 	add := func(name, entry string, m *anesim.Model) error {
 		if seen[entry] {
-			return usage("%s is given twice", escaped(name))
+			return usage("%s is given twice", report.Printable(name))
 		}
 		seen[entry] = true
 		list = append(list, checked{name, entry, m})
 		return nil
 	}
 	for _, file := range files {
-		m, err := openModel(file, c.InOrStdin())
+		m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +171,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		return err
 	}
 	var verdicts []check.Verdict
+	var linted []jsonLinted
 	ctx, stop := interruptible()
 	defer stop()
 	for _, x := range models {
@@ -173,6 +181,17 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		}
 		if faults := res.Report.Faults; len(faults) > 0 {
 			return inFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+		}
+		if f.lint {
+			var programs []*loader.Program
+			for i := range res.Programs {
+				programs = append(programs, res.Programs[i].Program)
+			}
+			list, err := lintPrograms(x.name, programs)
+			if err != nil {
+				return err
+			}
+			linted = append(linted, list...)
 		}
 		e, err := check.NewEntry(res, x.entry)
 		if err != nil {
@@ -186,15 +205,27 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		v.Input = x.name
 		verdicts = append(verdicts, v)
 	}
+	err = f.conclude(c.OutOrStdout(), base, verdicts, linted, most)
+	if f.lint {
+		if e := writeLinted(c.OutOrStdout(), linted); e != nil {
+			return e
+		}
+		err = cmp.Or(err, lintError(linted))
+	}
+	return err
+}
+
+// conclude writes the baseline, or says what differs from it.
+func (f *checkFlags) conclude(w io.Writer, base *check.Baseline, verdicts []check.Verdict, linted []jsonLinted, most float64) error {
 	if f.update {
-		return f.write(c.OutOrStdout(), base)
+		return f.write(w, base)
 	}
 	if f.junit != "" {
-		if err := writeJUnit(f.junit, verdicts); err != nil {
+		if err := writeJUnit(f.junit, verdicts, linted); err != nil {
 			return err
 		}
 	}
-	return printVerdicts(c.OutOrStdout(), verdicts, most)
+	return printVerdicts(w, verdicts, most)
 }
 
 // readBaseline reads the baseline; one that is to be written may be missing. What is kept of
@@ -234,7 +265,7 @@ func (f *checkFlags) write(w io.Writer, b *check.Baseline) error {
 	if err := outfile.Write(f.baseline, []byte(text.String())); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %s written\n", escaped(f.baseline), plural(len(b.Entries), "model"))
+	_, err := fmt.Fprintf(w, "%s: %s written\n", report.Printable(f.baseline), report.Plural(len(b.Entries), "model"))
 	return err
 }
 
@@ -247,18 +278,18 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Passed() {
-			fmt.Fprintf(w, "ok    %s\n", escaped(v.Input))
+			fmt.Fprintf(w, "ok    %s\n", report.Printable(v.Input))
 			continue
 		}
 		missed++
-		fmt.Fprintf(w, "miss  %s: %s\n", escaped(v.Input), v.Cause())
+		fmt.Fprintf(w, "miss  %s: %s\n", report.Printable(v.Input), v.Cause())
 		for k := range v.Differences {
 			if k == mostDifferences {
 				fmt.Fprintf(w, "      ... and %d more\n", len(v.Differences)-k)
 				break
 			}
 			d := &v.Differences[k]
-			fmt.Fprintf(w, "      %s\n", escaped(d.String()))
+			fmt.Fprintf(w, "      %s\n", report.Printable(d.String()))
 			if k+1 < len(v.Differences) && slices.Equal(d.Why, v.Differences[k+1].Why) {
 				continue // what explains both stands below the last of them
 			}
@@ -268,7 +299,7 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		}
 	}
 	if missed > 0 {
-		return fmt.Errorf("%d of %s beyond %g %% of the baseline", missed, plural(len(verdicts), "model"), 100*most)
+		return fmt.Errorf("%d of %s beyond %g %% of the baseline", missed, report.Plural(len(verdicts), "model"), 100*most)
 	}
 	return nil
 }
@@ -293,11 +324,11 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-func writeJUnit(file string, verdicts []check.Verdict) error {
-	s := junitSuite{Name: "anesim check", Tests: len(verdicts)}
+func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) error {
+	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(linted)}
 	for i := range verdicts {
 		v := &verdicts[i]
-		c := junitCase{Class: "anesim.check", Name: escaped(v.Input)}
+		c := junitCase{Class: "anesim.check", Name: report.Printable(v.Input)}
 		if !v.Passed() {
 			s.Failures++
 			var b strings.Builder
@@ -308,6 +339,19 @@ func writeJUnit(file string, verdicts []check.Verdict) error {
 				}
 			}
 			c.Failure = &junitFailure{v.Cause(), b.String()}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	for i := range linted {
+		x := &linted[i]
+		c := junitCase{Class: "anesim.lint", Name: report.Printable(x.name())}
+		if n := len(x.Findings) + x.More; n > 0 {
+			s.Failures++
+			var b strings.Builder
+			for k := range x.Findings {
+				fmt.Fprintln(&b, &x.Findings[k])
+			}
+			c.Failure = &junitFailure{report.Plural(n, "finding"), b.String()}
 		}
 		s.Cases = append(s.Cases, c)
 	}

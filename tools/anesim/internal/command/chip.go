@@ -96,6 +96,3 @@ func setConstants(c *hw.Chip, list string) error {
 	}
 	return nil
 }
-
-// chipKey is what the name of an axis over a chip's constant starts with.
-const chipKey = "chip."

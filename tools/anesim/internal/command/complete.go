@@ -9,6 +9,7 @@ import (
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
 	"anesim/loader/network"
+	"anesim/loader/network/keys"
 )
 
 type flagOf = pflag.Flag
@@ -33,10 +34,10 @@ func networkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 // operationWords completes an operation and its keys.
 func operationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return network.Names(), cobra.ShellCompDirectiveNoFileComp
+		return keys.Names(), cobra.ShellCompDirectiveNoFileComp
 	}
 	var list []string
-	for _, o := range network.Operations() {
+	for _, o := range keys.Operations() {
 		if o.Name != args[0] {
 			continue
 		}

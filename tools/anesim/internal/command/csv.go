@@ -42,7 +42,7 @@ func newRunCSV(w io.Writer, program string, several, header bool) *runCSV {
 		c.header = runColumns()
 	}
 	if several {
-		c.name = []string{escaped(program)}
+		c.name = []string{report.Printable(program)}
 		if header {
 			c.header = append([]string{"program"}, c.header...)
 		}
@@ -65,7 +65,7 @@ func (c *runCSV) descriptor(d *report.Descriptor) {
 	end := func() { c.ends = append(c.ends, len(c.text)) }
 	text := func(s string) { c.text = append(c.text, s...); end() }
 	integer := func(n uint64) { c.text = strconv.AppendUint(c.text, n, 10); end() }
-	float := func(v float64) { c.text = appendNumber(c.text, v); end() }
+	float := func(v float64) { c.text = report.AppendNumber(c.text, v); end() }
 
 	integer(uint64(d.Index))
 	integer(uint64(d.Offset))
@@ -131,15 +131,15 @@ func writeNetworkCSV(w io.Writer, d *report.Network) error {
 	missing := d.NotModelled
 	for i := range d.Layers {
 		l := &d.Layers[i]
-		row := []string{escaped(l.Name), escaped(l.Op), dims(l.In), dims(l.Out), l.Kernel, escaped(strings.Join(l.Folded, " "))}
+		row := []string{report.Printable(l.Name), report.Printable(l.Op), dims(l.In), dims(l.Out), l.Kernel, report.Printable(strings.Join(l.Folded, " "))}
 		reason := ""
 		if l.Modelled {
 			row = append(row, strconv.Itoa(l.Descriptors), strconv.FormatUint(l.Total.Cycles, 10), l.Bound,
-				strconv.FormatUint(l.Total.DMABytes, 10), number(l.Total.TimeNs), number(l.Total.EnergyNJ),
-				strconv.FormatUint(l.Total.MACs, 10), number(l.TFLOPS))
+				strconv.FormatUint(l.Total.DMABytes, 10), report.Number(l.Total.TimeNs), report.Number(l.Total.EnergyNJ),
+				strconv.FormatUint(l.Total.MACs, 10), report.Number(l.TFLOPS))
 		} else {
 			row = append(row, make([]string, 8)...)
-			reason, missing = escaped(missing[0].Reason), missing[1:]
+			reason, missing = report.Printable(missing[0].Reason), missing[1:]
 		}
 		c.Write(append(row, reason, strconv.Itoa(l.Program)))
 	}

@@ -36,7 +36,7 @@ func newDispatchDumper(w io.Writer, file string, p *e5.Program) (*dispatchDumper
 func (d *dispatchDumper) writeText(name string) error {
 	p := d.p
 	fmt.Fprintf(d.w, "%s: dispatch descriptor, format version %d, %s, %s\n\nbuild\n", legible(name), p.Version,
-		plural(len(p.Symbols), "symbol"), plural(len(p.Sections), "section"))
+		report.Plural(len(p.Symbols), "symbol"), report.Plural(len(p.Sections), "section"))
 	var rows []string
 	for _, e := range p.Build {
 		rows = append(rows, "  "+legible(e.Key)+"\t"+legible(e.Value))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"anesim/bench/report"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -62,7 +63,7 @@ func (d *dumper) summary() {
 	} else if p.Form != loader.FormText {
 		d.printf("%s of %s", map[loader.Form]string{
 			loader.FormANEC: "program in the Linux driver's form (.anec)", loader.FormFirmware: "firmware container",
-		}[p.Form], plural(p.TaskCount, "descriptor"))
+		}[p.Form], report.Plural(p.TaskCount, "descriptor"))
 	} else {
 		d.printf("bare text of %#x bytes, ", len(p.Text))
 		if len(p.Segments) == 0 {
@@ -99,11 +100,11 @@ func (d *dumper) counts() string {
 			live++
 		}
 	}
-	tiles := plural(live, "weight tile")
+	tiles := report.Plural(live, "weight tile")
 	if empty := len(d.p.Tiles) - live; empty > 0 {
 		tiles += fmt.Sprintf(" and %d empty", empty)
 	}
-	relocations := plural(len(d.p.Relocations), "relocation")
+	relocations := report.Plural(len(d.p.Relocations), "relocation")
 	if r := d.p.Relocations; len(r) > 0 {
 		var kinds []string
 		for i := range r {
@@ -113,8 +114,8 @@ func (d *dumper) counts() string {
 		relocations += " (" + strings.Join(slices.Compact(kinds), ", ") + ")"
 	}
 	return strings.Join([]string{
-		plural(d.p.TaskCount, "descriptor"), tiles, relocations,
-		plural(len(d.p.Symbols), "symbol"), plural(len(d.p.Types), "element type"),
+		report.Plural(d.p.TaskCount, "descriptor"), tiles, relocations,
+		report.Plural(len(d.p.Symbols), "symbol"), report.Plural(len(d.p.Types), "element type"),
 	}, ", ")
 }
 
@@ -252,7 +253,7 @@ func (d *dumper) list(what string, names []string) {
 // captured prints the image of captured registers.
 func (d *dumper) captured() {
 	words := d.p.Registers.Words()
-	d.printf("%s: %s captured, version 10\n\n", legible(d.p.Name), plural(len(words), "register"))
+	d.printf("%s: %s captured, version 10\n\n", legible(d.p.Name), report.Plural(len(words), "register"))
 	rows := []string{"image\taddress\tregister\tvalue"}
 	for _, w := range words {
 		value := fieldText(dumpWord{w.Reg, w.Value}, d.all)
@@ -315,13 +316,6 @@ func protection(p loader.Protection) string {
 		}
 	}
 	return string(b)
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 func joined[T any](axes [4]T, separator string) string {

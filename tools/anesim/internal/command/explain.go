@@ -10,15 +10,14 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
-	"anesim/loader/network"
 	"anesim/tools/anesim/internal/view"
 )
 
 // explainFlags are the flags of explain.
 type explainFlags struct {
 	runFlags
-	layer    string
-	dim      string
+	layer string
+	dimFlags
 	inMemory bool
 	top      int
 }
@@ -60,7 +59,7 @@ tensors in memory; what they gain within the network also depends on its neighbo
 	s := c.Flags()
 	f.registerOnly(s, "chip", "gate-tiles", "seed", "json")
 	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, and no file")
-	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
+	f.dimFlags.register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
 	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
 	completeFlags(c)
@@ -88,22 +87,17 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		how.File = args[0]
-		open := anesim.OpenOptions{InMemory: f.inMemory}
-		if f.dim != "" {
-			if open.Dims, err = network.ParseDims(f.dim); err != nil {
-				return usage("--dim: %v", err)
-			}
-		}
-		m, err = openModelWith(&open, args[0], c.InOrStdin())
+		m, err = f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, args[0], args, c.InOrStdin())
 	}
 	if err != nil {
 		return err
 	}
-	for _, name := range [...]string{"chip", "gate-tiles", "seed", "dim"} {
+	for _, name := range [...]string{"chip", "gate-tiles", "seed"} {
 		if x := c.Flags().Lookup(name); x.Changed {
 			how.Flags = append(how.Flags, "--"+name, x.Value.String())
 		}
 	}
+	how.Flags = append(how.Flags, f.dimFlags.flags()...)
 	ctx, stop := interruptible()
 	defer stop()
 	doc, err := explain.Explain(ctx, m, o, how)
@@ -129,8 +123,8 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	if d.Kind != "network" {
 		what = "td"
 	}
-	p.printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", escaped(d.Model), d.Kind, d.Chip,
-		countText(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, bytesText(d.Now.DMABytes))
+	p.printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, bytesText(d.Now.DMABytes))
 	p.printf("")
 	t := &table{columns: []column{
 		{what, 0, true}, {"op", 3, true}, {"cycles", 0, false}, {"share", 0, false}, {"bound by", 0, true}, {"for", 0, false},
@@ -139,8 +133,8 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
 	for i := range shown {
 		x := &shown[i]
-		t.add(escaped(strings.TrimPrefix(x.Name, "td ")), escaped(x.Op), countText(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), causeText(x.Bound),
-			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), countText(x.ArrayCycles), countText(x.MemoryCycles))
+		t.add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
+			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
 	}
 	p.table(t, 0)
 	if n := len(d.Parts) - len(shown); n > 0 {
@@ -151,7 +145,7 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		p.change(i+1, &d.Trials[i])
 	}
 	n := d.Tried
-	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
 	p.machines(d.Machines)
 	return p.err
 }
@@ -194,10 +188,10 @@ func shareOf(parts []explain.Part) (sum float64) {
 func (p *pager) change(n int, c *explain.Change) {
 	where := ""
 	if c.Part != "" {
-		where = escaped(c.Part) + ": "
+		where = report.Printable(c.Part) + ": "
 	}
 	if c.Alike > 1 {
-		where = fmt.Sprintf("%s and %d more alike: ", escaped(c.Part), c.Alike-1)
+		where = fmt.Sprintf("%s and %d more alike: ", report.Printable(c.Part), c.Alike-1)
 	}
 	p.printf("%d. %s%s", n, where, c.Change)
 	gain := fmt.Sprintf("%+.1f%%", -100*c.Gain)

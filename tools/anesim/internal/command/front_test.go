@@ -327,7 +327,7 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := countText(n); got != want {
+		if got := report.Thousands(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"anesim/bench/check"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/bench/sweep"
 	"anesim/hw/chip"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
@@ -122,7 +123,7 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 		d := &v.Differences[i]
 		x := page.Difference{Where: d.Where, What: d.What, Why: d.Why}
 		if !d.Appeared {
-			x.Want, x.Got = strings.TrimSpace(number(d.Want)+" "+d.Unit), strings.TrimSpace(number(d.Got)+" "+d.Unit)
+			x.Want, x.Got = strings.TrimSpace(report.Number(d.Want)+" "+d.Unit), strings.TrimSpace(report.Number(d.Got)+" "+d.Unit)
 			x.Change, x.Worse = view.Change(d.Want, d.Got), d.Got > d.Want
 		}
 		o.Baseline.Differences = append(o.Baseline.Differences, x)
@@ -180,7 +181,7 @@ func registerTexts(p *loader.Program) ([]string, error) {
 }
 
 // writeSweepPage writes the page of a sweep's rows.
-func (f *sweepFlags) writePage(s *sweep, rows [][]string) error {
+func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
 	if f.resume != "" { // the file has the rows of earlier runs as well
 		data, err := os.ReadFile(f.resume)
 		if err != nil {
@@ -192,6 +193,6 @@ func (f *sweepFlags) writePage(s *sweep, rows [][]string) error {
 		}
 		rows = all[1:]
 	}
-	d := &view.Sweep{Header: report.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
-	return writePage(f.html, view.OfSweep(d, report.Peak(&s.options.Chip)), page.Options{}, s.files()...)
+	d := &view.Sweep{Header: report.NewHeader(), Name: s.Name, Chip: s.Options.Chip.Name, Columns: s.Header(), Rows: rows}
+	return writePage(f.html, view.OfSweep(d, report.Peak(&s.Options.Chip)), page.Options{}, s.Files()...)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -61,22 +61,22 @@ Operations and their keys; what a key is when left out stands in parentheses:
 // operationsHelp lists the operations with their keys; operations with the same keys
 // share an entry.
 func operationsHelp() string {
-	var names, keys []string
-	for _, o := range network.Operations() {
+	var names, texts []string
+	for _, o := range keys.Operations() {
 		var b strings.Builder
 		for _, k := range o.AllKeys() {
 			fmt.Fprintf(&b, "      %-10s %s\n", k.Name, k.Help)
 		}
 		fmt.Fprintf(&b, "      (%s; %s)\n", o.Evidence, o.Limits)
-		if n := len(keys); n > 0 && keys[n-1] == b.String() {
+		if n := len(texts); n > 0 && texts[n-1] == b.String() {
 			names[n-1] += ", " + o.Name
 			continue
 		}
-		names, keys = append(names, o.Name), append(keys, b.String())
+		names, texts = append(names, o.Name), append(texts, b.String())
 	}
 	var b strings.Builder
 	for i := range names {
-		fmt.Fprintf(&b, "  %s\n%s", names[i], keys[i])
+		fmt.Fprintf(&b, "  %s\n%s", names[i], texts[i])
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -84,7 +84,7 @@ func operationsHelp() string {
 // parseLayer makes a model of an operation and its key=value words.
 func parseLayer(words []string) (*anesim.Model, error) {
 	if len(words) == 0 {
-		return nil, usage("missing operation: want one of %s", strings.Join(network.Names(), " "))
+		return nil, usage("missing operation: want one of %s", strings.Join(keys.Names(), " "))
 	}
 	m, err := anesim.Layer(words[0], words[1:]...)
 	var mistake *anesim.LayerError

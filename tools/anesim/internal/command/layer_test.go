@@ -12,7 +12,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/bench/report"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/npy"
 )
 
@@ -38,7 +38,7 @@ func TestLayerOperations(t *testing.T) {
 		"tile": "c=16 h=1 w=4 reps=1x1x4x1", "reduce": "c=4 h=4 w=4 kind=mean", "concat": "parts=4+4 h=4 w=4", "slice": "c=8 h=4 w=4 begin=2 size=4",
 		"pool": "c=4 h=4 w=4 kind=avg k=2 stride=2", "layernorm": "h=4 w=16",
 	}
-	for _, op := range network.Names() {
+	for _, op := range keys.Names() {
 		line, ok := lines[op]
 		if !ok {
 			line = "c=16 h=4 w=4"

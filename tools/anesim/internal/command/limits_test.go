@@ -1,6 +1,9 @@
 package command
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,6 +88,25 @@ func TestInputWithoutAFile(t *testing.T) {
 		_, errs, code := invoke("layer", "conv", "cin=2", "cout=4", "--in", in)
 		if code != exitUsage || !strings.Contains(errs, "requires NAME=FILE") {
 			t.Errorf("--in %q: exit %d: %s", in, code, errs)
+		}
+	}
+}
+
+// An interrupt has the status that shells have for it, and words of its own.
+func TestInterrupted(t *testing.T) {
+	for err, want := range map[error]struct {
+		status int
+		text   string
+	}{
+		nil:              {0, ""},
+		context.Canceled: {130, "anesim: interrupted\n"},
+		fmt.Errorf("x.hwx: %w", context.Canceled): {130, "anesim: interrupted\n"},
+		errors.New("bad"):                         {1, "anesim: bad\n"},
+		usage("worse"):                            {2, "anesim: worse\n"},
+	} {
+		var b strings.Builder
+		if got := conclude(&b, err); got != want.status || b.String() != want.text {
+			t.Errorf("%v: status %d, %q; want %d, %q", err, got, b.String(), want.status, want.text)
 		}
 	}
 }

@@ -96,14 +96,18 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	l, err := scripts.RunClients(ctx, s_, func(name string) (*anesim.Model, error) {
-		name = beside(file, name)
+	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) {
+		name := beside(file, c.Model)
 		for _, out := range []string{f.record, f.pprof, f.trace, f.html} {
 			if sameFile(out, name) {
 				return nil, &outfile.InputError{Output: out, Input: name}
 			}
 		}
-		m, err := openModel(name, nil)
+		var dims dimFlags
+		if c.Dim != "" {
+			dims.dims = []string{c.Dim}
+		}
+		m, err := dims.open(anesim.OpenOptions{}, name, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +150,7 @@ func beside(script, name string) string {
 
 func writeLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
-	p.printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, plural(d.InFlight, "command"))
+	p.printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
 	p.printf("")
 	t := &table{columns: []column{
 		{title: "client", left: true}, {title: "prio"}, {title: "arrival", left: true, order: 3}, {title: "calls"}, {title: "calls/s", order: 1},
@@ -155,18 +159,18 @@ func writeLoad(w io.Writer, d *report.Load) error {
 	}}
 	for i := range d.Clients {
 		x := &d.Clients[i]
-		row := []string{escaped(x.Name), fmt.Sprint(x.Priority), x.Arrival, countText(uint64(x.Calls)), rateText(x.CallsPerS), x.Alone.LatencyNs.String()}
+		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), rateText(x.CallsPerS), x.Alone.LatencyNs.String()}
 		if len(x.Latency) == 0 {
 			row = append(row, "-", "-", "-", "-", "-", "-", "-")
 		} else {
 			at := func(k int) string { return x.Latency[k].LatencyNs.String() }
 			row = append(row, at(0), at(1), at(2), fmt.Sprintf("%v to %v", x.Latency[2].LowNs, x.Latency[2].HighNs), at(3), at(4), x.MeanWaitNs.String())
 		}
-		t.add(append(row, escaped(x.Program))...)
+		t.add(append(row, report.Printable(x.Program))...)
 	}
 	p.table(t, 0)
 	p.printf("")
-	p.printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, plural(int(d.Runs), "run"))
+	p.printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
 	p.printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, rateText(d.MeanW), d.WakeNs)
 	if d.HostStages != nil {
 		p.printf("host, each call: %s", stagesText(d.HostStages))
@@ -174,12 +178,12 @@ func writeLoad(w io.Writer, d *report.Load) error {
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
-			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", escaped(x.Name), plural(x.Stuck, "call"))
+			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
 		}
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.SavedBytes > 0 {
-			p.printf("client %s: %s not copied between host and device, for another client has the buffer", escaped(x.Name), bytesText(x.SavedBytes))
+			p.printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), bytesText(x.SavedBytes))
 		}
 	}
 	if d.Cut {
@@ -197,7 +201,7 @@ func writeLoad(w io.Writer, d *report.Load) error {
 			if e.ForNs > 0 {
 				took = e.ForNs.String()
 			}
-			t.add(e.AtNs.String(), escaped(e.Client), fmt.Sprint(e.Call), what, took)
+			t.add(e.AtNs.String(), report.Printable(e.Client), fmt.Sprint(e.Call), what, took)
 		}
 		p.table(t, 0)
 	}
@@ -210,7 +214,7 @@ func (p *pager) loadTimeline(d *report.Load) {
 	width := ""
 	longest := len("power")
 	for _, c := range d.Clients {
-		longest = max(longest, len([]rune(escaped(c.Name))))
+		longest = max(longest, len([]rune(report.Printable(c.Name))))
 	}
 	lines := make([]strings.Builder, len(d.Clients)+1)
 	peak := 0
@@ -236,7 +240,7 @@ func (p *pager) loadTimeline(d *report.Load) {
 	p.printf("")
 	p.printf("timeline, %s a column: the engine's time by client, and its power, in tenths", width)
 	for k, c := range d.Clients {
-		p.printf("%-*s |%s|", longest, escaped(c.Name), lines[k].String())
+		p.printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
 	}
 	b := &d.Timeline[peak]
 	p.printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), rateText(b.Watts), b.AtNs)

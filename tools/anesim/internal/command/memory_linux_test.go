@@ -34,17 +34,19 @@ func TestPeakMemory(t *testing.T) {
 		t.Skip("inputs of many megabytes, each in a process of its own, are too slow for a short run")
 	}
 	descriptors, side, in := 70_000, "1024", 32 // MB of a tensor in fp16
+	nodes, channels, weights := 160_000, "4096", 32
 	if os.Getenv("LONG") != "" {
 		descriptors, side, in = 300_000, "2048", 128
+		nodes, channels, weights = 625_000, "8192", 128
 	}
 	long, small := chainText(descriptors), chainText(8_000)
 	for _, h := range []hungry{
 		{"16 MiB of YAML", []string{"model", "FILE.yaml"}, repeated("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n", "  - {op: relu}\n", 16<<20), 0, "marks that may begin a value", 60},
 		{"16 MiB of YAML in a list", []string{"model", "FILE.yaml"}, repeated("a: [1", ",1", 16<<20-8), 0, "marks that may begin a value", 60},
 		{"16 MiB of YAML, all open", []string{"model", "FILE.yaml"}, repeated("", "[", 16<<20-8), 0, "marks that may begin a value", 60},
-		{"5 MB of ONNX nodes", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
-			return onnxModel(bytes.Repeat(field(1, field(4, []byte("Relu"))), 625_000))
-		}, 0, "more than 65536 nodes", 90},
+		{"too many ONNX nodes", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
+			return onnxModel(bytes.Repeat(field(1, field(4, []byte("Relu"))), nodes))
+		}, 0, "more than 65536 nodes", 70},
 		{"64 MB of numbers in an initialiser", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
 			const n = 64 << 20
 			var tensor []byte
@@ -63,9 +65,9 @@ func TestPeakMemory(t *testing.T) {
 		{"a long chain, timed, as a profile", []string{"run", "--timing-only", "--pprof", "FILE.pb.gz", "FILE.bin"}, long, 0, "", 80},
 		{"a long chain, timed, as a trace", []string{"run", "--timing-only", "--trace", "FILE.trace", "FILE.bin"}, long, 0, "", 80},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
-		// 128 MiB of weights, which stand in memory once.
-		{"values of a layer of 64 million weights", []string{"layer", "conv", "cin=8192", "cout=8192"}, nil, 0, "", 128*12/10 + 17},
-		{"values of a product of 64 million weights", []string{"layer", "matmul", "m=1", "k=8192", "n=8192"}, nil, 0, "", 128*12/10 + 17},
+		// Weights stand in memory once.
+		{"values of a layer of many weights", []string{"layer", "conv", "cin=" + channels, "cout=" + channels}, nil, 0, "", weights*12/10 + 17},
+		{"values of a product of many weights", []string{"layer", "matmul", "m=1", "k=" + channels, "n=" + channels}, nil, 0, "", weights*12/10 + 17},
 		// Each tensor once, in and out: rows are a multiple of 64 bytes.
 		{"values of a layer of large tensors", []string{"layer", "relu", "c=16", "h=" + side, "w=" + side}, nil, 0, "", 2*in*11/10 + 19},
 		{"values of a window over large tensors", []string{"layer", "conv", "cin=16", "cout=16", "h=" + side, "w=" + side, "k=3", "pad=same"}, nil, 0, "", 2*in*12/10 + 24},

@@ -23,8 +23,8 @@ type modelFlags struct {
 	runFlags
 	placeFlags
 	cacheFlags
-	values   bool
-	dim      string
+	values bool
+	dimFlags
 	inMemory bool
 	strict   bool
 	l2       bool
@@ -97,7 +97,7 @@ rates are assumed, and --backends replaces them:
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
-	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
+	f.dimFlags.register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
@@ -203,7 +203,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	if n := doc.Coverage.Nodes - doc.Coverage.Done; f.strict && n > 0 {
-		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, plural(doc.Coverage.Nodes, "node")))
+		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, report.Plural(doc.Coverage.Nodes, "node")))
 	}
 	return nil
 }
@@ -211,9 +211,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 // explaining is the network for explain, with the flags of both commands.
 func (f *modelFlags) explaining(file string) explain.Options {
 	how := f.runFlags.explaining(file)
-	if f.dim != "" {
-		how.Flags = append(how.Flags, "--dim", f.dim)
-	}
+	how.Flags = append(how.Flags, f.dimFlags.flags()...)
 	return how
 }
 
@@ -261,7 +259,7 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 	why := "its values were not computed"
 	for i := range doc.Layers {
 		if l := &doc.Layers[i]; l.Note != "" {
-			why = escaped(l.Name) + ": " + l.Note
+			why = report.Printable(l.Name) + ": " + l.Note
 			break
 		}
 	}
@@ -273,27 +271,20 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 		reason := why
 		for _, x := range doc.Coverage.Lost {
 			if x.Output == out.Name {
-				reason = fmt.Sprintf("needs %s, which is not modelled", escaped(x.Layer))
+				reason = fmt.Sprintf("needs %s, which is not modelled", report.Printable(x.Layer))
 			}
 		}
-		missing = append(missing, escaped(out.Name)+" "+reason)
+		missing = append(missing, report.Printable(out.Name)+" "+reason)
 	}
 	return strings.Join(missing, "; ")
 }
 
 // openNetwork opens a network, and says of anything else what it is.
 func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
-	o := anesim.OpenOptions{InMemory: f.inMemory}
-	if f.dim != "" {
-		var err error
-		if o.Dims, err = network.ParseDims(f.dim); err != nil {
-			return nil, usage("--dim: %v", err)
-		}
-	}
-	m, err := openModelWith(&o, file, c.InOrStdin())
+	m, err := f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
-		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
+		return nil, usage("%s is a compiled program: anesim run %[1]s", report.Printable(file))
 	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*missingError)):
 		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}

@@ -11,7 +11,7 @@ import (
 
 	"anesim"
 	"anesim/loader/layer"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx/onnxtest"
 )
 
@@ -156,7 +156,7 @@ func convolutions(t *testing.T, name string, act func(w *onnxWriter, x string) s
 }
 
 // layer writes a layer without its activation.
-func (w *onnxWriter) layer(t *testing.T, l *network.Layer, in []string) string {
+func (w *onnxWriter) layer(t *testing.T, l *list.Layer, in []string) string {
 	t.Helper()
 	x := &l.Lower
 	window := func() []onnxtest.Message {

@@ -10,7 +10,7 @@ import (
 	"anesim"
 	"anesim/hw/spelling"
 	"anesim/loader"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 	"anesim/loader/params"
 	"anesim/tools/anesim/internal/outfile"
 )
@@ -70,7 +70,7 @@ func (f *layerFlags) layerOver(ctx context.Context, words []string) (*anesim.Mod
 		return nil, usage("--over requires --emit: the program and %s are written", parametersOf("OUT.hwx"))
 	}
 	if len(words) == 0 {
-		return nil, usage("missing operation: want one of %s", strings.Join(network.Names(), " "))
+		return nil, usage("missing operation: want one of %s", strings.Join(keys.Names(), " "))
 	}
 	key, sizes, err := overRange(f.over)
 	if err != nil {

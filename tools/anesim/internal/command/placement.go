@@ -61,18 +61,18 @@ func (p *pager) placement(d *report.Placement) {
 		return
 	}
 	p.printf("placement (--compute %s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
-		d.Compute, d.Runtime, plural(d.Segments, "segment"))
+		d.Compute, d.Runtime, report.Plural(d.Segments, "segment"))
 	for i := 0; i < len(d.Operations); {
 		first := &d.Operations[i]
 		sum, end := first.Runtime, i+1
 		for ; end < len(d.Operations) && d.Operations[end].Backend == first.Backend; end++ {
 			sum += d.Operations[end].Runtime
 		}
-		what := escaped(first.Path)
+		what := report.Printable(first.Path)
 		if end > i+1 {
-			what += " to " + escaped(d.Operations[end-1].Path)
+			what += " to " + report.Printable(d.Operations[end-1].Path)
 		}
-		p.printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, plural(end-i, "layer"),
+		p.printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
 			sum, first.LaunchNs, first.CrossNs, bytesText(first.Crossing))
 		i = end
 	}
@@ -81,10 +81,10 @@ func (p *pager) placement(d *report.Placement) {
 	}
 	for i := range d.Operations {
 		for _, m := range d.Operations[i].Messages {
-			p.printf("  %s: %s", escaped(d.Operations[i].Path), escaped(m))
+			p.printf("  %s: %s", report.Printable(d.Operations[i].Path), report.Printable(m))
 		}
 	}
 	if n := len(d.WithoutACost); n > 0 {
-		p.printf("  in the plan without a cost: %s", escaped(strings.Join(d.WithoutACost, ", ")))
+		p.printf("  in the plan without a cost: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
 	}
 }

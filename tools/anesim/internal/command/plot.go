@@ -25,6 +25,7 @@ import (
 // plotFlags are the flags of plot.
 type plotFlags struct {
 	runFlags
+	dimFlags
 	file string // of the picture
 }
 
@@ -60,6 +61,7 @@ standard input. A program or a network is run first, without values.
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringVarP(&f.file, "output", "o", "", "write the picture to `OUT`.svg")
+	f.dimFlags.register(s)
 	f.registerOnly(s, "chip", "host", "gate-tiles", "set", "repeat", "idle", "init")
 	completeFlags(c)
 	return c
@@ -157,7 +159,7 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) 
 			in = bytes.NewReader(data)
 		}
 	}
-	m, err := openModel(file, in)
+	m, err := f.dimFlags.open(anesim.OpenOptions{}, file, []string{file}, in)
 	if err != nil {
 		return nil, err
 	}

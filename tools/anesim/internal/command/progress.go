@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"anesim/bench/report"
+
 	"golang.org/x/term"
 
 	"anesim"
@@ -37,7 +39,7 @@ func newMeter(w io.Writer) *meter {
 
 // start shows work of so many steps.
 func (m *meter) start(total int, what string) {
-	m.what, m.done, m.total = escaped(what), 0, total
+	m.what, m.done, m.total = report.Printable(what), 0, total
 }
 
 // add counts steps.

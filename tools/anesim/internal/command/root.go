@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
+	"anesim/bench/sweep"
 	"anesim/hw/spelling"
 )
 
@@ -17,6 +20,8 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+
+	exitInterrupted = 130 // as shells have it: 128 and the number of the signal
 )
 
 // A usageError is a command line that cannot be understood.
@@ -44,12 +49,21 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = full.err
 	}
-	if err == nil {
+	return conclude(stderr, err)
+}
+
+// conclude prints how a command ended and returns its exit status.
+func conclude(stderr io.Writer, err error) int {
+	var u *usageError
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, context.Canceled):
+		printError(stderr, errors.New("interrupted"))
+		return exitInterrupted
 	}
 	printError(stderr, err)
-	var u *usageError
-	if errors.As(err, &u) {
+	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) {
 		return exitUsage
 	}
 	return exitFailed
@@ -90,6 +104,7 @@ wait for, the bytes moved and the energy.`,
 		chipCommand(),
 		checkCommand(),
 		diffCommand(),
+		lintCommand(),
 		explainCommand(),
 		plotCommand(),
 		loadCommand(),
@@ -101,6 +116,7 @@ wait for, the bytes moved and the energy.`,
 		convertCommand(),
 		enumCommand(),
 		accuracyCommand(),
+		versionCommand(),
 	)
 	root.SetOut(stdout) // which the completion command takes as it is made
 	root.InitDefaultHelpCmd()
@@ -135,7 +151,20 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 }
 
 // printError prints an error on one line, without what a terminal would obey.
-func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", escaped(err.Error())) }
+func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", report.Printable(err.Error())) }
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "The version, the revision and the hash of the constants",
+		Long: `Version prints the module's version, the revision that it was built of and the hash of
+the constants. Two versions with one hash give the same figures of the same descriptors
+unless the model's code has changed between them.`,
+		Example: "  anesim version",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return printVersion(c.OutOrStdout()) },
+	}
+}
 
 func printVersion(w io.Writer) error {
 	t := anesim.ThisTool()

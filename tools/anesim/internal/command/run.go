@@ -91,7 +91,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 			return err
 		}
 		if m.Kind() == anesim.KindNetwork {
-			return usage("%s is a network: anesim model %[1]s", escaped(file))
+			return usage("%s is a network: anesim model %[1]s", report.Printable(file))
 		}
 		if m, err = withParameters(m, file); err != nil {
 			return err
@@ -206,7 +206,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 
 // writeExplainHint says how to find out what to change.
 func writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
-	what := escaped(how.file)
+	what := report.Printable(how.file)
 	switch {
 	case m.Kind() == anesim.KindLayer:
 		what = fmt.Sprintf("--layer %q", m.Name())

@@ -1,14 +1,21 @@
 package command
 
 import (
+	"errors"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
+
+	"anesim"
 
 	"github.com/spf13/cobra"
 
+	"anesim/bench/sweep"
 	"anesim/hw"
+	"anesim/hw/spelling"
+	"anesim/loader/network/keys"
 )
 
 // sweepFlags are the flags of sweep.
@@ -96,9 +103,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	part, err := parseShard(f.shard)
+	part, err := sweep.ParseShard(f.shard)
 	if err != nil {
-		return err
+		return usage("--shard %v", err)
 	}
 	if f.workers < 1 || f.workers > maxWorkers {
 		return usage("--workers %d: must be between 1 and %d", f.workers, maxWorkers)
@@ -107,55 +114,55 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	total, err := s.points()
+	total, err := s.Points()
 	if err != nil {
 		return err
 	}
 	if f.html != "" && total > maxPagePoints {
 		return usage("--html: a page of %d points; it has at most %d", total, maxPagePoints)
 	}
-	if err := s.try(); err != nil {
+	if err := s.Try(); err != nil {
 		return err
 	}
-	n := part.points(total)
+	n := part.Points(total)
 	if (f.pprof != "" || f.trace != "") && n > maxProfiled {
 		return usage("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
 	}
-	out := &sweepOutput{w: stdout, header: s.header()}
+	out := sweep.NewOutput(stdout, s.Header())
 	if f.resume != "" {
-		file, err := openRows(f.resume)
+		file, err := sweep.OpenRows(f.resume)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		if err := out.resume(file, n, func(row int) []string { return s.label(part.point(row)) }); err != nil {
+		if err := out.Resume(file, n, func(row int) []string { return s.Label(part.Point(row)) }); err != nil {
 			return inFile(f.resume, err)
 		}
 	}
 	var rows [][]string // of the page
-	err = f.time(stderr, s, part, out.rows, n, func(row []string) error {
+	err = f.time(stderr, s, part, out.Rows, n, func(row []string) error {
 		if f.html != "" {
 			rows = append(rows, row)
 		}
 		if best != nil {
-			best.add(row)
+			best.Add(row)
 			return nil
 		}
-		return out.write(row)
-	}, out.flush)
+		return out.Write(row)
+	}, out.Flush)
 	if err != nil {
 		return err
 	}
 	if best != nil {
-		if err := best.write(out); err != nil {
+		if err := best.Write(out); err != nil {
 			return err
 		}
 	}
-	if err := out.finish(); err != nil {
+	if err := out.Finish(); err != nil {
 		return err
 	}
 	if f.picture != "" {
-		if err := best.draw(f.picture, s.name, s.options.Chip.Name); err != nil {
+		if err := drawFront(best, f.picture, s.Name, s.Options.Chip.Name); err != nil {
 			return err
 		}
 	}
@@ -168,11 +175,10 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	return f.writePage(s, rows)
 }
 
-// time times the points of a shard from the first on, and gives their rows to write in
-// their order.
-func (f *sweepFlags) time(stderr io.Writer, s *sweep, part shard, first, n int, write func([]string) error, idle func() error) error {
+// time times the points of a shard from the first on, with a meter.
+func (f *sweepFlags) time(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, first, n int, write func([]string) error, idle func() error) error {
 	m := newMeter(stderr)
-	m.start(n, s.name)
+	m.start(n, s.Name)
 	defer m.end()
 	m.add(first)
 	// A point leaves little behind and the command keeps less: what is collected rarely
@@ -181,32 +187,43 @@ func (f *sweepFlags) time(stderr io.Writer, s *sweep, part shard, first, n int, 
 		const percent = 800
 		defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	}
-	timers := make([]*pointTimer, min(f.workers, max(1, n-first)))
-	for i := range timers {
-		var err error
-		if timers[i], err = s.timer(); err != nil {
-			return err
-		}
-	}
-	return inOrder(first, n, len(timers),
-		func(worker, k int) []string { return timers[worker].row(part.point(k)) },
-		func(row []string) error {
-			m.add(1)
-			return write(row)
-		}, idle)
+	return s.Time(part, first, n, f.workers, func(row []string) error {
+		m.add(1)
+		return write(row)
+	}, idle)
 }
 
 // sweep reads the command line.
-func (f *sweepFlags) sweep(args []string) (*sweep, error) {
+func (f *sweepFlags) sweep(args []string) (*sweep.Sweep, error) {
 	o, err := f.shared()
 	if err != nil {
 		return nil, err
 	}
-	return newSweep(args, f.set, f.area, o)
+	return sweep.New(&sweep.Description{Words: args, Fields: f.set, Area: f.area, Options: o, Open: sweepFile})
+}
+
+// shared are the options that all points of a sweep have.
+func (f *sweepFlags) shared() (anesim.Options, error) {
+	g := f.runFlags
+	g.set, g.timingOnly = nil, true
+	return g.options()
+}
+
+// sweepFile opens the model that a word names, or says that it names nothing.
+func sweepFile(name string) (*anesim.Model, error) {
+	if name == "-" {
+		return nil, usage("sweep reads no program from standard input")
+	}
+	m, err := openModel(name, nil)
+	if errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./") {
+		names := keys.Names()
+		return nil, usage("%q is no file and no operation; operations are %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
+	}
+	return m, err
 }
 
 // front is the one that the flags ask for, nil for none.
-func (f *sweepFlags) front(s *sweep) (*front, error) {
+func (f *sweepFlags) front(s *sweep.Sweep) (*sweep.Front, error) {
 	switch {
 	case f.picture != "" && f.pareto == "":
 		return nil, usage("--plot requires --pareto")
@@ -217,8 +234,12 @@ func (f *sweepFlags) front(s *sweep) (*front, error) {
 	case f.shard != "":
 		return nil, usage("--pareto and --shard are mutually exclusive: anesim sweep front reads the shards' files")
 	}
-	if err := checkPicture(f.picture, s.files()...); err != nil {
+	if err := checkPicture(f.picture, s.Files()...); err != nil {
 		return nil, err
 	}
-	return newFront(f.pareto, "--pareto", s.header(), len(s.workloads))
+	best, err := sweep.NewFront(f.pareto, s.Header(), s.Programs())
+	if err != nil {
+		return nil, usage("--pareto %v", err)
+	}
+	return best, nil
 }

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"anesim/hw"
 )
 
 const smallNet = "inputs: {x: {c: 16, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 32, k: 3, pad: 1}\n- {op: relu}\n"
@@ -144,39 +142,6 @@ func TestSweepProgramErrors(t *testing.T) {
 		_, errs, code := invoke(append([]string{"sweep"}, tc.args...)...)
 		if code != exitUsage || !strings.Contains(errs, tc.want) {
 			t.Errorf("%q: exit %d: %swant %s", tc.args, code, errs, tc.want)
-		}
-	}
-}
-
-func TestExpression(t *testing.T) {
-	c := hw.M1()
-	for text, want := range map[string]float64{
-		"3": 3, " 2 + 3*4 - 1": 13, "-2*Engines": -32, "1e-3*MACs*Engines+.5": 4.596, "1e+2": 100, "Engines-Engines": 0,
-	} {
-		e, err := parseExpression(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		if got := e.value(&c); got != want {
-			t.Errorf("%s is %v, want %v", text, got, want)
-		}
-	}
-}
-
-// A picture has no more designs than it can show, evenly picked.
-func TestCloud(t *testing.T) {
-	var c cloud
-	const n = 5*maxCloud + 3
-	for i := range n {
-		c.add([]float64{float64(i)})
-	}
-	if c.seen != n || len(c.points) > maxCloud || len(c.points) < maxCloud/2 {
-		t.Fatalf("%d of %d", len(c.points), c.seen)
-	}
-	for i, p := range c.points {
-		if p[0] != float64(i*c.step) {
-			t.Fatalf("point %d is number %v, the step %d", i, p[0], c.step)
 		}
 	}
 }

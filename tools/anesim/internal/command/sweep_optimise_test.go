@@ -6,21 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-// A constant that takes shares is no count, however near its range is to one.
-func TestParseKnob(t *testing.T) {
-	for _, word := range []string{"chip.KernelOverlap=0.85..1", "chip.KernelOverlap=0.9..0.95", "chip.TransposeRate=1..2", "chip.TransposeRate=65535..65536", "chip.Clock=1e9..2e9"} {
-		if _, err := parseKnob(word); err != nil {
-			t.Errorf("%s: %v", word, err)
-		}
-	}
-	for _, word := range []string{"chip.Engines=8..16", "chip.L2Banks=1..2", "chip.L2Banks=63.5..64"} {
-		if _, err := parseKnob(word); err == nil {
-			t.Errorf("%s: accepted", word)
-		}
-	}
-}
+	"anesim/bench/report"
+)
 
 // What is found keeps the budget and is as good as the best of a grid over the same ranges.
 func TestSweepOptimise(t *testing.T) {
@@ -58,7 +46,7 @@ func TestSweepOptimise(t *testing.T) {
 		t.Errorf("%v ns, a grid has %v", got, least)
 	}
 	table, errs, code := invoke(args...)
-	if code != exitDone || !strings.Contains(table, "chip.TotalRate") || !strings.Contains(table, "designs timed") || !strings.Contains(table, number(column(best, "time_ns"))) {
+	if code != exitDone || !strings.Contains(table, "chip.TotalRate") || !strings.Contains(table, "designs timed") || !strings.Contains(table, report.Number(column(best, "time_ns"))) {
 		t.Errorf("exit %d: %s%s", code, errs, table)
 	}
 }

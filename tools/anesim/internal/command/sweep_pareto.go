@@ -1,29 +1,18 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/sweep"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )
-
-// write writes the front's rows.
-func (f *front) write(out *sweepOutput) error {
-	for _, p := range f.points {
-		if err := out.write(p.row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // checkPicture refuses the name of a picture that is none, or that of a file that was read.
 func checkPicture(file string, inputs ...string) error {
@@ -39,16 +28,10 @@ func checkPicture(file string, inputs ...string) error {
 	return nil
 }
 
-// draw draws the first two goals.
-func (f *front) draw(file, name, chip string) error {
-	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
-	d := &picture.Front{X: f.goals[0].label(), Y: f.goals[1].label(), Of: f.cloud.seen}
-	for _, goals := range f.cloud.points {
-		d.All = append(d.All, two(goals))
-	}
-	for i := range f.points {
-		d.Best = append(d.Best, two(f.points[i].goals))
-	}
+// drawFront draws the first two goals.
+func drawFront(f *sweep.Front, file, name, chip string) error {
+	plane := f.Plane()
+	d := picture.Front(plane)
 	p := d.Draw()
 	if p == nil {
 		return fmt.Errorf("front: %w: no point has figures", errNothing)
@@ -88,67 +71,25 @@ a sweep of several programs, --programs says how many: a design is as many rows.
 }
 
 func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
-	if f.programs < 1 || f.programs > maxWorkloads {
-		return usage("--programs %d: must be between 1 and %d", f.programs, maxWorkloads)
+	if f.programs < 1 || f.programs > sweep.MaxPrograms {
+		return usage("--programs %d: must be between 1 and %d", f.programs, sweep.MaxPrograms)
 	}
 	if err := checkPicture(f.picture, names...); err != nil {
 		return err
 	}
-	files, closing, err := openShards(names)
-	defer closing()
+	best, err := sweep.ReadFront(goals, f.programs, names)
 	if err != nil {
 		return err
 	}
-	if err := files[0].start(); err != nil {
+	out := sweep.NewOutput(w, best.Header)
+	if err := best.Write(out); err != nil {
 		return err
 	}
-	header := files[0].row
-	best, err := newFront(goals, "goal", header, f.programs)
-	if err != nil {
-		return err
-	}
-	total, err := mergeRows(files, func(m *mergeFile) error {
-		best.add(m.row)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if total%f.programs != 0 {
-		return fmt.Errorf("%d rows are not those of %s", total, plural(f.programs, "program"))
-	}
-	out := &sweepOutput{w: w, header: header}
-	if err := best.write(out); err != nil {
-		return err
-	}
-	if err := out.finish(); err != nil {
+	if err := out.Finish(); err != nil {
 		return err
 	}
 	if f.picture == "" {
 		return nil
 	}
-	return best.draw(f.picture, filepath.Base(names[0]), "of the sweep")
-}
-
-// openShards opens files of rows.
-func openShards(names []string) (files []*mergeFile, closing func(), err error) {
-	closing = func() {
-		for _, f := range files {
-			f.file.Close()
-		}
-	}
-	if len(names) > maxMergeFiles {
-		return nil, closing, usage("%d files; at most %d at a time", len(names), maxMergeFiles)
-	}
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return files, closing, err
-		}
-		files = append(files, &mergeFile{name: name, file: f})
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closing, inFile(name, errors.Join(err, errors.New("is not a regular file")))
-		}
-	}
-	return files, closing, nil
+	return drawFront(best, f.picture, filepath.Base(names[0]), "of the sweep")
 }

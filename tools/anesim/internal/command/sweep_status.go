@@ -1,13 +1,13 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strconv"
 	"time"
+
+	"anesim/bench/report"
+	"anesim/bench/sweep"
 
 	"github.com/spf13/cobra"
 )
@@ -38,11 +38,11 @@ stopped, or its points are slow.`,
   anesim sweep status shard-*.csv --points 10000000 --over 10s`,
 		Args: someFiles,
 		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("points") && (f.points < 1 || f.points > maxPoints) {
-				return usage("--points %d: must be between 1 and %d", f.points, maxPoints)
+			if c.Flags().Changed("points") && (f.points < 1 || f.points > sweep.MaxPoints) {
+				return usage("--points %d: must be between 1 and %d", f.points, sweep.MaxPoints)
 			}
-			if c.Flags().Changed("shards") && (f.shards < len(args) || f.shards > maxPoints) {
-				return usage("--shards %d: must be between the %s named and %d", f.shards, plural(len(args), "file"), maxPoints)
+			if c.Flags().Changed("shards") && (f.shards < len(args) || f.shards > sweep.MaxPoints) {
+				return usage("--shards %d: must be between the %s named and %d", f.shards, report.Plural(len(args), "file"), sweep.MaxPoints)
 			}
 			if f.over < 0 {
 				return usage("--over %v: must be 0 or more", f.over)
@@ -56,81 +56,30 @@ stopped, or its points are slow.`,
 	return c
 }
 
-// stalePeriod is after how long without a row a shard that is not complete is stale.
-const stalePeriod = time.Minute
-
-// maxAge is more seconds than any file is old: a file that says less was made never.
-const maxAge = 1e9
-
-// A shardStatus is what a shard's file says of it.
-type shardStatus struct {
-	rows   int
-	first  int     // its first point, -1 where it has none
-	cut    bool    // the last row is not complete
-	rate   float64 // rows a second, 0 where nobody knows
-	wrote  time.Time
-	header []byte
-	err    error
-}
-
-// of is how many points the shard has of all, 0 where nobody knows.
-func (s *shardStatus) of(points, shards int) int {
-	if points == 0 || s.first < 0 || s.first >= shards {
-		return 0
-	}
-	return shard{s.first + 1, shards}.points(points)
-}
-
-// look reads the files, and again after a while where the flags say so.
-func (f *statusFlags) look(names []string) []shardStatus {
-	list := make([]shardStatus, len(names))
-	for i, name := range names {
-		list[i] = readShard(name)
-	}
-	if f.over == 0 {
-		return list
-	}
-	time.Sleep(f.over)
-	for i, name := range names {
-		again := readShard(name)
-		again.rate = max(0, float64(again.rows-list[i].rows)/f.over.Seconds())
-		list[i] = again
-	}
-	return list
-}
-
 func (f *statusFlags) run(w io.Writer, names []string) error {
 	shards := max(f.shards, len(names))
 	t := words("file", "rows", "of", "rows/s", "state")
 	rows, rate := 0, 0.0
 	var left time.Duration
-	var header []byte
 	failed := 0
-	list, now := f.look(names), time.Now()
+	list, now := sweep.ReadStatus(names, f.over), time.Now()
 	for i, name := range names {
 		s := &list[i]
-		switch {
-		case s.err != nil:
-		case header == nil:
-			header = s.header
-		case s.header != nil && !slices.Equal(header, s.header):
-			s.err = errors.New("is of another sweep than " + escaped(names[0]))
-		}
-		if s.err != nil {
+		if s.Err != nil {
 			failed++
-			t.add(escaped(name), "-", "-", "-", escaped(s.err.Error()))
+			t.add(report.Printable(name), "-", "-", "-", report.Printable(s.Err.Error()))
 			continue
 		}
-		all := s.of(f.points, shards)
-		state, running := s.state(all, now)
-		rows += s.rows
+		all := s.Points(f.points, shards)
+		state, running := s.State(all, now)
+		rows += s.Rows
 		if running {
-			rate += s.rate
-			if s.rate > 0 && all > 0 {
-				left = max(left, time.Duration(float64(all-s.rows)/s.rate*float64(time.Second)))
+			rate += s.Rate
+			if s.Rate > 0 && all > 0 {
+				left = max(left, time.Duration(float64(all-s.Rows)/s.Rate*float64(time.Second)))
 			}
 		}
-		t.add(escaped(name), strconv.Itoa(s.rows), orDash(all), rateText(s.rate), state)
+		t.add(report.Printable(name), strconv.Itoa(s.Rows), orDash(all), rateText(s.Rate), state)
 	}
 	if err := t.print(w, 0); err != nil {
 		return err
@@ -139,7 +88,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s cannot be read", plural(failed, "file"))
+		return fmt.Errorf("%s cannot be read", report.Plural(failed, "file"))
 	}
 	return nil
 }
@@ -148,12 +97,12 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 // started to be started when the rest is done.
 func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Duration, unnamed int) error {
 	if f.points == 0 {
-		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", countText(uint64(rows)), rateText(rate))
+		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), rateText(rate))
 		return err
 	}
-	text := fmt.Sprintf("all: %s of %s points (%.1f %%)", countText(uint64(rows)), countText(uint64(f.points)), 100*float64(rows)/float64(f.points))
+	text := fmt.Sprintf("all: %s of %s points (%.1f %%)", report.Thousands(uint64(rows)), report.Thousands(uint64(f.points)), 100*float64(rows)/float64(f.points))
 	if unnamed > 0 {
-		text += fmt.Sprintf(", %s not started", plural(unnamed, "shard"))
+		text += fmt.Sprintf(", %s not started", report.Plural(unnamed, "shard"))
 	}
 	if rate > 0 && rows < f.points {
 		rest := time.Duration(float64(f.points-rows) / rate * float64(time.Second))
@@ -161,73 +110,6 @@ func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Durat
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err
-}
-
-// state is a shard's in a word, and whether it is under way.
-func (s *shardStatus) state(all int, now time.Time) (string, bool) {
-	age := now.Sub(s.wrote).Round(time.Second)
-	switch {
-	case all > 0 && s.rows == all && !s.cut:
-		return "done", false
-	case all > 0 && s.rows > all:
-		return "more rows than its shard has", false
-	case age > stalePeriod:
-		return fmt.Sprintf("stale, last row %v ago", age), false
-	case s.cut:
-		return "under way, inside a row", true
-	}
-	return "under way", true
-}
-
-// readShard looks through a file of rows: all lines are counted, the first two read.
-func readShard(name string) (s shardStatus) {
-	s.first = -1
-	f, err := os.Open(name)
-	if err != nil {
-		s.err = err
-		return s
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		s.err = errors.Join(err, errors.New("is not a regular file"))
-		return s
-	}
-	s.wrote = info.ModTime()
-	defer func() {
-		if t := s.wrote.Sub(born(f)).Seconds(); t > 0 && t < maxAge {
-			s.rate = float64(s.rows) / t
-		}
-	}()
-	m := &mergeFile{name: name, file: f}
-	if info.Size() == 0 {
-		return s
-	}
-	if err := m.start(); m.torn {
-		s.cut = true
-		return s
-	} else if err != nil {
-		s.err = err
-		return s
-	}
-	s.header = m.header
-	for {
-		before := m.at
-		switch err := m.next(); {
-		case m.torn:
-			s.cut = true
-			return s
-		case err != nil:
-			s.err = err
-			return s
-		case m.at < 0:
-			return s
-		}
-		if before < 0 {
-			s.first = m.at
-		}
-		s.rows++
-	}
 }
 
 func orDash(n int) string {

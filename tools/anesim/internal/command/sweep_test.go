@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/report"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,20 +31,6 @@ func records(t *testing.T, text string) [][]string {
 	return rows
 }
 
-func TestExpand(t *testing.T) {
-	for _, tc := range []struct{ in, want string }{
-		{"5", "5"}, {"same", "same"}, {"1,3,1", "1 3 1"}, {"1..4", "1 2 3 4"}, {"-2..1", "-2 -1 0 1"},
-		{"16..60+16", "16 32 48"}, {"64..512*2", "64 128 256 512"}, {"0x10..0x12", "16 17 18"}, {"1,4..5,9", "1 4 5 9"},
-		{"3..1", ""}, {"1..", ""}, {"0..8*2", ""}, {"1..8*1", ""}, {"1..8+0", ""}, {"1..8+-1", ""}, {"a..b", ""}, {",1", ""},
-		{"0..1000000", ""}, {"1..9999999999999", ""},
-	} {
-		a, err := parseAxis("k=" + tc.in)
-		if got := strings.Join(a.values, " "); err == nil && got != tc.want || (err != nil) != (tc.want == "") {
-			t.Errorf("%s: %q, %v, want %q", tc.in, got, err, tc.want)
-		}
-	}
-}
-
 // Rows come in the grid's order however many points run at a time, and say what layer
 // says.
 func TestSweepLayers(t *testing.T) {
@@ -58,7 +46,7 @@ func TestSweepLayers(t *testing.T) {
 		t.Errorf("point 8 (-want +got):\n%s", d)
 	}
 	r := runLayer(t, "conv", "cin=32", "cout=32", "h=8", "w=8", "k=1", "pad=same", "--timing-only")
-	if got := one[9][slices.Index(one[0], "time_ns")]; got != number(r.Total.TimeNs) {
+	if got := one[9][slices.Index(one[0], "time_ns")]; got != report.Number(r.Total.TimeNs) {
 		t.Errorf("%s ns, layer says %v", got, r.Total.TimeNs)
 	}
 }

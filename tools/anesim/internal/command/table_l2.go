@@ -18,9 +18,9 @@ func (p *pager) spills(list []report.Spill) {
 	for _, s := range list {
 		sum += s.Bytes
 	}
-	p.printf("spilled from the L2: %s, %s", plural(len(list), "tensor"), bytesText(uint64(sum)))
+	p.printf("spilled from the L2: %s, %s", report.Plural(len(list), "tensor"), bytesText(uint64(sum)))
 	for _, s := range list[:min(named, len(list))] {
-		p.printf("  %s, %s: %s", escaped(s.Tensor), bytesText(uint64(s.Bytes)), s.Why)
+		p.printf("  %s, %s: %s", report.Printable(s.Tensor), bytesText(uint64(s.Bytes)), s.Why)
 	}
 	if n := len(list) - named; n > 0 {
 		p.printf("  and %d more (--json: spilled)", n)
@@ -36,7 +36,7 @@ func writeOccupancy(w io.Writer, d *report.Network) error {
 		return p.err
 	}
 	each := (len(d.L2) + lines - 1) / lines
-	p.printf("L2 of %s, the fullest of %s a line", bytesText(whole), plural(each, "descriptor"))
+	p.printf("L2 of %s, the fullest of %s a line", bytesText(whole), report.Plural(each, "descriptor"))
 	for from := 0; from < len(d.L2); from += each {
 		to := min(from+each, len(d.L2))
 		most := 0

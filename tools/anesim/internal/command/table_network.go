@@ -22,8 +22,8 @@ import (
 func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) error {
 	p := newPager(w)
 	p.uncovered(d)
-	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Network), plural(len(d.Layers), "layer"),
-		plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
+		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.coverage(&d.Coverage)
 	p.bottlenecks(d, x, explain)
 	p.printf("")
@@ -38,14 +38,14 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		if l.Activation != "" {
 			op += "+" + l.Activation
 		}
-		row := []string{escaped(l.Name), escaped(op), dims(l.In), dims(l.Out), l.Kernel}
+		row := []string{report.Printable(l.Name), report.Printable(op), dims(l.In), dims(l.Out), l.Kernel}
 		switch {
 		case l.HostNs > 0:
 			row = append(row, "-", "-", "host", "-", "-", l.HostNs.String(), "-", "-")
 		case l.Modelled && l.Descriptors == 0:
 			row = append(row, "-", "-", "fused", "-", "-", "-", "-", "-")
 		case l.Modelled:
-			row = append(row, strconv.Itoa(l.Descriptors), countText(l.Total.Cycles), causeText(l.Bound), bytesText(l.Total.DMABytes),
+			row = append(row, strconv.Itoa(l.Descriptors), report.Thousands(l.Total.Cycles), report.CauseText(l.Bound), bytesText(l.Total.DMABytes),
 				rateText(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), rateText(l.TFLOPS))
 		default:
 			row = append(row, "-", "-", "not modelled", "-", "-", "-", "-", "-")
@@ -66,20 +66,16 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.weights(d)
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
-	p.printf("note: %s", res.Residency().What)
-	for _, note := range res.Model.Network().Notes {
-		p.printf("note: %s", escaped(note))
-	}
-	for _, note := range res.PrecisionNotes() {
-		p.printf("note: %s", escaped(note))
+	for _, note := range d.Remarks() {
+		p.printf("note: %s", report.Printable(note))
 	}
 	p.stages(d)
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {
-		p.printf("not modelled: %s, in no total", plural(len(d.NotModelled), "layer"))
+		p.printf("not modelled: %s, in no total", report.Plural(len(d.NotModelled), "layer"))
 	}
 	for _, m := range d.NotModelled {
-		p.printf("  %s (%s): %s", escaped(m.Name), escaped(m.Op), escaped(strings.TrimPrefix(m.Reason, m.Op+": ")))
+		p.printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
 	}
 	return p.err
 }
@@ -140,13 +136,13 @@ func (p *pager) bottlenecks(d *report.Network, x *explain.Explanation, explain s
 	}
 	t := &d.Total
 	p.printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
-		percent(sum, t.Cycles), plural(layers, "layer"))
+		percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := &table{columns: []column{
 		{"layer", 0, true}, {"op", 1, true}, {"alike", 2, false}, {"share", 0, false}, {"time", 0, false}, {"bound by", 0, true}, {"for", 0, false},
 	}}
 	for _, k := range list {
-		rows.add(escaped(k.first.Name), escaped(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", percent(k.cycles, t.Cycles)), k.time.String(),
-			causeText(k.first.Bound), fmt.Sprintf("%.0f%%", percent(k.bound, k.cycles)))
+		rows.add(report.Printable(k.first.Name), report.Printable(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", percent(k.cycles, t.Cycles)), k.time.String(),
+			report.CauseText(k.first.Bound), fmt.Sprintf("%.0f%%", percent(k.bound, k.cycles)))
 	}
 	if err := rows.write(p.w, min(cmp.Or(p.width, headWidth), headWidth), 2); err != nil && p.err == nil {
 		p.err = err
@@ -178,7 +174,7 @@ func (p *pager) why(c *report.Cycles) {
 	slices.SortStableFunc(list, func(a, b cause) int { return cmp.Compare(b.n, a.n) })
 	var words []string
 	for _, x := range list[:min(most, len(list))] {
-		text := fmt.Sprintf("%s %.0f%%", causeText(x.name), percent(x.n, c.Total))
+		text := fmt.Sprintf("%s %.0f%%", report.CauseText(x.name), percent(x.n, c.Total))
 		if gloss := glosses[x.name]; gloss != "" {
 			text += " (" + gloss + ")"
 		}
@@ -208,7 +204,7 @@ func (p *pager) changes(x *explain.Explanation, explain string) {
 		}
 		where := "all layers"
 		if c.Part != "" {
-			where = escaped(c.Part)
+			where = report.Printable(c.Part)
 		}
 		if c.Alike > 1 {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
@@ -221,7 +217,7 @@ func (p *pager) changes(x *explain.Explanation, explain string) {
 			alone = append(alone, line)
 		}
 	}
-	tried := plural(x.Tried.All, "change")
+	tried := report.Plural(x.Tried.All, "change")
 	if len(within)+len(alone) == 0 {
 		p.printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
 		p.whole("  " + explain + " --top 20")
@@ -280,9 +276,9 @@ func (p *pager) uncovered(d *report.Network) {
 	}
 	var names []string
 	for _, m := range d.NotModelled[:min(n, named)] {
-		names = append(names, escaped(m.Name)+" ("+escaped(m.Op)+")")
+		names = append(names, report.Printable(m.Name)+" ("+report.Printable(m.Op)+")")
 	}
-	line := fmt.Sprintf("INCOMPLETE: %s without a cost, in no total: %s", plural(n, "layer"), strings.Join(names, ", "))
+	line := fmt.Sprintf("INCOMPLETE: %s without a cost, in no total: %s", report.Plural(n, "layer"), strings.Join(names, ", "))
 	if n > named {
 		line += fmt.Sprintf(" and %d more, listed below", n-named)
 	}
@@ -292,17 +288,17 @@ func (p *pager) uncovered(d *report.Network) {
 // coverage says how much of the network the figures are of.
 func (p *pager) coverage(c *report.Coverage) {
 	if c.Done == c.Nodes {
-		p.printf("covers: all of %s%s, %s multiply-accumulates, %s of operands and results", plural(c.Nodes, "node"), hostedText(c), countText(c.MACs), bytesText(c.Bytes))
+		p.printf("covers: all of %s%s, %s multiply-accumulates, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), bytesText(c.Bytes))
 		return
 	}
-	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, plural(c.Nodes, "node"),
+	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
 		shareText(uint64(c.Done), uint64(c.Nodes)), hostedText(c), shareText(c.DoneMACs, c.MACs), shareText(c.DoneBytes, c.Bytes))
 	if c.Unsized > 0 {
-		line += fmt.Sprintf(", %s of unknown shape left out of both", plural(c.Unsized, "node"))
+		line += fmt.Sprintf(", %s of unknown shape left out of both", report.Plural(c.Unsized, "node"))
 	}
 	p.printf("%s", line)
 	for _, x := range c.Lost {
-		p.printf("output %s needs %s, which is not modelled", escaped(x.Output), escaped(x.Layer))
+		p.printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
 	}
 }
 
@@ -325,16 +321,16 @@ func shareText(part, whole uint64) string {
 // programs says which layers each program has, and why it is not more.
 func (p *pager) programs(d *report.Network) {
 	for k, x := range d.Programs {
-		line := fmt.Sprintf("program %d: %s", k+1, escaped(x.First))
+		line := fmt.Sprintf("program %d: %s", k+1, report.Printable(x.First))
 		if x.Layers > 1 {
-			line += " to " + escaped(x.Last)
+			line += " to " + report.Printable(x.Last)
 		}
-		line += fmt.Sprintf(", %s, %s, %d bytes of scratch", plural(x.Layers, "layer"), plural(x.Descriptors, "descriptor"), x.ScratchBytes)
+		line += fmt.Sprintf(", %s, %s, %d bytes of scratch", report.Plural(x.Layers, "layer"), report.Plural(x.Descriptors, "descriptor"), x.ScratchBytes)
 		if x.Why != "" {
-			line += "; not one with the program before: " + escaped(x.Why)
+			line += "; not one with the program before: " + report.Printable(x.Why)
 		}
 		if x.File != "" {
-			line += "; written to " + escaped(x.File)
+			line += "; written to " + report.Printable(x.File)
 		}
 		p.printf("%s", line)
 	}
@@ -358,7 +354,7 @@ func (p *pager) weights(d *report.Network) {
 	}
 	for _, f := range order {
 		names := layers[f]
-		where := escaped(names[0])
+		where := report.Printable(names[0])
 		if len(names) > 1 {
 			where += fmt.Sprintf(" and %d more", len(names)-1)
 		}
@@ -373,7 +369,7 @@ func (p *pager) weights(d *report.Network) {
 // values says what went in and came out, and what the values rest on.
 func (p *pager) values(res *anesim.Result, d *report.Network) {
 	for _, name := range d.Synthetic {
-		p.printf("input   %s  pseudo-random, seed %d", escaped(name), res.Options.Seed)
+		p.printf("input   %s  pseudo-random, seed %d", report.Printable(name), res.Options.Seed)
 	}
 	p.calls(res, d.State)
 	for _, o := range res.Outputs {
@@ -381,16 +377,16 @@ func (p *pager) values(res *anesim.Result, d *report.Network) {
 		if o.Numbers != nil {
 			kind = o.Type + "  "
 		}
-		p.printf("output  %s %v  %scrc32 %s  %s", escaped(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
+		p.printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Caveat != "" {
-			p.printf("caveat  %s: %s", escaped(l.Name), l.Caveat)
+			p.printf("caveat  %s: %s", report.Printable(l.Name), l.Caveat)
 		}
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Note != "" {
-			p.printf("no values: %s: %s", escaped(l.Name), l.Note)
+			p.printf("no values: %s: %s", report.Printable(l.Name), l.Note)
 		}
 	}
 }
@@ -406,10 +402,10 @@ func (p *pager) stages(d *report.Network) {
 	if n == 0 {
 		return
 	}
-	p.printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", plural(n, "layer"), d.StagesNs)
+	p.printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", report.Plural(n, "layer"), d.StagesNs)
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.HostNs > 0 {
-			p.printf("  %s (%s): %s", escaped(l.Name), escaped(l.Op), escaped(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
+			p.printf("  %s (%s): %s", report.Printable(l.Name), report.Printable(l.Op), report.Printable(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
 		}
 	}
 }

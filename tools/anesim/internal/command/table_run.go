@@ -17,7 +17,7 @@ import (
 // writeRun is the report of a program or a layer for people.
 func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error {
 	p := newPager(w)
-	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(res.Report.Count(), "descriptor"),
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printf("")
 	t := &table{columns: []column{
@@ -28,16 +28,16 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
 		t.add(strconv.Itoa(x.Index), x.Op, extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
-			kernelOf(x), engines(x), countText(x.Cycles.Total), fmt.Sprintf("%.1f%%", percent(x.Cycles.Compute, x.Cycles.Total)),
-			causeText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.TimeNs)),
+			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", percent(x.Cycles.Compute, x.Cycles.Total)),
+			report.CauseText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.TimeNs)),
 			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
 	}
 	p.table(t, 0)
 	if r := d.Rest; r != nil {
-		p.printf("and %s more, %v and %v, in the totals; --csv lists all", countText(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
+		p.printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
 	}
 	if n := res.Report.Again; n > 0 {
-		p.printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", countText(uint64(n)))
+		p.printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
 	}
 	p.printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
@@ -50,7 +50,7 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 	}
 	p.ports(res, d)
 	for _, x := range res.Report.Faults {
-		p.printf("FAULT: %s", escaped(x.String()))
+		p.printf("FAULT: %s", report.Printable(x.String()))
 	}
 	if f.constants {
 		p.constants(d)
@@ -104,7 +104,7 @@ func vendor(d *report.Descriptor) string {
 // totals says what a run takes and how near that is to what the chip can do.
 func (p *pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
-		countText(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
+		report.Thousands(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
 	share := func(rate, peak float64, unit string) string {
 		return fmt.Sprintf("%s %s (%.1f%% of peak)", rateText(rate), unit, percent(rate, peak))
 	}
@@ -113,7 +113,7 @@ func (p *pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
 		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
 	}
 	if t.MACs > 0 && t.TimeNs > 0 {
-		line += fmt.Sprintf("; %s MACs, %s", countText(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
+		line += fmt.Sprintf("; %s MACs, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
 	}
 	p.printf("%s", line)
 }
@@ -154,7 +154,7 @@ func (p *pager) causes(c *report.Cycles, saved uint64) {
 	var parts []string
 	for name, n := range c.All() {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", causeText(name), countText(n), percent(n, c.Total)))
+			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", report.CauseText(name), report.Thousands(n), percent(n, c.Total)))
 		}
 	}
 	if len(parts) == 0 {
@@ -162,7 +162,7 @@ func (p *pager) causes(c *report.Cycles, saved uint64) {
 	}
 	line := "cycles: " + strings.Join(parts, ", ")
 	if saved > 0 {
-		line += fmt.Sprintf("; running side by side saves %s", countText(saved))
+		line += fmt.Sprintf("; running side by side saves %s", report.Thousands(saved))
 	}
 	p.printf("%s", line)
 }
@@ -218,7 +218,7 @@ func (p *pager) counters(d *report.Run) {
 		p.printf("counters of descriptor %d", x.Index)
 		t := &table{columns: []column{{"counter", 0, true}, {"value", 0, false}}}
 		for name, v := range x.Counters.All() {
-			t.add(name, countText(v))
+			t.add(name, report.Thousands(v))
 		}
 		p.table(t, 2)
 	}
@@ -239,7 +239,7 @@ func (p *pager) ports(res *anesim.Result, d *report.Run) {
 		case !given:
 			how = "state, zero at first"
 		}
-		p.printf("input   %s %v  %s", escaped(in.Port.Name), in.Port.Shape, how)
+		p.printf("input   %s %v  %s", report.Printable(in.Port.Name), in.Port.Shape, how)
 	}
 	if len(res.Outputs) == 0 {
 		if len(res.Report.Faults) == 0 {
@@ -253,11 +253,11 @@ func (p *pager) ports(res *anesim.Result, d *report.Run) {
 		}
 	}
 	for _, note := range res.PrecisionNotes() {
-		p.printf("note: %s", escaped(note))
+		p.printf("note: %s", report.Printable(note))
 	}
 	p.calls(res, d.State)
 	for _, out := range res.Outputs {
-		p.printf("output  %s %v  crc32 %s  %s%s", escaped(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))
+		p.printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))
 	}
 }
 
@@ -276,11 +276,11 @@ func (p *pager) calls(res *anesim.Result, state *report.State) {
 			continue
 		}
 		for _, out := range list[n].Outputs {
-			p.printf("call %-3d %s  crc32 %s  %s", n+1, escaped(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
+			p.printf("call %-3d %s  crc32 %s  %s", n+1, report.Printable(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
 		}
 	}
 	for _, a := range state.Aliases {
-		p.printf("state   %s is %s of the next call, %s", escaped(a.Output), escaped(a.Input), bytesText(a.Bytes))
+		p.printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), bytesText(a.Bytes))
 	}
 	if state.HostCopyBytes > 0 {
 		p.printf("state saves %s of host copies, %s of memory traffic", bytesText(state.HostCopyBytes), bytesText(state.DRAMBytes))
@@ -309,7 +309,7 @@ func whyNoOutputs(res *anesim.Result) string {
 func equals(res *anesim.Result, out anesim.Output) string {
 	for _, in := range res.Inputs {
 		if len(in.Data) == len(out.Data) && len(out.Data) > 0 && slices.Equal(in.Data, out.Data) {
-			return fmt.Sprintf("  equals %s in all %d elements", escaped(in.Port.Name), len(in.Data))
+			return fmt.Sprintf("  equals %s in all %d elements", report.Printable(in.Port.Name), len(in.Data))
 		}
 	}
 	return ""
@@ -319,6 +319,6 @@ func (p *pager) constants(d *report.Run) {
 	p.printf("")
 	p.printf("constants of %s", d.Chip)
 	for _, k := range d.Constants {
-		p.printf("  %-16s  %s  %s  %s  %s", k.Name, number(k.Value), k.Unit, k.Evidence, k.Source)
+		p.printf("  %-16s  %s  %s  %s  %s", k.Name, report.Number(k.Value), k.Unit, k.Evidence, k.Source)
 	}
 }

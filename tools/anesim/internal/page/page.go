@@ -148,7 +148,7 @@ func (d *pageData) explain() {
 		if x.Cycles.Total == 0 {
 			break
 		}
-		b := bottleneck{Name: x.Name, Op: x.Op, Cycles: x.Cycles.Total, Advice: x.Advice, Bound: view.Cause(x.Bound)}
+		b := bottleneck{Name: x.Name, Op: x.Op, Cycles: x.Cycles.Total, Advice: x.Advice, Bound: report.CauseText(x.Bound)}
 		b.Share = fmt.Sprintf("%.1f %%", 100*float64(x.Cycles.Total)/float64(all))
 		for name, n := range x.Cycles.All() {
 			if name == x.Bound && n > 0 {
@@ -251,7 +251,7 @@ func (d *pageData) tableData() (template.JS, error) {
 	}
 	if d.known() {
 		for name := range new(report.Cycles).All() {
-			data.Causes = append(data.Causes, view.Cause(name))
+			data.Causes = append(data.Causes, report.CauseText(name))
 		}
 		for i := range d.Items {
 			var bar []uint64

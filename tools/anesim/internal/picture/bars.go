@@ -51,9 +51,9 @@ func Causes(r *view.Report) *Picture {
 	var names []Legend
 	for name, n := range sum.All() {
 		class := fmt.Sprintf("c%d", len(parts))
-		parts = append(parts, segment{class, view.Cause(name), fmt.Sprintf("%d cycles", n), float64(n)})
+		parts = append(parts, segment{class, report.CauseText(name), fmt.Sprintf("%d cycles", n), float64(n)})
 		if n > 0 {
-			names = append(names, Legend{class, view.Cause(name)})
+			names = append(names, Legend{class, report.CauseText(name)})
 		}
 	}
 	return bar("All cycles by cause", parts).done(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,

@@ -98,7 +98,7 @@ func Timeline(r *view.Report) *Picture {
 			if b.Len() > 0 {
 				class := "c" + strconv.Itoa(causeIndex(name))
 				c.outline(b.String(), class)
-				names = append(names, Legend{class, view.Cause(name)})
+				names = append(names, Legend{class, report.CauseText(name)})
 			}
 		}
 		c.closeWindow()

@@ -2,8 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"anesim/bench/report"
 	"anesim/hw"
@@ -31,15 +29,7 @@ type Cell struct {
 func text(s string) Cell { return Cell{Text: s} }
 
 func count[T ~int | ~uint64](n T) Cell {
-	s := strconv.FormatUint(uint64(n), 10)
-	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return Cell{b.String(), float64(n)}
+	return Cell{report.Thousands(uint64(n)), float64(n)}
 }
 
 // costColumns are the columns that layers and descriptors share.
@@ -65,7 +55,7 @@ func costCells(x *Item, all uint64) []Cell {
 	}
 	t := x.TFLOPS(x.Time)
 	return []Cell{
-		count(x.Cycles.Total), {share(float64(x.Cycles.Total), float64(all)), float64(x.Cycles.Total)}, text(Cause(x.Bound)),
+		count(x.Cycles.Total), {share(float64(x.Cycles.Total), float64(all)), float64(x.Cycles.Total)}, text(report.CauseText(x.Bound)),
 		{x.Time.String(), float64(x.Time)}, {x.Energy.String(), float64(x.Energy)}, {Size(x.Bytes), float64(x.Bytes)}, {Rate(gb), gb}, {Rate(t), t},
 		{x.Low.String(), float64(x.Low)}, {x.High.String(), float64(x.High)},
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"anesim"
 	"anesim/bench/report"
@@ -114,15 +113,6 @@ func (r *Report) Longest(n int) []int {
 		return cmp.Or(cmp.Compare(y.Cycles.Total, x.Cycles.Total), cmp.Compare(y.Time, x.Time))
 	})
 	return order[:min(n, len(order))]
-}
-
-// Cause is a cause of cycles in words.
-func Cause(name string) string {
-	name = strings.ReplaceAll(name, "_", " ")
-	if rest, ok := strings.CutPrefix(name, "l2 "); ok {
-		return "L2 " + rest
-	}
-	return name
 }
 
 // EnergyParts are an energy's parts in the order that documents have them.

@@ -1,0 +1,23 @@
+//go:build unix && !solaris && !aix
+
+package sweep
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock takes a file for this process alone, until it is closed. A file system without locks
+// has none.
+func lock(f *os.File) error {
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return errLocked
+	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS):
+		return nil
+	default:
+		return err
+	}
+}

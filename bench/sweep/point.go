@@ -1,0 +1,222 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim"
+	"anesim/bench/report"
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/chip"
+)
+
+// resultColumns are the columns behind those that say which point a row is.
+var resultColumns = [...]string{
+	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error",
+}
+
+// areaColumn is the name of the column ahead of the results where an area is given.
+const areaColumn = "area"
+
+// Header is the names of the columns of a row.
+func (s *Sweep) Header() []string {
+	row := []string{"point", "program"}
+	for _, a := range s.grid {
+		row = append(row, a.name)
+	}
+	if s.area != nil {
+		row = append(row, areaColumn)
+	}
+	return append(row, resultColumns[:]...)
+}
+
+// Label is the columns of a row that say which point it is.
+func (s *Sweep) Label(point int) []string {
+	w, values := s.at(point)
+	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
+	row[0], row[1] = strconv.Itoa(point), report.Printable(w.name)
+	return append(row, values...)
+}
+
+func (s *Sweep) timer() (*timer, error) {
+	t, err := anesim.NewTimer(s.Options)
+	if err != nil {
+		return nil, err
+	}
+	varied := slices.ContainsFunc(s.grid, func(a axis) bool { return strings.HasPrefix(a.name, ChipPrefix) })
+	return &timer{s, t, varied, s.Options}, nil
+}
+
+// settings are the chip and the register values of a point.
+func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
+	c = s.Options.Chip
+	for i := range s.keys {
+		name, ok := strings.CutPrefix(s.grid[i].name, ChipPrefix)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(values[i], 64)
+		if err != nil {
+			return c, nil, fmt.Errorf("%s=%s: not a number", s.grid[i].name, values[i])
+		}
+		if err := chip.Set(&c, name, v); err != nil {
+			return c, nil, err
+		}
+	}
+	for i := s.keys; i < len(s.grid); i++ {
+		v, err := firmware.ParseOverride(s.grid[i].name + "=" + values[i])
+		if err != nil {
+			return c, nil, err
+		}
+		overrides = append(overrides, v)
+	}
+	return c, overrides, nil
+}
+
+// incomplete says what of a network is in no total.
+func incomplete(res *anesim.Result) string {
+	n, why := 0, ""
+	for i := range res.Layers {
+		l := &res.Layers[i]
+		switch {
+		case l.Fault != nil:
+			return fmt.Sprintf("layer %s: device fault: %v", l.Layer.Name, *l.Fault)
+		case !l.Modelled() && n == 0:
+			why = fmt.Sprintf("%s: %s", l.Layer.Name, l.Reason)
+			fallthrough
+		case !l.Modelled():
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
+}
+
+// RunPoint runs a point and names it by what is particular about it.
+func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
+	w, values := s.at(point)
+	m, err := w.model, error(nil)
+	if m == nil {
+		if m, err = s.layer(values); err != nil {
+			return report.ProfilePart{}, err
+		}
+	}
+	o := s.Options
+	o.Repeat = 1 // as of the rows
+	if o.Chip, o.Overrides, err = s.settings(values); err != nil {
+		return report.ProfilePart{}, err
+	}
+	name := []string{fmt.Sprintf("point %d:", point)}
+	if len(s.workloads) > 1 {
+		name = append(name, w.name)
+	}
+	for i, a := range s.grid {
+		if len(a.values) > 1 {
+			name = append(name, a.name+"="+values[i])
+		}
+	}
+	res, err := m.Run(ctx, o)
+	if err != nil {
+		return report.ProfilePart{}, err
+	}
+	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
+}
+
+// Time times the points of a shard from the first to the n-th on several goroutines, and
+// gives their rows to write in their order. Idle is called now and then in between.
+func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, idle func() error) error {
+	timers := make([]*timer, min(workers, max(1, n-first)))
+	for i := range timers {
+		var err error
+		if timers[i], err = s.timer(); err != nil {
+			return err
+		}
+	}
+	return inOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].row(part.Point(k)) }, write, idle)
+}
+
+// A pointTimer times points of a sweep one after the other.
+type timer struct {
+	*Sweep
+	engine  *anesim.Timer
+	varied  bool           // some axis is a constant of the chip
+	options anesim.Options // of the point
+}
+
+// set gives the engine the point's constants and register values.
+func (t *timer) set(values []string) error {
+	c, overrides, err := t.settings(values)
+	if err != nil {
+		return err
+	}
+	if t.varied {
+		if err := t.engine.Chip(c); err != nil {
+			return err
+		}
+		t.options.Chip = c
+	}
+	if t.keys < len(t.grid) {
+		t.engine.Override(overrides)
+		t.options.Overrides = overrides
+	}
+	return nil
+}
+
+// row times a point.
+func (t *timer) row(point int) []string {
+	row := t.Label(point)
+	w, values := t.at(point)
+	results := len(resultColumns)
+	refused := func(err error) []string {
+		if t.area != nil && len(row) == 2+len(t.grid) {
+			row = append(row, "")
+		}
+		row = append(row, make([]string, results-1)...)
+		return append(row, report.Printable(err.Error()))
+	}
+	if err := t.set(values); err != nil {
+		return refused(err)
+	}
+	if t.area != nil {
+		row = append(row, report.Number(t.area.value(&t.options.Chip)))
+	}
+	r, problem, err := t.time(w, values)
+	if err != nil {
+		return refused(err)
+	}
+	a := r.Accounting()
+	low, high := r.Interval()
+	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
+		strconv.FormatUint(r.DMA.Total(), 10), report.Number(r.Time), report.Number(r.Energy), report.Number(r.Dispatch),
+		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Printable(problem))
+}
+
+// time is the account of a workload, and why it is not that of the whole.
+func (t *timer) time(w *workload, values []string) (r *hw.Report, problem string, err error) {
+	m := w.model
+	if m == nil {
+		if m, err = t.layer(values); err != nil {
+			return nil, "", err
+		}
+	}
+	if m.Kind() == anesim.KindNetwork {
+		res, err := m.Run(context.Background(), t.options)
+		if err != nil {
+			return nil, "", err
+		}
+		return res.Report, incomplete(res), nil
+	}
+	if r, err = t.engine.Time(context.Background(), m); err != nil {
+		return nil, "", err
+	}
+	if len(r.Faults) > 0 {
+		problem = "device fault: " + r.Faults[0].String()
+	}
+	return r, problem, nil
+}

@@ -1,0 +1,131 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"anesim/bench/report"
+)
+
+// stalePeriod is after how long without a row a shard that is not complete is stale.
+const stalePeriod = time.Minute
+
+// maxAge is more seconds than any file is old: a file that says less was made never.
+const maxAge = 1e9
+
+// A Status is what a shard's file says of it.
+type Status struct {
+	Rows   int
+	first  int     // its first point, -1 where it has none
+	cut    bool    // the last row is not complete
+	Rate   float64 // rows a second, 0 where nobody knows
+	wrote  time.Time
+	header []byte
+	Err    error
+}
+
+// Points is how many points the shard has of all, 0 where nobody knows.
+func (s *Status) Points(points, shards int) int {
+	if points == 0 || s.first < 0 || s.first >= shards {
+		return 0
+	}
+	return Shard{s.first + 1, shards}.Points(points)
+}
+
+// ReadStatus says how far files of rows are. With a time it reads them twice, so long apart, and
+// takes the rates from that. A file of another sweep than the first is an error of its own.
+func ReadStatus(names []string, over time.Duration) []Status {
+	list := make([]Status, len(names))
+	for i, name := range names {
+		list[i] = readShard(name)
+	}
+	if over > 0 {
+		time.Sleep(over)
+		for i, name := range names {
+			again := readShard(name)
+			again.Rate = max(0, float64(again.Rows-list[i].Rows)/over.Seconds())
+			list[i] = again
+		}
+	}
+	var header []byte
+	for i := range list {
+		switch s := &list[i]; {
+		case s.Err != nil:
+		case header == nil:
+			header = s.header
+		case s.header != nil && !slices.Equal(header, s.header):
+			s.Err = errors.New("is of another sweep than " + report.Printable(names[0]))
+		}
+	}
+	return list
+}
+
+// State is a shard's in a word, and whether it is under way.
+func (s *Status) State(all int, now time.Time) (string, bool) {
+	age := now.Sub(s.wrote).Round(time.Second)
+	switch {
+	case all > 0 && s.Rows == all && !s.cut:
+		return "done", false
+	case all > 0 && s.Rows > all:
+		return "more rows than its shard has", false
+	case age > stalePeriod:
+		return fmt.Sprintf("stale, last row %v ago", age), false
+	case s.cut:
+		return "under way, inside a row", true
+	}
+	return "under way", true
+}
+
+// readShard looks through a file of rows: all lines are counted, the first two read.
+func readShard(name string) (s Status) {
+	s.first = -1
+	f, err := os.Open(name)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		s.Err = errors.Join(err, errors.New("is not a regular file"))
+		return s
+	}
+	s.wrote = info.ModTime()
+	defer func() {
+		if t := s.wrote.Sub(born(f)).Seconds(); t > 0 && t < maxAge {
+			s.Rate = float64(s.Rows) / t
+		}
+	}()
+	m := &shardFile{name: name, file: f}
+	if info.Size() == 0 {
+		return s
+	}
+	if err := m.start(); m.torn {
+		s.cut = true
+		return s
+	} else if err != nil {
+		s.Err = err
+		return s
+	}
+	s.header = m.header
+	for {
+		before := m.at
+		switch err := m.next(); {
+		case m.torn:
+			s.cut = true
+			return s
+		case err != nil:
+			s.Err = err
+			return s
+		case m.at < 0:
+			return s
+		}
+		if before < 0 {
+			s.first = m.at
+		}
+		s.Rows++
+	}
+}

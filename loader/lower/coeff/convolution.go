@@ -1,0 +1,265 @@
+package coeff
+
+import (
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/lanes"
+	"anesim/loader/layer"
+)
+
+// A Share is what one task computes: a run of output channels of each of a run of groups.
+// The channels of a depthwise convolution are one group.
+type Share struct{ Group, Groups, First, Channels int }
+
+// WholePasses is how many channels an engine takes of those that it has room for: passes of
+// sixteen, or fewer than that in twos (11/11 tasks of convolutions: 14, 12 and 6 where there
+// is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That
+// the sixteens hold of convolutions too is inferred.
+func WholePasses(room int) int {
+	switch {
+	case room > engineChannels:
+		return room / engineChannels * engineChannels
+	case room > 1:
+		return room &^ 1
+	}
+	return room
+}
+
+// engineChannels is the most channels that an engine makes in a pass over its source.
+const engineChannels = 16
+
+// SplitChannels shares the channels of one group, each of so many bytes of a lane.
+func SplitChannels(channels, bytes, lane int) ([]Share, error) {
+	each := WholePasses(lane / bytes)
+	if each == 0 {
+		return nil, layer.Within("bytes of one channel's coefficients", bytes, lane,
+			"split the input channels until those of one output channel are at most %d, and add the parts")
+	}
+	var s []Share
+	for end := channels; end > 0; {
+		n := min(end, each*lanes.Count)
+		if r := end % (each * lanes.Count); len(s) == 0 && r > 0 {
+			n = r
+		}
+		end -= n
+		s = append(s, Share{0, 1, end, n})
+	}
+	return s, nil
+}
+
+// BiasRows is how many rows of biases stand ahead of the weights of a plane.
+func BiasRows(bias bool) int {
+	if bias {
+		return 1
+	}
+	return 0
+}
+
+// A Convolution is a layer's convolution as its coefficients are packed.
+type Convolution struct {
+	Layer   *layer.Layer
+	Weights *layer.Weights
+	// Rows and Columns are the taps of the weights. The window may be larger by taps of zero
+	// weight.
+	Rows, Columns int
+	Table         []byte // stands ahead of the weights of every lane; nil for none
+}
+
+// TaskGroups is how many groups tasks see: channels by themselves are one.
+func (c *Convolution) TaskGroups() int {
+	if c.Layer.Depthwise() {
+		return 1
+	}
+	return max(1, c.Layer.Groups)
+}
+
+// Kernel packs the coefficients of a share, in room for them if they are kept as they are. The taps of an input
+// channel stand in the order of their stride phase.
+func (c *Convolution) Kernel(s Share, width int, room func(n int) []byte) *Kernel {
+	l, w := c.Layer, c.Weights
+	win := &l.Window
+	taps, real := win.Kh*win.Kw, c.Rows*c.Columns
+	channels := 1
+	if !l.Depthwise() {
+		channels = l.In.C / max(1, l.Groups)
+	}
+	perGroup, each := l.Cout/c.TaskGroups(), taps
+	if !l.Depthwise() {
+		each *= l.In.C / max(1, l.Groups)
+	}
+	phases := win.Phases()
+	order := slices.Concat(phases...)
+	direct := taps == real
+	for i, place := range order {
+		order[i] = c.tap(place)
+		direct = direct && order[i] == i
+	}
+	f := Filter{
+		Groups: s.Groups, Channels: s.Channels, Taps: each, Sizes: w.SizesOnly, uniform: len(w.Filter) == 0,
+		Weight: func(g, n, k int) float16.Float16 {
+			tap := order[k%taps]
+			if tap < 0 {
+				return 0
+			}
+			if w.SizesOnly && len(w.Filter) == 0 {
+				return 0x3c00 // any value but zero
+			}
+			return w.Weight(((s.Group+g)*perGroup+s.First+n)*channels*real + k/taps*real + tap)
+		},
+	}
+	var row []float16.Float16
+	f.channel = func(buf []float16.Float16, g, n int) []float16.Float16 {
+		first, n := ((s.Group+g)*perGroup+s.First+n)*channels*real, channels*real
+		if direct {
+			return w.Run(buf, first, n)
+		}
+		row = slices.Grow(row[:0], n)[:n]
+		from := w.Run(row, first, n)
+		if from == nil {
+			return nil
+		}
+		buf = buf[:each]
+		for c := range channels {
+			for i, tap := range order {
+				v := float16.Float16(0)
+				if tap >= 0 {
+					v = from[c*real+tap]
+				}
+				buf[c*taps+i] = v
+			}
+		}
+		return buf
+	}
+	if l.Bias {
+		f.Bias = func(g, n int) float16.Float16 { return layer.ValueAt(w.Bias, (s.Group+g)*perGroup+s.First+n) }
+	}
+	f.strided, f.apart = win.Sy > 1 || win.Sx > 1, l.Depthwise()
+	f.takes(w, func(g, n int) int { return (s.Group+g)*perGroup + s.First + n })
+	if !c.skipsZeros(s.Channels) && c.Table == nil {
+		f.room = room
+	}
+	k := f.Pack(width)
+	if c.skipsZeros(s.Channels) && f.sparseFits(width, taps, phases) {
+		if skipping := f.packSparse(width, taps, phases); k.Coding == dense || w.Form == layer.FormSparse || skipping.Size() < k.Size() {
+			k = skipping
+		}
+	}
+	return c.withTable(k)
+}
+
+// skipsZeros reports whether a share's coefficients have the zero-skipping form: those of
+// one group, and of channels by themselves.
+func (c *Convolution) skipsZeros(channels int) bool {
+	l := c.Layer
+	form := l.Depthwise() || max(1, l.Groups) == 1 && channels%lanes.Count == 0
+	return !c.Weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
+}
+
+// channelBytes is what an output channel of a share takes of a lane.
+func (c *Convolution) channelBytes(channels int) int {
+	l := c.Layer
+	rows := l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
+	if !l.Depthwise() {
+		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
+	}
+	bytes := rows * layer.ElementBytes
+	switch {
+	case !c.skipsZeros(channels):
+	case l.Depthwise():
+		bytes += 2
+		for _, phase := range l.Window.Phases() {
+			bytes += maskBytes(len(phase), l.Window.Kh*l.Window.Kw)
+		}
+		bytes = layer.RoundUp(bytes, 64)
+	default:
+		bytes += (rows + 7) / 8 // a bit a weight (4/4)
+	}
+	return bytes
+}
+
+// withTable puts the table that rides on a convolution ahead of the weights of every lane.
+// Programs show its 128 bytes in every lane of such a task (5/5); that it stands ahead is
+// assumed, as in the device.
+func (c *Convolution) withTable(k *Kernel) *Kernel {
+	if c.Table == nil {
+		return k
+	}
+	whole := &Kernel{Coding: k.Coding}
+	if k.Data == nil { // sizes alone
+		at := 0
+		for _, l := range k.Lanes {
+			n := layer.RoundUp(TableBytes+l.Size, 64)
+			whole.Lanes = append(whole.Lanes, Lane{at, n})
+			at += n
+		}
+		return whole
+	}
+	for _, l := range k.Lanes {
+		whole.lane(append(slices.Clone(c.Table), k.Data[l.Base:l.Base+l.Size]...))
+	}
+	return whole
+}
+
+// tap is the weight at a place of the window, -1 between the taps of a dilated one and
+// beyond those of one widened by its padding.
+func (c *Convolution) tap(place int) int {
+	l := c.Layer
+	y, x := place/l.Window.Kw, place%l.Window.Kw
+	d := max(1, l.Dilation)
+	if y%d != 0 || x%d != 0 || y/d >= c.Rows || x/d >= c.Columns {
+		return -1
+	}
+	return y/d*c.Columns + x/d
+}
+
+// HoldsTable reports whether a lane has room for a table ahead of the weights of all
+// channels.
+func (c *Convolution) HoldsTable() bool {
+	l := c.Layer
+	shares, err := c.Shares()
+	if err != nil || len(shares) != 1 {
+		return false
+	}
+	if out := l.Out(); out.H*out.W <= lanes.PatchPixels {
+		return true
+	}
+	s := shares[0]
+	return TableBytes+s.Groups*layer.RoundUp((s.Channels+lanes.Count-1)/lanes.Count*c.channelBytes(s.Channels), 64) <= l.LaneBytes()
+}
+
+// Shares splits a convolution so that a lane's coefficients fit an engine. Above one
+// patch an engine holds 64 KiB, and takes whole passes of channels; the remainder goes
+// first, then the last channels down (5/5). Under one patch there is no limit. Groups are
+// split before their channels (assumed).
+func (c *Convolution) Shares() ([]Share, error) {
+	l := c.Layer
+	out := l.Out()
+	groups := c.TaskGroups()
+	channels := l.Cout / groups
+	all := []Share{{0, groups, 0, channels}}
+	if out.H*out.W <= lanes.PatchPixels {
+		return all, nil
+	}
+	bytes := c.channelBytes(channels)
+	group := layer.RoundUp((channels+lanes.Count-1)/lanes.Count*bytes, 64)
+	if each := l.LaneBytes() / group; groups > 1 && each > 0 {
+		var s []Share
+		for first := 0; first < groups; first += each {
+			s = append(s, Share{first, min(each, groups-first), 0, channels})
+		}
+		return s, nil
+	}
+	parts, err := SplitChannels(channels, bytes, l.LaneBytes())
+	if err != nil {
+		return nil, err
+	}
+	var s []Share
+	for g := range groups {
+		for _, part := range parts {
+			s = append(s, Share{g, 1, part.First, part.Channels})
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,255 @@
+package coeff
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/lanes"
+	"anesim/loader/layer"
+)
+
+// A Coding is how the planes of a kernel are written.
+type Coding uint8
+
+const (
+	dense Coding = iota
+	ZeroSkipping
+	Masked
+	Palette4
+	Palette8
+	Int8s
+)
+
+// codings are those of the engine, the ones that a form asks for first.
+func codings(f layer.Form) [2][]Coding {
+	switch f {
+	case layer.FormPalette:
+		return [2][]Coding{{Palette4, Palette8}, {Int8s, Masked}}
+	case layer.FormSparse:
+		return [2][]Coding{{Masked}, {Palette4, Palette8, Int8s}}
+	case layer.FormInt8:
+		return [2][]Coding{{Int8s}, {Palette4, Palette8, Masked}}
+	}
+	return [2][]Coding{}
+}
+
+// coded is the planes in the smallest coding of the filter's form that holds their values in
+// no more bytes a lane than the dense one and fewer in all, else in the smallest of the other
+// codings; nil where there is none.
+func (f *Filter) coded(planes []plane, than *Kernel) *Kernel {
+	for _, list := range codings(f.form) {
+		var best *Kernel
+		for _, c := range list {
+			if c == Masked && f.strided {
+				continue // with a stride the bit means the zero-skipping coding
+			}
+			if k := f.code(planes, c); k != nil && k.within(than) && (best == nil || k.Size() < best.Size()) {
+				best = k
+			}
+		}
+		if best != nil {
+			if f.Sizes {
+				best.Data = nil
+			}
+			return best
+		}
+	}
+	return nil
+}
+
+// within reports whether no lane is larger than that of another kernel, and all are smaller.
+func (k *Kernel) within(than *Kernel) bool {
+	if len(k.Lanes) != len(than.Lanes) || k.Size() >= than.Size() {
+		return false
+	}
+	for i := range k.Lanes {
+		if k.Lanes[i].Size > than.Lanes[i].Size {
+			return false
+		}
+	}
+	return true
+}
+
+// code writes planes in a coding, nil where that does not hold their values. Groups start at
+// multiples of 64 bytes.
+func (f *Filter) code(planes []plane, c Coding) *Kernel {
+	var perLane [lanes.Count][]byte
+	var books *[lanes.Count]codebook
+	if c == Palette4 || c == Palette8 {
+		if books = f.codebooks(planes, c.entries()); books == nil {
+			return nil
+		}
+		for i := range perLane {
+			perLane[i] = books[i].append(perLane[i], c.entries())
+		}
+	}
+	group := 0
+	var w []float16.Float16
+	for _, p := range planes {
+		if p.group != group {
+			group = p.group
+			for i := range perLane {
+				perLane[i] = pad64(perLane[i])
+			}
+		}
+		b := perLane[p.lane]
+		if c == Int8s {
+			for n := range p.width {
+				s, ok := f.scaleOf(p.group, p.first+n)
+				if !ok {
+					return nil
+				}
+				b = appendHalf(b, s)
+			}
+		}
+		for n := range p.width {
+			if f.Bias != nil {
+				b = appendHalf(b, f.Bias(p.group, p.first+n))
+			}
+		}
+		w = f.values(w[:0], p)
+		switch c {
+		case Palette4, Palette8:
+			b = books[p.lane].indices(b, w, c)
+		case Masked:
+			b = appendMasked(b, w)
+		case Int8s:
+			var ok bool
+			if b, ok = f.appendInt8(b, w, p); !ok {
+				return nil
+			}
+		}
+		perLane[p.lane] = b
+	}
+	k := &Kernel{Coding: c}
+	for _, b := range perLane {
+		if len(b) > 0 {
+			k.lane(b)
+		}
+	}
+	return k
+}
+
+// values appends the weights of a plane in its order.
+func (f *Filter) values(dst []float16.Float16, p plane) []float16.Float16 {
+	for k := range f.Taps {
+		for n := range p.width {
+			dst = append(dst, f.Weight(p.group, p.first+n, k))
+		}
+	}
+	return dst
+}
+
+// entries is how many values the codebook of a palette has.
+func (c Coding) entries() int {
+	if c == Palette4 {
+		return 1 << 4
+	}
+	return 1 << 8
+}
+
+// A codebook is the distinct weights of a lane in the order of their first use.
+type codebook struct {
+	list []float16.Float16
+	at   map[float16.Float16]byte
+}
+
+// codebooks are those of the lanes, nil where one needs more entries than there are.
+func (f *Filter) codebooks(planes []plane, entries int) *[lanes.Count]codebook {
+	books := new([lanes.Count]codebook)
+	for _, p := range planes {
+		b := &books[p.lane]
+		if b.at == nil {
+			b.at = make(map[float16.Float16]byte, entries)
+		}
+		last, known := float16.Float16(0), false
+		for n := range p.width {
+			for k := range f.Taps {
+				h := f.Weight(p.group, p.first+n, k)
+				if known && h == last {
+					continue
+				}
+				last, known = h, true
+				if _, ok := b.at[h]; ok {
+					continue
+				}
+				if len(b.list) == entries {
+					return nil
+				}
+				b.at[h] = byte(len(b.list))
+				b.list = append(b.list, h)
+			}
+		}
+	}
+	return books
+}
+
+// append writes a codebook, what is left of it zeros; that of a lane that is off is nothing.
+func (b *codebook) append(dst []byte, entries int) []byte {
+	if len(b.list) == 0 {
+		return dst
+	}
+	for _, h := range b.list {
+		dst = appendHalf(dst, h)
+	}
+	return append(dst, make([]byte, layer.ElementBytes*(entries-len(b.list)))...)
+}
+
+// indices appends where weights stand in the codebook, the first of two in the low bits.
+func (b *codebook) indices(dst []byte, w []float16.Float16, c Coding) []byte {
+	for i, h := range w {
+		n := b.at[h]
+		if c == Palette4 && i%2 == 1 {
+			dst[len(dst)-1] |= n << 4
+			continue
+		}
+		dst = append(dst, n)
+	}
+	return dst
+}
+
+// appendMasked appends a bit for each weight, lowest first, and those that are not +0.
+func appendMasked(dst []byte, w []float16.Float16) []byte {
+	mask := len(dst)
+	dst = append(dst, make([]byte, (len(w)+7)/8)...)
+	for i, h := range w {
+		if h != 0 {
+			dst[mask+i/8] |= 1 << (i % 8)
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(h))
+		}
+	}
+	return dst
+}
+
+// scaleOf is the scale of a channel, false without one that is finite.
+func (f *Filter) scaleOf(g, n int) (float16.Float16, bool) {
+	if f.scale == nil {
+		return 0, false
+	}
+	s, ok := f.scale(g, n)
+	return s, ok && s.IsFinite()
+}
+
+// appendInt8 appends signed bytes that times their channels' scales are the weights of a
+// plane, bit for bit; false where some are not.
+func (f *Filter) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, bool) {
+	scales := make([]float32, p.width)
+	for n := range scales {
+		s, _ := f.scaleOf(p.group, p.first+n)
+		scales[n] = s.Float32()
+	}
+	for i, h := range w {
+		s := scales[i%p.width]
+		q := 0.0
+		if s != 0 {
+			q = math.RoundToEven(float64(h.Float32()) / float64(s))
+		}
+		if !(q >= math.MinInt8 && q <= math.MaxInt8) || float16.Fromfloat32(float32(s*float32(q))) != h {
+			return dst, false
+		}
+		dst = append(dst, byte(int8(q)))
+	}
+	return dst, true
+}

@@ -1,0 +1,259 @@
+package coeff
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/lanes"
+	"anesim/loader/layer"
+)
+
+// PutHalf writes fp16 bits.
+func PutHalf(dst []byte, h uint16) { dst[0], dst[1] = byte(h), byte(h>>8) }
+
+// A Kernel is the coefficients of one task as its lanes hold them, from the task's start
+// in the constant section; sizes are multiples of 64.
+type Kernel struct {
+	Data   []byte // nil of a program that is only timed
+	Lanes  []Lane
+	Coding Coding
+}
+
+// Size is the bytes of all lanes, which stand one behind the other.
+func (k *Kernel) Size() int {
+	if len(k.Lanes) == 0 {
+		return 0
+	}
+	last := k.Lanes[len(k.Lanes)-1]
+	return last.Base + last.Size
+}
+
+// A Lane is where the coefficients of an engine stand, from the start of the task's.
+type Lane struct{ Base, Size int }
+
+// A Filter gives the coefficients of a task's output channels: tap k of channel n of
+// group g, and its bias.
+type Filter struct {
+	Groups, Channels, Taps int
+	Weight                 func(g, n, k int) float16.Float16
+	Bias                   func(g, n int) float16.Float16 // nil without
+	Sizes                  bool                           // lanes without their bytes
+	uniform                bool                           // the same taps are zero in every channel
+	apart                  bool                           // zero-skipping planes begin at multiples of 64 bytes
+	room                   func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
+
+	// channel is all taps of a channel, and tap those of one tap in all channels of the one
+	// group: runs of what weight gives one by one, in the order that is quick where they are
+	// from. They may stand in buf, which has room. One of both may be nil, what they give
+	// where all is zero.
+	channel func(buf []float16.Float16, g, n int) []float16.Float16
+	tap     func(buf []float16.Float16, k int) []float16.Float16
+
+	// form is what the coefficients take where it holds them, with the channels' scales for
+	// int8; of a strided task the engine reads a mask in another way.
+	form    layer.Form
+	scale   func(g, n int) (float16.Float16, bool) // nil without
+	strided bool
+}
+
+// takes gives the filter the form of a layer's weights; channel is the layer's output channel
+// that a channel of the filter makes. Weights that are not there have none.
+func (f *Filter) takes(w *layer.Weights, channel func(g, n int) int) {
+	if len(w.Filter) == 0 {
+		return
+	}
+	f.form = w.Form
+	if len(w.Scale) > 0 {
+		f.scale = func(g, n int) (float16.Float16, bool) { return w.ChannelScale(channel(g, n)) }
+	}
+}
+
+// Pack lays the filter out in planes of up to width channels, dealt to the lanes in turn (see
+// package lanes):
+//
+//	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
+//	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
+//
+// Groups follow each other, each padded to 64 bytes.
+func (f *Filter) Pack(width int) *Kernel {
+	if f.Sizes && f.form == layer.FormFP16 {
+		return f.sizeOf(width)
+	}
+	var planes []plane
+	for g := range f.Groups {
+		for first := 0; first < f.Channels; {
+			w, n := lanes.Planes(f.Channels-first, width)
+			for i := range n {
+				planes = append(planes, plane{i % lanes.Count, g, first, w})
+				first += w
+			}
+		}
+	}
+	return f.fill(planes)
+}
+
+// sizeOf is the lanes of Pack without their bytes.
+func (f *Filter) sizeOf(width int) *Kernel {
+	rows := f.Taps + BiasRows(f.Bias != nil)
+	var group [lanes.Count]int // bytes of a group in each lane
+	for first := 0; first < f.Channels; {
+		w, n := lanes.Planes(f.Channels-first, width)
+		for i := range min(n, lanes.Count) {
+			group[i] += (n + lanes.Count - 1 - i) / lanes.Count * rows * w * layer.ElementBytes
+		}
+		first += n * w
+	}
+	k := &Kernel{Lanes: make([]Lane, 0, lanes.Count)}
+	total := 0
+	for _, n := range group {
+		if n = f.Groups * layer.RoundUp(n, 64); n > 0 {
+			k.Lanes = append(k.Lanes, Lane{total, n})
+			total += n
+		}
+	}
+	return k
+}
+
+// packEach is pack in planes of w each, however many channels there are.
+func (f *Filter) packEach(w int) *Kernel {
+	var planes []plane
+	for i := 0; i*w < f.Channels; i++ {
+		planes = append(planes, plane{i % lanes.Count, 0, i * w, w})
+	}
+	return f.fill(planes)
+}
+
+// A plane is width channels of a group side by side in a lane.
+type plane struct{ lane, group, first, width int }
+
+// fill writes planes into their lanes; groups start at multiples of 64 bytes.
+func (f *Filter) fill(planes []plane) *Kernel {
+	rows := f.Taps + BiasRows(f.Bias != nil)
+	var size [lanes.Count]int
+	group := 0
+	offsets := make([]int, len(planes))
+	for i, p := range planes {
+		if p.group != group {
+			group = p.group
+			for l := range size {
+				size[l] = layer.RoundUp(size[l], 64)
+			}
+		}
+		offsets[i] = size[p.lane]
+		size[p.lane] += rows * p.width * layer.ElementBytes
+	}
+	k := new(Kernel)
+	total := 0
+	for _, n := range size {
+		if n = layer.RoundUp(n, 64); n > 0 {
+			k.Lanes = append(k.Lanes, Lane{total, n})
+			total += n
+		}
+	}
+	if f.form != layer.FormFP16 {
+		if c := f.coded(planes, k); c != nil {
+			return c
+		}
+	}
+	if f.Sizes {
+		return k
+	}
+	if f.room == nil {
+		f.room = func(n int) []byte { return make([]byte, n) }
+	}
+	k.Data = f.room(total)
+	at := func(i int) []byte { return k.Data[k.Lanes[planes[i].lane].Base+offsets[i]:] }
+	if f.tap != nil {
+		f.byTaps(planes, at)
+		return k
+	}
+	var buf []float16.Float16
+	for i, p := range planes {
+		buf = f.plane(at(i), p, buf)
+	}
+	return k
+}
+
+// biases writes the biases of a plane and returns what is behind them.
+func (f *Filter) biases(dst []byte, p plane) []byte {
+	if f.Bias == nil {
+		return dst
+	}
+	for n := range p.width {
+		PutHalf(dst[layer.ElementBytes*n:], uint16(f.Bias(p.group, p.first+n)))
+	}
+	return dst[layer.ElementBytes*p.width:]
+}
+
+// byTaps writes the planes of a filter that has its taps one after the other.
+func (f *Filter) byTaps(planes []plane, at func(plane int) []byte) {
+	rows := make([][]byte, len(planes))
+	for i, p := range planes {
+		rows[i] = f.biases(at(i), p)
+	}
+	buf := make([]float16.Float16, f.Channels)
+	for k := range f.Taps {
+		values := f.tap(buf, k)
+		if values == nil {
+			return
+		}
+		for i, p := range planes {
+			dst := rows[i][layer.ElementBytes*p.width*k:]
+			for n, v := range values[p.first : p.first+p.width] {
+				PutHalf(dst[layer.ElementBytes*n:], uint16(v))
+			}
+		}
+	}
+}
+
+// plane writes the channels of a plane side by side, the bias ahead. It returns buf, which
+// it makes room in.
+func (f *Filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
+	dst = f.biases(dst, p)
+	if f.channel == nil {
+		for n := range p.width {
+			for k := range f.Taps {
+				PutHalf(dst[layer.ElementBytes*(k*p.width+n):], uint16(f.Weight(p.group, p.first+n, k)))
+			}
+		}
+		return buf
+	}
+	buf = slices.Grow(buf[:0], p.width*f.Taps)[:p.width*f.Taps]
+	rows := make([][]float16.Float16, p.width)
+	for n := range rows {
+		if rows[n] = f.channel(buf[n*f.Taps:][:f.Taps], p.group, p.first+n); rows[n] == nil {
+			return buf
+		}
+	}
+	// A few dozen taps at a time: what a line of the caches has of each channel is all used
+	// while it is there.
+	const block = 32
+	for from := 0; from < f.Taps; from += block {
+		to := min(from+block, f.Taps)
+		for n, row := range rows {
+			at := layer.ElementBytes * (from*p.width + n)
+			for _, v := range row[from:to] {
+				PutHalf(dst[at:], uint16(v))
+				at += layer.ElementBytes * p.width
+			}
+		}
+	}
+	return buf
+}
+
+func appendHalf(dst []byte, h float16.Float16) []byte {
+	return binary.LittleEndian.AppendUint16(dst, uint16(h))
+}
+
+// pad64 pads to a multiple of 64 bytes.
+func pad64(b []byte) []byte {
+	return append(b, make([]byte, -len(b)&63)...)
+}
+
+// lane appends a lane.
+func (k *Kernel) lane(b []byte) {
+	k.Lanes = append(k.Lanes, Lane{len(k.Data), layer.RoundUp(len(b), 64)})
+	k.Data = append(k.Data, pad64(b)...)
+}

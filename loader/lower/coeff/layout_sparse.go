@@ -1,0 +1,134 @@
+package coeff
+
+import (
+	"encoding/binary"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/lanes"
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
+
+// The zero-skipping form of a 1x1 window is known byte for byte, so its weights can be
+// replaced too: every plane is read, changed and packed again. A lane keeps its place and
+// its size, and more weights that are not zero may not fit it.
+
+// sparsePointwise reports whether a descriptor's weights are of that form.
+func sparsePointwise(g *regs.Groups) bool {
+	v := g.Common.ConvCfg
+	return g.NE.KernelCfg.Sparse() && v.Kh() == 1 && v.Kw() == 1 && v.Sx() == 2 && v.Sy() == 2 &&
+		g.GroupCount() == 1 && !g.Common.GroupConvCfg.UnicastEn() && int(g.Common.Cout.Cout())%lanes.Count == 0
+}
+
+// setSparse replaces weights, or biases, or both; nil keeps those that are there.
+func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) error {
+	old, err := l.readSparse(constants)
+	if err != nil {
+		return err
+	}
+	if weights == nil {
+		weights = old.weights
+	}
+	if biases == nil {
+		biases = old.biases
+	}
+	f := l.filter
+	f.Weight = func(_, n, k int) float16.Float16 { return weights[n*l.Taps+k] }
+	if l.Bias {
+		f.Bias = func(_, n int) float16.Float16 { return biases[n] }
+	}
+	k := f.packSparse(l.width, 1, [][]int{{0}})
+	for i, s := range l.lanes {
+		if n := uint64(k.Lanes[i].Size); n > s.size {
+			return refuse("lane %d has %d bytes and takes %d with these weights: more of them are not zero", i, s.size, n)
+		}
+	}
+	for i, s := range l.lanes {
+		lane := constants[s.base : s.base+s.size]
+		clear(lane[copy(lane, k.Data[k.Lanes[i].Base:][:k.Lanes[i].Size]):])
+	}
+	return nil
+}
+
+// sparseValues are the coefficients that zero-skipping lanes hold.
+type sparseValues struct{ weights, biases []float16.Float16 }
+
+// readSparse reads the planes of every lane.
+func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
+	if len(l.lanes) != lanes.Count {
+		return nil, refuse("%d lanes are on, want %d", len(l.lanes), lanes.Count)
+	}
+	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
+	var read [lanes.Count]sparseLane
+	for i, s := range l.lanes {
+		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
+			return nil, refuse("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))
+		}
+		read[i] = sparseLane{b: constants[s.base : s.base+s.size]}
+	}
+	for first := 0; first < l.Channels; {
+		g, _ := lanes.Planes(l.Channels-first, l.width)
+		for i := range read {
+			if !read[i].plane(l, v, first, g) {
+				return nil, refuse("lane %d does not hold zero-skipping planes of %d channels", i, g)
+			}
+			first += g
+		}
+	}
+	return v, nil
+}
+
+// A sparseLane reads the planes of a lane in order.
+type sparseLane struct{ b []byte }
+
+func (s *sparseLane) take(n int) []byte {
+	if n > len(s.b) {
+		return nil
+	}
+	b := s.b[:n:n]
+	s.b = s.b[n:]
+	return b
+}
+
+// plane reads the coefficients of g channels; false is a plane that is none.
+func (s *sparseLane) plane(l *Layout, v *sparseValues, first, g int) bool {
+	if l.Bias {
+		b := s.take(layer.ElementBytes * g)
+		if b == nil {
+			return false
+		}
+		for n := range g {
+			v.biases[first+n] = float16.Frombits(binary.LittleEndian.Uint16(b[layer.ElementBytes*n:]))
+		}
+	}
+	count := s.take(2)
+	if count == nil {
+		return false
+	}
+	body := sparseLane{s.take(int(binary.LittleEndian.Uint16(count)))}
+	for k := range l.Taps {
+		if body.take(1) == nil { // the zero byte ahead of a channel
+			return false
+		}
+		for n := 0; n < g; n++ {
+			if n%8 == 0 {
+				mask := body.take(1)
+				if mask == nil {
+					return false
+				}
+				for j := range min(8, g-n) {
+					if mask[0]>>j&1 == 0 {
+						continue
+					}
+					h := body.take(layer.ElementBytes)
+					if h == nil {
+						return false
+					}
+					v.weights[(first+n+j)*l.Taps+k] = float16.Frombits(binary.LittleEndian.Uint16(h))
+				}
+			}
+		}
+	}
+	return len(body.b) == 0 && s.take(max(0, g/2-2)) != nil
+}

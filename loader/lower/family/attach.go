@@ -1,0 +1,37 @@
+package family
+
+import (
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
+)
+
+// A packing is what makes two tasks' coefficients the same: the share and the width of
+// its planes.
+type packing struct {
+	share coeff.Share
+	width int
+}
+
+// An attached kernel stands in the constant section.
+type attached struct {
+	base   int
+	lanes  []coeff.Lane
+	coding coeff.Coding
+}
+
+// attach gives a task its coefficients: those of an earlier task with the same share in
+// planes of the same width, or the ones that pack makes, at the end of the constants.
+func (p *Plan) attach(t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
+	key := packing{s, width}
+	a, ok := p.packed[key]
+	if !ok {
+		k := pack(s, width)
+		a = attached{p.Constants.AddKernel(k), k.Lanes, k.Coding}
+		if p.packed == nil {
+			p.packed = map[packing]attached{}
+		}
+		p.packed[key] = a
+	}
+	t.Kernel(a.base, a.lanes)
+	t.Coded(a.coding)
+}

@@ -1,0 +1,208 @@
+package family
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
+)
+
+// convolution lowers a convolution: one descriptor while its coefficients fit the
+// engines, else one for each share of the output channels.
+//
+//	x --DMA--> source tile (L2) --> 16 engines, a share of the output channels each --> y
+//	                                  ^ coefficients, a lane an engine
+func (p *Plan) convolution() error {
+	l := p.Layer
+	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
+		return p.longStride()
+	}
+	p.widen()
+	in, out := l.In, l.Out()
+	x, y := p.input("x", in), p.output("y", out)
+	if err := p.checkTile(p.ConvSource(), min(l.Window.Kh, in.H)); err != nil {
+		return err
+	}
+	to := p.behind(y, out)
+	shares, err := p.weighed().Shares()
+	if err != nil {
+		return err
+	}
+	for n := range in.N {
+		if paired(l) {
+			p.pairs(x.Element(n), to.Element(n))
+		} else {
+			p.convolve(shares, x.Element(n), to.Element(n))
+		}
+	}
+	return p.finishActivation(out, to, y)
+}
+
+// widen makes a window that stands before the input by itself or more larger by taps of
+// zero weight. (The compiler pads with a task of its own: 1/1.)
+func (p *Plan) widen() {
+	w := &p.Layer.Window
+	p.taps = [2]int{p.Layer.TapRows(), p.Layer.TapColumns()}
+	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
+	w.Kh, w.Kw = w.Kh+y, w.Kw+x
+	w.Qy, w.Qx = w.Qy+y, w.Qx+x
+}
+
+// ConvSource is the part of the source a task works on at a time: a group.
+func (p *Plan) ConvSource() regs.Shape {
+	l := p.Layer
+	groups := p.weighed().TaskGroups()
+	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
+}
+
+// weighed is the convolution as its coefficients are packed.
+func (p *Plan) weighed() *coeff.Convolution {
+	return &coeff.Convolution{Layer: p.Layer, Weights: p.Weights, Rows: p.taps[0], Columns: p.taps[1]}
+}
+
+// convolve appends the tasks of one element of the batch.
+func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
+	l := p.Layer
+	whole, out := p.ConvSource(), l.Out()
+	w := &l.Window
+	first := p.ConvTask(whole, p.convResult(shares[0]))
+	at := first.SourceTile()
+	resident := at.Row*whole.Height <= p.maxTile()
+	// A source that stands in the L2 whole is loaded once for all the channels made
+	// from it.
+	shared := resident && whole.Groups == 1 && !l.Depthwise() && len(shares) > 1
+	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
+	var loaded *task.Tile
+	for _, s := range shares {
+		src, from, at := whole, x, at
+		src.Groups = s.Groups
+		from.Base += s.Group * x.Group
+		if l.Depthwise() && s.Channels < src.Channels {
+			src.Channels = s.Channels
+			from.Base += s.First * x.Plane
+		}
+		t := p.ConvTask(src, p.convResult(s))
+		if src != whole && resident {
+			at = t.SourceTile()
+		}
+		rows, result := whole.Height, task.Layout{}
+		if !resident {
+			at, result, rows = p.tiled(t, src, out, w)
+		}
+		p.attach(t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
+			c := p.weighed()
+			if p.rides() {
+				c.Table = p.Weights.Table
+			}
+			return c.Kernel(s, width, p.Constants.Room)
+		})
+		if loaded != nil && shared {
+			t.Reads(loaded, at)
+		} else {
+			loaded = t.Source1(from, at, shared)
+			loaded.Bytes = at.Row * rows
+		}
+		to := y
+		to.Base += s.Group*y.Group + s.First*y.Plane
+		if result.Row > 0 {
+			t.Stages(to, result)
+			p.add(t)
+			continue
+		}
+		t.Writes(to, layer.RoundUp(at.Row*rows, 16))
+		p.add(t)
+	}
+}
+
+// tiled is where the source of a task stands that does not fit the L2 whole, and so many
+// of its rows; result is where the result does, zero of one that streams out.
+func (p *Plan) tiled(t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result task.Layout, rows int) {
+	if at, result, ok := t.TakesColumns(w, p.l2()); ok {
+		return at, result, src.Height
+	}
+	at = t.SourceTile()
+	rows, tile := p.TileHeight(src, out, w, &at, t.PatchFixed())
+	t.TileRows(tile)
+	return at, result, min(rows, src.Height)
+}
+
+// convResult is what the task of a share computes.
+func (p *Plan) convResult(s coeff.Share) regs.Shape {
+	out := p.Layer.Out()
+	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
+}
+
+// ConvTask is a multiply-accumulate task of the layer, without its operands.
+func (p *Plan) ConvTask(src, dst regs.Shape) *task.Task {
+	return p.multiplied(task.MAC{In: src, Out: dst, Window: &p.Layer.Window, Alone: p.Layer.Depthwise()}).Task()
+}
+
+// multiplied is a multiply-accumulate of the layer, with what follows the accumulator: the
+// bias stream, and ReLU or a table.
+func (p *Plan) multiplied(m task.MAC) task.MAC {
+	m.Op = regs.MultiplyAccumulate
+	m.Bias, m.ReLU = p.Layer.Bias, p.Layer.Activation == layer.ReLU
+	if p.rides() {
+		m.Table = p.Weights.Table
+	}
+	return m
+}
+
+// rides reports whether the convolution's own descriptor looks its results up: with one
+// table that takes them as they are, and room for it in every lane.
+func (p *Plan) rides() bool {
+	l := p.Layer
+	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.Weights.Table) != coeff.TableBytes || paired(l) {
+		return false
+	}
+	return p.weighed().HoldsTable()
+}
+
+// TileHeight is how many source rows stand in the L2 at a time and how many output rows
+// they make. A source up to maxTile bytes stands there whole. A larger one comes in whole
+// patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
+// skew stays unless it makes them fewer (11/11, of the heights 7/11). One that the L2 holds
+// by itself, but not beside its result, comes a patch at a time for one row of taps. For
+// several, without a stride, it comes in two halves, but as high as fits where the patch is
+// fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
+// smaller ones which do not fit beside the result are such is inferred).
+func (p *Plan) TileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *task.Layout, fixed bool) (rows, tile int) {
+	if at.Row*src.Height <= p.maxTile() {
+		return src.Height, out.H
+	}
+	patch := 1 << min(4, 7-min(7, task.Log2Ceil(out.W)))
+	unit := 16
+	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.Layer.Op == layer.Convolution && !p.Layer.Depthwise() {
+		unit = min(unit, max(1, 256/out.W))
+	}
+	room := p.l2() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, task.UnitBytes)
+	most := func(row int) int {
+		n := (room/row - (w.Kh - 1)) / w.Sy
+		if n > patch {
+			n = n / patch * patch
+		}
+		return n
+	}
+	if tile = most(at.Row); tile < most(at.Depth) {
+		at.Row = at.Depth
+		tile = most(at.Row)
+	}
+	if whole := at.Depth*src.Height <= p.l2(); whole && w.Kh == 1 {
+		tile = patch
+	} else if whole && w.Sy == 1 {
+		half := layer.RoundUp((out.H+1)/2, patch)
+		runs := func(rows int) int { return (rows*out.W + 255) / 256 }
+		if !fixed || tile < half || runs(tile)+runs(out.H-tile) > runs(half)+runs(out.H-half) {
+			tile = half
+		}
+	}
+	tile = min(max(tile, 1), out.H)
+	// The first tile starts with the padding, which takes no memory.
+	return min(src.Height, layer.RoundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
+}
+
+// checkTile refuses a source of which not even the rows of one window fit the L2.
+func (p *Plan) checkTile(src regs.Shape, kh int) error {
+	return layer.Within("bytes of one window's rows in the L2", task.Packed(src).Row*kh, p.maxTile(),
+		"split the width or the input channels until it is at most %d")
+}

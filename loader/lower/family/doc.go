@@ -1,0 +1,20 @@
+// Package family lowers a layer by itself: a file for each family of operations says what every
+// descriptor of it computes, which surface goes where, and how a tensor is shared out that does
+// not fit the L2 whole.
+//
+//	Layer + Weights
+//	   |  New: Validate, then the table from operation to family
+//	   v
+//	Plan: tasks, constants, ports, scratch
+//
+// An operation that no program shows is made of pieces, layers joined by scratch memory within
+// one plan. They go through the table again, so it stands here:
+//
+//	pool, long strides     maxima or rows by DMA strides, rows and columns transposed
+//	transposed convolution a convolution for each phase
+//	prelu, sin, min ...    what programs show, one after the other
+//
+// Where the compiler's choice is not known, such as for tensors larger than the L2 in operations
+// whose examples are small, the chain here is one that computes the layer, and its comment says
+// so.
+package family

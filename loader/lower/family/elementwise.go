@@ -1,0 +1,295 @@
+package family
+
+import (
+	"math"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/pass"
+	"anesim/loader/lower/task"
+)
+
+// beforeScale is what to add to x so that its product with a factor f comes to x*f + a. It
+// fails where the quotient is no normal fp16 value.
+func beforeScale(a, f float16.Float16) (float16.Float16, bool) {
+	const least, most = 0x1p-14, 65504
+	if a&^SignBit == 0 {
+		return 0, true
+	}
+	q := a.Float32() / f.Float32() // of zero by zero NaN, which no comparison holds for
+	size := math.Abs(float64(q))
+	return float16.Fromfloat32(q), size >= least && size <= most
+}
+
+// elementwise lowers an operation on two operands to one task of the planar engine, and
+// one before it that brings a repeated operand into the L2.
+//
+//	x --DMA--> L2 --+
+//	                planar engine --> y
+//	z --DMA--> L2 --+        or a constant in BiasScale, or a row of them in the constants
+func (p *Plan) elementwise() error {
+	l := p.Layer
+	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
+	if l.Second == layer.Scalar && (l.Op == layer.Max || l.Op == layer.Min) {
+		return p.unary() // the table is the scalar's
+	}
+	x := p.input("x", l.In)
+	switch {
+	case l.Op == layer.RealDiv && (l.Second == layer.Runtime || l.Second == layer.Itself):
+		return p.quotient(in, x)
+	case l.Second == layer.Scalar && l.Op == layer.RealDiv:
+		// The factors are the same for every channel (bytes: 64 fp16 values of 1/v).
+		return p.channelConstants(in, x)
+	case l.Second == layer.Scalar:
+		return p.scalar(in, x)
+	case l.Second == layer.Constant && (l.Op == layer.Max || l.Op == layer.Min):
+		return p.channelOperand(in, x)
+	case l.Second == layer.Constant:
+		return p.channelConstants(in, x)
+	case l.Second == layer.Runtime && l.SecondShape != l.In:
+		return p.repeated(in, x)
+	}
+	z := x
+	if l.Second == layer.Runtime {
+		// The second input stands behind the result.
+		z = task.Surface(task.Bar6, l.In)
+	}
+	y := p.output("y", l.Out())
+	if l.Second == layer.Runtime {
+		z = p.port("z", loader.Input, task.Bar6, l.In, z)
+	}
+	t := pass.Elementwise(p.Layer, in).Task()
+	at := t.PlanarTile()
+	rows, err := p.planarRows(t, in, &at, 2)
+	if err != nil {
+		return err
+	}
+	t.TileRows(rows)
+	t.Source1(x, at, false)
+	second := SecondBase(at.Row * rows)
+	if l.Release == layer.Release2023 && l.Second == layer.Itself {
+		second = at.Row * rows
+	}
+	t.Source2(z, at.Moved(second))
+	t.Writes(y, second+at.Row*rows)
+	p.add(t)
+	return nil
+}
+
+// SecondBase is where the second tile stands behind a first of n bytes: at a multiple of
+// 64, but not in the bank where the first begins, of 64 banks of 16 bytes (8/8).
+func SecondBase(n int) int {
+	n = layer.RoundUp(n, 64)
+	if n%0x400 == 0 {
+		n += 64
+	}
+	return n
+}
+
+// planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
+// 25/25; less is assumed).
+func (p *Plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (int, error) {
+	if beyondL2(p.Layer, s) {
+		rows := t.Streamed(s)
+		*at = t.PlanarColumns()
+		return rows, nil
+	}
+	if n*at.Row*s.Height <= p.maxTile() {
+		return s.Height, nil
+	}
+	rows := p.maxTile() / (n * at.Row)
+	if rows == 0 {
+		return 0, layer.Within("bytes of a row in the L2", n*at.Row, p.maxTile(),
+			"split the width or the channels until it is at most %d")
+	}
+	return rows, nil
+}
+
+// scalar adds or multiplies by one constant: the planar engine's own bias and scale.
+func (p *Plan) scalar(in regs.Shape, x task.Memory) error {
+	y := p.output("y", p.Layer.Out())
+	op := pass.Scalar(p.Layer, in, uint16(layer.ValueAt(p.Weights.Second, 0)))
+	op.ReLU = p.Layer.Activation == layer.ReLU
+	return p.alone(op.Task(), in, x, y)
+}
+
+// alone appends a planar task of one source and the result.
+func (p *Plan) alone(t *task.Task, in regs.Shape, x, y task.Memory) error {
+	at := t.PlanarTile()
+	rows, err := p.planarRows(t, in, &at, 1)
+	if err != nil {
+		return err
+	}
+	t.TileRows(rows)
+	t.Source1(x, at, false)
+	t.Writes(y, at.Row*rows)
+	p.add(t)
+	return nil
+}
+
+// channelOperand joins every channel with a constant of its own in an operation that the
+// bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
+func (p *Plan) channelOperand(in regs.Shape, x task.Memory) error {
+	s := layer.Shape{N: 1, C: p.Layer.In.C, H: 1, W: 1}
+	y := p.output("y", p.Layer.Out())
+	z := task.Surface(regs.BARWeights, s)
+	p.Constants.Pad(64)
+	z.Base = p.Constants.Bytes
+	tensor := p.Constants.Zeros(z.Depth)
+	for c := range s.C {
+		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(p.Weights.Second, c)))
+	}
+	return p.repeat(in, s, x, y, z)
+}
+
+// quotient multiplies by the reciprocal of the second input, which a table makes in the
+// L2 (1/1).
+func (p *Plan) quotient(in regs.Shape, x task.Memory) error {
+	l := p.Layer
+	y := p.output("y", l.Out())
+	z, z2 := x, l.In
+	if l.Second == layer.Runtime {
+		z2 = l.SecondShape
+		z = p.port("z", loader.Input, task.Bar6, z2, task.Surface(task.Bar6, z2))
+	}
+	if p.checkTile(task.ViewOf(z, z2).S, z2.H) != nil {
+		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
+		reciprocal := p.intermediate(z2)
+		product := layer.Binary(layer.Mul, l.In, z2)
+		product.Activation = l.Activation
+		return p.pieces(
+			p.lookedUp(p.Weights.Table, z2, z, reciprocal),
+			piece{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
+		)
+	}
+	if z2.N == l.In.N {
+		return p.eachElement(task.View{S: in, M: x}, task.View{S: in, M: y}, func(a, b task.View) error {
+			n := (a.M.Base - x.Base) / max(1, x.Depth)
+			return p.repeat(a.S, z2, a.M, b.M, z.Element(n))
+		})
+	}
+	return p.repeat(in, z2, x, y, z)
+}
+
+// repeated brings the second input, repeated along some axes, into the L2 first. Where
+// both have a batch, each element goes by itself.
+func (p *Plan) repeated(in regs.Shape, x task.Memory) error {
+	l := p.Layer
+	s := l.SecondShape
+	y := p.output("y", l.Out())
+	z := p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
+	if s.N == 1 {
+		return p.repeat(in, s, x, y, z)
+	}
+	in.Groups = 1
+	for n := range l.In.N {
+		if err := p.repeat(in, s, x.Element(n), y.Element(n), z.Element(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat brings z, of shape s, into the L2, and works on it and x. The second operand of
+// a division is brought through the table of 1/x.
+func (p *Plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
+	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
+	prep := task.Copy(small)
+	at := prep.ResultTile(small)
+	bytes := at.Row * s.H
+	if err := p.checkTile(small, s.H); err != nil {
+		return err
+	}
+	kept := prep.Leaves(at, bytes)
+	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
+	op := pass.Elementwise(p.Layer, in)
+	if p.Layer.Op == layer.RealDiv {
+		if err := p.tabulate(prep, p.Weights.Table); err != nil {
+			return err
+		}
+		op.Op = task.Product
+	}
+	p.add(prep)
+
+	op.Second.Along = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
+	return p.besideTile(op.Task(), in, x, y, kept, at, bytes)
+}
+
+// besideTile reads x into the L2 behind a kept second operand and writes y.
+func (p *Plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *task.Tile, second task.Layout, used int) error {
+	at := t.PlanarTile()
+	if used+at.Row*in.Height > p.maxTile() {
+		rows := (p.maxTile() - used) / at.Row
+		if rows < 1 {
+			return layer.Within("bytes of a row in the L2", used+at.Row, p.maxTile(),
+				"split the width or the channels until it is at most %d")
+		}
+		t.TileRows(rows)
+	}
+	rows := t.TileHeight()
+	t.Source1(x, at.Moved(used), false)
+	t.Joins(kept, second)
+	t.Writes(y, used+at.Row*rows)
+	p.add(t)
+	return nil
+}
+
+// SignBit is that of fp16.
+const SignBit = 0x8000
+
+// channelConstants joins every channel with its own constant: a row of addends and a row
+// of factors in the constants, loaded as a picture of two rows first.
+func (p *Plan) channelConstants(in regs.Shape, x task.Memory) error {
+	l := p.Layer
+	y := p.output("y", l.Out())
+	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
+	p.Constants.Pad(64)
+	base := p.Constants.Bytes
+	table := p.Constants.Zeros(2 * row)
+	for c := range l.In.C {
+		bias, scale := uint16(0), uint16(task.HalfOne)
+		v := uint16(layer.ValueAt(p.Weights.Second, 0))
+		if l.Second == layer.Constant {
+			v = uint16(layer.ValueAt(p.Weights.Second, c))
+		}
+		switch l.Op {
+		case layer.Add:
+			bias = v
+		case layer.Sub:
+			bias = v ^ 0x8000
+		case layer.Mul:
+			scale = v
+			if l.Bias {
+				b, ok := beforeScale(layer.ValueAt(p.Weights.Bias, c), float16.Frombits(v))
+				if !ok {
+					return l.Unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
+				}
+				bias = uint16(b)
+			}
+		case layer.RealDiv:
+			scale = task.Half(1 / float16.Frombits(v).Float32())
+		case layer.Average:
+			bias, scale = v, pass.HalfHalf
+		}
+		coeff.PutHalf(table[2*c:], bias)
+		coeff.PutHalf(table[row+2*c:], scale)
+	}
+	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
+	prep := task.Copy(rows)
+	at := prep.ResultTile(rows)
+	kept := prep.Leaves(at, 2*at.Row)
+	from := task.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
+	from.Base = base
+	prep.Source1(from, prep.SourceTile().Moved(2*at.Row), false)
+	p.add(prep)
+
+	t := task.Planar{
+		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.Seen{Transposed: true},
+		ReLU: l.Activation == layer.ReLU,
+	}
+	return p.besideTile(t.Task(), in, x, y, kept, at, 2*at.Row)
+}

@@ -1,0 +1,268 @@
+package family
+
+import (
+	"fmt"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/layer"
+	"anesim/loader/lower/task"
+)
+
+// copyTask passes a surface through the engines unchanged.
+func (p *Plan) copyTask(in, out task.View) error {
+	if err := p.checkTile(in.S, 1); err != nil {
+		return err
+	}
+	s := in.S
+	t := task.Copy(s)
+	at := t.SourceTile()
+	rows, tile := p.TileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
+	t.TileRows(tile)
+	t.Source1(in.M, at, false)
+	t.Writes(out.M, at.Row*rows)
+	p.add(t)
+	return nil
+}
+
+// concat copies the inputs behind one another along the channels, a task each (2/2).
+func (p *Plan) concat() error {
+	l := p.Layer
+	y := task.Surface(task.Bar5, l.In)
+	inputs := make([]task.Memory, len(l.Parts))
+	for i, c := range l.Parts {
+		s := l.In
+		s.C = c
+		bar := uint32(task.Bar4)
+		if i > 0 {
+			bar = task.Bar5 + uint32(i)
+		}
+		inputs[i] = p.port(fmt.Sprintf("x%d", i), loader.Input, bar, s, task.Surface(bar, s))
+		if i == 0 {
+			y = p.output("y", l.In)
+		}
+	}
+	first := 0
+	for i, c := range l.Parts {
+		s := l.In
+		s.C = c
+		in, out := task.ViewOf(inputs[i], s), task.ViewOf(y, s)
+		out.M.Base += first * y.Plane
+		if err := p.copyTask(in, out); err != nil {
+			return err
+		}
+		first += c
+	}
+	return nil
+}
+
+// transpose orders the axes anew in one task, whatever the order: strides name any axis
+// channel or row, and the engines transpose channel and x where another axis becomes x.
+//
+//	x stays x           strides alone
+//	channels become x   transpose
+//	rows become x       rows as channels, transpose
+//
+// (The compiler's: C with H, H with W of one channel. The others are the same with
+// other strides: inferred.)
+func (p *Plan) transpose() error {
+	l := p.Layer
+	x, y := p.input("x", l.In), p.output("y", l.Out())
+	order := l.Permutation()
+	// Strides of the result by the axis of the input that stands there.
+	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
+	in := task.ViewOf(x, l.In)
+	if order[2] == layer.AxisH {
+		in = in.Swapped()
+	}
+	out := task.Memory{Bar: y.Bar, Base: y.Base, Depth: y.Depth, Group: y.Group}
+	if order[2] == layer.AxisW {
+		if order[0] == layer.AxisH {
+			in = in.Swapped()
+		}
+		out.Plane, out.Row = y.Plane, y.Row
+		return p.eachElement(in, task.View{S: in.S, M: out}, p.copyTask)
+	}
+	// The transpose writes its columns as channels.
+	rows := layer.AxisH
+	if order[2] == layer.AxisH {
+		rows = layer.AxisC
+	}
+	out.Plane, out.Row = to[layer.AxisW], to[rows]
+	if in.S.Height == 1 {
+		in.M.Row, out.Row = in.M.Depth, out.Depth
+	}
+	return p.eachElement(in, task.View{S: in.S, M: out}, func(in, out task.View) error {
+		most := in.S.Height
+		for ; most > 1; most = (most + 1) / 2 {
+			if movedBytes(in.S, most) <= p.l2()-task.UnitBytes {
+				break
+			}
+		}
+		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), p.l2()-task.UnitBytes,
+			"split the channels or the width until they are at most %d"); err != nil {
+			return err
+		}
+		rows := in.S.Height
+		for first := 0; first < rows; first += most {
+			p.transposed(in.Run(first, min(most, rows-first)), out.Run(first, min(most, rows-first)))
+		}
+		return nil
+	})
+}
+
+// movedBytes is what so many rows of a shape and their transpose take in the L2.
+func movedBytes(s regs.Shape, rows int) int {
+	s.Height = rows
+	from := task.Transposing(s).SourceTile()
+	return rows * (from.Row + transposedTile(s).Row)
+}
+
+// transposed transposes channel and x on the way to memory, by way of a tile in the L2.
+func (p *Plan) transposed(in, out task.View) {
+	s := in.S
+	t := task.Transposing(s)
+	at := t.SourceTile()
+	t.Source1(in.M, at, false)
+	result := transposedTile(s).Moved(at.Row * s.Height)
+	t.Stages(out.M, result)
+	p.add(t)
+}
+
+// slice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
+// is reached in the L2: the tile is transposed, so that columns become channels, and its
+// channels from there on are transposed back.
+func (p *Plan) slice() error {
+	l := p.Layer
+	x, y := p.input("x", l.In), p.output("y", l.Size)
+	in, out := task.ViewOf(x, l.Size), task.ViewOf(y, l.Size)
+	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
+	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
+		in.M.Base += skip
+		if in.S.Width > task.SliceColumns {
+			return p.eachElement(in, out, p.sliced)
+		}
+		return p.copyTask(in, out)
+	}
+	in.M.Base += l.Begin.W * layer.ElementBytes &^ 63
+	column := l.Begin.W % 32
+	in.S.Width += column
+	return p.eachElement(in, out, func(in, out task.View) error {
+		return p.eachPart(in, out, func(in, out task.View) error { return p.shifted(in, out, column) })
+	})
+}
+
+// sliced copies rows of more than 128 columns, in slices both in the source's tile and the
+// result's. The result's rows stand as far apart as two slices' patches with their halos
+// (1/1).
+func (p *Plan) sliced(in, out task.View) error {
+	s := in.S
+	t := task.Copy(s)
+	t.WholeSlices(s)
+	at := t.SourceTile()
+	result := task.PackedColumns(s, task.EngineColumns(s.Width))
+	if s.Height > 1 {
+		result = result.Skewed(1, task.Fetch{Rows: 2, Apart: 10})
+	}
+	if (at.Row+result.Row)*s.Height > p.l2()-task.UnitBytes {
+		return p.copyTask(in, out)
+	}
+	t.Source1(in.M, at, false)
+	t.Stages(out.M, result.Moved(at.Row*s.Height))
+	p.add(t)
+	return nil
+}
+
+// shifted copies all but the first columns.
+func (p *Plan) shifted(in, out task.View, columns int) error {
+	s := in.S
+	turned := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
+	prep := task.Transposing(s)
+	from := prep.SourceTile()
+	bytes := turned.Row * s.Height
+	if err := layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, p.maxTile(),
+		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
+		return err
+	}
+	prep.Source1(in.M, from.Moved(bytes), false)
+	kept := prep.Leaves(turned, bytes)
+	p.add(prep)
+
+	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
+	back.Reads(kept, turned.Moved(columns*turned.Channel))
+	back.Writes(out.M, bytes)
+	p.add(back)
+	return nil
+}
+
+// tile repeats a tensor. An axis of one element is broadcast on the way through the
+// planar engine, all such axes in one task (1/1); a longer one is copied time after time.
+func (p *Plan) tile() error {
+	l := p.Layer
+	x, y := p.input("x", l.In), p.output("y", l.Out())
+	once := l.Out() // what one task writes
+	if l.In.N > 1 || l.Reps.N > 1 {
+		once.N = l.In.N
+	}
+	reps := layer.Shape{N: l.Reps.N, C: 1, H: 1, W: 1}
+	for _, a := range [...]struct {
+		in, reps   int
+		once, left *int
+	}{{l.In.C, l.Reps.C, &once.C, &reps.C}, {l.In.H, l.Reps.H, &once.H, &reps.H}, {l.In.W, l.Reps.W, &once.W, &reps.W}} {
+		if a.in > 1 {
+			*a.once, *a.left = a.in, a.reps
+		}
+	}
+	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
+		return l.Unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, layer.RoundUp(l.In.W, 32))
+	}
+	if err := layer.Within("copies", reps.N*reps.C*reps.H*reps.W, task.MaxTasks, "repeat at most %d times"); err != nil {
+		return err
+	}
+	for n := range reps.N {
+		for c := range reps.C {
+			for h := range reps.H {
+				for w := range reps.W {
+					to := y
+					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
+					if err := p.eachElement(task.ViewOf(x, l.In), task.ViewOf(to, once), p.repeatedTile); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// repeatedTile broadcasts a tensor, and applies ReLU.
+func (p *Plan) repeatedTile(in, out task.View) error {
+	s := out.S
+	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)
+	t := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Along: along}, ReLU: p.Layer.Activation == layer.ReLU}.Task()
+	// A patch of 512 pixels, rows before columns (1/1).
+	high := min(task.Log2Ceil(s.Height), 4)
+	wide := min(max(task.Log2Ceil(s.Width), 4), 9-high)
+	t.SetPatch(wide, high)
+	at := task.Packed(in.S)
+	if in.S.Height > 1 {
+		at = at.Skewed(1, task.PlanarFetch)
+	}
+	result := task.PackedColumns(s, min(s.Width, 1<<wide))
+	if s.Height > 1 {
+		result = result.Skewed(1, task.PlanarFetch)
+	}
+	bytes := at.Row * in.S.Height
+	if in.S.Height == 1 && s.Height > 1 {
+		at.Row = at.Channel // the one row is read for all (1/1)
+	}
+	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, p.l2()-task.UnitBytes,
+		"repeat along fewer axes at a time until they are at most %d"); err != nil {
+		return err
+	}
+	kept := t.Source1(in.M, at, true)
+	kept.Bytes = bytes
+	t.Stages(out.M, result.Moved(bytes))
+	p.add(t)
+	return nil
+}

@@ -1,0 +1,65 @@
+package family
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
+)
+
+// pairedPixels is how many outputs a step of a depthwise convolution over one row makes.
+const pairedPixels = 2
+
+// paired reports whether a convolution makes two outputs a step: channels by themselves
+// over a single row (1/1; none of the six over several rows does). Both tiles have to
+// fit the L2.
+func paired(l *layer.Layer) bool {
+	w := &l.Window
+	if !l.Depthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
+		return false
+	}
+	source, result := pairTiles(l)
+	return source.Row+result.Row <= layer.LargestTile(l.L2Bytes())
+}
+
+// pairTiles are the tiles of such a convolution: the source in pieces of the columns that
+// a patch of steps needs, in units of 64 bytes, and the result.
+func pairTiles(l *layer.Layer) (source, result task.Layout) {
+	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
+	source = task.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
+	columns := layer.RoundUp((task.PatchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
+	if columns < source.Channel {
+		source.Channel = columns
+		source.Row = columns * l.In.C
+		source.Depth, source.Group = source.Row, source.Row
+	}
+	result = task.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
+	return source.Moved(result.Row), result
+}
+
+// pairs appends the convolution, whose steps of two pixels may write one too many, and
+// the planar copy that leaves it out.
+func (p *Plan) pairs(x, y task.Memory) {
+	l := p.Layer
+	out := l.Out()
+	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
+	steps := in
+	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
+	source, result := pairTiles(l)
+
+	t := p.multiplied(task.MAC{In: in, Out: steps, Window: &l.Window, Alone: true, Pixels: pairedPixels}).Task()
+	p.attach(t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
+		return coeff.Pairs(l, p.Weights, width)
+	})
+	t.Source1(x, source, false)
+	kept := t.Leaves(result, result.Row)
+	p.add(t)
+
+	row := in
+	row.Width = out.W
+	move := task.Planar{Form: regs.FormConstant, In: row}.Task()
+	move.Reads(kept, result)
+	move.WaitsForPairs = true
+	move.Writes(y, source.Base+source.Row)
+	p.add(move)
+}

@@ -1,0 +1,399 @@
+package family
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/pass"
+	"anesim/loader/lower/task"
+)
+
+// softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
+// the same place, the reciprocal of the sum in the maximum's.
+//
+//	over C            max (MAC), difference, 2^d (MAC), 1/sum (MAC), product
+//	   one channel    difference, 2^d, 1/sum, product
+//	over H            the same with C and H transposed; the product reads them as they are
+//	over W, one row   max (planar), difference, 2^d (MAC), 1/sum (planar), product
+//	over W            a copy before them; rows are groups, or of one channel channels
+//
+// (183/183 rows of a public table have so many descriptors.)
+func (p *Plan) softmax() error {
+	l := p.Layer
+	if len(p.Weights.Table) != coeff.TableBytes || len(p.Weights.Reciprocal) != coeff.TableBytes {
+		return l.Wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", coeff.TableBytes)
+	}
+	if l.Axes&(l.Axes-1) != 0 {
+		return p.softmaxAxes()
+	}
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.In)
+	var each func(in, out task.View) error
+	switch l.Axes {
+	case layer.AxisC:
+		if err := p.checkUnicast(l.In.C); err != nil {
+			return err
+		}
+		each = func(in, out task.View) error { return p.softmaxChannels(in, out, out.S) }
+	case layer.AxisH:
+		if err := p.checkUnicast(l.In.H); err != nil {
+			return err
+		}
+		each = func(in, out task.View) error { return p.softmaxChannels(in.Swapped(), out, out.S) }
+	case layer.AxisW:
+		each = p.softmaxRow
+		if l.In.H > 1 {
+			each = p.softmaxRows
+		}
+		if passes(p.Layer) {
+			return p.softmaxStreams(in, out)
+		}
+		if s := in.S; s.Groups == 1 && s.Height > 1 && task.Packed(s).Row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
+			return nil
+		}
+	}
+	return p.eachElement(in, out, func(in, out task.View) error { return p.eachRun(in, out, each) })
+}
+
+// softmaxAxes is softmax over several axes, step by step through the scratch buffer: no
+// program shows one (inferred).
+func (p *Plan) softmaxAxes() error {
+	l := p.Layer
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	reduced := layer.Reduction(layer.ReduceMax, l.In, l.Axes)
+	one := reduced.Out()
+	largest, differences, powers, sum := p.intermediate(one), p.intermediate(l.In), p.intermediate(l.In), p.intermediate(one)
+	power := layer.Unary(layer.Exp, l.In)
+	return p.pieces(
+		piece{reduced, &layer.Weights{}, ports{"x": x, "y": largest}},
+		piece{layer.Binary(layer.Sub, l.In, one), &layer.Weights{}, ports{"x": x, "z": largest, "y": differences}},
+		piece{power, &layer.Weights{Table: p.Weights.Table}, ports{"x": differences, "y": powers}},
+		piece{layer.Reduction(layer.ReduceSum, l.In, l.Axes), &layer.Weights{}, ports{"x": powers, "y": sum}},
+		piece{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: p.Weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
+	)
+}
+
+// eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
+func (p *Plan) eachRun(in, out task.View, f func(in, out task.View) error) error {
+	extent, overH := in.S.Height, p.Layer.Axes == layer.AxisH
+	if overH {
+		// Columns stand side by side: only whole ones can be taken.
+		return p.eachPart(in, out, func(in, out task.View) error {
+			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), p.maxTile(),
+				"split the axes that softmax leaves until they are at most %d"); err != nil {
+				return err
+			}
+			return f(in, out)
+		})
+	}
+	rows := extent
+	part := in.S
+	bytes := softmaxBytes
+	if p.Layer.Axes == layer.AxisW && extent > 1 {
+		bytes = softmaxRowsBytes
+	}
+	for ; ; rows = (rows + 1) / 2 {
+		part.Height = rows
+		if rows == 1 || bytes(part) <= p.maxTile() {
+			break
+		}
+	}
+	if err := layer.Within("bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
+		"split the axes that softmax leaves until they are at most %d"); err != nil {
+		return err
+	}
+	for first := 0; first < extent; first += rows {
+		m := min(rows, extent-first)
+		if err := f(in.Run(first, m), out.Run(first, m)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// softmaxBytes is the most that the tiles of a run take.
+func softmaxBytes(s regs.Shape) int {
+	row := task.Packed(s).Row + 0x100
+	return (3*row + s.Width*task.UnitBytes*2) * s.Height
+}
+
+// softmaxRowsBytes is the most that the tiles of softmaxRows take: three copies, the
+// longest of them with a skew, and a value for each row.
+func softmaxRowsBytes(s regs.Shape) int {
+	held := task.Packed(s)
+	exps := held.Skewed(1, task.PlanarFetch)
+	bytes := 2*held.Row + s.Channels*task.UnitBytes
+	if exps.Row != held.Row {
+		bytes += exps.Row
+	}
+	return bytes * s.Height
+}
+
+// exponent is the difference from a maximum, which the task before finds if that is said and
+// which repeats along an axis.
+func exponent(s regs.Shape, second task.Seen, previous bool) task.Planar {
+	e := pass.Exponent(s)
+	e.Second, e.Previous = second, previous
+	return e
+}
+
+// quotient multiplies the powers by the reciprocal of their sum, which is the first source.
+func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
+	q := pass.Product(s)
+	q.First, q.Previous = first, previous
+	return q
+}
+
+// powerTask is the exponential of differences that a planar task hands over tile by tile.
+func (p *Plan) powerTask(s regs.Shape, from *task.Tile, at task.Layout) *task.Task {
+	t := task.Copy(s)
+	t.FixPatch(task.PassedFixed(s))
+	t.Reads(from, from.At)
+	t.Lookup(p.placeTable(p.Weights.Table, t.TableLanes()), p.Weights.Table)
+	p.add(t)
+	return t
+}
+
+// softmaxChannels reduces channels; s is the result's own shape, with channels and rows
+// transposed where the rows are reduced.
+func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
+	v := in.S
+	if v.Channels == 1 {
+		return p.softmaxAlone(in, out)
+	}
+	one := v
+	one.Channels = 1
+	single := task.Packed(one)
+	exps := task.Packed(v)
+	if v.Height > 1 || v.Width == 1 {
+		single = single.Skewed(1, task.PlanarFetch)
+		exps = exps.Skewed(1, task.PlanarFetch)
+	}
+	pixel := v.Height == 1 && v.Width == 1
+	if pixel {
+		single = task.Packed(one)
+		exps = task.Packed(v)
+	}
+	singles := single.Row * v.Height
+	exps = exps.Moved(singles)
+	bytes := exps.Row * v.Height
+	free := exps.Base + bytes
+	diffs, source := exps, exps.Moved(free)
+	if pixel {
+		diffs = task.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Moved(free)
+		source.Base += diffs.Row
+	}
+
+	top := task.Maximum(v)
+	top.KeptPatch(v)
+	x := top.Source1(in.M, source, true)
+	largest := top.Leaves(single, singles)
+	p.add(top)
+
+	difference := exponent(v, task.Seen{Along: task.C}, false)
+	difference.Transposed = pixel
+	sub := difference.Task()
+	sub.Reads(x, source)
+	sub.Joins(largest, single)
+	var exp *task.Task
+	if pixel {
+		// A pixel's channels become a row, so that sixteen engines share the table's
+		// work; the row is described in the scratch buffer on the way (1/1).
+		row := p.stage(1, v.Channels, true)
+		row.Row = row.Depth
+		differences := sub.LeavesScratch(diffs, diffs.Row, row)
+		p.add(sub)
+		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
+		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
+		exp.ReadsScratch(differences, differences.At, row)
+		exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
+		p.add(exp)
+	} else {
+		sub.TilePatch(task.PassedFixed(v))
+		differences := sub.Leaves(exps, bytes)
+		p.add(sub)
+		exp = p.powerTask(v, differences, exps)
+	}
+	powers := exp.Leaves(exps, bytes)
+	reciprocals := p.reciprocalSum(v, powers, single, pixel)
+
+	along := task.C
+	second := exps
+	if p.Layer.Axes == layer.AxisH { // C and H may be as long as each other
+		single.Channel, single.Row, single.Depth = single.Row, single.Channel, single.Row
+		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
+		along = task.H
+	}
+	mul := quotient(s, task.Seen{Along: along}, false).Task()
+	mul.Reads(reciprocals, single)
+	mul.Joins(powers, second)
+	mul.Writes(out.M, free)
+	p.add(mul)
+	return nil
+}
+
+// reciprocalSum is the reciprocal of the channels' sum: a multiply-accumulate of ones
+// behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
+// engine takes the reciprocal, and the constants have the table of powers alone.)
+func (p *Plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixel bool) *task.Tile {
+	one := s
+	one.Channels = 1
+	t := task.MAC{Op: regs.MantissaTable, In: s, Out: one, Window: task.Pointwise}.Task()
+	if s.Height > 1 && s.Width > 8 {
+		t.FixPatch(t.PatchLog2())
+	}
+	t.Reads(from, from.At)
+	t.Lookup(p.placeTable(p.Weights.Reciprocal, t.TableLanes()), p.Weights.Reciprocal)
+	reciprocals := t.Leaves(to, to.Row*s.Height)
+	p.add(t)
+	return reciprocals
+}
+
+// softmaxAlone is softmax over one channel, whose own difference is zero.
+func (p *Plan) softmaxAlone(in, out task.View) error {
+	s := in.S
+	exps := task.Packed(s)
+	if s.Height > 1 || s.Width == 1 {
+		exps = exps.Skewed(1, task.PlanarFetch)
+	}
+	bytes := exps.Row * s.Height
+	sub := exponent(s, task.Seen{Along: task.C}, false).Task()
+	sub.TilePatch(task.PassedFixed(s))
+	at := sub.PlanarTile()
+	sub.Source1(in.M, at.Moved(bytes), false)
+	sub.Source2(in.M, at.Moved(bytes+SecondBase(at.Row*s.Height)))
+	differences := sub.Leaves(exps, bytes)
+	p.add(sub)
+	powers := p.powerTask(s, differences, exps).Leaves(exps, bytes)
+	reciprocals := p.reciprocalSum(s, powers, exps.Moved(bytes), false)
+	mul := quotient(s, task.Seen{Along: task.C}, false).Task()
+	mul.Reads(reciprocals, reciprocals.At)
+	mul.Joins(powers, exps)
+	mul.Writes(out.M, 2*bytes)
+	p.add(mul)
+	return nil
+}
+
+// softmaxRow reduces the columns of one row of each channel. Several channels' maxima
+// stand in a row.
+func (p *Plan) softmaxRow(in, out task.View) error {
+	s := in.S
+	many := s.Channels > 1
+	single := task.Packed(regs.Shape{Channels: 1, Width: s.Channels})
+	exps := task.Packed(s).Moved(single.Row)
+	end := exps.Base + exps.Row
+	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
+	source := top.KeptTile().Moved(end)
+	x := top.Source1(in.M, source, true)
+	largest := top.Leaves(single, single.Row)
+	p.add(top)
+
+	row := task.Seen{Along: task.W.If(s.Width > 1), Transposed: many}
+	sub := exponent(s, row, true).Task()
+	sub.TilePatch(task.PassedFixed(s))
+	sub.Reads(x, source)
+	sub.Joins(largest, single)
+	differences := sub.Leaves(exps, exps.Row)
+	p.add(sub)
+	powers := p.powerTask(s, differences, exps).Leaves(exps, exps.Row)
+
+	sum := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: true, Transposed: many, Next: true}.Task()
+	sum.Reads(powers, exps)
+	reciprocals := sum.Leaves(single, single.Row)
+	p.add(sum)
+
+	mul := quotient(s, row, true).Task()
+	mul.Reads(reciprocals, single)
+	mul.Joins(powers, exps)
+	mul.Writes(out.M, end)
+	p.add(mul)
+	return nil
+}
+
+// softmaxRows reduces the columns of several rows, from a copy in the L2: rows are
+// groups, or channels in parts where there is one channel.
+func (p *Plan) softmaxRows(in, out task.View) error {
+	s := in.S
+	alone := s.Channels == 1
+	copied := task.Copy(s)
+	if alone {
+		copied.WholeSlices(s)
+	}
+	held := task.Packed(s)
+	exps := held.Skewed(1, task.PlanarFetch)
+	if alone {
+		if s.Width%task.FoldColumns == 0 {
+			held.Depth = held.Row * s.Height // rows that fold (2/2)
+		}
+	} else {
+		held = exps
+	}
+	bytes := held.Row * s.Height
+	each := s.Channels * task.UnitBytes
+	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	if alone {
+		stats.Row = s.Height * task.UnitBytes
+		stats.Depth, stats.Group = stats.Row, 0
+		flat = task.Layout{Channel: stats.Row, Row: task.UnitBytes, Depth: stats.Row}
+	}
+	// The copy, later the sums; the powers; the differences by themselves where their
+	// rows are longer (2/2); the maxima.
+	powersAt, differencesAt := bytes, bytes
+	if exps.Row != held.Row {
+		differencesAt = 2 * bytes
+	}
+	maxima := differencesAt + exps.Row*s.Height
+	from := copied.SourceTile().Moved(bytes)
+	copied.Source1(in.M, from, false)
+	x := copied.Leaves(held, bytes)
+	p.add(copied)
+
+	reduce := func(from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
+		parts := 1
+		if alone {
+			parts = (s.Height + maxStatistics - 1) / maxStatistics
+		}
+		for i := range parts {
+			rows := task.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
+			at := task.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
+			result := stats.Moved(to)
+			if alone {
+				first := i * maxStatistics
+				rows = task.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
+				at = task.Layout{Base: base + first*held.Row, Channel: held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: held.Depth}
+				if rows.S.Height == 1 {
+					at.Row = held.Row
+				}
+				result.Base += first * task.UnitBytes
+			}
+			r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
+			t := r.Task()
+			if rows.Fold {
+				t.FoldedPatch()
+			}
+			t.ReadsGroups(from, at)
+			last = t.LeavesGroups(result, stats.Row)
+			p.add(t)
+		}
+		last.At = stats.Moved(to)
+		return last
+	}
+	largest := reduce(x, 0, maxima, task.Planar{Op: task.Largest})
+	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	sub := exponent(s, row, true).Task()
+	sub.TilePatch(task.PassedFixed(s))
+	sub.Reads(x, held)
+	sub.Joins(largest, flat.Moved(maxima))
+	differences := sub.Leaves(exps.Moved(differencesAt), exps.Row*s.Height)
+	p.add(sub)
+	powers := p.powerTask(s, differences, exps).Leaves(held.Moved(powersAt), bytes)
+	reciprocals := reduce(powers, powersAt, 0, task.Planar{Reciprocal: true})
+
+	mul := quotient(s, row, true).Task()
+	mul.Reads(reciprocals, flat)
+	mul.Joins(powers, held.Moved(powersAt))
+	mul.Writes(out.M, powersAt+bytes)
+	p.add(mul)
+	return nil
+}

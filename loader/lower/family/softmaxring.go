@@ -1,0 +1,77 @@
+package family
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/task"
+)
+
+// softmaxRing is softmax over the columns of a tensor that the L2 does not hold, in five
+// tasks (1/1): differences pass to the table through a ring of 16 columns as high as the
+// tensor, and powers through the scratch buffer, where up to eight channels stand side by
+// side. A value for each row of each channel stays in the L2.
+//
+//	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
+//	1/sum of the powers (L2), over the largest's place    powers / sum --> y
+//
+// It reports false where the ring does not fit the L2.
+func (p *Plan) softmaxRing(in, out task.View) bool {
+	s := in.S
+	each := s.Channels * task.UnitBytes
+	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	ring := task.PackedColumns(s, task.RingColumns).Skewed(1, task.PlanarFetch, task.RingFetch).Moved(stats.Row)
+	source := task.PackedColumns(s, task.RingSource).Skewed(1, task.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
+	stream := source.Base + source.Row*s.Height
+	if s.Height > layer.MaxGroups || stream > p.maxTile() {
+		return false
+	}
+	side := task.MaxInterleave
+	for s.Channels%side != 0 {
+		side /= 2
+	}
+	between := task.Memory{Bar: task.BarScratch, Base: p.held, Row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
+	between.Plane = between.Row * s.Height
+	between.Depth = between.Plane * (s.Channels / side)
+	between.Group = between.Depth
+	p.Scratch = max(p.Scratch, p.held+between.Depth)
+
+	reduce := func(from task.View, side int, continues bool, r task.Planar) *task.Tile {
+		rows := from.Grouped()
+		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
+		t := r.Task()
+		t.Continues = continues
+		t.Source1(rows.M, t.PlanarColumns().Moved(stats.Row), false)
+		t.Besides(side)
+		reduced := t.LeavesGroups(stats, stats.Row)
+		p.add(t)
+		return reduced
+	}
+	largest := reduce(in, 1, false, task.Planar{Op: task.Largest})
+
+	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	sub := exponent(s, row, true).Task()
+	sub.SetPatch(task.RingLog2, task.RingLog2)
+	sub.Source1(in.M, source, false)
+	sub.Joins(largest, flat)
+	shared := sub.LeavesRing(ring, ring.Row*s.Height)
+	p.add(sub)
+
+	exp := task.Copy(s)
+	exp.FixPatch(task.RingLog2)
+	exp.TakesRing(ring, shared)
+	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
+	exp.WritesBeside(between, stream, side)
+	p.add(exp)
+
+	powers := task.View{S: s, M: between}
+	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
+
+	mul := quotient(s, row, true).Task()
+	mul.SetPatch(task.RingLog2+1, task.RingLog2-1)
+	mul.Reads(sums, flat)
+	mul.Source2Behind(between, source.Moved(stats.Row), side)
+	mul.Stages(out.M, source.Moved(stats.Row+source.Row*s.Height))
+	p.add(mul)
+	return true
+}

@@ -1,0 +1,77 @@
+package join
+
+import (
+	"slices"
+
+	"anesim/loader/lower/task"
+)
+
+// settle makes the tasks of a step, which are placed in memory, work on what is resident,
+// and moves their other tiles.
+func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, shift int) {
+	plan := j.steps[step].part.made.Tasks
+	moved, gone := map[*task.Tile]bool{}, map[*task.Tile]bool{}
+	for k, t := range tasks {
+		if kept[access{step, k, task.Operand1}] != nil && plan[k].First != nil {
+			gone[plan[k].First] = true
+		}
+		if shift != 0 {
+			for which := range task.OperandResult + 1 {
+				none := which == task.Operand2 && t.Second == nil && !t.On(task.Operand2)
+				if !none && kept[access{step, k, which}] == nil && !gone[plan[k].Source(which)] {
+					t.Shift(which, shift)
+				}
+			}
+			for _, tl := range [...]*task.Tile{t.First, t.Second, t.Result} {
+				if tl != nil && tl.Owner != nil && !moved[tl] {
+					moved[tl] = true
+					tl.At.Base += shift
+				}
+			}
+		}
+		for _, which := range [...]task.Operand{task.Operand1, task.Operand2, task.OperandResult} {
+			a := access{step, k, which}
+			r := kept[a]
+			if r == nil {
+				continue
+			}
+			at, _ := r.view(plan[k], which)
+			at.Base += r.extent.Base
+			if r.tile == nil {
+				r.tile = &task.Tile{At: r.at.Moved(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
+			}
+			if which == task.Operand1 {
+				j.followers(a, func(old *task.Task, _ *task.Layout) bool {
+					later := tasks[slices.Index(plan, old)]
+					if old.First == plan[k].First {
+						later.Takes1(at, r.tile)
+					} else {
+						later.Takes2(at, r.tile)
+					}
+					return true
+				})
+			}
+			switch {
+			case r.kept != nil && *r.kept == a:
+				r.tile.Owner, r.tile.Result = t, false
+				t.Keeps(at, r.tile)
+				next := r.accesses[1]
+				if t.Passes() && j.steps[next.step].part.made.Tasks[next.task].Planar() {
+					t.KeptPatch(t.InShape())
+				}
+			case which == task.Operand1:
+				t.Takes1(at, r.tile)
+			case which == task.Operand2:
+				t.Takes2(at, r.tile)
+			default:
+				r.tile.Owner = t
+				t.Stays(at, r.tile)
+			}
+		}
+	}
+	for k, t := range tasks {
+		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.InMemory() && !t.On(task.Operand2) {
+			t.Whole()
+		}
+	}
+}

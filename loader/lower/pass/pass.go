@@ -1,0 +1,84 @@
+package pass
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/task"
+)
+
+// HalfHalf is 0.5 in fp16.
+const HalfHalf = 0x3800
+
+// LogE is log2(e) in fp16: the exponential's table is of 2^x.
+const LogE = 0x3dc5
+
+// Elementwise is a layer's operation on two sources.
+func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
+	p := task.Planar{Form: regs.FormTwoSources, In: in, Op: task.Sum, ReLU: l.Activation == layer.ReLU, SecondReLU: l.SecondReLU}
+	switch l.Op {
+	case layer.Sub:
+		p.Op = task.Difference
+	case layer.Mul:
+		p.Op = task.Product
+	case layer.Max:
+		p.Op = task.Larger
+	case layer.Min:
+		p.Op = task.Smaller
+	case layer.Average:
+		p.Scale = task.By(HalfHalf) // of the sum, as of softmax's differences
+	}
+	return p
+}
+
+// Scalar is a layer's operation with one constant: the planar engine's own bias and scale.
+func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
+	p := task.Planar{Form: regs.FormConstant, In: in}
+	switch l.Op {
+	case layer.Add:
+		p.Bias = v
+	case layer.Sub:
+		p.Bias = v ^ 0x8000
+	case layer.Mul:
+		p.Scale = task.By(v)
+	case layer.Average:
+		p.Scale, p.Bias = task.By(HalfHalf), v
+	}
+	return p
+}
+
+// Difference subtracts the second source from the first.
+func Difference(s regs.Shape) task.Planar {
+	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Difference}
+}
+
+// Exponent is the difference, scaled for the table of 2^x.
+func Exponent(s regs.Shape) task.Planar {
+	p := Difference(s)
+	p.Scale = task.By(LogE)
+	return p
+}
+
+// Product multiplies the sources.
+func Product(s regs.Shape) task.Planar {
+	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Product}
+}
+
+// Affine subtracts the first row of the second source and multiplies by the second.
+func Affine(s regs.Shape) task.Planar {
+	return task.Planar{Form: regs.FormBiasScale, In: s, Op: task.Difference}
+}
+
+// Activation passes a source through an activation, whose table it does not have.
+func Activation(op layer.Op, in regs.Shape, epsilon float32) task.MAC {
+	m := task.MAC{Op: regs.PassThrough, In: in, Out: in, Alone: true}
+	switch op {
+	case layer.Exp:
+		m.Scale = task.By(LogE)
+	case layer.Rsqrt, layer.Inverse:
+		m.Op = regs.MantissaTable
+		m.Added = task.Half(epsilon)
+	case layer.ReLU:
+		m.ReLU = true
+	}
+	return m
+}

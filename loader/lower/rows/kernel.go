@@ -1,0 +1,158 @@
+package rows
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
+)
+
+// interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
+// all of them to the scratch buffer.
+func (c *chain) interleave(v *value, m int) *interleaved {
+	if v.kernel != nil && v.kernel.m == m {
+		return v.kernel
+	}
+	s := v.channelShape()
+	t := task.Planar{Form: regs.FormConstant, In: s}.Task()
+	at := task.Packed(s)
+	if v.nat != nil {
+		c.from(t, v.nat, v.nat.channelsAt())
+	} else {
+		v.nat = c.load(t, v.channelsOf(), at, c.again(v))
+		if !c.again(v) {
+			v.nat = nil
+		}
+	}
+	c.toKernel(t, v, m)
+	c.add(t)
+	return v.kernel
+}
+
+// again reports whether a value from memory is read by more than one group.
+func (c *chain) again(v *value) bool {
+	return c.reads[v.name] > 1
+}
+
+// kernelRows is how many rows of a left side an engine takes side by side.
+func kernelRows(rows int) int {
+	each := 1
+	for 2*each <= min(task.MaxInterleave, rows/task.Engines) {
+		each *= 2
+	}
+	return each
+}
+
+// toKernel makes a planar task write its rows as the coefficients of products whose left
+// sides have m rows.
+func (c *chain) toKernel(t *task.Task, v *value, m int) {
+	each := kernelRows(m)
+	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
+	dst := task.Memory{Bar: task.BarScratch, Row: plane, Plane: plane}
+	dst.Depth = plane * (v.rows / each)
+	dst.Group = dst.Depth
+	// A product's result keeps its place until the product of what is made from it
+	// (3/3, by the size of the scratch buffer); others give it up.
+	until := c.step
+	for i := c.step; i < len(c.groups); i++ {
+		if g := &c.groups[i]; g.Kind == PairProduct && g.Inputs[0] == v.name {
+			until = i
+		}
+	}
+	if v.product {
+		for i := until + 1; i < len(c.groups); i++ {
+			if c.groups[i].Kind == PairProduct {
+				until = i
+				break
+			}
+		}
+	}
+	dst.Base = c.kernels.Take(dst.Depth, c.step, until)
+	c.writeBeside(t, dst, each)
+	v.kernel = &interleaved{m, dst.Base, each, plane, t}
+}
+
+// product2 appends a product of two tensors: the left one's rows are coefficients, in
+// parts of 128, the right one's rows are channels; turned, its columns are.
+func (c *chain) product2(g *Group, v *value, out bool) bool {
+	x, z := c.value(g.Inputs[0]), c.value(g.Inputs[1])
+	m, k, n := g.Rows, x.width, g.Width
+	if n := kernelRows(m) * task.Engines; m > task.Engines && m%n != 0 {
+		return false // the parts of the left side would differ in how their rows interleave
+	}
+	rows, width := k, n // of a matrix on the right, as it is held
+	if g.Turned {
+		rows, width = n, k
+	}
+	if x.rows != g.Heads*m || z.rows != g.Heads*rows || z.width != width {
+		return false
+	}
+	left := c.interleave(x, m)
+	columns := !out && c.wantsColumns(g.Output, false) && g.Heads == 1
+	var e *task.Extent
+	for head := range g.Heads {
+		var src *held
+		var from task.Layout
+		if g.Turned {
+			src = c.columnsOf(z, g.Heads, head, false)
+			from = src.at
+		} else if z.nat != nil {
+			src = z.nat
+			from = src.channelsAt()
+			from.Base += head * k * src.pitch
+		}
+		pixels := n
+		if columns {
+			pixels = min(n, task.PatchPixels) // a transposed result is at most 128 pixels wide (2/2, by count)
+		}
+		each := max(1, left.each) * task.Engines
+		if m < task.Engines {
+			each = m
+		}
+		for first := 0; first < m; first += each {
+			rows := min(each, m-first)
+			for p := 0; p < n; p += pixels {
+				in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: min(pixels, n-p)}
+				to := in
+				to.Channels = rows
+				t := g.multiply(task.MAC{In: in, Out: to, Transpose: columns}).Task()
+				lanes := make([]coeff.Lane, max(1, rows/left.each))
+				for i := range lanes {
+					lanes[i] = coeff.Lane{Base: left.base + ((head*m+first)/left.each+i)*left.plane, Size: left.plane}
+				}
+				t.KernelIn(task.BarScratch, lanes, left.writer)
+				if src != nil {
+					at := from
+					at.Base += p * layer.ElementBytes
+					c.from(t, src, at)
+				} else {
+					s := task.Matrix(z.mem.Bar, k, n)
+					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
+					c.load(t, s, task.Packed(in), false)
+				}
+				switch {
+				case out:
+					dst := task.Matrix(c.output.Bar, rows, n)
+					dst.Base = (head*m+first)*c.output.Row + p*layer.ElementBytes
+					c.write(t, dst)
+				case columns:
+					at := task.Packed(regs.Shape{Channels: n, Width: m})
+					full := at
+					at.Base = p*at.Channel + first*layer.ElementBytes
+					h := c.hold(t, at, full.Row, e)
+					e, h.at.Base = h.extent, 0
+					v.columns = h
+				default:
+					ch := layer.RoundUp(n*layer.ElementBytes, 16)
+					at := task.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
+					h := c.hold(t, at, g.Heads*m*ch, e)
+					e, h.at.Base, h.pitch = h.extent, 0, ch
+					v.nat = h
+				}
+				c.add(t)
+			}
+		}
+	}
+	v.scores = true
+	return true
+}

@@ -1,0 +1,159 @@
+package rows
+
+import (
+	"slices"
+
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
+)
+
+// product appends a product with constants: columns to columns, or transposed to rows.
+func (c *chain) product(g *Group, v *value, out bool) bool {
+	x := c.value(g.Inputs[0])
+	cols := c.columnsOf(x, 1, 0, g.Block)
+	k, n, m := x.width, g.Width, g.Rows
+	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
+	if g.Block {
+		in.Height, in.Width = m/blockWidth, blockWidth
+	}
+	columns := !out && c.wantsColumns(g.Output, g.Block)
+	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
+	if m > task.PatchPixels {
+		var ok bool
+		if shares, ok = g.Shares(n, k); !ok {
+			return false
+		}
+	}
+	var at task.Layout
+	var e *task.Extent
+	switch {
+	case columns:
+		at = task.Packed(regs.Shape{Channels: n, Width: in.Width})
+		if g.Block && in.Height > 1 {
+			at = at.Skewed(1, task.BlockFetch(in.Height))
+		}
+	case g.Block:
+		pitch := layer.RoundUp(n*layer.ElementBytes, 16)
+		at = task.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: m * pitch}
+	case !out:
+		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).Row
+		if c.blocks() {
+			pitch = layer.RoundUp(n*layer.ElementBytes, 16)
+		}
+		at = task.Layout{Channel: pitch, Row: m * pitch, Depth: m * pitch}
+	}
+	for i, s := range shares {
+		to := in
+		to.Channels = s.Channels
+		t := g.multiply(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
+		from := cols.at
+		c.from(t, cols, from)
+		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
+			t.SourceDescribed(c.staged(x, g.Block))
+		}
+		c.coefficients(t, g, s)
+		switch {
+		case out && !g.Block:
+			dst := task.Matrix(c.output.Bar, m, n)
+			dst.Base = s.First * layer.ElementBytes
+			c.write(t, dst)
+		default:
+			part := at
+			if columns {
+				part.Base = s.First * at.Channel
+			} else {
+				part.Base = s.First * layer.ElementBytes
+			}
+			bytes := at.Row * in.Height
+			if !columns {
+				bytes = at.Depth
+			}
+			h := c.hold(t, part, bytes, e)
+			e = h.extent
+			h.at.Base = 0
+			if columns {
+				h.block = g.Block
+				v.columns = h
+			} else {
+				h.pitch = at.Channel
+				v.nat = h
+			}
+		}
+		c.add(t)
+	}
+	v.product = true
+	if out && g.Block {
+		// Rows of blocks are written back by a pass-through of their own.
+		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
+		t := task.Copy(s)
+		c.from(t, v.nat, v.nat.channelsAt())
+		c.write(t, task.Matrix(c.output.Bar, m, n))
+		c.add(t)
+	}
+	return true
+}
+
+// Shares splits a product's columns so that a lane, its table included, fits an engine
+// (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
+// channels down; without one they ascend (1/1).
+func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
+	each := coeff.WholePasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
+	if each == 0 {
+		return nil, false
+	}
+	each *= task.Engines
+	var s []coeff.Share
+	if n%each == 0 {
+		for first := 0; first < n; first += each {
+			s = append(s, coeff.Share{Group: 0, Groups: 1, First: first, Channels: each})
+		}
+		return s, true
+	}
+	for end := n; end > 0; {
+		size := min(end, each)
+		if r := end % each; len(s) == 0 {
+			size = r
+		}
+		end -= size
+		s = append(s, coeff.Share{Group: 0, Groups: 1, First: end, Channels: size})
+	}
+	return s, true
+}
+
+// coefficients gives a product its lanes: the table, where it has one, ahead of the
+// weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
+// table stands first is inferred from tables by themselves).
+func (c *chain) coefficients(t *task.Task, g *Group, s coeff.Share) {
+	if c.try {
+		return
+	}
+	kernel := coeff.Product(&g.Layer, &g.Weights, s, t.PlaneWidth(c.value(g.Inputs[0]).width), nil)
+	lanes := kernel.Lanes
+	c.constants.Pad(64)
+	base := c.constants.Bytes
+	if g.Table != nil {
+		lanes = nil
+		all := coeff.Section{Data: kernel.Data}
+		for _, l := range kernel.Lanes {
+			lanes = append(lanes, coeff.Lane{Base: c.constants.Bytes - base, Size: coeff.TableBytes + l.Size})
+			c.constants.Add(slices.Clone(g.Table))
+			c.constants.Copy(&all, l.Base, l.Size)
+		}
+	} else {
+		c.constants.AddKernel(kernel)
+	}
+	t.Kernel(base, lanes)
+	t.Coded(kernel.Coding)
+}
+
+// multiply is a product of the group, with what follows the accumulator.
+func (g *Group) multiply(m task.MAC) task.MAC {
+	m.Op, m.Window = regs.MultiplyAccumulate, task.Pointwise
+	m.Bias, m.Table, m.ReLU = g.Bias != nil, g.Table, g.Activation == layer.ReLU
+	if g.Scale != 0 {
+		m.Scale = task.By(uint16(g.Scale))
+	}
+	return m
+}

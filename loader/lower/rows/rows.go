@@ -1,0 +1,401 @@
+package rows
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
+)
+
+// A chain is groups on their way to tasks. Columns are one row of pixels, or a block eight
+// pixels wide where that lets the engines take 32 channels a pass (see [chain.plan]).
+type chain struct {
+	l2     int  // bytes of the scratchpad
+	try    bool // without coefficients, whether it fits
+	groups []Group
+	values map[string]*value
+	reads  map[string]int // groups that still read a tensor
+	uses   map[string][]use
+
+	tasks     task.Chain
+	extents   []*task.Extent
+	fixes     []fix
+	constants coeff.Section
+	tables    map[string]int // tables by themselves, by their bytes
+	kernels   task.Scratch   // coefficients that tasks make, by group
+	step      int            // the group in the making
+	described int            // bytes of the scratch buffer that a preparation describes
+	output    task.Memory
+}
+
+// A use is an input of a group.
+type use struct {
+	group *Group
+	input int
+}
+
+// usesOf are all uses of tensors, in order.
+func usesOf(groups []Group) map[string][]use {
+	uses := map[string][]use{}
+	for i := range groups {
+		for k, in := range groups[i].Inputs {
+			uses[in] = append(uses[in], use{&groups[i], k})
+		}
+	}
+	return uses
+}
+
+// A value is a tensor of rows and where it stands. Rows and width are those of the whole
+// tensor and never change: how many matrices a reader sees in them is the reader's own.
+type value struct {
+	rows, width int
+	mem         *task.Memory // in memory, where it comes from outside
+	nat         *held        // rows
+	columns     *held
+	kernel      *interleaved // rows as a product's coefficients
+	name        string
+	product     bool // made by a product with constants
+	scores      bool // made by a product of two
+}
+
+// A held is a tile that stays.
+type held struct {
+	extent *task.Extent
+	at     task.Layout // relative to the extent
+	pitch  int         // bytes from row to row, of rows
+	block  bool        // eight pixels wide
+	tile   *task.Tile
+	source bool // loaded, not computed
+}
+
+// interleaved is a surface in the scratch buffer that a kernel is read from: the rows of
+// matrices of m rows, each of them side by side in a plane.
+type interleaved struct {
+	m                 int
+	base, each, plane int
+	writer            *task.Task
+}
+
+// A fix is an operand to move once extents have their places.
+type fix struct {
+	task   *task.Task
+	which  task.Operand
+	extent *task.Extent
+	tile   *task.Tile
+}
+
+// now is the number of the task in the making.
+func (c *chain) now() int { return len(c.tasks) }
+
+func (c *chain) add(t *task.Task) { c.tasks = append(c.tasks, t) }
+
+func (c *chain) extent(bytes int) *task.Extent {
+	e := &task.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.now(), Last: c.now()}
+	c.extents = append(c.extents, e)
+	return e
+}
+
+func (c *chain) stream(bytes int) *task.Extent {
+	e := c.extent(bytes)
+	e.Streams, e.Above = true, true
+	return e
+}
+
+// load reads a surface into a tile, which stays when keep is set.
+func (c *chain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) *held {
+	tl := t.Source1(m, at, keep)
+	bytes := max(at.Row*t.InShape().Height, at.Base+at.Channel*t.InShape().Channels)
+	tl.Bytes = bytes
+	e := c.stream(bytes)
+	c.fixes = append(c.fixes, fix{t, task.Operand1, e, tl})
+	return &held{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
+}
+
+// load2 reads a second source from memory.
+func (c *chain) load2(t *task.Task, m task.Memory, at task.Layout) {
+	t.Source2(m, at)
+	e := c.stream(at.Row * t.InShape().Height)
+	c.fixes = append(c.fixes, fix{t, task.Operand2, e, nil})
+	t.InL2()
+}
+
+// from takes a source from what is held; at is relative to its extent.
+func (c *chain) from(t *task.Task, h *held, at task.Layout) {
+	t.Reads(h.tile, at)
+	h.extent.Last = max(h.extent.Last, c.now())
+	c.fixes = append(c.fixes, fix{t, task.Operand1, h.extent, nil})
+}
+
+// with takes the second source from what is held.
+func (c *chain) with(t *task.Task, h *held, at task.Layout) {
+	t.Joins(h.tile, at)
+	h.extent.Last = max(h.extent.Last, c.now())
+	c.fixes = append(c.fixes, fix{t, task.Operand2, h.extent, nil})
+}
+
+// hold leaves the result in the L2, in an extent of its own where e is nil.
+func (c *chain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *held {
+	if e == nil {
+		e = c.extent(bytes)
+	}
+	e.Last = max(e.Last, c.now())
+	tl := t.Leaves(at, bytes)
+	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, tl})
+	return &held{extent: e, at: at, tile: tl}
+}
+
+// write streams the result to memory.
+func (c *chain) write(t *task.Task, m task.Memory) {
+	t.Writes(m, 0)
+	c.streamed(t)
+}
+
+// writeBeside is write of so many channels side by side.
+func (c *chain) writeBeside(t *task.Task, m task.Memory, beside int) {
+	t.WritesBeside(m, 0, beside)
+	c.streamed(t)
+}
+
+// streamed gives a result on its way to memory its place in the L2.
+func (c *chain) streamed(t *task.Task) {
+	o := t.OutShape()
+	e := c.stream(min(c.l2-layer.LargestTile(c.l2), task.Packed(o).Row*o.Height))
+	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, t.Result})
+}
+
+// finish places the tiles. It fails where the chain does not fit the L2.
+func (c *chain) finish() bool {
+	if task.Allocate(c.extents, c.l2) != nil {
+		return false
+	}
+	resident := 0
+	for _, e := range c.extents {
+		if !e.Streams {
+			resident = max(resident, e.Base+e.Bytes)
+		}
+	}
+	if resident > layer.LargestTile(c.l2) {
+		return false
+	}
+	for _, f := range c.fixes {
+		f.task.Shift(f.which, f.extent.Base)
+		if f.tile != nil {
+			f.tile.At.Base += f.extent.Base
+		}
+	}
+	for i, t := range c.tasks {
+		if t.Planar() && c.tasks.Linked(i+1) && !c.tasks[i+1].Planar() {
+			t.TilePatch(c.tasks[i+1].PatchLog2())
+		}
+	}
+	return c.tasks.Err() == nil
+}
+
+// constant appends to the constant section.
+func (c *chain) constant(b []byte) int {
+	c.constants.Pad(64)
+	return c.constants.Add(b)
+}
+
+// table gives a task that is all table its table: once a program, in a section of 128
+// bytes for each engine the task has.
+func (c *chain) table(t *task.Task, table []byte) {
+	if c.try {
+		return
+	}
+	section := coeff.TableSection(table, t.TableLanes())
+	at, ok := c.tables[string(section)]
+	if !ok {
+		at = c.constant(section)
+		c.tables[string(section)] = at
+	}
+	t.Lookup(at, table)
+}
+
+// value is a tensor's value.
+func (c *chain) value(name string) *value { return c.values[name] }
+
+// rowsShape is rows as one channel, channelShape as one row of channels.
+func (v *value) rowsShape() regs.Shape {
+	return regs.Shape{Groups: 1, Channels: 1, Height: v.rows, Width: v.width}
+}
+
+func (v *value) channelShape() regs.Shape {
+	return regs.Shape{Groups: 1, Channels: v.rows, Height: 1, Width: v.width}
+}
+
+// rowsAt is a held value seen as one channel of rows, channelsAt as channels of one row.
+func (h *held) rowsAt(v *value) task.Layout {
+	if h.at.Row == h.pitch && h.at.Channel != h.pitch {
+		return h.at
+	}
+	n := h.pitch * v.rows
+	return task.Layout{Base: h.at.Base, Channel: n, Row: h.pitch, Depth: n}
+}
+
+func (h *held) channelsAt() task.Layout {
+	at := h.at
+	at.Channel, at.Row = h.pitch, at.Depth
+	return at
+}
+
+// surfaceOf is a value in memory seen as rows.
+func (v *value) surfaceOf() task.Memory {
+	m := *v.mem
+	m.Plane = m.Row * v.rows
+	m.Depth, m.Group = m.Plane, m.Plane
+	return m
+}
+
+// channelsOf is a value in memory seen as channels.
+func (v *value) channelsOf() task.Memory {
+	m := *v.mem
+	m.Plane = m.Row
+	m.Row = m.Plane * v.rows
+	m.Depth, m.Group = m.Row, m.Row
+	return m
+}
+
+// pieces is how a source from memory stands in the L2: rows wider than 128 pixels come in
+// pieces of 128 (156/160).
+func pieces(s regs.Shape) task.Layout {
+	return task.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
+}
+
+// natural makes a value stand in the L2 as rows: a copy, which is the chain's first task
+// where a product's input is added to its result (2/2).
+func (c *chain) natural(v *value) *held {
+	if v.nat != nil {
+		return v.nat
+	}
+	s := v.rowsShape()
+	t := task.Copy(s)
+	h := c.rows(t, v)
+	c.load(t, v.surfaceOf(), pieces(s), false)
+	c.add(t)
+	v.nat = h
+	return h
+}
+
+// rows holds the result of a task over rows as one channel. Its pitch is skewed for the
+// planar engine, but where products of blocks read or write rows, which cannot be.
+func (c *chain) rows(t *task.Task, v *value) *held {
+	s := v.rowsShape()
+	at := planarRows(s)
+	if c.blocks() {
+		at = task.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
+	}
+	h := c.hold(t, at, at.Row*s.Height, nil)
+	h.pitch = at.Row
+	return h
+}
+
+// planarRows is the layout of rows that the planar engine reads: rows that are read
+// together meet in no bank.
+func planarRows(s regs.Shape) task.Layout {
+	at := task.Packed(s)
+	if s.Height > 1 {
+		at = at.Skewed(1, task.PlanarFetch)
+	}
+	return at
+}
+
+// blocks reports whether any product of the chain works on blocks of eight pixels.
+func (c *chain) blocks() bool {
+	for i := range c.groups {
+		if c.groups[i].Block {
+			return true
+		}
+	}
+	return false
+}
+
+// columnsOf makes the rows of one of the heads of a value stand in the L2 as columns of
+// pixels. Where the value is a single matrix, one transpose serves all that read it.
+func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
+	if v.columns != nil && heads == 1 && v.columns.block == block {
+		return v.columns
+	}
+	rows := v.rows / heads
+	s := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: v.width}
+	if block {
+		s.Channels, s.Height = blockWidth, rows/blockWidth
+	}
+	after := columnLayout(v.width, s.Channels, s.Height, block)
+	t := task.Transposing(s)
+	var h *held
+	switch {
+	case v.nat != nil:
+		at := v.nat.channelsAt()
+		at.Base += head * rows * v.nat.pitch
+		if block {
+			at.Row, at.Depth = blockWidth*v.nat.pitch, rows*v.nat.pitch
+		}
+		h = c.hold(t, after, after.Row*s.Height, nil)
+		c.from(t, v.nat, at)
+	default:
+		m := task.Matrix(v.mem.Bar, rows, v.width)
+		m.Base = v.mem.Base + head*rows*v.mem.Row
+		at := task.TransposeSource(rows, v.width)
+		if block {
+			// (1/1; the plain rule would take pieces of 128 pixels.)
+			at = task.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
+			at = at.Skewed(1, task.BlockFetch(s.Height))
+			m.Row = m.Plane * blockWidth
+		}
+		h = c.hold(t, after, after.Row*s.Height, nil)
+		if heads == 1 && !c.runtime() {
+			staged := c.staged(v, block)
+			t.ResultDescribed(staged)
+			c.described = max(c.described, staged.Depth)
+		}
+		c.load(t, m, at, false)
+	}
+	h.block = block
+	c.add(t)
+	if heads == 1 {
+		v.columns = h
+	}
+	return h
+}
+
+// staged is the surface that a preparation from memory describes in the scratch buffer.
+func (c *chain) staged(v *value, block bool) task.Memory {
+	m := task.Matrix(task.BarScratch, v.width, v.rows)
+	m.Row = m.Plane
+	if block {
+		m = task.Surface(task.BarScratch, layer.Shape{N: 1, C: v.width, H: v.rows / blockWidth, W: blockWidth})
+	}
+	return m
+}
+
+// runtime reports whether the chain has a product of two inputs; its preparations are
+// described nowhere.
+func (c *chain) runtime() bool {
+	for i := range c.groups {
+		if c.groups[i].Kind == PairProduct {
+			return true
+		}
+	}
+	return false
+}
+
+// blockWidth is the width of columns in blocks.
+const blockWidth = 8
+
+// columnLayout is a tile of channels that a transpose writes: an odd number of 16-byte
+// units a channel, so that channels stand in different banks (20/20); rows of a block
+// are three units apart, as the small source mode reads them.
+func columnLayout(channels, width, height int, block bool) task.Layout {
+	unit := (width + 7) / 8
+	if !block {
+		unit |= 1
+	}
+	l := task.Layout{Channel: unit * 16}
+	l.Depth = l.Channel * channels
+	l.Row, l.Group = l.Depth, l.Depth
+	if block && height > 1 {
+		l = l.Skewed(1, task.BlockFetch(height))
+	}
+	return l
+}

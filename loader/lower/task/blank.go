@@ -1,0 +1,45 @@
+package task
+
+import "anesim/hw/regs"
+
+// Words whose bits are not all named (bytes).
+const (
+	cfgBase       = 1       // Common.Cfg of every task
+	macCfgBase    = 1 << 20 // MACCfg of every task
+	commonWord8   = 0x2041
+	sourceWord16  = 0x100
+	laneTailFirst = 0x80 // KernelDMASrc words 50-53
+	laneTailLast  = 0x40 // words 58-61, from compilers of 2023 on
+)
+
+// blankRegisters are the words that every task of every real program has, whatever it
+// does: fp16 in and out, one group, a 1x1 window, all DMA off (bytes: 104 descriptors).
+func blankRegisters() (g regs.Groups) {
+	k := &g.KernelDMASrc
+	for i := range k.CoeffDMAConfig {
+		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithCacheHint(2)
+	}
+	for i := range 4 {
+		k.CoeffTail[i], k.CoeffTail[8+i] = laneTailFirst, laneTailLast
+	}
+	c := &g.Common
+	c.Cfg = cfgBase
+	c.InDepth, c.OutDepth, c.Reserved08 = 1, 1, commonWord8
+	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
+	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
+	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
+
+	s := &g.TileDMASrc
+	off := regs.SrcDMAConfig(0).WithCacheHint(8).WithCHReuse(8).WithCHNoReuse(8)
+	s.Src1DMAConfig, s.Src2DMAConfig = off, off
+	s.Src1Fmt = s.Src1Fmt.WithInterleave(1)
+	s.Reserved16 = sourceWord16
+
+	d := &g.TileDMADst
+	d.DstDMAConfig = d.DstDMAConfig.WithCacheHint(12)
+	d.DstFmt = d.DstFmt.WithInterleave(1)
+
+	g.NE.KernelCfg = g.NE.KernelCfg.WithPalBits(8)
+	g.NE.MACCfg = macCfgBase
+	return g
+}

@@ -1,0 +1,57 @@
+package task
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
+
+// A convolution whose source does not fit the L2 whole takes it in tiles of rows, or, where
+// a window of several rows would read some of them twice, in columns over the whole height:
+// so many side by side as fit beside the result, of which 32 stand there, the 64 bytes that
+// the DMA writes at once. A patch is a few columns of them.
+//
+//	        56 columns           32
+//	source |##########|    |   result |####|####|
+//	       |##########| -> |          |####|    |   64 rows
+//	       |##########|    |          |####|    |
+//
+// Read from the two tasks that do so among six of a source of 2 MiB. The four others are
+// of 62 columns (two), of 64 channels at stride 2, and of so many channels that what two
+// patches read does not fit beside the result.
+
+// columnTile is how many columns a DMA writes at once.
+const columnTile = 32
+
+// columnPatches is log2 of how many times as high as the usual patch that of a tile of
+// columns is (2/2).
+const columnPatches = 2
+
+// TakesColumns makes a convolution take its source in columns in a scratchpad of l2 bytes,
+// and says where it stands
+// in the L2 and where the result. It reports false where that is not what the compiler
+// does.
+func (t *Task) TakesColumns(w *layer.Window, l2 int) (source, result Layout, ok bool) {
+	c := &t.g.Common
+	in, out := t.g.InShape(), t.g.OutShape()
+	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > SliceColumns || out.Width%columnTile != 0 ||
+		!t.longReduction(columnTile, out.Channels, w) {
+		return source, result, false
+	}
+	saved := *c
+	high := min(4, columnPatches+7-min(7, Log2Ceil(out.Width)))
+	t.FixPatch(high)
+	// Rows of a patch that are written together do not meet in a bank; no halo is beside
+	// them (2/2).
+	units := UnitBytes >> high
+	result = PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skewed(1, Fetch{8 / units, units})
+	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // what two patches read
+	room := l2 - result.Row*out.Height
+	for columns := room / in.Height / in.Channels / UnitBytes * (UnitBytes / layer.ElementBytes); columns >= least; columns -= UnitBytes / layer.ElementBytes {
+		source = PackedColumns(in, min(columns, in.Width)).Skewed(w.Sy, engineFetches(c)...)
+		if source.Row*in.Height <= room {
+			return source, result.Moved(source.Row * in.Height), true
+		}
+	}
+	*c = saved
+	return source, result, false
+}

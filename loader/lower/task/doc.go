@@ -1,0 +1,20 @@
+// Package task builds descriptors: what a task reads, where its tiles stand in the L2, what it
+// writes, and what it takes from its neighbours in a chain. No other package sets a register.
+//
+// A [Task] is built from its operands. [Surface] and [Matrix] place a tensor in memory, a
+// [Layout] places a tile in the L2, and a task reads, joins, leaves or writes them:
+//
+//	memory   x [c][h][w]                                  y
+//	            | Source1                                  ^ Writes
+//	L2       | result of an earlier task | source tile | result ... |
+//	            ^ Leaves      | Reads, Joins
+//	engines    MAC engines: coefficients by lane        planar engine
+//
+// A [Chain] is the tasks of a program in order. [Chain.Finish] fills in what follows from the
+// others: runs and dependencies, the hints and the order of what the tile DMA moves, estimates
+// and header words. All of it is derived from the operands, so it is the same for a layer, for
+// rows of layers and for a network. Two older forms of the compiler have a finish of their own.
+//
+// Beside each rule stands how many of the descriptors it applies to it explains, as
+// (holds/applies), or that it is assumed.
+package task

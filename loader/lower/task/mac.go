@@ -1,0 +1,114 @@
+package task
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
+
+// A MAC is what a task of the MAC engines computes, without the places of its operands and
+// coefficients.
+type MAC struct {
+	Op        regs.MACOp
+	In, Out   regs.Shape
+	Window    *layer.Window // nil passes the source through
+	Alone     bool          // every result channel reads its own source channel alone
+	Pixels    int           // that a step makes; 0 as 1
+	Transpose bool          // channels and columns of the result
+	Blocks    bool          // the source is columns in blocks
+	Bias      bool          // a row of biases ahead of the weights
+	Scale     Factor        // behind the accumulator
+	Added     uint16        // fp16, to what a table looks up
+	ReLU      bool
+	Table     []byte // looked up with the results, ahead of the weights of every lane
+}
+
+// Task is the task, with everything but its operands and coefficients.
+func (m MAC) Task() *Task {
+	t := engineTask(m.Op, m.In, m.Out)
+	c, n := &t.g.Common, &t.g.NE
+	if w := m.Window; w != nil {
+		c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
+			WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
+	}
+	if m.Pixels > 1 {
+		c.ConvCfg = c.ConvCfg.WithSx(uint32(m.Pixels)).WithOx(uint32(m.Pixels))
+	}
+	if m.Alone {
+		t.unicast()
+	}
+	c.Cfg = c.Cfg.WithTranspose(m.Transpose)
+	t.engines(m.Out.Channels)
+	if m.Window == nil {
+		t.passPatch(m.Out)
+	} else {
+		t.densePatch(m.Out, m.Alone, m.Window)
+		if m.Blocks {
+			t.blockPatch(m.In.Height)
+		}
+		t.outputGroups(m.Out.Channels, m.Alone)
+	}
+	n.MACCfg = n.MACCfg.WithBiasMode(m.Bias)
+	n.PostScale = n.PostScale.WithPostScale(m.Scale.half())
+	n.AccBias = n.AccBias.WithAccBias(m.Added)
+	switch {
+	case m.Table != nil:
+		t.table = m.Table
+		t.activate(regs.ActivationTable)
+	case m.ReLU:
+		t.activate(regs.ReLU)
+	}
+	return t
+}
+
+// Copy passes a source through the engines unchanged.
+func Copy(s regs.Shape) *Task {
+	return MAC{Op: regs.PassThrough, In: s, Out: s, Alone: true}.Task()
+}
+
+// Maximum is the maximum over all channels.
+func Maximum(in regs.Shape) *Task {
+	out := in
+	out.Channels = 1
+	t := MAC{Op: regs.ChannelMaximum, In: in, Out: out, Alone: true}.Task()
+	c := &t.g.Common
+	c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(uint32(in.Channels))
+	t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
+	return t
+}
+
+// maximumPadding is the padding mode of every maximum over channels (2/2).
+const maximumPadding = 1
+
+// elementProduct multiplies neighbouring channels (bytes: the one program of pow).
+const elementProduct regs.MACOp = 10
+
+// ChannelPairs multiplies each channel of one tensor by the one of another that stands beside
+// it: twice as many channels as the result has.
+func ChannelPairs(out regs.Shape) *Task {
+	in := out
+	in.Channels *= 2
+	t := MAC{Op: elementProduct, In: in, Out: out, Alone: true}.Task()
+	c := &t.g.Common
+	c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(2).WithElemMultMode(true)
+	c.DPE = c.DPE.WithCategory(2)
+	c.Cfg = c.Cfg.WithShPref(min(1, c.Cfg.ShMax())).WithShMin(min(1, c.Cfg.ShMax())) // 1/1
+	return t
+}
+
+// Transposing is a pass-through that makes pixels channels and channels pixels.
+func Transposing(in regs.Shape) *Task {
+	t := MAC{Op: regs.PassThrough, In: in, Out: in, Alone: true, Transpose: true}.Task()
+	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
+	t.engines(max(in.Width, UnitBytes/layer.ElementBytes))
+	c := &t.g.Common
+	if in.Height == 1 && in.Channels <= UnitBytes/layer.ElementBytes {
+		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
+		// high is preferred (7/7), and of several channels the lowest is as high as the
+		// columns leave room for (2/2).
+		c.Cfg = c.Cfg.WithShMax(3).WithShPref(3)
+		if in.Channels > 1 {
+			c.Cfg = c.Cfg.WithShMin(min(3, 7-min(7, Log2Ceil(in.Width))))
+		}
+	}
+	return t
+}

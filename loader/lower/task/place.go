@@ -1,0 +1,226 @@
+package task
+
+import (
+	"cmp"
+
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
+
+// A Spot is a place in a buffer.
+type Spot struct {
+	Bar  uint32
+	Base int
+}
+
+// Spots are where a part's buffers stand in a program, by index.
+type Spots [len(regs.BARs{})]Spot
+
+// Rebase moves everything the task names in memory. A surface that is described and
+// stays in the L2 moves with its buffer.
+func (t *Task) Rebase(at *Spots) {
+	b := t.h.Bases
+	move := func(w *regs.DMAWord, bar uint32) uint32 {
+		t.setDMA(w, int(w.Bytes())+at[bar].Base)
+		return at[bar].Bar
+	}
+	if b.RBE0() {
+		b = b.WithRBase0(move(&t.g.TileDMASrc.Src1Base, b.RBase0()))
+	}
+	if b.RBE1() {
+		b = b.WithRBase1(move(&t.g.TileDMASrc.Src2Base, b.RBase1()))
+	}
+	if b.WBE() {
+		b = b.WithWBase(move(&t.g.TileDMADst.DstBase, b.WBase()))
+	}
+	t.h.Bases = b
+	k := t.h.KernelBases
+	if !k.KBE0() {
+		return
+	}
+	d := &t.g.KernelDMASrc
+	bar := k.KBase0()
+	for i, c := range d.CoeffDMAConfig {
+		if c.En() {
+			move(&d.CoeffBaseAddr[i], bar)
+		}
+	}
+	t.h.KernelBases = k.WithKBase0(at[bar].Bar)
+}
+
+// An Operand is one of the three a task has in memory.
+type Operand int
+
+const (
+	Operand1 Operand = iota
+	Operand2
+	OperandResult
+)
+
+// MemoryOf is where an operand stands in memory, and its extents in the order of its
+// strides: group, channel (or column of a transposed result), row.
+func (t *Task) MemoryOf(which Operand) (m Memory, groups, planes, rows int, plain bool) {
+	g := &t.g
+	d, s := &g.TileDMASrc, g.InShape()
+	plain = g.Common.InDepth.Din() == 1 && g.Common.OutDepth.Dout() == 1
+	switch which {
+	case Operand1:
+		m = Memory{t.h.Bases.RBase0(), int(d.Src1Base.Bytes()), int(d.Src1RowStride.Bytes()), int(d.Src1PlaneStride.Bytes()), 0, int(d.Src1GroupStride.Bytes())}
+		plain = plain && d.Src1Fmt.Interleave() == 1
+	case Operand2:
+		m = Memory{t.h.Bases.RBase1(), int(d.Src2Base.Bytes()), int(d.Src2RowStride.Bytes()), int(d.Src2PlaneStride.Bytes()), 0, int(d.Src2GroupStride.Bytes())}
+	case OperandResult:
+		o := &g.TileDMADst
+		s = g.OutShape()
+		m = Memory{t.h.Bases.WBase(), int(o.DstBase.Bytes()), int(o.DstRowStride.Bytes()), int(o.DstPlaneStride.Bytes()), 0, int(o.DstGroupStride.Bytes())}
+		plain = plain && o.DstFmt.Interleave() == 1
+		if g.ResultTransposed() {
+			return m, s.Groups, s.Width, s.Height, plain
+		}
+	}
+	return m, s.Groups, s.Channels, s.Height, plain
+}
+
+// Of gives strides of axes that are one long what a packed tile has, and reports whether all
+// are such as the L2 takes.
+func (at Layout) Of(planes, rows, width int) (Layout, bool) {
+	if planes <= 1 {
+		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))
+	}
+	if at.Row == 0 && rows <= 1 {
+		at.Row = at.Channel * max(1, planes)
+	}
+	at.Depth = at.Channel * max(1, planes)
+	ok := true
+	for _, n := range [...]int{at.Channel, at.Row, at.Group} {
+		ok = ok && n < layer.MaxL2 && n%16 == 0
+	}
+	return at, ok
+}
+
+// TileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
+// the result needs.
+func (t *Task) TileBytes(which Operand) int {
+	at := t.InL2At(which)
+	channel, row, group := at.Channel, at.Row, at.Group
+	c := &t.g.Common
+	s := t.g.InShape()
+	if tile := int(c.TileCfg.TileHeight()); tile < int(c.OutDim.Hout()) {
+		s.Height = min(s.Height, (tile-1)*max(1, int(c.ConvCfg.Sy()))+int(c.ConvCfg.Kh()))
+		s.Groups = 1
+	}
+	if t.InMemory() && group <= row {
+		s.Groups = 1
+	}
+	return span(s, channel, row, group, false) + row - min(row, channel*s.Channels)
+}
+
+// Source is the tile of one of the sources, nil for the result.
+func (t *Task) Source(which Operand) *Tile {
+	switch which {
+	case Operand1:
+		return t.First
+	case Operand2:
+		return t.Second
+	}
+	return nil
+}
+
+// span is the bytes from the first element of a tile to behind its last.
+func span(s regs.Shape, channel, row, group int, transposed bool) int {
+	outer, inner := s.Channels, s.Width
+	if transposed {
+		outer, inner = inner, outer
+	}
+	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + layer.RoundUp(inner*layer.ElementBytes, 16)
+}
+
+// Elementwise reports whether every element of the result comes from the ones at its
+// place.
+func (t *Task) Elementwise() bool {
+	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
+		return false
+	}
+	if t.Planar() {
+		f := t.g.Common.Cfg.PlanarForm()
+		return f == regs.FormTwoSources || f == regs.FormConstant
+	}
+	return t.g.NE.MACCfg.OpMode() == regs.PassThrough
+}
+
+// On reports whether an operand is in memory.
+func (t *Task) On(which Operand) bool {
+	switch which {
+	case Operand1:
+		return t.g.Source1On()
+	case Operand2:
+		return t.g.Source2On()
+	}
+	return t.g.DestinationOn()
+}
+
+// Bar is the buffer of an operand in memory.
+func (t *Task) Bar(which Operand) uint32 {
+	switch which {
+	case Operand1:
+		return t.h.Bases.RBase0()
+	case Operand2:
+		return t.h.Bases.RBase1()
+	}
+	return t.h.Bases.WBase()
+}
+
+// KernelBar is the buffer of a task's coefficients, false without any.
+func (t *Task) KernelBar() (uint32, bool) {
+	return t.h.KernelBases.KBase0(), t.h.KernelBases.KBE0()
+}
+
+// InL2At is where an operand stands in the L2, as far as the task says: a result that streams
+// out has no strides.
+func (t *Task) InL2At(which Operand) Layout {
+	l := &t.g.L2
+	switch which {
+	case Operand1:
+		return Layout{Base: int(l.Src1Base.Bytes()), Channel: int(l.Src1ChannelStride.Bytes()), Row: int(l.Src1RowStride.Bytes()), Group: int(l.Src1GroupStride.Bytes())}
+	case Operand2:
+		return Layout{Base: int(l.Src2Base.Bytes()), Channel: int(l.Src2ChannelStride.Bytes()), Row: int(l.Src2RowStride.Bytes()), Group: int(l.Src2GroupStride.Bytes())}
+	}
+	return Layout{Base: int(l.ResultBase.Bytes()), Channel: int(l.ResultChannelStride.Bytes()), Row: int(l.ResultRowStride.Bytes()), Group: int(l.ResultGroupStride.Bytes())}
+}
+
+// ResultBytes is what a result takes in the L2 that has a layout there.
+func (t *Task) ResultBytes() int {
+	at := t.InL2At(OperandResult)
+	return span(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
+}
+
+// ResultTransposed reports whether the result has channels and columns transposed.
+func (t *Task) ResultTransposed() bool { return t.g.ResultTransposed() }
+
+// LoadsWhole reports whether a task takes the whole of its first source at a time, in no
+// slices of columns, and has no other in memory.
+func (t *Task) LoadsWhole() bool {
+	return t.g.L2.SourceCfg.Type() == 2 && t.g.Common.TileCfg.TileHeight() == t.g.Common.OutDim.Hout() &&
+		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
+}
+
+// SeesAs reports whether a task sees its source in the shape that another does.
+func (t *Task) SeesAs(other *Task) bool {
+	return t.g.InShape() == other.g.InShape() && t.g.Common.InDepth == other.g.Common.InDepth
+}
+
+// Whole makes the task take all rows at a time.
+func (t *Task) Whole() { t.TileRows(int(t.g.Common.OutDim.Hout())) }
+
+// Passes reports whether the MAC engines pass the source through.
+func (t *Task) Passes() bool {
+	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.PassThrough
+}
+
+// Multiplies reports whether the task multiplies by coefficients.
+func (t *Task) Multiplies() bool {
+	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
+}
+
+// Activates reports whether something follows the accumulator.
+func (t *Task) Activates() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }

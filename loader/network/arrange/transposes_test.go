@@ -1,0 +1,83 @@
+package arrange_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"anesim/loader/layer"
+	"anesim/loader/network/arrange"
+)
+
+// moved is what a transpose makes of elements.
+func moved(v []int, l *layer.Layer) []int {
+	s := l.In
+	order := l.Order
+	if order == [3]layer.Axes{} {
+		order = [3]layer.Axes{layer.AxisW, layer.AxisH, layer.AxisC}
+	}
+	size := map[layer.Axes]int{layer.AxisC: s.C, layer.AxisH: s.H, layer.AxisW: s.W}
+	step := map[layer.Axes]int{layer.AxisC: s.H * s.W, layer.AxisH: s.W, layer.AxisW: 1}
+	var out []int
+	for n := range s.N {
+		for a := range size[order[0]] {
+			for b := range size[order[1]] {
+				for c := range size[order[2]] {
+					out = append(out, v[n*s.C*s.H*s.W+a*step[order[0]]+b*step[order[1]]+c*step[order[2]]])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// The transposes from one order of axes to another, one after the other, take every element to
+// its place. None takes more than three.
+func TestTransposes(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 11))
+	for range 200 {
+		rank := 2 + r.IntN(4)
+		start, goal, size := r.Perm(rank), r.Perm(rank), map[int]int{}
+		total := 1
+		for a := range rank {
+			size[a] = 2 + r.IntN(4)
+			total *= size[a]
+		}
+		steps, err := arrange.Transposes(start, goal, size)
+		if err != nil {
+			t.Fatalf("%v to %v of %v: %v", start, goal, size, err)
+		}
+		v := make([]int, total)
+		for i := range v {
+			v[i] = i
+		}
+		for i := range steps {
+			v = moved(v, &steps[i])
+		}
+		if want := permuted(start, goal, size); !slices.Equal(v, want) {
+			t.Fatalf("%v to %v of %v by %d transposes: %v, want %v", start, goal, size, len(steps), v, want)
+		}
+		if len(steps) > 3 || slices.Equal(start, goal) != (len(steps) == 0) {
+			t.Errorf("%v to %v of %v: %d transposes", start, goal, size, len(steps))
+		}
+	}
+}
+
+// permuted are the places in an order of axes of the elements in another order.
+func permuted(start, goal []int, size map[int]int) []int {
+	step, s := map[int]int{}, 1
+	for _, a := range slices.Backward(start) {
+		step[a], s = s, s*size[a]
+	}
+	out := []int{0}
+	for _, a := range goal {
+		var next []int
+		for _, at := range out {
+			for i := range size[a] {
+				next = append(next, at+i*step[a])
+			}
+		}
+		out = next
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package bundle
+
+import (
+	bin "encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+	"anesim/loader/network/list"
+)
+
+// WriteStructure writes what the network's programs depend on but for the values of weights
+// and constants: names, shapes and every field of its layers. Two networks that write the
+// same, and the same weights, are lowered alike.
+func WriteStructure(n *list.Network, w io.Writer) error {
+	_, err := fmt.Fprintf(w, "network %q in memory %t\ninputs %#v\noutputs %q\n", n.Name, n.InMemory, n.Inputs, n.Outputs)
+	for i := 0; i < len(n.Layers) && err == nil; i++ {
+		l := n.Layers[i]
+		x := &l.Weights
+		_, err = fmt.Fprintf(w, "weights %d %d %d %d %d %d dense %t sizes %t %v %d\n",
+			len(x.Filter), len(x.Bias), len(x.Second), len(x.Table), len(x.Tables), len(x.Reciprocal), x.Dense, x.SizesOnly, x.Form, len(x.Scale))
+		// What a layer has folded in, and where it stands in its file, nothing is made of;
+		// lowering adds to the first.
+		l.Weights, l.Folded, l.Node, l.Line = layer.Weights{}, nil, 0, 0
+		l.Host = nil // the host's, of which no program is made
+		if err == nil {
+			_, err = fmt.Fprintf(w, "layer %#v\n", l)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Constants)) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "constant %q %d\n", name, len(n.Constants[name]))
+		}
+	}
+	return err
+}
+
+// WriteWeights writes the values of weights and constants, each behind its length.
+func WriteWeights(n *list.Network, w io.Writer) error {
+	var err error
+	for i := range n.Layers {
+		x := &n.Layers[i].Weights
+		for _, v := range [...][]float16.Float16{x.Filter, x.Bias, x.Second, x.Scale} {
+			if err == nil {
+				err = writeValues(w, v)
+			}
+		}
+		for _, b := range append([][]byte{x.Table, x.Reciprocal}, x.Tables...) {
+			if err == nil {
+				err = writeBytes(w, b)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Constants)) {
+		if err == nil {
+			err = writeValues(w, n.Constants[name])
+		}
+	}
+	return err
+}
+
+func writeBytes(w io.Writer, b []byte) error {
+	if _, err := w.Write(bin.LittleEndian.AppendUint64(nil, uint64(len(b)))); err != nil {
+		return err
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+func writeValues(w io.Writer, v []float16.Float16) error {
+	if _, err := w.Write(bin.LittleEndian.AppendUint64(nil, uint64(len(v)))); err != nil {
+		return err
+	}
+	const chunk = 1 << 14
+	b := make([]byte, 0, 2*min(len(v), chunk))
+	for part := range slices.Chunk(v, chunk) {
+		b = b[:0]
+		for _, x := range part {
+			b = bin.LittleEndian.AppendUint16(b, x.Bits())
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

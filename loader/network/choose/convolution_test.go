@@ -1,0 +1,25 @@
+package choose
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+// Taps of a dilated window stand where its rows and columns say, with zeros between them.
+func TestSpreadTaps(t *testing.T) {
+	k := kernel{1, 1, 2, 3, []float16.Float16{1, 2, 3, 4, 5, 6}}
+	s := k.spread(2, 3)
+	want := []float16.Float16{
+		1, 0, 0, 2, 0, 0, 3,
+		0, 0, 0, 0, 0, 0, 0,
+		4, 0, 0, 5, 0, 0, 6,
+	}
+	if s.kh != 3 || s.kw != 7 || !slices.Equal(s.v, want) {
+		t.Errorf("%dx%d: %v, want %v", s.kh, s.kw, s.v, want)
+	}
+	if same := k.spread(1, 1); same.kh != 2 || same.kw != 3 || !slices.Equal(same.v, k.v) {
+		t.Errorf("%+v", same)
+	}
+}

@@ -1,0 +1,255 @@
+package choose
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/layer"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
+	"anesim/loader/network/ops"
+)
+
+// power raises elements to constant exponents, of which there may be a few.
+func power(n *Chooser) (Operand, error) {
+	c := n.Const(1)
+	if c == nil {
+		return Operand{}, errors.New("its exponent is computed, not a constant")
+	}
+	if c.Absent() {
+		return Operand{}, errors.New("its exponent stands in a file that is not there")
+	}
+	v, err := c.Values()
+	if err != nil {
+		return Operand{}, err
+	}
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	distinct := slices.Clone(v)
+	slices.Sort(distinct)
+	distinct = slices.Compact(distinct)
+	const most = 8
+	switch {
+	case len(distinct) == 1:
+		x, err = raised(n, x, v[0])
+	case len(distinct) > most:
+		err = fmt.Errorf("%d different exponents, at most %d are worked out one by one", len(distinct), most)
+	default:
+		x, err = raisedApart(n, x, c.Dims, v, distinct)
+	}
+	if out := n.Results[0].Dims; err == nil && !slices.Equal(x.Dims, out) {
+		x, err = n.expanded(x, out)
+	}
+	return x, err
+}
+
+// raisedApart raises elements to one exponent after the other. Those that have another are 1
+// meanwhile, which no power makes infinite, and are left out of the sum.
+func raisedApart(n *Chooser, x Operand, dims []int, v, distinct []float64) (Operand, error) {
+	var sum Operand
+	for i, e := range distinct {
+		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
+		for k := range v {
+			has[k] = graph.Truth(v[k] == e)
+			hasNot[k] = 1 - has[k]
+		}
+		mask, rest := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
+		y, err := n.withConstant(layer.Mul, x, mask)
+		if err == nil {
+			y, err = n.withConstant(layer.Add, y, rest)
+		}
+		if err == nil {
+			y, err = raised(n, y, e)
+		}
+		if err == nil {
+			y, err = n.withConstant(layer.Mul, y, mask)
+		}
+		if err == nil && i > 0 {
+			y, err = n.Binary(layer.Add, sum, y)
+		}
+		if err != nil {
+			return x, err
+		}
+		sum = y
+	}
+	return sum, nil
+}
+
+// raised is x to a power: products for the whole part of an exponent, square roots for halves
+// and quarters of it, the reciprocal for one below 0.
+func raised(n *Chooser, x Operand, e float64) (Operand, error) {
+	switch e {
+	case -0.5:
+		return n.unary(layer.Rsqrt, x)
+	case 0:
+		y, err := n.scaled(x, 0)
+		if err != nil {
+			return x, err
+		}
+		return n.shifted(y, 1)
+	}
+	const most = 8
+	if e != math.Trunc(4*e)/4 || math.Abs(e) > most {
+		return x, fmt.Errorf("an exponent of %g; products and roots give quarters from -%d to %[2]d", e, most)
+	}
+	if e < 0 {
+		y, err := raised(n, x, -e)
+		if err != nil {
+			return x, err
+		}
+		return n.unary(layer.Inverse, y)
+	}
+	var y Operand
+	times := func(z Operand) (err error) {
+		if y.Name == "" {
+			y = z
+			return nil
+		}
+		y, err = n.Binary(layer.Mul, y, z)
+		return err
+	}
+	for range int(e) {
+		if err := times(x); err != nil {
+			return x, err
+		}
+	}
+	root := x
+	for part := e - math.Trunc(e); part > 0; part = 2*part - math.Trunc(2*part) {
+		var err error
+		if root, err = n.unary(layer.Sqrt, root); err == nil && part >= 0.5 {
+			err = times(root)
+		}
+		if err != nil {
+			return x, err
+		}
+	}
+	return y, nil
+}
+
+// thresholdedRelu is x above a threshold, and 0 elsewhere.
+func thresholdedRelu(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	return beyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
+}
+
+// shrink is what a value is beyond a band around 0, moved towards it.
+func shrink(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
+	above, err := beyond(n, x, 1, limit, -bias)
+	if err != nil {
+		return Operand{}, err
+	}
+	below, err := beyond(n, x, -1, limit, bias)
+	if err != nil {
+		return Operand{}, err
+	}
+	return n.Binary(layer.Add, above, below)
+}
+
+// beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
+func beyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
+	y, err := n.scaled(x, sign)
+	if err == nil {
+		y, err = n.shifted(y, -limit)
+	}
+	if err == nil {
+		y, err = oneWhere(n, y)
+	}
+	if err != nil {
+		return x, err
+	}
+	if x, err = n.shifted(x, shift); err != nil {
+		return x, err
+	}
+	return n.Binary(layer.Mul, x, y)
+}
+
+// mish is x times the tangent of its softplus.
+func mish(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	y, err := n.unary(layer.Softplus, x)
+	if err == nil {
+		y, err = n.unary(layer.Tanh, y)
+	}
+	if err == nil {
+		y, err = n.Binary(layer.Mul, x, y)
+	}
+	return y, err
+}
+
+// cumulated is the sum of what stands before along an axis: a product with a triangle of
+// ones.
+func cumulated(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	c := n.Const(1)
+	if c == nil {
+		return Operand{}, errors.New("its axis is computed, not a constant")
+	}
+	v, err := c.Ints()
+	if err != nil || len(v) != 1 {
+		return Operand{}, errors.Join(err, fmt.Errorf("%d axes", len(v)))
+	}
+	axis, err := ops.Axis(len(x.Dims), v[0])
+	if err != nil {
+		return Operand{}, err
+	}
+	own, back := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
+	return n.along(x, axis, x.Dims[axis], func(o, i int) float64 {
+		if back {
+			o, i = i, o
+		}
+		return graph.Truth(i < o || own && i == o)
+	})
+}
+
+// triangle keeps one side of matrices: a product with a triangle of ones.
+func triangle(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	k, rank := 0, len(x.Dims)
+	if n.Given(1) {
+		c := n.Const(1)
+		if c == nil {
+			return Operand{}, errors.New("its diagonal is computed, not a constant")
+		}
+		v, err := c.Scalar()
+		if err != nil {
+			return Operand{}, err
+		}
+		k = int(max(-list.MaxExtent, min(list.MaxExtent, v)))
+	}
+	if rank < 2 {
+		return Operand{}, fmt.Errorf("a triangle of %v", x.Dims)
+	}
+	rows, columns := x.Dims[rank-2], x.Dims[rank-1]
+	if n.Budget -= 2 * NumberBytes * rows * columns; n.Budget < 0 {
+		return Operand{}, ErrBudget
+	}
+	upper := n.Int("upper", 1) != 0
+	mask := &graph.Const{Dims: []int{rows, columns}, Type: graph.Float, Numbers: make([]float64, rows*columns)}
+	for i := range rows {
+		for j := range columns {
+			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
+		}
+	}
+	return n.withConstant(layer.Mul, x, mask)
+}

@@ -1,0 +1,51 @@
+package network
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/loader/network/onnx"
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// TestUnknownDims gives sizes to dimensions that are all named "?", which stands for no name.
+func TestUnknownDims(t *testing.T) {
+	v := onnx.Value{Name: "x", Type: onnx.Float, Dims: []onnx.Dim{{Name: "?"}, {Size: 3}, {Name: "?"}, {Name: "?"}}}
+	b := newBinder(map[string]int{"x:2": 48, "x:3": 320}, v)
+	if got := b.bind(v); !slices.Equal(got, []int{1, 3, 48, 320}) || b.err() != nil {
+		t.Errorf("the sizes are %v, %v; want [1 3 48 320]", got, b.err())
+	}
+	b = newBinder(nil, v)
+	b.bind(v)
+	want := `dimensions without a size: "x:2" of input "x", "x:3" of input "x"; give them as in --dim x:2=224,x:3=224`
+	if err := b.err(); err == nil || err.Error() != want {
+		t.Errorf("without sizes: %v; want %s", err, want)
+	}
+}
+
+// Names of dimensions have to be given sizes, and a branch that a size decides is read.
+func TestDims(t *testing.T) {
+	file := ox.Model(
+		ox.Input("x", 0, 4, 0, 8), ox.Output("y"),
+		ox.Node("Relu", "y", in("x")),
+	)
+	_, err := ReadONNX(file, Options{Dims: map[string]int{"other": 1}})
+	if want := `no dimension is called other: the network has batch`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	n, err := ReadONNX(file, Options{Dims: map[string]int{"batch": 2}})
+	if err != nil || !cmp.Equal(n.Inputs[0].Dims, []int{2, 4, 2, 8}) {
+		t.Errorf("%v %+v", err, n)
+	}
+	sizes, err := ParseDims("N=1,height=640")
+	if d := cmp.Diff(map[string]int{"N": 1, "height": 640}, sizes); d != "" || err != nil {
+		t.Errorf("%v %s", err, d)
+	}
+	for _, bad := range []string{"", "N", "N=", "=1", "N=-1", "N=1,N=2", "N=99999999999"} {
+		if _, err := ParseDims(bad); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package graph
+
+import (
+	"math"
+
+	"github.com/x448/float16"
+)
+
+// Rounded is v as an element of the type: integers wrap as two's complement does.
+func Rounded(elem Type, v float64) float64 {
+	switch elem {
+	case Float:
+		return float64(float32(v))
+	case Float16:
+		return float64(float16.Fromfloat32(float32(v)).Float32())
+	case BFloat16:
+		return float64(math.Float32frombits(math.Float32bits(float32(v)) &^ 0xffff))
+	case Double:
+		return v
+	case Bool:
+		return Truth(v != 0)
+	}
+	i := Integer(math.Trunc(v))
+	switch elem {
+	case Int8:
+		return float64(int8(i))
+	case Uint8:
+		return float64(uint8(i))
+	case Int16:
+		return float64(int16(i))
+	case Uint16:
+		return float64(uint16(i))
+	case Int32:
+		return float64(int32(i))
+	case Uint32:
+		return float64(uint32(i))
+	}
+	return math.Trunc(v)
+}
+
+// Truth is a truth value as a number.
+func Truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

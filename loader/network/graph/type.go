@@ -1,0 +1,94 @@
+package graph
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"github.com/x448/float16"
+)
+
+// A Type is the type of a tensor's elements.
+type Type int64
+
+// The types, by the numbers that ONNX has for them.
+const (
+	Float    Type = 1
+	Uint8    Type = 2
+	Int8     Type = 3
+	Uint16   Type = 4
+	Int16    Type = 5
+	Int32    Type = 6
+	Int64    Type = 7
+	String   Type = 8
+	Bool     Type = 9
+	Float16  Type = 10
+	Double   Type = 11
+	Uint32   Type = 12
+	Uint64   Type = 13
+	BFloat16 Type = 16
+)
+
+// types are the names and sizes of the types that are read.
+var types = map[Type]struct {
+	name  string
+	width int
+}{
+	Float: {"float32", 4}, Uint8: {"uint8", 1}, Int8: {"int8", 1}, Uint16: {"uint16", 2}, Int16: {"int16", 2},
+	Int32: {"int32", 4}, Int64: {"int64", 8}, String: {"string", 0}, Bool: {"bool", 1}, Float16: {"float16", 2},
+	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
+}
+
+// String is the type's name as numpy spells it.
+func (t Type) String() string {
+	if x, ok := types[t]; ok {
+		return x.name
+	}
+	return "type " + strconv.FormatInt(int64(t), 10)
+}
+
+// Width is the bytes of an element, 0 for a type that is not read.
+func (t Type) Width() int { return types[t].width }
+
+// IsFloat reports whether the type has a fraction.
+func (t Type) IsFloat() bool {
+	return t == Float || t == Float16 || t == Double || t == BFloat16
+}
+
+// Append appends v as an element of the type.
+func (t Type) Append(b []byte, v float64) []byte {
+	le := binary.LittleEndian
+	switch t {
+	case Float:
+		return le.AppendUint32(b, math.Float32bits(float32(v)))
+	case Double:
+		return le.AppendUint64(b, math.Float64bits(v))
+	case Float16:
+		return le.AppendUint16(b, float16.Fromfloat32(float32(v)).Bits())
+	case BFloat16:
+		return le.AppendUint16(b, uint16(math.Float32bits(float32(v))>>16))
+	}
+	i := uint64(Integer(v))
+	switch t.Width() {
+	case 1:
+		return append(b, byte(i))
+	case 2:
+		return le.AppendUint16(b, uint16(i))
+	case 4:
+		return le.AppendUint32(b, uint32(i))
+	}
+	return le.AppendUint64(b, i)
+}
+
+// Integer is v as an integer, the nearest one where it is beyond 64 bits.
+func Integer(v float64) int64 {
+	switch {
+	case v >= math.MaxInt64:
+		return math.MaxInt64
+	case v <= math.MinInt64:
+		return math.MinInt64
+	case v != v:
+		return 0
+	}
+	return int64(v)
+}

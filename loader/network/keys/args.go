@@ -1,0 +1,263 @@
+package keys
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+	"anesim/loader/network/list"
+)
+
+// A KeyError is a key that an operation does not have, or a value it cannot have.
+type KeyError struct {
+	Op    string
+	Key   string
+	What  string
+	Known []string // the operation's keys, empty if it has none
+}
+
+func (e *KeyError) Error() string {
+	known := "no keys"
+	if len(e.Known) > 0 {
+		known = strings.Join(e.Known, " ")
+	}
+	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, known)
+}
+
+// args are the values of an operation's keys. The first mistake is kept in err.
+type args struct {
+	op     string
+	known  []string
+	values map[string]string
+	err    error
+}
+
+func (a *args) fail(key, format string, v ...any) {
+	if a.err == nil {
+		a.err = &KeyError{a.op, key, fmt.Sprintf(format, v...), a.known}
+	}
+}
+
+// check refuses unknown keys.
+func (a *args) check() {
+	var unknown []string
+	for k := range a.values {
+		if !slices.Contains(a.known, k) {
+			unknown = append(unknown, k)
+		}
+	}
+	if len(unknown) > 0 {
+		a.fail(slices.Min(unknown), "no such key")
+	}
+}
+
+func (a *args) has(key string) bool { return a.values[key] != "" }
+
+// count is a number of at least least.
+func (a *args) count(key string, least, missing int) int {
+	v, ok := a.values[key]
+	if !ok {
+		return missing
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least || n > list.MaxExtent {
+		a.fail(key, "%q is no number from %d to %d", v, least, list.MaxExtent)
+		return max(1, least)
+	}
+	return n
+}
+
+// need is a count that must be given.
+func (a *args) need(key string) int {
+	if !a.has(key) {
+		a.fail(key, "missing")
+	}
+	return a.count(key, 1, 1)
+}
+
+// word is one of several.
+func (a *args) word(key string, choices ...string) string {
+	v, ok := a.values[key]
+	if !ok {
+		return choices[0]
+	}
+	if !slices.Contains(choices, v) {
+		a.fail(key, "%q: want %s", v, strings.Join(choices, ", "))
+	}
+	return v
+}
+
+func (a *args) flag(key string) bool {
+	switch v := a.values[key]; v {
+	case "", "0", "false", "no":
+		return false
+	case "1", "true", "yes":
+		return true
+	default:
+		a.fail(key, "%q: want true or false", v)
+		return false
+	}
+}
+
+func (a *args) number(key string, missing float64) float64 {
+	v, ok := a.values[key]
+	if !ok {
+		return missing
+	}
+	x, err := strconv.ParseFloat(v, 64)
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		a.fail(key, "%q is no number", v)
+	}
+	return x
+}
+
+// half returns the value of a key rounded to fp16. A number that fp16 has no room for fails.
+func (a *args) half(key string, missing float64) float16.Float16 {
+	x := a.number(key, missing)
+	h := float16.Fromfloat32(float32(x))
+	if h.IsInf(0) {
+		a.fail(key, "%v is beyond fp16; want a number from -65504 to 65504", x)
+	}
+	return h
+}
+
+// axes is a set of axes as its letters (c, hw, chw) or as numbers in N, C, H, W order
+// with commas (1; 2,3; -1 is the last).
+func (a *args) axes(key, missing string) layer.Axes {
+	v, ok := a.values[key]
+	if !ok {
+		v = missing
+	}
+	letters := strings.ToLower(v)
+	if strings.ContainsAny(letters, "-0123456789") {
+		letters = ""
+		for n := range strings.SplitSeq(v, ",") {
+			letters += axisLetter[strings.TrimSpace(n)]
+			if axisLetter[strings.TrimSpace(n)] == "" {
+				letters = "?"
+				break
+			}
+		}
+	}
+	var set layer.Axes
+	for _, c := range letters {
+		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
+		if axis == 0 || set&axis != 0 {
+			a.fail(key, "%q: want axes among c, h and w, like hw, or 1, 2 and 3", v)
+		}
+		set |= axis
+	}
+	return set
+}
+
+// axisLetter is an axis by its number; the batch is none that a layer works along.
+var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
+
+// parts are counts joined by +.
+func (a *args) parts(key string) []int {
+	var counts []int
+	for s := range strings.SplitSeq(a.values[key], "+") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > list.MaxExtent {
+			a.fail(key, "%q: want counts joined by +, like 64+32", a.values[key])
+			return []int{1}
+		}
+		counts = append(counts, n)
+	}
+	return counts
+}
+
+// window reads k or kh and kw, stride or sy and sx, and pad.
+func (a *args) window(in layer.Shape, k int) layer.Window {
+	k = a.count("k", 1, k)
+	stride := a.count("stride", 1, 1)
+	w := layer.Window{
+		Kh: a.count("kh", 1, k), Kw: a.count("kw", 1, k),
+		Sy: a.count("sy", 1, stride), Sx: a.count("sx", 1, stride),
+	}
+	switch pad := a.values["pad"]; pad {
+	case "same":
+		w.Py, w.Qy = layer.Same(w.Kh, w.Sy, in).Py, layer.Same(w.Kh, w.Sy, in).Qy
+		w.Px, w.Qx = layer.Same(w.Kw, w.Sx, in).Px, layer.Same(w.Kw, w.Sx, in).Qx
+	case "", "valid":
+	default:
+		w.Py, w.Qy, w.Px, w.Qx = a.padding(pad)
+	}
+	return w
+}
+
+// padding is one number for every side, or four: top, bottom, left, right.
+func (a *args) padding(pad string) (top, bottom, left, right int) {
+	var sides []int
+	for s := range strings.SplitSeq(pad, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 0 || n > list.MaxExtent {
+			sides = nil
+			break
+		}
+		sides = append(sides, n)
+	}
+	switch len(sides) {
+	case 1:
+		return sides[0], sides[0], sides[0], sides[0]
+	case 4:
+		return sides[0], sides[1], sides[2], sides[3]
+	}
+	a.fail("pad", "%q: want a number, top,bottom,left,right, same or valid", pad)
+	return 0, 0, 0, 0
+}
+
+// perm is an order of the axes C, H and W as letters, or of all four as numbers with
+// commas.
+func (a *args) perm(key, missing string) [3]layer.Axes {
+	v, ok := a.values[key]
+	if !ok {
+		v = missing
+	}
+	letters := strings.ToLower(v)
+	if strings.ContainsAny(letters, "0123456789") {
+		numbers := strings.Split(letters, ",")
+		if len(numbers) == 4 && strings.TrimSpace(numbers[0]) == "0" {
+			numbers = numbers[1:]
+		}
+		letters = ""
+		for _, n := range numbers {
+			letters += axisLetter[strings.TrimSpace(n)]
+		}
+	}
+	var order [3]layer.Axes
+	if len(letters) == len(order) {
+		for i, c := range letters {
+			order[i] = map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
+		}
+	}
+	if order[0]|order[1]|order[2] != layer.AxisC|layer.AxisH|layer.AxisW {
+		a.fail(key, "%q: want c, h and w in some order, like hcw, or 0,2,1,3", v)
+	}
+	return order
+}
+
+// counts are four counts, of N, C, H and W, joined by x.
+func (a *args) counts(key string) layer.Shape {
+	parts := strings.Split(a.values[key], "x")
+	var n [4]int
+	for i := range n {
+		var err error
+		if len(parts) != len(n) {
+			break
+		}
+		if n[i], err = strconv.Atoi(parts[i]); err != nil || n[i] < 1 || n[i] > list.MaxExtent {
+			n[i] = 0
+		}
+	}
+	if min(n[0], n[1], n[2], n[3]) < 1 {
+		a.fail(key, "%q: want four counts of at least 1, like 1x1x375x1", a.values[key])
+		return layer.Shape{N: 1, C: 1, H: 1, W: 1}
+	}
+	return layer.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}
+}

@@ -1,0 +1,330 @@
+package keys
+
+import (
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+	"anesim/loader/network/list"
+)
+
+func tensorInputs(a *args) []layer.Shape {
+	return []layer.Shape{{N: a.count("n", 1, 1), C: a.count("c", 1, 1), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+}
+
+func convInputs(a *args) []layer.Shape {
+	return []layer.Shape{{N: a.count("n", 1, 1), C: a.need("cin"), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+}
+
+func linearInputs(a *args) []layer.Shape {
+	if a.flag("tx") {
+		return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("k"), W: a.need("m")}}
+	}
+	return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("m"), W: a.need("k")}}
+}
+
+func matmulInputs(a *args) []layer.Shape {
+	in := linearInputs(a)
+	if a.word("rhs", "constant", "runtime") == "runtime" {
+		right := layer.Shape{N: 1, C: in[0].C, H: a.need("k"), W: a.need("n")}
+		if a.flag("ty") {
+			right.H, right.W = right.W, right.H
+		}
+		in = append(in, right)
+	}
+	return in
+}
+
+func binaryInputs(a *args) []layer.Shape {
+	in := tensorInputs(a)
+	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.has("value") && !a.has("second") {
+		return in
+	}
+	second := in[0]
+	repeats := a.axes("broadcast", "")
+	for axis, n := range map[layer.Axes]*int{layer.AxisC: &second.C, layer.AxisH: &second.H, layer.AxisW: &second.W} {
+		if repeats&axis != 0 {
+			*n = 1
+		}
+	}
+	return append(in, second)
+}
+
+func concatInputs(a *args) []layer.Shape {
+	var parts []int
+	switch {
+	case a.has("parts"):
+		parts = a.parts("parts")
+	case a.has("c"):
+		c := a.count("c", 1, 1)
+		parts = []int{c, c}
+	default:
+		a.fail("parts", "missing, and so is c")
+	}
+	var in []layer.Shape
+	for _, c := range parts {
+		in = append(in, layer.Shape{N: a.count("n", 1, 1), C: c, H: a.count("h", 1, 1), W: a.count("w", 1, 1)})
+	}
+	return in
+}
+
+// one refuses a second input.
+func (a *args) one(in []layer.Shape) layer.Shape {
+	if len(in) != 1 {
+		a.fail("from", "%d inputs, %s takes one", len(in), a.op)
+	}
+	return in[0]
+}
+
+// activation is what follows a layer's operation: relu in its own descriptor, the others
+// behind it.
+func (a *args) activation() layer.Op {
+	v, ok := a.values["act"]
+	if !ok || v == "none" {
+		return 0
+	}
+	words := []string{"none"}
+	for _, op := range activations {
+		if op.Tables() > 1 {
+			continue
+		}
+		if v == op.String() {
+			return op
+		}
+		words = append(words, op.String())
+	}
+	a.fail("act", "%q: want %s", v, strings.Join(words, ", "))
+	return 0
+}
+
+func buildConv(a *args, in []layer.Shape) list.Layer {
+	s := a.one(in)
+	groups, cout := 1, 0
+	if a.values["groups"] == "cin" {
+		groups = s.C
+		cout = a.count("cout", 1, s.C)
+	} else {
+		groups = a.count("groups", 1, 1)
+		cout = a.need("cout")
+	}
+	w, dilation := a.dilatedWindow(s, 1)
+	l := layer.Conv(s, cout, w)
+	l.Dilation = dilation
+	l.Groups, l.Bias, l.Activation = groups, a.flag("bias"), a.activation()
+	return list.Layer{Lower: l}
+}
+
+// dilatedWindow reads the keys of a window that may be dilated, k taps a side without them,
+// and returns it at its full extent with the dilation, 0 for none.
+func (a *args) dilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int) {
+	w = a.window(s, k)
+	d := a.count("dilation", 1, 1)
+	if d == 1 {
+		return w, 0
+	}
+	w = w.Dilated(d)
+	if a.values["pad"] == "same" {
+		w.Py, w.Qy = layer.SamePad(w.Kh, w.Sy, s.H)
+		w.Px, w.Qx = layer.SamePad(w.Kw, w.Sx, s.W)
+	}
+	return w, d
+}
+
+// buildDeconv is a transposed convolution of one group.
+func buildDeconv(a *args, in []layer.Shape) list.Layer {
+	s := a.one(in)
+	l := layer.Conv(s, a.need("cout"), a.window(s, 1))
+	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.flag("bias"), a.activation()
+	return list.Layer{Lower: l}
+}
+
+func buildMatMul(a *args, in []layer.Shape) list.Layer {
+	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.flag("bias"), Activation: a.activation()}
+	l.TransposeX, l.TransposeY = a.flag("tx"), a.flag("ty")
+	if l.TransposeX {
+		in[0].H, in[0].W = in[0].W, in[0].H
+		l.In = in[0]
+	}
+	switch len(in) {
+	case 1:
+		l.Columns = a.need("n")
+	case 2:
+		if l.TransposeY {
+			in[1].H, in[1].W = in[1].W, in[1].H
+		}
+		l.Second, l.Columns = layer.Runtime, in[1].W
+		if in[1] != (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
+			a.fail("from", "%s times %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
+		}
+		if l.Bias {
+			a.fail("bias", "a product of two inputs has none")
+		}
+	default:
+		a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
+	}
+	return list.Layer{Lower: l}
+}
+
+func buildLinear(a *args, in []layer.Shape) list.Layer {
+	return list.Layer{Lower: layer.Layer{
+		Op: layer.Linear, In: a.one(in), Second: layer.Constant, Columns: a.need("n"),
+		Bias: a.flag("bias"), Activation: a.activation(),
+	}}
+}
+
+func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
+	return func(a *args, in []layer.Shape) list.Layer {
+		l := list.Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.activation()}}
+		if len(in) > 2 {
+			a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
+		}
+		if len(in) == 2 {
+			if a.word("second", "runtime") != "runtime" || a.has("value") {
+				a.fail("second", "there are two inputs")
+			}
+			if !repeats(in[1], in[0]) {
+				a.fail("from", "%s with %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
+			}
+			l.Lower.SecondShape = in[1]
+			return l
+		}
+		second := a.word("second", "itself", "constant", "scalar")
+		if a.has("value") && second != "scalar" {
+			if a.has("second") {
+				a.fail("value", "second=%s has no value; want second=scalar", second)
+			}
+			second = "scalar"
+		}
+		switch second {
+		case "itself":
+			l.Lower.Second, l.Lower.SecondShape = layer.Itself, in[0]
+		case "constant":
+			l.Lower.Second, l.Lower.SecondShape = layer.Constant, layer.Shape{N: 1, C: in[0].C, H: 1, W: 1}
+		case "scalar":
+			l.Lower.Second, l.Lower.SecondShape = layer.Scalar, layer.Shape{N: 1, C: 1, H: 1, W: 1}
+			l.Weights.Second = []float16.Float16{a.half("value", 0.5)}
+		}
+		return l
+	}
+}
+
+// repeats reports whether s is t, or 1 where it repeats.
+func repeats(s, t layer.Shape) bool {
+	same := func(a, b int) bool { return a == b || a == 1 }
+	return same(s.N, t.N) && same(s.C, t.C) && same(s.H, t.H) && same(s.W, t.W)
+}
+
+func buildUnary(op layer.Op) func(*args, []layer.Shape) list.Layer {
+	return func(a *args, in []layer.Shape) list.Layer {
+		l := layer.Unary(op, a.one(in))
+		switch op {
+		case layer.Rsqrt:
+			l.Epsilon = float32(a.number("eps", 0))
+		case layer.LeakyReLU:
+			l.Alpha = float32(a.number("alpha", 0.01))
+		case layer.ELU:
+			l.Alpha = float32(a.number("alpha", 1))
+		case layer.Clip:
+			l.Low, l.High = float32(a.number("low", -1)), float32(a.number("high", 1))
+		}
+		return list.Layer{Lower: l}
+	}
+}
+
+func powInputs(a *args) []layer.Shape {
+	in := tensorInputs(a)
+	return append(in, in[0])
+}
+
+func buildPow(a *args, in []layer.Shape) list.Layer {
+	if len(in) != 2 || in[0] != in[1] {
+		a.fail("from", "pow takes two inputs of one shape")
+		return list.Layer{}
+	}
+	return list.Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
+}
+
+func buildTranspose(a *args, in []layer.Shape) list.Layer {
+	l := layer.Unary(layer.Transpose, a.one(in))
+	l.Order = a.perm("perm", "whc")
+	return list.Layer{Lower: l}
+}
+
+func buildTile(a *args, in []layer.Shape) list.Layer {
+	l := layer.Unary(layer.Tile, a.one(in))
+	l.Reps, l.Activation = a.counts("reps"), a.activation()
+	return list.Layer{Lower: l}
+}
+
+func buildPool(a *args, in []layer.Shape) list.Layer {
+	s := a.one(in)
+	w, dilation := a.dilatedWindow(s, 2)
+	l := list.Pooling(s, w, a.word("kind", "max", "avg") == "avg")
+	l.Lower.Dilation = dilation
+	return l
+}
+
+func buildSoftmax(a *args, in []layer.Shape) list.Layer {
+	return list.Layer{Lower: layer.Reduction(layer.Softmax, a.one(in), a.axes("axis", "c"))}
+}
+
+func buildReduce(a *args, in []layer.Shape) list.Layer {
+	op := map[string]layer.Op{
+		"sum": layer.ReduceSum, "mean": layer.ReduceMean, "max": layer.ReduceMax, "min": layer.ReduceMin,
+	}[a.word("kind", "sum", "mean", "max", "min")]
+	return list.Layer{Lower: layer.Reduction(op, a.one(in), a.axes("axis", "hw"))}
+}
+
+func buildLayerNorm(a *args, in []layer.Shape) list.Layer {
+	l := layer.Reduction(layer.LayerNorm, a.one(in), a.axes("axis", "w"))
+	l.Epsilon = float32(a.number("eps", 1e-5))
+	return list.Layer{Lower: l}
+}
+
+func buildConcat(a *args, in []layer.Shape) list.Layer {
+	l := layer.Layer{Op: layer.Concat, In: in[0]}
+	l.In.C = 0
+	for _, s := range in {
+		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
+			a.fail("from", "%s beside %s", list.ShapeText(in[0]), list.ShapeText(s))
+		}
+		l.In.C += s.C
+		l.Parts = append(l.Parts, s.C)
+	}
+	return list.Layer{Lower: l}
+}
+
+func buildSlice(a *args, in []layer.Shape) list.Layer {
+	s := a.one(in)
+	return sliced(s, a.word("axis", "c", "h", "w"), a.count("begin", 0, 0), a.need("size"), a)
+}
+
+func buildPad(a *args, in []layer.Shape) list.Layer {
+	l := layer.Unary(layer.Pad, a.one(in))
+	w := &l.Window
+	w.Py, w.Qy, w.Px, w.Qx = 1, 1, 1, 1
+	if a.has("pad") {
+		w.Py, w.Qy, w.Px, w.Qx = a.padding(a.values["pad"])
+	}
+	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.word("fill", "value", "edge", "reflect")]
+	l.Value = float32(a.number("value", 0))
+	return list.Layer{Lower: l}
+}
+
+// sliced is size elements of an axis from begin on.
+func sliced(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
+	l := layer.Layer{Op: layer.Slice, In: s, Size: s}
+	first, extent := &l.Begin.C, &l.Size.C
+	switch axis {
+	case "h":
+		first, extent = &l.Begin.H, &l.Size.H
+	case "w":
+		first, extent = &l.Begin.W, &l.Size.W
+	}
+	if begin+size > *extent {
+		a.fail("size", "%d elements from %d of %d", size, begin, *extent)
+	}
+	*first, *extent = begin, size
+	return list.Layer{Lower: l}
+}

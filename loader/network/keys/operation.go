@@ -1,0 +1,226 @@
+package keys
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"anesim/hw/evidence"
+	"anesim/loader/layer"
+	"anesim/loader/network/list"
+)
+
+// An Operation is a kind of layer by its name and keys.
+type Operation struct {
+	Name string
+	// Shape are the keys that give the input's shape where no layer before does.
+	Shape []Key
+	Keys  []Key
+
+	// Evidence is what the operation's descriptors rest on, Limits what it takes at most.
+	Evidence evidence.Kind
+	Limits   string
+
+	inputs func(a *args) []layer.Shape
+	build  func(a *args, in []layer.Shape) list.Layer
+}
+
+// A Key is one argument of an operation.
+type Key struct{ Name, Help string }
+
+// Operations lists every operation.
+func Operations() []Operation { return slices.Clone(operations()) }
+
+// operations is made once: what an operation takes at most is a sentence about every limit.
+var operations = sync.OnceValue(func() []Operation {
+	list := []Operation{
+		entry("conv", convShape, convKeys, convInputs, buildConv),
+		entry("deconv", convShape, deconvKeys, convInputs, buildDeconv),
+		entry("matmul", productShape, matmulKeys, matmulInputs, buildMatMul),
+		entry("linear", productShape, linearKeys, linearInputs, buildLinear),
+	}
+	for _, op := range []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average} {
+		list = append(list, entry(op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)))
+	}
+	for _, op := range activations {
+		list = append(list, entry(op.String(), tensorShape, parameters[op], tensorInputs, buildUnary(op)))
+	}
+	return append(list,
+		entry("pow", tensorShape, nil, powInputs, buildPow),
+		entry("prelu", tensorShape, nil, tensorInputs, buildUnary(layer.PReLU)),
+		entry("logical_not", tensorShape, nil, tensorInputs, buildUnary(layer.LogicalNot)),
+		entry("pool", tensorShape, poolKeys, tensorInputs, buildPool),
+		entry("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
+		entry("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
+		entry("layernorm", tensorShape, []Key{{"axis", "axes, like w or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
+		entry("concat", concatShape, nil, concatInputs, buildConcat),
+		entry("transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose),
+		entry("tile", tensorShape, tileKeys, tensorInputs, buildTile),
+		entry("slice", tensorShape, sliceKeys, tensorInputs, buildSlice),
+		entry("pad", tensorShape, padKeys, tensorInputs, buildPad),
+	)
+})
+
+// entry is an operation with what is known of the one it lowers to.
+func entry(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) list.Layer) Operation {
+	op, ok := layer.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
+	if !ok {
+		op, _ = layer.ParseOp(name)
+	}
+	return Operation{name, shape, keys, op.Evidence(), op.Limits(), inputs, build}
+}
+
+// The keys. What a key is when it is left out stands in parentheses.
+var (
+	tensorShape  = append(slices.Clip(extents), formKeys...)
+	extents      = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
+	formKeys     = []Key{{"release", "newest or 2023, whose compiler's form the program has (newest)"}, {"first", "input or output, whose buffer comes first (input)"}}
+	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
+	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
+	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw"})
+	concatShape  = []Key{{"n", "batch (1)"}, {"parts", "channels of each input, like 64+32"}, {"c", "without parts, channels of each of two inputs"}, {"h", "height (1)"}, {"w", "width (1)"}}
+
+	biasKey    = Key{"bias", "true adds a constant a channel"}
+	actKey     = Key{"act", "none, relu, or an operation of one input, on the result (none)"}
+	epsKey     = Key{"eps", "added before the root"}
+	windowKeys = []Key{
+		{"k", "taps a side"}, {"kh", "rows of taps"}, {"kw", "columns of taps"},
+		{"stride", "both strides (1)"}, {"sy", "vertical stride"}, {"sx", "horizontal stride"},
+		{"pad", "zeros on every side, top,bottom,left,right, same or valid (valid)"},
+		{"dilation", "columns and rows from one tap to the next (1)"},
+	}
+	convKeys   = append(append([]Key{{"cout", "output channels (cin where groups=cin)"}}, windowKeys...), Key{"groups", "groups, or cin (1)"}, biasKey, actKey)
+	deconvKeys = append(append([]Key{{"cout", "output channels"}}, windowKeys[:len(windowKeys)-1]...), biasKey, actKey)
+	matmulKeys = []Key{
+		{"n", "columns"}, {"rhs", "constant or runtime (constant)"}, biasKey, actKey,
+		{"tx", "true takes the left side as k rows of m"}, {"ty", "true takes the right side as n rows of k"},
+	}
+	linearKeys = []Key{{"n", "columns"}, biasKey, actKey}
+	binaryKeys = []Key{{"second", "runtime, constant (one a channel), scalar or itself"}, {"value", "the scalar"}, actKey}
+	poolKeys   = append([]Key{{"kind", "max or avg (max)"}}, windowKeys...)
+	reduceKeys = []Key{{"kind", "sum, mean, max or min (sum)"}, {"axis", "axes, like hw (hw)"}}
+
+	transposeKeys = []Key{{"perm", "where the result's axes come from, like whc or 0,3,2,1 (whc)"}}
+	tileKeys      = []Key{{"reps", "how often along each axis, like 1x1x375x1"}, actKey}
+	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
+	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right (1)"}, {"fill", "value, edge or reflect (value)"}, {"value", "of fill=value (0)"}}
+	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
+)
+
+// activations are the operations of one input that a layer may also end with.
+var activations = []layer.Op{
+	layer.ReLU, layer.Sigmoid, layer.Tanh, layer.GELU, layer.SiLU, layer.Exp, layer.Sqrt, layer.Rsqrt,
+	layer.Abs, layer.Square, layer.Cube, layer.LeakyReLU, layer.ReLU6, layer.Clip, layer.ELU, layer.SELU,
+	layer.HardSigmoid, layer.HardSwish, layer.Softplus, layer.Softsign, layer.Sign, layer.Ceil, layer.Floor,
+	layer.Frac, layer.Log, layer.Inverse, layer.Sin, layer.Cos, layer.Atan, layer.Erf,
+}
+
+// parameters are the keys of those that have any.
+var parameters = map[layer.Op][]Key{
+	layer.Rsqrt:     {epsKey},
+	layer.LeakyReLU: {alphaKey},
+	layer.ELU:       {{"alpha", "the limit below 0, turned (1)"}},
+	layer.Clip:      {{"low", "the least (-1)"}, {"high", "the most (1)"}},
+}
+
+// Find finds an operation by its name.
+func Find(name string) (*Operation, bool) {
+	for _, o := range operations() {
+		if o.Name == name {
+			return &o, true
+		}
+	}
+	return nil, false
+}
+
+// Names lists the operations' names.
+func Names() []string {
+	var names []string
+	for _, o := range operations() {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// AllKeys lists the keys that a layer by itself takes, each once.
+func (o *Operation) AllKeys() []Key {
+	keys := slices.Clone(o.Shape)
+	for _, k := range o.Keys {
+		if !slices.ContainsFunc(keys, func(x Key) bool { return x.Name == k.Name }) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+func keyNames(keys []Key) []string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Single makes a layer that stands by itself of its keys, those of its shape included.
+// Errors are a *KeyError for a key, else what [layer.Layer.Validate] says.
+func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
+	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
+	return o.finish(a, o.inputs)
+}
+
+// Behind makes a layer whose inputs have the shapes in. A layer beyond the engine's
+// limits has the reason in Reason.
+func (o *Operation) Behind(in []layer.Shape, values map[string]string) (*list.Layer, error) {
+	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
+	l, err := o.finish(a, func(a *args) []layer.Shape { return in })
+	var limit *layer.LimitError
+	if errors.As(err, &limit) && list.CheckShape(l.Out) == nil {
+		l.Reason = err.Error()
+		return l, nil
+	}
+	return l, err
+}
+
+func (o *Operation) finish(a *args, inputs func(*args) []layer.Shape) (*list.Layer, error) {
+	a.check()
+	in := inputs(a)
+	for _, s := range in {
+		if err := list.CheckShape(s); err != nil && a.err == nil {
+			a.err = fmt.Errorf("%s: %w", o.Name, err)
+		}
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	l := o.build(a, in)
+	if a.err != nil {
+		return nil, a.err
+	}
+	l.Op = o.Name
+	if a.word("release", "newest", "2023") == "2023" {
+		l.Lower.Release = layer.Release2023
+	}
+	l.Lower.OutputFirst = a.word("first", "input", "output") == "output"
+	if a.err != nil {
+		return nil, a.err
+	}
+	return &l, l.Infer()
+}
+
+// ParseKeys splits key=value words.
+func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
+	values := make(map[string]string)
+	for _, w := range words {
+		k, v, ok := strings.Cut(w, "=")
+		switch {
+		case !ok || k == "" || v == "":
+			return nil, &KeyError{o.Name, w, "want key=value", keyNames(o.AllKeys())}
+		case values[k] != "":
+			return nil, &KeyError{o.Name, k, "given twice", keyNames(o.AllKeys())}
+		}
+		values[k] = v
+	}
+	return values, nil
+}

@@ -1,0 +1,36 @@
+package keys_test
+
+import (
+	"errors"
+	"testing"
+
+	"anesim/loader/network/keys"
+	"anesim/loader/network/list"
+)
+
+func TestYAMLErrors(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"", "line 1: the file is empty"},
+		{"- a", "line 1: network: want a mapping"},
+		{"name: x", "line 1: a network has inputs and layers"},
+		{"inputs: {x: {c: 1}}\nlayers: []", "line 2: layers: want a list"},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv}", `line 3: layer conv0: conv: cout: missing; conv has cout k kh kw stride sy sx pad dilation groups bias act`},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv, cout: 1, rate: 2}", "line 3: layer conv0: conv: rate: no such key; conv has cout k kh kw stride sy sx pad dilation groups bias act"},
+		{"inputs: {x: {c: 4}, y: {c: 4}}\nlayers:\n- {op: concat, from: [x, y], axis: 1}", "line 3: layer concat0: concat: axis: no such key; concat has no keys"},
+		{"inputs: {x: {c: 0}}\nlayers:\n- {op: relu}", `line 1: input x: input: c: "0" is no number from 1 to 16777216; input has n c h w`},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu, from: y}", `line 3: layer relu0: from: no layer or input before it is called "y"`},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: "relu0" is the name of another layer or input`},
+		{"inputs: {x: {c: 4}}\nlayers:\n- {op: reshape, c: 3}", "line 3: layer reshape0: 1x4x1x1 has 4 elements, 1x3x1x1 has 3"},
+		{"inputs: {x: {c: 4, c: 5}}\nlayers:\n- {op: relu}", "line 1: x: c is given twice"},
+		{"a: [", "line 2: did not find expected node content"},
+		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: a 3x3 window does not fit the padded input"},
+	} {
+		_, err := keys.ReadYAML([]byte(tc.text))
+		var f *list.FormatError
+		if !errors.As(err, &f) {
+			t.Errorf("%q: %v, want a FormatError", tc.text, err)
+		} else if err.Error() != tc.want {
+			t.Errorf("%q:\n got %s\nwant %s", tc.text, err, tc.want)
+		}
+	}
+}

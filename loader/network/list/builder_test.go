@@ -1,0 +1,103 @@
+package list_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+	"anesim/loader/network/list"
+)
+
+// relu is a layer that reads a tensor of eight channels.
+func relu(name, from string) list.Layer {
+	l := layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 8, H: 1, W: 1})
+	return list.Layer{Name: name, Inputs: []string{from}, Output: name, Lower: l, Out: l.Out()}
+}
+
+// hosted is a layer that the host works out.
+func hosted(name string, from ...string) list.Layer {
+	return list.Layer{Name: name, Inputs: from, Output: name, Reason: "no form", Host: &list.Stage{}}
+}
+
+func names(n *list.Network) (names []string) {
+	for i := range n.Layers {
+		names = append(names, n.Layers[i].Name)
+	}
+	return names
+}
+
+// Stages of the host that rest on inputs alone go ahead of the engine's layers, those whose
+// results none of these reads behind them, and layers that were made in vain are left out.
+func TestListOrdersStages(t *testing.T) {
+	b := list.NewBuilder()
+	b.Input("x", layer.Shape{N: 1, C: 8, H: 1, W: 1})
+	b.Add(relu("a", "x"))
+	b.Add(hosted("chosen", "a"))
+	b.Add(relu("b", "a"))
+	b.Add(hosted("table", "x"))
+	vain := relu("vain", "b")
+	vain.Spare = true
+	b.Add(vain)
+	b.Add(hosted("between", "b"))
+	b.Add(relu("c", "between"))
+	b.Net.Results = []list.Output{{Name: "c", Tensor: "c"}}
+	n := b.Network()
+	if want := []string{"table", "a", "b", "between", "c", "chosen"}; !slices.Equal(names(n), want) {
+		t.Errorf("%q, want %q", names(n), want)
+	}
+	if !slices.Equal(n.Outputs, []string{"c"}) {
+		t.Errorf("outputs %q", n.Outputs)
+	}
+	if err := n.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A view is the tensor that it is of, and has as many elements.
+func TestReshape(t *testing.T) {
+	b := list.NewBuilder()
+	b.Input("x", layer.Shape{N: 1, C: 8, H: 1, W: 1})
+	if err := b.Reshape("view", "x", layer.Shape{N: 1, C: 2, H: 2, W: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Reshape("again", "view", layer.Shape{N: 1, C: 1, H: 1, W: 8}); err != nil || b.TensorOf("again") != "x" {
+		t.Errorf("%v: the values of a view's view are in %q, want x", err, b.TensorOf("again"))
+	}
+	if err := b.Reshape("larger", "x", layer.Shape{N: 1, C: 9, H: 1, W: 1}); err == nil {
+		t.Error("a view of nine of eight elements")
+	}
+	b.Add(relu("a", "again"))
+	if in := b.Net.Layers[0].Inputs[0]; in != "x" {
+		t.Errorf("a reads %q, want x", in)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	n := &list.Network{Inputs: []list.Tensor{{Name: "x"}}, Layers: []list.Layer{relu("b", "a"), relu("a", "x")}}
+	var e *list.OrderError
+	if err := n.Check(); !errors.As(err, &e) || e.Layer != "b" || e.Tensor != "a" {
+		t.Errorf("%v, want b to read a", err)
+	}
+	slices.Reverse(n.Layers)
+	if err := n.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Tidy leaves out constants that nobody reads, and counts the layers of nodes.
+func TestTidy(t *testing.T) {
+	a, b := relu("a", "x"), relu("b", "kept")
+	a.Node, b.Node = 1, 1
+	n := &list.Network{Layers: []list.Layer{a, b}, Nodes: make([]list.Node, 2)}
+	n.Constants = map[string][]float16.Float16{"kept": nil, "gone": nil}
+	n.Tidy()
+	if _, gone := n.Constants["gone"]; gone || len(n.Constants) != 1 {
+		t.Errorf("constants %v", n.Constants)
+	}
+	if x := n.Nodes; x[1].First != 0 || x[1].Layers != 2 || x[0].What != "folded" || x[1].What != "" {
+		t.Errorf("%+v", x)
+	}
+}

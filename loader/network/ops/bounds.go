@@ -1,0 +1,298 @@
+package ops
+
+import (
+	"slices"
+
+	"anesim/loader/network/graph"
+)
+
+// Some results have a size that depends on values: the boxes that a NonMaxSuppression keeps,
+// the places that a NonZero finds. The engine's programs have fixed shapes, so the host
+// computes such a result and what reads it, each in the size that it has in this run.
+//
+// Reading a graph needs no more than bounds. The dims of such a tensor are the largest that
+// it can have; Least has the smallest. The elements of what is computed from these extents,
+// such as the shape for a Reshape, have bounds as well, a Span.
+
+// A Spread is what is known of a result whose extents or elements depend on values.
+type Spread struct {
+	Least []int       // nil if the extents are always the same
+	Span  *graph.Span // nil if the elements have no known bounds
+}
+
+// dynamicAxis returns the axis of result i whose extent depends on the values that the node
+// reads, -1 if there is none.
+func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
+	switch n.Op {
+	case "NonMaxSuppression":
+		return 0
+	case "NonZero":
+		return 1
+	case "Compress":
+		if n.Attr["axis"] == nil {
+			return 0
+		}
+		if axis, err := Axis(len(r.Dims), n.Int("axis", 0)); err == nil {
+			return axis
+		}
+	case "Unique":
+		if i == 2 {
+			return -1
+		}
+		if i > 0 || n.Attr["axis"] == nil {
+			return 0
+		}
+		if axis, err := Axis(len(r.Dims), n.Int("axis", 0)); err == nil {
+			return axis
+		}
+	}
+	return -1
+}
+
+// Originates reports whether the operator gives results whose size depends on values.
+func Originates(n *graph.Node) bool {
+	return Of(n.Op).Has(Sizes) || cutsByValues(n)
+}
+
+// cutsByValues reports whether the node keeps a part of its first input whose size is computed
+// and has no known bounds but that input's size.
+func cutsByValues(n *graph.Node) bool {
+	computed := func(i int) bool {
+		return n.Given(i) && n.Const(i) == nil && n.In[i].Span == nil
+	}
+	switch n.Op {
+	case "Slice":
+		return len(n.In) > 2 && (computed(1) || computed(2)) && !computed(3) && !computed(4)
+	case "TopK":
+		return computed(1)
+	}
+	return false
+}
+
+// Dynamic reports whether the node reads or makes a tensor whose size depends on values, or
+// reads elements that are made of such sizes.
+func Dynamic(n *graph.Node) bool {
+	return Originates(n) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
+}
+
+// corners calls visit with the node reading its inputs at their bounds: first all of them at
+// their largest, then every combination of least and largest, or, of many inputs, all of them
+// at their least.
+func corners(n *graph.Node, visit func(at *graph.Node)) {
+	const most = 4 // inputs whose combinations are tried
+	sized := false
+	var spans []*graph.Value
+	for _, v := range n.In {
+		sized = sized || v.Least != nil
+		if v.Span != nil && !slices.Contains(spans, v) {
+			spans = append(spans, v)
+		}
+	}
+	last := 1<<(1+len(spans)) - 1
+	for c := 0; c <= last; c++ {
+		if len(spans) > most {
+			c = last * min(c, 1)
+		}
+		if !sized && c&1 != 0 && c != last {
+			continue
+		}
+		at := *n
+		at.In = make([]*graph.Value, len(n.In))
+		for i, v := range n.In {
+			w := *v
+			if v.Least != nil && c&1 != 0 {
+				w.Dims = v.Least
+			}
+			if v.Span != nil {
+				if w.Const = v.Span.High; c>>(1+slices.Index(spans, v))&1 != 0 {
+					w.Const = v.Span.Low
+				}
+			}
+			at.In[i] = &w
+		}
+		visit(&at)
+	}
+}
+
+// Bound infers the largest shapes of a node's results, and what else is known of them.
+func Bound(n *graph.Node) ([]graph.Result, []Spread, error) {
+	var least, most []graph.Result
+	var failed error // of the largest inputs
+	loose := false   // whether nothing is known of the least extents
+	corners(n, func(at *graph.Node) {
+		switch made, err := Infer(at); {
+		case err != nil && most == nil && failed == nil && !loose:
+			failed = err
+		case err != nil:
+			loose = true
+		case most == nil:
+			most, least = cloned(made), cloned(made)
+		default:
+			loose = !widen(least, most, made) || loose
+		}
+	})
+	if most == nil && cutsByValues(n) {
+		if d, err := n.Dims(0); err == nil {
+			most, failed = largestCut(n, d), nil
+			least = cloned(most)
+		}
+	}
+	if most == nil {
+		return nil, nil, failed
+	}
+	spreads := make([]Spread, len(most))
+	for i := range most {
+		switch axis := dynamicAxis(n, i, most[i]); {
+		case loose || failed != nil || cutsByValues(n):
+			clear(least[i].Dims)
+		case axis >= 0:
+			least[i].Dims[axis] = 0
+		}
+		if !slices.Equal(least[i].Dims, most[i].Dims) {
+			spreads[i].Least = least[i].Dims
+		}
+	}
+	if len(most) == 1 && spreads[0].Least == nil {
+		spreads[0].Span = boundElements(n, most[0])
+	}
+	return most, spreads, nil
+}
+
+// largestCut are the results of a node that keeps a part of a tensor of dims d.
+func largestCut(n *graph.Node, d []int) []graph.Result {
+	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
+	if n.Op == "TopK" {
+		r = append(r, graph.Result{Dims: slices.Clone(d), Type: graph.Int64})
+	}
+	return r
+}
+
+func cloned(list []graph.Result) []graph.Result {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Dims = slices.Clone(out[i].Dims)
+	}
+	return out
+}
+
+// widen makes least and most bounds of further results, and reports whether they are: not of
+// results with another number of axes.
+func widen(least, most, more []graph.Result) bool {
+	if len(more) != len(most) {
+		return false
+	}
+	for i, r := range more {
+		if len(r.Dims) != len(most[i].Dims) {
+			return false
+		}
+		for k, d := range r.Dims {
+			least[i].Dims[k], most[i].Dims[k] = min(least[i].Dims[k], d), max(most[i].Dims[k], d)
+		}
+	}
+	return true
+}
+
+// mostBounded is the most elements of a tensor whose elements' bounds are kept: shapes and
+// sizes are far smaller.
+const mostBounded = 256
+
+// boundElements returns bounds of the elements of the only result if they are made of sizes that
+// depend on values by an operator whose result rises or falls with each of its operands.
+func boundElements(n *graph.Node, r graph.Result) *graph.Span {
+	if graph.Elements(r.Dims) > mostBounded || !monotone(n) {
+		return nil
+	}
+	var s *graph.Span
+	sound := true
+	corners(n, func(at *graph.Node) {
+		made, err := Infer(at)
+		if !sound || err != nil || !slices.Equal(made[0].Dims, r.Dims) {
+			sound = false
+			return
+		}
+		c, err := Of(at.Op).Host()(at, made)
+		if err != nil || len(c) != 1 {
+			sound = false
+			return
+		}
+		v, err := c[0].Values()
+		switch {
+		case err != nil || len(v) != graph.Elements(r.Dims) || slices.ContainsFunc(v, func(x float64) bool { return x != x }):
+			sound = false
+		case s == nil:
+			low, high := *c[0], *c[0]
+			low.Numbers, high.Numbers = slices.Clone(v), slices.Clone(v)
+			low.Half, low.Source, high.Half, high.Source = nil, nil, nil, nil
+			s = &graph.Span{Low: &low, High: &high}
+		default:
+			for i, x := range v {
+				s.Low.Numbers[i], s.High.Numbers[i] = min(s.Low.Numbers[i], x), max(s.High.Numbers[i], x)
+			}
+		}
+	})
+	if !sound {
+		return nil
+	}
+	return s
+}
+
+// monotone reports whether bounds of the node's elements follow from those of its operands:
+// these are constants or have bounds, and the operator rises or falls with each of them.
+func monotone(n *graph.Node) bool {
+	switch n.Op {
+	case "Shape", "Size":
+		return true
+	}
+	first := 0 // operands that may have bounds; the others are constants
+	switch op := Of(n.Op); {
+	case op.Has(RisesAll):
+		first = len(n.In)
+	case op.Has(Rises):
+		first = 1
+	default:
+		return false
+	}
+	for i, v := range n.In {
+		if v.Given() && v.Const == nil && (i >= first || v.Span == nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// RowByRow reports whether no element of the node's results depends on elements elsewhere along
+// the axes that vary, so that zeros beyond the actual rows spoil none.
+func RowByRow(n *graph.Node) bool {
+	for i, v := range n.In {
+		least, dims := v.Least, v.Dims
+		for axis := range least {
+			if least[axis] != dims[axis] && !apart(n, i, axis, len(dims)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart reports whether the node treats elements along an axis of input i apart.
+func apart(n *graph.Node, i, axis, rank int) bool {
+	if Of(n.Op).Has(Elementwise) {
+		return true
+	}
+	switch n.Op {
+	case "MatMul":
+		return rank > 1 && (i == 0 && axis < rank-1 || i == 1 && axis != rank-2)
+	case "Gemm":
+		return i == 0 && axis == 0 && n.Int("transA", 0) == 0
+	case "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization",
+		"InstanceNormalization", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth":
+		return i == 0 && axis == 0
+	case "LayerNormalization":
+		first, err := Axis(rank, n.Int("axis", -1))
+		return err == nil && i == 0 && axis < first
+	case "Softmax":
+		along, err := Axis(rank, n.Int("axis", -1))
+		return err == nil && n.Opset >= 13 && axis != along
+	}
+	return false
+}

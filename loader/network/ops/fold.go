@@ -1,0 +1,228 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim/loader/network/graph"
+)
+
+// FoldBytes is the bytes that an element of a node's result takes while it is worked out.
+func FoldBytes(n *graph.Node) int {
+	const number = 8
+	switch {
+	case Of(n.Op).Has(Keeps):
+		return 0
+	case n.Op == "DequantizeLinear":
+		return number
+	}
+	return 2 * number
+}
+
+// Compared is the result of comparing a tensor with a number that is beyond what its
+// operator gives, such as a sigmoid's result with zero.
+func Compared(n *graph.Node) (result, ok bool) {
+	const few = 1 << 16
+	if len(n.In) != 2 || n.Const(1) == nil || n.Const(0) != nil {
+		return false, false
+	}
+	x := n.In[0]
+	v, err := n.Const(1).Scalar()
+	if x.Range == nil || x.Least != nil || err != nil || x.Dims == nil || graph.Elements(x.Dims) > few {
+		return false, false
+	}
+	low, high := x.Range.Low, x.Range.High
+	switch n.Op {
+	case "GreaterOrEqual":
+		return low >= v, low >= v || high < v
+	case "Greater":
+		return low > v, low > v || high <= v
+	case "LessOrEqual":
+		return high <= v, high <= v || low > v
+	case "Less":
+		return high < v, high < v || low >= v
+	}
+	return false, false
+}
+
+// wholes is a constant of int64.
+func wholes(dims []int, v ...float64) *graph.Const {
+	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
+}
+
+// Literal is what a Constant node holds.
+func Literal(n *graph.Node) (*graph.Const, error) {
+	for name, a := range n.Attr {
+		var v []float64
+		switch name {
+		case "value":
+			if a.Const == nil {
+				return nil, errors.New("its value is no tensor")
+			}
+			return a.Const.As(a.Const.Dims), nil
+		case "value_int":
+			return wholes(nil, float64(a.Int)), nil
+		case "value_ints":
+			for _, x := range a.Ints {
+				v = append(v, float64(x))
+			}
+			return wholes([]int{len(v)}, v...), nil
+		case "value_float":
+			return &graph.Const{Type: graph.Float, Numbers: []float64{float64(a.Float)}}, nil
+		case "value_floats":
+			for _, x := range a.Floats {
+				v = append(v, float64(x))
+			}
+			return &graph.Const{Dims: []int{len(v)}, Type: graph.Float, Numbers: v}, nil
+		}
+	}
+	return nil, errors.New("a constant of text or of places and values")
+}
+
+// foldSize gives the extents of a tensor, or their product.
+func foldSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	dims, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	if n.Op == "Size" {
+		return []*graph.Const{wholes(nil, float64(graph.Elements(dims)))}, nil
+	}
+	first, last := within(n.Int("start", 0), len(dims)), within(n.Int("end", len(dims)), len(dims))
+	v := []float64{}
+	for _, d := range dims[first:max(first, last)] {
+		v = append(v, float64(d))
+	}
+	return []*graph.Const{wholes([]int{len(v)}, v...)}, nil
+}
+
+func foldView(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	return []*graph.Const{n.Const(0).As(res[0].Dims)}, nil
+}
+
+// foldCast gives the values another type; floats lose their fraction in integers.
+func foldCast(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c, to := n.Const(0), res[0].Type
+	if to.Width() == 0 || c.Type.Width() == 0 {
+		return nil, nil
+	}
+	if c.Type == to || c.Type != graph.Double && c.Type.IsFloat() && to == graph.Float {
+		d := c.As(res[0].Dims)
+		d.Type = to
+		return []*graph.Const{d}, nil
+	}
+	v, err := c.Values()
+	if err != nil {
+		return nil, err
+	}
+	made := made(res, slices.Clone(v))
+	made[0].Packing = c.Packing
+	return made, nil
+}
+
+func foldRange(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	start, _ := n.Const(0).Scalar()
+	delta, err := n.Const(2).Scalar()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, graph.Elements(res[0].Dims))
+	for i := range out {
+		out[i] = start + float64(float64(i)*delta)
+	}
+	return made(res, out), nil
+}
+
+func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	fill := 0.0
+	if a := n.Attr["value"]; a != nil && a.Const != nil {
+		v, err := a.Const.Values()
+		if err != nil || len(v) != 1 {
+			return nil, errors.Join(err, errors.New("its value is no single number"))
+		}
+		fill = v[0]
+	}
+	return made(res, slices.Repeat([]float64{fill}, graph.Elements(res[0].Dims))), nil
+}
+
+func foldWhere(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	dims := res[0].Dims
+	out := make([]float64, graph.Elements(dims))
+	var v [3][]float64
+	for i := range v {
+		c := n.Const(i)
+		if c == nil {
+			return nil, errors.New("one of its three inputs is missing")
+		}
+		var err error
+		if v[i], err = c.Values(); err != nil {
+			return nil, err
+		}
+	}
+	condition := n.Const(0)
+	for i, c := range []*graph.Const{n.Const(1), n.Const(2)} {
+		graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
+			if (v[0][place(k, dims, condition.Dims)] != 0) == (i == 0) {
+				out[k] = v[1+i][at]
+			}
+		})
+	}
+	return made(res, out), nil
+}
+
+// place is where element k of a tensor of dims out stands in one that repeats to it.
+func place(k int, out, dims []int) int {
+	at, steps, from := 0, graph.Repeated(dims, out), graph.Strides(out)
+	for i := range out {
+		at += k / from[i] % out[i] * steps[i]
+	}
+	return at
+}
+
+// foldDequantize gives weights of integers their scale.
+func foldDequantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c, scale := n.Const(0), n.Const(1)
+	if scale == nil {
+		return nil, nil
+	}
+	if n.Int("block_size", 0) != 0 {
+		return foldBlocks(n, res)
+	}
+	s, err := scale.Values()
+	if err != nil {
+		return nil, err
+	}
+	zero := make([]float64, len(s))
+	if z := n.Const(2); z != nil {
+		if zero, err = z.Values(); err != nil {
+			return nil, err
+		}
+	}
+	each, extent := c.Elements(), 1
+	if len(s) > 1 {
+		axis, err := Axis(len(c.Dims), n.Int("axis", 1))
+		if err != nil {
+			return nil, err
+		}
+		each, extent = graph.Elements(c.Dims[axis+1:]), c.Dims[axis]
+	}
+	if len(s) != extent || len(zero) != extent {
+		return nil, fmt.Errorf("%d scales and %d zero points for %d channels", len(s), len(zero), extent)
+	}
+	out := make([]float64, c.Elements())
+	set := func(i int, x float64) {
+		k := i / max(1, each) % extent
+		out[i] = (x - zero[k]) * s[k]
+	}
+	if c.Source != nil {
+		err = c.Source.Each(set)
+	} else {
+		for i, x := range c.Numbers {
+			set(i, x)
+		}
+	}
+	made := made(res, out)
+	made[0].Packing = graph.Scaled(s)
+	return made, err
+}

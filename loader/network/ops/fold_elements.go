@@ -1,0 +1,210 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/graph"
+)
+
+// scalar works out a function of each element.
+func scalar(f func(float64) float64) Folder {
+	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return mapped(n, res, f) }
+}
+
+// pair works out a function of elements, from the first input on.
+func pair(f func(a, b float64) float64) Folder {
+	return whole(func(a, b float64, _ bool) float64 { return f(a, b) })
+}
+
+// compare is pair of a function whose results are truth values.
+func compare(f func(a, b float64) bool) Folder {
+	return pair(func(a, b float64) float64 { return graph.Truth(f(a, b)) })
+}
+
+// whole is pair of a function that is another one of whole numbers.
+func whole(f func(a, b float64, whole bool) float64) Folder {
+	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return mappedAll(n, res, f) }
+}
+
+func quotient(a, b float64, whole bool) float64 {
+	if whole && b != 0 {
+		return math.Trunc(a / b)
+	}
+	return a / b
+}
+
+// remainder has the sign of the divisor if both are whole numbers, else that of the dividend.
+func remainder(a, b float64, whole bool) float64 {
+	r := math.Mod(a, b)
+	if whole && r != 0 && (r < 0) != (b < 0) {
+		r += b
+	}
+	return r
+}
+
+// made is a constant of the node's first output.
+func made(res []graph.Result, v []float64) []*graph.Const {
+	r := res[0]
+	for i := range v {
+		v[i] = graph.Rounded(r.Type, v[i])
+	}
+	return []*graph.Const{{Dims: r.Dims, Type: r.Type, Numbers: v}}
+}
+
+func mapped(n *graph.Node, res []graph.Result, f func(float64) float64) ([]*graph.Const, error) {
+	v, err := n.Const(0).Values()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = f(x)
+	}
+	return made(res, out), nil
+}
+
+func mappedAll(n *graph.Node, res []graph.Result, f func(a, b float64, whole bool) float64) ([]*graph.Const, error) {
+	dims := res[0].Dims
+	var out []float64
+	for i := range n.In {
+		c := n.Const(i)
+		if c == nil {
+			return nil, fmt.Errorf("input %d is missing", i)
+		}
+		if i == 1 && len(n.In) == 2 {
+			c = Repeatable(n, c)
+		}
+		v, err := c.Values()
+		if err != nil {
+			return nil, err
+		}
+		integers := !c.Type.IsFloat()
+		if i == 0 {
+			out = make([]float64, graph.Elements(dims))
+		}
+		graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
+			if i == 0 {
+				out[k] = v[at]
+			} else {
+				out[k] = f(out[k], v[at], integers)
+			}
+		})
+	}
+	return made(res, out), nil
+}
+
+func foldClip(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	low, high, err := ClipBounds(n)
+	if err != nil {
+		return nil, err
+	}
+	return mapped(n, res, func(x float64) float64 { return min(max(x, low), high) })
+}
+
+// foldMean is the mean of all inputs, element by element.
+func foldMean(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c, err := mappedAll(n, res, func(a, b float64, _ bool) float64 { return a + b })
+	if err != nil {
+		return nil, err
+	}
+	for i := range c[0].Numbers {
+		c[0].Numbers[i] /= float64(len(n.In))
+	}
+	return c, nil
+}
+
+func foldHardSigmoid(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	alpha, beta := float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5))
+	return mapped(n, res, func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) })
+}
+
+func foldReduce(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c := n.Const(0)
+	axes, err := ReducedAxes(n, len(c.Dims))
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.Values()
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.Clone(c.Dims)
+	count := 1
+	for i := range kept {
+		if axes[i] {
+			count *= kept[i]
+			kept[i] = 1
+		}
+	}
+	start := map[string]float64{"ReduceProd": 1, "ReduceMax": math.Inf(-1), "ReduceMin": math.Inf(1)}[n.Op]
+	if count == 0 && n.Op == "ReduceMean" {
+		start = math.NaN()
+	}
+	out := slices.Repeat([]float64{start}, graph.Elements(kept))
+	for k, x := range v {
+		at := place(k, c.Dims, kept)
+		switch n.Op {
+		case "ReduceProd":
+			out[at] *= x
+		case "ReduceMax":
+			out[at] = max(out[at], x)
+		case "ReduceMin":
+			out[at] = min(out[at], x)
+		case "ReduceMean":
+			out[at] += x / float64(count)
+		case "ReduceL1":
+			out[at] += math.Abs(x)
+		case "ReduceL2", "ReduceSumSquare":
+			out[at] += float64(x * x)
+		case "ReduceLogSumExp":
+			out[at] += math.Exp(x)
+		default:
+			out[at] += x
+		}
+	}
+	for k, x := range out {
+		switch n.Op {
+		case "ReduceL2":
+			out[k] = math.Sqrt(x)
+		case "ReduceLogSum", "ReduceLogSumExp":
+			out[k] = math.Log(x)
+		}
+	}
+	return made(res, out), nil
+}
+
+// Repeatable is a second operand's constant in the shape that repeats to the first, as
+// old versions say it.
+func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
+	if len(c.Dims) == 0 || !placesSecond(n) {
+		return c
+	}
+	first, _ := n.Dims(0)
+	if d, err := oldBroadcast(n, first, c.Dims); err == nil {
+		return c.As(d)
+	}
+	return c
+}
+
+// ClipBounds are the bounds of a Clip: attributes, or inputs from version 11 on.
+func ClipBounds(n *graph.Node) (low, high float64, err error) {
+	bound := [2]float64{math.Inf(-1), math.Inf(1)}
+	for i, name := range [...]string{"min", "max"} {
+		if a := n.Attr[name]; a != nil {
+			bound[i] = float64(a.Float)
+		}
+		if !n.Given(1 + i) {
+			continue
+		}
+		c := n.Const(1 + i)
+		if c == nil {
+			return 0, 0, fmt.Errorf("its %s is computed, not a constant", name)
+		}
+		if bound[i], err = c.Scalar(); err != nil {
+			return 0, 0, err
+		}
+	}
+	return bound[0], bound[1], nil
+}

@@ -1,0 +1,320 @@
+package ops
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/graph"
+)
+
+// Functions of lines along an axis: what is largest, what is summed up, what is kept.
+
+// line calls visit with every line along an axis: where it begins and its step.
+func line(dims []int, axis int, visit func(k, first, step int)) {
+	step := graph.Elements(dims[axis+1:])
+	k := 0
+	for b := range graph.Elements(dims[:axis]) {
+		for i := range step {
+			visit(k, b*dims[axis]*step+i, step)
+			k++
+		}
+	}
+}
+
+func foldArg(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := Axis(len(d), n.Int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, graph.Elements(res[0].Dims))
+	if d[axis] == 0 && len(out) > 0 {
+		return nil, fmt.Errorf("none of %v is the largest", d)
+	}
+	last, least := n.Int("select_last_index", 0) != 0, n.Op == "ArgMin"
+	line(d, axis, func(k, first, step int) {
+		best := 0
+		for i := range d[axis] {
+			a, b := v[first+i*step], v[first+best*step]
+			if least {
+				a, b = b, a
+			}
+			if a > b || last && a == b {
+				best = i
+			}
+		}
+		out[k] = float64(best)
+	})
+	return made(res, out), nil
+}
+
+func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := Axis(len(d), n.Int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	to := res[0].Dims
+	k := to[axis]
+	if k > d[axis] {
+		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
+	}
+	values, places := make([]float64, graph.Elements(to)), make([]float64, graph.Elements(to))
+	sign := 1.0
+	if n.Int("largest", 1) == 0 {
+		sign = -1
+	}
+	var from []int
+	line(d, axis, func(_, first, _ int) { from = append(from, first) })
+	line(to, axis, func(l, first, step int) {
+		order := make([]int, d[axis])
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sign*v[from[l]+b*step], sign*v[from[l]+a*step]) })
+		for i, o := range order[:k] {
+			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)
+		}
+	})
+	return []*graph.Const{{Dims: to, Type: res[0].Type, Numbers: values}, {Dims: to, Type: graph.Int64, Numbers: places}}, nil
+}
+
+func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	which, _, err := operandValues(n, 1)
+	if err != nil || len(which) != 1 {
+		return nil, errors.Join(err, errors.New("its axis is no single number"))
+	}
+	axis, err := Axis(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(v))
+	line(d, axis, func(_, first, step int) {
+		sum := 0.0
+		for i := range d[axis] {
+			if n.Int("reverse", 0) != 0 {
+				i = d[axis] - 1 - i
+			}
+			at := first + i*step
+			if n.Int("exclusive", 0) != 0 {
+				out[at] = sum
+				sum += v[at]
+			} else {
+				sum += v[at]
+				out[at] = sum
+			}
+		}
+	})
+	return made(res, out), nil
+}
+
+// foldHardmax is one at the first of the largest. Before version 13 all axes from one on are
+// one.
+func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	missing := -1
+	if n.Opset < 13 {
+		missing = 1
+	}
+	axis, err := Axis(len(d), n.Int("axis", missing))
+	if err != nil {
+		return nil, err
+	}
+	if n.Opset < 13 {
+		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
+		axis = 1
+	}
+	out := make([]float64, len(v))
+	if len(v) == 0 {
+		return made(res, out), nil
+	}
+	line(d, axis, func(_, first, step int) {
+		best := first
+		for i := range d[axis] {
+			if v[first+i*step] > v[best] {
+				best = first + i*step
+			}
+		}
+		out[best] = 1
+	})
+	return made(res, out), nil
+}
+
+func foldReverse(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
+	if err != nil {
+		return nil, err
+	}
+	v, d, lengths := in[0].numbers, in[0].dims, in[1].numbers
+	time, batch := n.Int("time_axis", 0), n.Int("batch_axis", 1)
+	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
+		return nil, fmt.Errorf("lengths %v of %v along axis %d", lengths, d, time)
+	}
+	out, own := make([]float64, len(v)), graph.Strides(d)
+	size := graph.Elements(d[2:])
+	for b := range d[batch] {
+		for t := range d[time] {
+			from := t
+			if l := int(lengths[b]); t < l && l <= d[time] {
+				from = l - 1 - t
+			}
+			to := b*own[batch] + t*own[time]
+			copy(out[to:to+size], v[b*own[batch]+from*own[time]:][:size])
+		}
+	}
+	return made(res, out), nil
+}
+
+// foldCompress keeps what a condition is true of.
+func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
+	if err != nil {
+		return nil, err
+	}
+	v, d, keep := in[0].numbers, in[0].dims, in[1].numbers
+	axis := 0
+	if n.Attr["axis"] == nil {
+		d = []int{len(v)}
+	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
+		return nil, err
+	}
+	to := res[0].Dims
+	out := make([]float64, graph.Elements(to))
+	var from []int
+	line(d, axis, func(_, first, _ int) { from = append(from, first) })
+	line(to, axis, func(l, first, step int) {
+		k := 0
+		for i := range d[axis] {
+			if i < len(keep) && keep[i] != 0 && k < to[axis] {
+				out[first+k*step] = v[from[l]+i*step]
+				k++
+			}
+		}
+	})
+	return made(res, out), nil
+}
+
+// foldUnique gives each element of an axis, or of the tensor seen as a list, once: with where
+// it is first, which of them each one is, and how often there is one like it.
+func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	axis := 0
+	if n.Attr["axis"] == nil {
+		d = []int{len(v)}
+	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
+		return nil, err
+	}
+	parts := make([][]float64, d[axis])
+	line(d, axis, func(_, first, step int) {
+		for i := range parts {
+			parts[i] = append(parts[i], v[first+i*step])
+		}
+	})
+	firsts, group := distinct(parts)
+	kept := make([]int, len(firsts)) // groups in the order of the result
+	for i := range kept {
+		kept[i] = i
+	}
+	if n.Int("sorted", 1) == 0 {
+		slices.SortFunc(kept, func(a, b int) int { return cmp.Compare(firsts[a], firsts[b]) })
+	}
+	rank := make([]int, len(firsts)) // of a group in that order
+	for k, g := range kept {
+		rank[g] = k
+	}
+	where, which, counts := make([]float64, len(kept)), make([]float64, len(parts)), make([]float64, len(kept))
+	for i, g := range group {
+		which[i] = float64(rank[g])
+		counts[rank[g]]++
+	}
+	to := slices.Clone(d)
+	to[axis] = len(kept)
+	out := make([]float64, graph.Elements(to))
+	line(to, axis, func(l, first, step int) {
+		for k, g := range kept {
+			out[first+k*step] = parts[firsts[g]][l]
+		}
+	})
+	for k, g := range kept {
+		where[k] = float64(firsts[g])
+	}
+	return []*graph.Const{
+		{Dims: to, Type: n.Const(0).Type, Numbers: out}, wholes([]int{len(where)}, where...),
+		wholes([]int{len(which)}, which...), wholes([]int{len(counts)}, counts...),
+	}, nil
+}
+
+// distinct returns the groups of equal parts in the order of their values, each as the place of
+// its first part, and the group of every part.
+func distinct(parts [][]float64) (firsts, group []int) {
+	order := make([]int, len(parts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(parts[a], parts[b]) })
+	group = make([]int, len(parts))
+	for k, i := range order {
+		if k == 0 || slices.Compare(parts[order[k-1]], parts[i]) != 0 {
+			firsts = append(firsts, i)
+		}
+		group[i] = len(firsts) - 1
+	}
+	return firsts, group
+}
+
+// foldSoftmax is what each element's exponential is of the sum along an axis, or the logarithm
+// of that. Before version 13 all axes from one on are one.
+func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	missing := -1
+	if n.Opset < 13 {
+		missing = 1
+	}
+	axis, err := Axis(len(d), n.Int("axis", missing))
+	if err != nil {
+		return nil, err
+	}
+	if n.Opset < 13 {
+		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
+		axis = 1
+	}
+	out := make([]float64, len(v))
+	line(d, axis, func(_, first, step int) {
+		largest, sum := math.Inf(-1), 0.0
+		for i := range d[axis] {
+			largest = max(largest, v[first+i*step])
+		}
+		for i := range d[axis] {
+			sum += math.Exp(v[first+i*step] - largest)
+		}
+		for i := range d[axis] {
+			x := v[first+i*step] - largest
+			if out[first+i*step] = math.Exp(x) / sum; n.Op == "LogSoftmax" {
+				out[first+i*step] = x - math.Log(sum)
+			}
+		}
+	})
+	return made(res, out), nil
+}

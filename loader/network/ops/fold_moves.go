@@ -1,0 +1,142 @@
+package ops
+
+import (
+	"fmt"
+
+	"anesim/loader/network/graph"
+)
+
+// placed is the first input's values at places of every result element.
+func placed(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
+	v, err := n.Const(0).Values()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, graph.Elements(dims))
+	graph.Each(dims, steps, first, func(i, at int) { out[i] = v[at] })
+	return []*graph.Const{{Dims: dims, Type: n.Const(0).Type, Numbers: out, Packing: n.Const(0).Packing}}, nil
+}
+
+func foldTranspose(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c := n.Const(0)
+	perm, err := Permutation(n, len(c.Dims))
+	if err != nil {
+		return nil, err
+	}
+	own, steps := graph.Strides(c.Dims), []int(nil)
+	for _, p := range perm {
+		steps = append(steps, own[p])
+	}
+	return placed(n, res[0].Dims, steps, 0)
+}
+
+func foldExpand(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	dims := res[0].Dims
+	return placed(n, dims, graph.Repeated(n.Const(0).Dims, dims), 0)
+}
+
+func foldTile(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c := n.Const(0)
+	v, err := c.Values()
+	if err != nil {
+		return nil, err
+	}
+	dims, own := res[0].Dims, graph.Strides(c.Dims)
+	out := make([]float64, graph.Elements(dims))
+	from := graph.Strides(dims)
+	for i := range out {
+		at := 0
+		for k := range dims {
+			at += i / from[k] % dims[k] % c.Dims[k] * own[k]
+		}
+		out[i] = v[at]
+	}
+	return made(res, out), nil
+}
+
+func foldSlice(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c := n.Const(0)
+	parts, err := Bounds(n, c.Dims)
+	if err != nil {
+		return nil, err
+	}
+	steps, first := graph.Strides(c.Dims), 0
+	for i, p := range parts {
+		first += p.Begin * steps[i]
+		steps[i] *= p.Step
+	}
+	return placed(n, res[0].Dims, steps, first)
+}
+
+func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c := n.Const(0)
+	axis, err := Axis(len(c.Dims), n.Int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	var out []*graph.Const
+	steps, first := graph.Strides(c.Dims), 0
+	for _, r := range res {
+		p, err := placed(n, r.Dims, steps, first)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p[0])
+		first += r.Dims[axis] * steps[axis]
+	}
+	return out, nil
+}
+
+func foldGather(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c := n.Const(0)
+	axis, err := Axis(len(c.Dims), n.Int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	index, err := n.Const(1).Ints()
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.Values()
+	if err != nil {
+		return nil, err
+	}
+	before, after, extent := graph.Elements(c.Dims[:axis]), graph.Elements(c.Dims[axis+1:]), c.Dims[axis]
+	out := []float64{}
+	for b := range before {
+		for _, i := range index {
+			if i < 0 {
+				i += extent
+			}
+			if i < 0 || i >= extent {
+				return nil, fmt.Errorf("index %d of %d", i, extent)
+			}
+			at := (b*extent + i) * after
+			out = append(out, v[at:at+after]...)
+		}
+	}
+	return made(res, out), nil
+}
+
+func foldConcat(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	dims, missing := res[0].Dims, 0
+	if n.Opset < 4 {
+		missing = 1
+	}
+	axis, err := Axis(len(dims), n.Int("axis", missing))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, graph.Elements(dims))
+	steps, first := graph.Strides(dims), 0
+	for i := range n.In {
+		c := n.Const(i)
+		v, err := c.Values()
+		if err != nil {
+			return nil, err
+		}
+		graph.Each(c.Dims, steps, first, func(i, at int) { out[at] = v[i] })
+		first += c.Dims[axis] * steps[axis]
+	}
+	return made(res, out), nil
+}

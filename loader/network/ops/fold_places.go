@@ -1,0 +1,311 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"anesim/loader/network/graph"
+)
+
+// placeIn is an index that may count from the end.
+func placeIn(v float64, extent int) (int, error) {
+	i := int(v)
+	if i < 0 {
+		i += extent
+	}
+	if i < 0 || i >= extent || v != v {
+		return 0, fmt.Errorf("place %g of %d", v, extent)
+	}
+	return i, nil
+}
+
+func operandValues(n *graph.Node, i int) ([]float64, []int, error) {
+	c := n.Const(i)
+	if c == nil {
+		return nil, nil, fmt.Errorf("input %d is missing", i)
+	}
+	v, err := c.Values()
+	return v, c.Dims, err
+}
+
+// An array is the values of a constant input in their shape.
+type array struct {
+	numbers []float64
+	dims    []int
+}
+
+// operandsOf are the first k inputs.
+func operandsOf(n *graph.Node, k int) ([]array, error) {
+	list := make([]array, k)
+	for i := range list {
+		v, d, err := operandValues(n, i)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = array{v, d}
+	}
+	return list, nil
+}
+
+func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
+	if err != nil {
+		return nil, err
+	}
+	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
+	axis, err := Axis(len(d), n.Int("axis", 0))
+	if err != nil || len(to) != len(d) {
+		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
+	}
+	for i := range d {
+		if i != axis && to[i] > d[i] {
+			return nil, fmt.Errorf("places of %v in %v", to, d)
+		}
+	}
+	out := make([]float64, len(at))
+	own := graph.Strides(d)
+	own[axis] = 0
+	step := graph.Strides(d)[axis]
+	graph.Each(to, own, 0, func(k, base int) {
+		p, bad := placeIn(at[k], d[axis])
+		if bad != nil {
+			err = bad
+			return
+		}
+		out[k] = v[base+p*step]
+	})
+	return made(res, out), err
+}
+
+func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
+	if err != nil {
+		return nil, err
+	}
+	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
+	batch := n.Int("batch_dims", 0)
+	if len(to) == 0 || batch < 0 || batch >= len(to) || batch+to[len(to)-1] > len(d) {
+		return nil, fmt.Errorf("places of %v in %v behind %d axes", to, d, batch)
+	}
+	k, own := to[len(to)-1], graph.Strides(d)
+	size := graph.Elements(d[batch+k:])
+	out := []float64{}
+	rows := len(at) / max(1, k)
+	shared := max(1, rows/max(1, graph.Elements(to[:batch])))
+	for r := range rows {
+		base := 0
+		if batch > 0 {
+			base = r / shared * own[batch-1]
+		}
+		for j := range k {
+			p, err := placeIn(at[r*k+j], d[batch+j])
+			if err != nil {
+				return nil, err
+			}
+			base += p * own[batch+j]
+		}
+		out = append(out, v[base:base+size]...)
+	}
+	return made(res, out), nil
+}
+
+// reductionOf is what becomes of a value that something is put on.
+func reductionOf(n *graph.Node) (func(old, v float64) float64, error) {
+	switch r := n.Text("reduction", "none"); r {
+	case "none":
+		return func(_, v float64) float64 { return v }, nil
+	case "add":
+		return func(old, v float64) float64 { return old + v }, nil
+	case "mul":
+		return func(old, v float64) float64 { return old * v }, nil
+	case "max":
+		return func(old, v float64) float64 { return max(old, v) }, nil
+	case "min":
+		return func(old, v float64) float64 { return min(old, v) }, nil
+	default:
+		return nil, fmt.Errorf("a reduction %q", r)
+	}
+}
+
+func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
+	if err != nil {
+		return nil, err
+	}
+	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
+	axis, err := Axis(len(d), n.Int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	put, err := reductionOf(n)
+	if err == nil && len(to) != len(d) {
+		err = fmt.Errorf("places of %v in %v", to, d)
+	}
+	if err != nil || len(with) != len(at) {
+		return nil, errors.Join(err, fmt.Errorf("%d values for %d places", len(with), len(at)))
+	}
+	out := slices.Clone(v)
+	own := graph.Strides(d)
+	step := own[axis]
+	own[axis] = 0
+	graph.Each(to, own, 0, func(k, base int) {
+		p, bad := placeIn(at[k], d[axis])
+		if bad == nil && base+p*step >= len(out) {
+			bad = fmt.Errorf("places of %v in %v", to, d)
+		}
+		if bad != nil {
+			err = bad
+			return
+		}
+		out[base+p*step] = put(out[base+p*step], with[k])
+	})
+	return made(res, out), err
+}
+
+func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
+	if err != nil {
+		return nil, err
+	}
+	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
+	put, err := reductionOf(n)
+	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
+		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
+	}
+	k := to[len(to)-1]
+	size := graph.Elements(d[k:])
+	out, own := slices.Clone(v), graph.Strides(d)
+	if len(with) != len(at)/max(1, k)*size {
+		return nil, fmt.Errorf("%d values for %d places", len(with), len(at)/max(1, k))
+	}
+	for r := range len(at) / max(1, k) {
+		base := 0
+		for j := range k {
+			p, err := placeIn(at[r*k+j], d[j])
+			if err != nil {
+				return nil, err
+			}
+			base += p * own[j]
+		}
+		for i := range size {
+			out[base+i] = put(out[base+i], with[r*size+i])
+		}
+	}
+	return made(res, out), nil
+}
+
+func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	at, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := operandValues(n, 2)
+	if err != nil || len(v) != 2 {
+		return nil, errors.Join(err, errors.New("its values are not two"))
+	}
+	to := res[0].Dims
+	axis, err := Axis(len(d)+1, n.Int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Repeat([]float64{v[0]}, graph.Elements(to))
+	line(to, axis, func(k, first, step int) {
+		p := int(at[k])
+		if p < 0 {
+			p += to[axis]
+		}
+		if p >= 0 && p < to[axis] {
+			out[first+p*step] = v[1]
+		}
+	})
+	return made(res, out), nil
+}
+
+func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(d) < 2 {
+		return nil, fmt.Errorf("a triangle of %v", d)
+	}
+	k := 0.0
+	if n.Given(1) {
+		if k, err = n.Const(1).Scalar(); err != nil {
+			return nil, err
+		}
+	}
+	upper := n.Int("upper", 1) != 0
+	rows, columns := d[len(d)-2], d[len(d)-1]
+	out := slices.Clone(v)
+	for i := range out {
+		over := float64(i%columns - i/columns%rows)
+		if upper && over < k || !upper && over > k {
+			out[i] = 0
+		}
+	}
+	return made(res, out), nil
+}
+
+func foldEye(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	d := res[0].Dims
+	out := make([]float64, graph.Elements(d))
+	for r := range d[0] {
+		if c := r + n.Int("k", 0); c >= 0 && c < d[1] {
+			out[r*d[1]+c] = 1
+		}
+	}
+	return made(res, out), nil
+}
+
+func foldIs(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	positive, negative := n.Int("detect_positive", 1) != 0, n.Int("detect_negative", 1) != 0
+	return mapped(n, res, func(x float64) float64 {
+		if n.Op == "IsNaN" {
+			return graph.Truth(math.IsNaN(x))
+		}
+		return graph.Truth(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
+	})
+}
+
+// foldNonZero lists the places of what is not zero, a row for each axis.
+func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
+	if err != nil {
+		return nil, err
+	}
+	to := res[0].Dims
+	most := to[1]
+	out, own, k := make([]float64, graph.Elements(to)), graph.Strides(d), 0
+	for i, x := range v {
+		if x == 0 {
+			continue
+		}
+		for a := range d {
+			out[a*most+k] = float64(i / own[a] % d[a])
+		}
+		k++
+	}
+	return made(res, out), nil
+}
+
+// foldRandom draws numbers, the same in every run: other ones than another runtime draws.
+func foldRandom(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	seed := math.Float32bits(n.Float("seed", 0))
+	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Out[0].Name))))
+	out := make([]float64, graph.Elements(res[0].Dims))
+	mean, scale := float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
+	low, high := float64(n.Float("low", 0)), float64(n.Float("high", 1))
+	for i := range out {
+		if strings.HasPrefix(n.Op, "RandomNormal") {
+			out[i] = mean + float64(scale*r.NormFloat64())
+		} else {
+			out[i] = low + float64((high-low)*r.Float64())
+		}
+	}
+	return made(res, out), nil
+}

@@ -1,0 +1,526 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"anesim/loader/network/graph"
+)
+
+// Dilation is those of rows and columns.
+func (w *Window) Dilation() (dy, dx int) {
+	if len(w.Dilations) == 1 {
+		return 1, w.Dilations[0]
+	}
+	return w.Dilations[0], w.Dilations[1]
+}
+
+// A Window is how a convolution or a pool walks the axes behind the channels.
+type Window struct {
+	Taps, Strides, Dilations []int
+	Before, After            []int // padding
+	Out                      []int
+}
+
+// WindowOf reads the attributes of a convolution or a pool over axes of extents in.
+func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
+	if k, ok, _ := n.List("kernel_shape", -1); ok {
+		taps = k
+	}
+	w := Window{Taps: taps}
+	if len(taps) != len(in) || len(in) == 0 {
+		return w, fmt.Errorf("a window of %d dimensions over %d", len(taps), len(in))
+	}
+	ones := slices.Repeat([]int{1}, len(in))
+	read := func(name string, missing []int, least int) []int {
+		v, ok, _ := n.List(name, -1)
+		if !ok {
+			return missing
+		}
+		for _, x := range v {
+			if x < least || x > graph.MaxExtent {
+				v = nil
+				break
+			}
+		}
+		if len(v) != len(missing) {
+			w.Taps = nil
+			return missing
+		}
+		return v
+	}
+	w.Strides, w.Dilations = read("strides", ones, 1), read("dilations", ones, 1)
+	pads := read("pads", slices.Repeat([]int{0}, 2*len(in)), 0)
+	w.Before, w.After = slices.Clone(pads[:len(in)]), slices.Clone(pads[len(in):])
+	for _, t := range taps {
+		if t < 1 || t > graph.MaxExtent {
+			w.Taps = nil
+		}
+	}
+	if w.Taps == nil {
+		return w, errors.New("its kernel, strides, dilations or pads are no window")
+	}
+	w.Out = make([]int, len(in))
+	for i, e := range in {
+		if err := w.pad(n.Text("auto_pad", "NOTSET"), i, e); err != nil {
+			return w, err
+		}
+		room := e + w.Before[i] + w.After[i] - w.span(i)
+		if room < 0 {
+			return w, fmt.Errorf("a window of %v does not fit %v", taps, in)
+		}
+		w.Out[i] = room/w.Strides[i] + 1
+		if n.Int("ceil_mode", 0) != 0 && room%w.Strides[i] != 0 && w.Out[i]*w.Strides[i] < e+w.Before[i] {
+			// A last window that begins within the input is one more.
+			w.Out[i]++
+			w.After[i] += w.Strides[i] - room%w.Strides[i]
+		}
+	}
+	return w, nil
+}
+
+// span is what the taps of an axis cover.
+func (w *Window) span(axis int) int { return w.Dilations[axis]*(w.Taps[axis]-1) + 1 }
+
+// pad gives an axis of an extent the padding that a word says.
+func (w *Window) pad(auto string, axis, extent int) error {
+	switch step := w.Strides[axis]; auto {
+	case "", "NOTSET":
+	case "VALID":
+		w.Before[axis], w.After[axis] = 0, 0
+	case "SAME_UPPER", "SAME_LOWER":
+		total := max(0, ((extent+step-1)/step-1)*step+w.span(axis)-extent)
+		w.Before[axis], w.After[axis] = total/2, total-total/2
+		if auto == "SAME_LOWER" {
+			w.Before[axis], w.After[axis] = w.After[axis], w.Before[axis]
+		}
+	default:
+		return fmt.Errorf("auto_pad %q", auto)
+	}
+	return nil
+}
+
+// picture are the first input's dimensions, those behind batch and channels at least one.
+func picture(n *graph.Node) ([]int, error) {
+	d, err := n.Dims(0)
+	if err == nil && len(d) < 3 {
+		err = fmt.Errorf("its input has %d dimensions, want batch, channels and at least one more", len(d))
+	}
+	return d, err
+}
+
+func convShapeOf(n *graph.Node) ([]graph.Result, error) {
+	d, err := picture(n)
+	if err != nil {
+		return nil, err
+	}
+	f, err := n.Dims(1)
+	if err != nil {
+		return nil, err
+	}
+	groups := n.Int("group", 1)
+	if len(f) != len(d) || groups < 1 || f[1]*groups != d[1] || f[0]%groups != 0 {
+		return nil, fmt.Errorf("weights %v for %v in %d groups", f, d, groups)
+	}
+	w, err := WindowOf(n, d[2:], f[2:])
+	if err == nil && !slices.Equal(w.Taps, f[2:]) {
+		err = fmt.Errorf("weights %v for a window of %v", f, w.Taps)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return counted(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
+}
+
+// TransposedWindow is the window of a transposed convolution; before and after are what its
+// full result is cropped by.
+func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
+	in := d[2:]
+	w, err := WindowOf(n, slices.Repeat([]int{graph.MaxExtent}, len(in)), f[2:])
+	if err != nil {
+		return w, err
+	}
+	extra, given, _ := n.List("output_padding", -1)
+	if !given {
+		extra = make([]int, len(in))
+	}
+	shape, shaped, _ := n.List("output_shape", -1)
+	if shaped && len(shape) == len(d) {
+		shape = shape[2:]
+	}
+	if len(extra) != len(in) || shaped && len(shape) != len(in) {
+		return w, errors.New("its output_padding or output_shape is no extent an axis")
+	}
+	pads, padded, _ := n.List("pads", -1)
+	auto := n.Text("auto_pad", "NOTSET")
+	for i, e := range in {
+		if extra[i] < 0 || extra[i] > graph.MaxExtent || shaped && (shape[i] < 1 || shape[i] > graph.MaxExtent) {
+			return w, errors.New("its output_padding or output_shape is no extent an axis")
+		}
+		full := (e-1)*w.Strides[i] + w.Dilations[i]*(w.Taps[i]-1) + 1 + extra[i]
+		w.Before[i], w.After[i] = 0, 0
+		if padded && len(pads) == 2*len(in) && (auto == "" || auto == "NOTSET") {
+			w.Before[i], w.After[i] = pads[i], pads[i+len(in)]
+		}
+		want := full - w.Before[i] - w.After[i]
+		if auto == "SAME_UPPER" || auto == "SAME_LOWER" {
+			want = e * w.Strides[i]
+		}
+		if shaped {
+			want = shape[i]
+		}
+		if shaped || want == e*w.Strides[i] && strings.HasPrefix(auto, "SAME") {
+			total := full - want
+			w.Before[i], w.After[i] = total/2, total-total/2
+			if auto != "SAME_UPPER" && total > 0 {
+				w.Before[i], w.After[i] = total-total/2, total/2
+			}
+		}
+		w.After[i] -= extra[i] // what is added behind is zeros of the same kind
+		if want < 1 {
+			return w, errors.New("an empty result")
+		}
+		w.Out[i] = want
+	}
+	return w, nil
+}
+
+func convTransposeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := picture(n)
+	if err != nil {
+		return nil, err
+	}
+	f, err := n.Dims(1)
+	if err != nil {
+		return nil, err
+	}
+	groups := n.Int("group", 1)
+	if len(f) != len(d) || groups < 1 || f[0] != d[1] || f[0]%groups != 0 {
+		return nil, fmt.Errorf("weights %v for %v in %d groups", f, d, groups)
+	}
+	w, err := TransposedWindow(n, d, f)
+	if err != nil {
+		return nil, err
+	}
+	return counted(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
+}
+
+func poolShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := picture(n)
+	if err != nil {
+		return nil, err
+	}
+	w, err := WindowOf(n, d[2:], nil)
+	if err != nil {
+		return nil, err
+	}
+	return of(n, append([]int{d[0], d[1]}, w.Out...)), nil
+}
+
+func gemmShape(n *graph.Node) ([]graph.Result, error) {
+	a, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.Dims(1)
+	if err != nil {
+		return nil, err
+	}
+	if len(a) != 2 || len(b) != 2 {
+		return nil, fmt.Errorf("%v times %v", a, b)
+	}
+	m, k, j, p := a[0], a[1], b[0], b[1]
+	if n.Int("transA", 0) != 0 {
+		m, k = k, m
+	}
+	if n.Int("transB", 0) != 0 {
+		j, p = p, j
+	}
+	if k != j {
+		return nil, fmt.Errorf("%v times %v", a, b)
+	}
+	return counted(n, []int{m, p}, m*k*p), nil
+}
+
+func linearShape(n *graph.Node) ([]graph.Result, error) {
+	a, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	w, err := n.Dims(1)
+	if err != nil || len(a) == 0 || len(w) != 2 || a[len(a)-1] != w[1] {
+		return nil, errors.Join(err, fmt.Errorf("%v times the turned %v", a, w))
+	}
+	out := slices.Clone(a)
+	out[len(a)-1] = w[0]
+	return counted(n, out, graph.Elements(out)*w[1]), nil
+}
+
+func matmulShape(n *graph.Node) ([]graph.Result, error) {
+	a, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.Dims(1)
+	if err != nil {
+		return nil, err
+	}
+	out, k, err := product2(a, b)
+	if err != nil {
+		return nil, err
+	}
+	return counted(n, out, graph.Elements(out)*k), nil
+}
+
+// product2 is the shape of a matrix product and its reduction.
+func product2(a, b []int) ([]int, int, error) {
+	if len(a) == 0 || len(b) == 0 {
+		return nil, 0, fmt.Errorf("%v times %v", a, b)
+	}
+	x, y := a, b
+	if len(a) == 1 {
+		x = []int{1, a[0]}
+	}
+	if len(b) == 1 {
+		y = []int{b[0], 1}
+	}
+	k := x[len(x)-1]
+	if k != y[len(y)-2] {
+		return nil, 0, fmt.Errorf("%v times %v", a, b)
+	}
+	out, err := graph.Broadcast(x[:len(x)-2], y[:len(y)-2])
+	if err != nil {
+		return nil, 0, fmt.Errorf("%v times %v", a, b)
+	}
+	out = slices.Clone(out)
+	if len(a) > 1 {
+		out = append(out, x[len(x)-2])
+	}
+	if len(b) > 1 {
+		out = append(out, y[len(y)-1])
+	}
+	return out, k, nil
+}
+
+// EinsumTerms reads an equation of letters.
+func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
+	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
+	left, right, arrow := strings.Cut(eq, "->")
+	terms = strings.Split(left, ",")
+	if len(terms) != len(n.In) || strings.Contains(eq, ".") {
+		return nil, "", fmt.Errorf("equation %q", eq)
+	}
+	if !arrow { // letters that stand once, in order
+		var letters []string
+		for l := 'A'; l <= 'z'; l++ {
+			if strings.Count(left, string(l)) == 1 {
+				letters = append(letters, string(l))
+			}
+		}
+		right = strings.Join(letters, "")
+	}
+	return terms, right, nil
+}
+
+func einsumShape(n *graph.Node) ([]graph.Result, error) {
+	terms, right, err := EinsumTerms(n)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[rune]int{}
+	for i, t := range terms {
+		d, err := n.Dims(i)
+		if err != nil {
+			return nil, err
+		}
+		if len(t) != len(d) {
+			return nil, fmt.Errorf("%q for %v", t, d)
+		}
+		for k, l := range t {
+			if old, ok := sizes[l]; ok && old != d[k] {
+				return nil, fmt.Errorf("%q has two sizes", l)
+			}
+			sizes[l] = d[k]
+		}
+	}
+	out := []int{}
+	for _, l := range right {
+		if _, ok := sizes[l]; !ok {
+			return nil, fmt.Errorf("%q of the result is no axis", l)
+		}
+		out = append(out, sizes[l])
+	}
+	all := 1.0
+	for _, s := range sizes {
+		all *= float64(s)
+	}
+	return counted(n, out, int(min(all, 1<<50))), nil
+}
+
+func depthToSpaceShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	b := n.Int("blocksize", 0)
+	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[1]%(b*b) != 0 {
+		return nil, errors.Join(err, fmt.Errorf("blocks of %d of %v", b, d))
+	}
+	return of(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
+}
+
+func spaceToDepthShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	b := n.Int("blocksize", 0)
+	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[2]%b != 0 || d[3]%b != 0 {
+		return nil, errors.Join(err, fmt.Errorf("blocks of %d of %v", b, d))
+	}
+	return of(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
+}
+
+// Padding is what a Pad adds before and behind each axis.
+func Padding(n *graph.Node, rank int) (before, after []int, err error) {
+	pads, ok, err := n.List("pads", 1)
+	if !ok && n.Attr["paddings"] != nil { // version 1
+		pads, ok, err = n.List("paddings", -1)
+	}
+	if err != nil || !ok {
+		return nil, nil, errors.Join(err, errors.New("its pads are computed, not constants"))
+	}
+	before, after = make([]int, rank), make([]int, rank)
+	axes, given, err := n.List("axes", 3)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !given {
+		for i := range rank {
+			axes = append(axes, i)
+		}
+	}
+	if len(pads) != 2*len(axes) {
+		return nil, nil, fmt.Errorf("pads %v for %d axes", pads, len(axes))
+	}
+	for i, a := range axes {
+		at, err := Axis(rank, a)
+		if err != nil {
+			return nil, nil, err
+		}
+		before[at], after[at] = pads[i], pads[i+len(axes)]
+		if max(before[at], after[at]) > graph.MaxExtent || min(before[at], after[at]) < -graph.MaxExtent {
+			return nil, nil, fmt.Errorf("pads %v", pads)
+		}
+	}
+	return before, after, nil
+}
+
+func padShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	before, after, err := Padding(n, len(d))
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(d)
+	for i := range out {
+		out[i] += before[i] + after[i]
+	}
+	return of(n, out), nil
+}
+
+// Scales are what a Resize multiplies each axis by, and the shape it gives.
+func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
+	at, sizes := 1, 3
+	if n.Op == "Resize" && n.Opset >= 11 {
+		at = 2
+	}
+	if n.Op == "Upsample" && n.Attr["scales"] != nil {
+		for _, s := range n.Attr["scales"].Floats {
+			scales = append(scales, float64(s))
+		}
+	} else if c := n.Const(at); c != nil && c.Elements() > 0 {
+		if scales, err = c.Values(); err != nil {
+			return nil, nil, err
+		}
+	}
+	axes, given, _ := n.List("axes", -1)
+	if !given {
+		for i := range d {
+			axes = append(axes, i)
+		}
+	}
+	whole := slices.Repeat([]float64{1}, len(d))
+	out = slices.Clone(d)
+	if scales == nil {
+		list, ok, err := n.List("", sizes)
+		if err != nil || !ok || len(list) != len(axes) {
+			return nil, nil, errors.Join(err, errors.New("its scales or sizes are computed, not constants"))
+		}
+		for i, a := range axes {
+			k, err := Axis(len(d), a)
+			if err != nil {
+				return nil, nil, err
+			}
+			out[k] = list[i]
+			whole[k] = float64(list[i]) / float64(max(1, d[k]))
+		}
+		if p := n.Text("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
+			return nil, nil, fmt.Errorf("keep_aspect_ratio_policy %q", p)
+		}
+		return whole, out, nil
+	}
+	if len(scales) != len(axes) {
+		return nil, nil, fmt.Errorf("%d scales for %d axes", len(scales), len(axes))
+	}
+	for i, a := range axes {
+		k, err := Axis(len(d), a)
+		if err != nil {
+			return nil, nil, err
+		}
+		whole[k] = scales[i]
+		e := math.Floor(float64(d[k]) * scales[i])
+		if !(e >= 0 && e < graph.MaxElements) {
+			return nil, nil, fmt.Errorf("scales %v", scales)
+		}
+		out[k] = int(e)
+	}
+	return whole, out, nil
+}
+
+func resizeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	_, out, err := Scales(n, d)
+	if err != nil {
+		return nil, err
+	}
+	return of(n, out), nil
+}
+
+// recurrentShape is every step's result, the last and, of an LSTM, the last cell.
+func recurrentShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	w, err := n.Dims(1)
+	if err != nil || len(d) != 3 || len(w) != 3 {
+		return nil, errors.Join(err, fmt.Errorf("%v with weights %v", d, w))
+	}
+	r, err := n.Dims(2)
+	if err != nil || len(r) != 3 {
+		return nil, errors.Join(err, fmt.Errorf("recurrence weights %v", r))
+	}
+	steps, batch, hidden := d[0], d[1], r[2]
+	y, last := []int{steps, w[0], batch, hidden}, []int{w[0], batch, hidden}
+	if n.Int("layout", 0) != 0 {
+		steps, batch = batch, steps
+		y, last = []int{batch, steps, w[0], hidden}, []int{batch, w[0], hidden}
+	}
+	macs := int(min(float64(steps)*float64(batch)*float64(graph.Elements(w)+graph.Elements(r)), 1<<50))
+	e := n.Type(0)
+	return []graph.Result{{Dims: y, Type: e, MACs: macs}, {Dims: last, Type: e}, {Dims: last, Type: e}}, nil
+}

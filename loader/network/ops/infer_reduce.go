@@ -1,0 +1,127 @@
+package ops
+
+import (
+	"errors"
+	"slices"
+
+	"anesim/loader/network/graph"
+)
+
+// ReducedAxes says of each axis whether a reduction goes over it.
+func ReducedAxes(n *graph.Node, rank int) ([]bool, error) {
+	list, given, err := n.List("axes", 1)
+	if err != nil {
+		return nil, err
+	}
+	axes := make([]bool, rank)
+	for _, a := range list {
+		i, err := Axis(rank, a)
+		if err != nil {
+			return nil, err
+		}
+		axes[i] = true
+	}
+	if (!given || len(list) == 0) && n.Int("noop_with_empty_axes", 0) == 0 {
+		for i := range axes {
+			axes[i] = true
+		}
+	}
+	return axes, nil
+}
+
+func reduceShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	axes, err := ReducedAxes(n, len(d))
+	if err != nil {
+		return nil, err
+	}
+	out := []int{}
+	for i, e := range d {
+		switch {
+		case !axes[i]:
+			out = append(out, e)
+		case n.Int("keepdims", 1) != 0:
+			out = append(out, 1)
+		}
+	}
+	return of(n, out), nil
+}
+
+func globalShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil || len(d) < 3 {
+		return nil, errors.Join(err, errors.New("no picture"))
+	}
+	return of(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
+}
+
+func argShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := Axis(len(d), n.Int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(d)
+	if out[axis] = 1; n.Int("keepdims", 1) == 0 {
+		out = slices.Delete(out, axis, axis+1)
+	}
+	return []graph.Result{{Dims: out, Type: graph.Int64}}, nil
+}
+
+func topKShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := Axis(len(d), n.Int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	k, ok, err := n.List("k", 1)
+	if err != nil || !ok || len(k) != 1 || k[0] < 0 {
+		return nil, errors.Join(err, errors.New("its k is no constant"))
+	}
+	out := slices.Clone(d)
+	out[axis] = k[0]
+	return []graph.Result{{Dims: out, Type: n.Type(0)}, {Dims: out, Type: graph.Int64}}, nil
+}
+
+// layerNormShape is the norm, its mean and one over its root.
+func layerNormShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	first, err := Axis(len(d), n.Int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	ones := append(slices.Clone(d[:first]), slices.Repeat([]int{1}, len(d)-first)...)
+	e := n.Type(0)
+	return []graph.Result{{Dims: d, Type: e}, {Dims: ones, Type: e}, {Dims: ones, Type: e}}, nil
+}
+
+func dequantizeShape(n *graph.Node) ([]graph.Result, error) {
+	r, err := sameShape(n)
+	if err == nil {
+		r[0].Type = n.Type(1)
+	}
+	return r, err
+}
+
+func quantizeShape(n *graph.Node) ([]graph.Result, error) {
+	r, err := sameShape(n)
+	if err == nil {
+		r[0].Type = graph.Uint8
+		if len(n.In) > 2 {
+			r[0].Type = n.Type(2)
+		}
+	}
+	return r, err
+}

@@ -1,0 +1,404 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim/loader/network/graph"
+)
+
+func reshapeShape(n *graph.Node) ([]graph.Result, error) {
+	from, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	list, ok, err := n.List("shape", 1)
+	if err != nil || !ok {
+		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
+	}
+	to, known, free := slices.Clone(list), 1, -1
+	for i, d := range to {
+		switch {
+		case d == 0 && i < len(from) && n.Int("allowzero", 0) == 0:
+			to[i] = from[i]
+		case d == -1 && free < 0:
+			free = i
+			continue
+		case d < 0 || d > graph.MaxElements:
+			return nil, fmt.Errorf("shape %v", list)
+		}
+		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
+			return nil, fmt.Errorf("%v as %v", from, list)
+		}
+	}
+	if free >= 0 {
+		to[free] = graph.Elements(from) / max(1, known)
+	}
+	if graph.Elements(to) != graph.Elements(from) {
+		return nil, fmt.Errorf("%v as %v", from, list)
+	}
+	return of(n, to), nil
+}
+
+func flattenShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	axis := n.Int("axis", 1)
+	if axis < 0 {
+		axis += len(d)
+	}
+	if axis < 0 || axis > len(d) {
+		return nil, fmt.Errorf("axis %d of %d dimensions", axis, len(d))
+	}
+	return of(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
+}
+
+func squeezeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	axes, given, err := n.List("axes", 1)
+	if err != nil {
+		return nil, err
+	}
+	out := []int{}
+	for i, e := range d {
+		named := slices.Contains(axes, i) || slices.Contains(axes, i-len(d))
+		if named && e != 1 {
+			return nil, fmt.Errorf("axis %d of %v has no 1 to drop", i, d)
+		}
+		if e != 1 || given && !named {
+			out = append(out, e)
+		}
+	}
+	return of(n, out), nil
+}
+
+func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	axes, _, err := n.List("axes", 1)
+	if err != nil {
+		return nil, err
+	}
+	rank := len(d) + len(axes)
+	axes, out := slices.Clone(axes), slices.Clone(d)
+	for i, a := range axes {
+		if a < 0 {
+			axes[i] = a + rank
+		}
+	}
+	slices.Sort(axes)
+	for _, a := range axes {
+		if a < 0 || a > len(out) {
+			return nil, fmt.Errorf("axis %d of %d dimensions", a, rank)
+		}
+		out = slices.Insert(out, a, 1)
+	}
+	return of(n, out), nil
+}
+
+// Permutation is the order of axes that a Transpose gives.
+func Permutation(n *graph.Node, rank int) ([]int, error) {
+	perm, given, _ := n.List("perm", -1)
+	if !given {
+		for i := range rank {
+			perm = append(perm, rank-1-i)
+		}
+	}
+	sorted := slices.Sorted(slices.Values(perm))
+	for i, p := range sorted {
+		if i != p {
+			return nil, fmt.Errorf("permutation %v", perm)
+		}
+	}
+	if len(perm) != rank {
+		return nil, fmt.Errorf("a permutation of %d axes for %d", len(perm), rank)
+	}
+	return perm, nil
+}
+
+func transposeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	perm, err := Permutation(n, len(d))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, len(d))
+	for i, p := range perm {
+		out[i] = d[p]
+	}
+	return of(n, out), nil
+}
+
+// Axis is an axis counted from the front.
+func Axis(rank, axis int) (int, error) {
+	at := axis
+	if at < 0 {
+		at += rank
+	}
+	if at < 0 || at >= rank {
+		return 0, fmt.Errorf("axis %d of %d dimensions", axis, rank)
+	}
+	return at, nil
+}
+
+func concatOf(n *graph.Node) ([]graph.Result, error) {
+	var out []int
+	missing := 0
+	if n.Opset < 4 {
+		missing = 1
+	}
+	axis := 0
+	for i := range n.In {
+		d, err := n.Dims(i)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			if axis, err = Axis(len(d), n.Int("axis", missing)); err != nil {
+				return nil, err
+			}
+			out = slices.Clone(d)
+			continue
+		}
+		if len(d) != len(out) {
+			return nil, fmt.Errorf("%v beside %v", out, d)
+		}
+		for j := range d {
+			if j != axis && d[j] != out[j] {
+				return nil, fmt.Errorf("%v beside %v", out, d)
+			}
+		}
+		if out[axis] += d[axis]; out[axis] > graph.MaxElements {
+			return nil, fmt.Errorf("shape %v", out)
+		}
+	}
+	if len(n.In) == 0 {
+		return nil, errors.New("it has no input")
+	}
+	return of(n, out), nil
+}
+
+func splitShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := Axis(len(d), n.Int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	sizes, given, err := n.List("split", 1)
+	if err != nil {
+		return nil, err
+	}
+	if count := len(n.Out); !given && count > 0 {
+		each := (d[axis] + count - 1) / count
+		for left := d[axis]; len(sizes) < count; left -= each {
+			sizes = append(sizes, max(0, min(each, left)))
+		}
+	}
+	sum := 0
+	var out []graph.Result
+	for _, s := range sizes {
+		if s < 0 || s > d[axis] {
+			return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
+		}
+		sum += s
+		part := slices.Clone(d)
+		part[axis] = s
+		out = append(out, graph.Result{Dims: part, Type: n.Type(0)})
+	}
+	if len(sizes) != len(n.Out) || sum != d[axis] {
+		return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
+	}
+	return out, nil
+}
+
+// A Run is the elements of an axis that a slice takes.
+type run struct{ Begin, Count, Step int }
+
+// Bounds are what a Slice takes of each axis.
+func Bounds(n *graph.Node, dims []int) ([]run, error) {
+	starts, _, err1 := n.List("starts", 1)
+	ends, _, err2 := n.List("ends", 2)
+	axes, given, err3 := n.List("axes", 3)
+	steps, stepped, err4 := n.List("steps", 4)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, errors.New("its bounds are computed, not constants")
+	}
+	if !given {
+		axes = nil
+		for i := range starts {
+			axes = append(axes, i)
+		}
+	}
+	if !stepped {
+		steps = slices.Repeat([]int{1}, len(starts))
+	}
+	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
+		return nil, errors.New("as many starts as ends, axes and steps are wanted")
+	}
+	runs := make([]run, len(dims))
+	for i, d := range dims {
+		runs[i] = run{0, d, 1}
+	}
+	for i, s := range steps {
+		a, err := Axis(len(dims), axes[i])
+		if err != nil {
+			return nil, err
+		}
+		d := dims[a]
+		switch {
+		case s > 0:
+			b, e := within(starts[i], d), within(ends[i], d)
+			runs[a] = run{b, max(0, (e-b+s-1)/s), s}
+		case s < 0:
+			from := func(v int) int {
+				if v < 0 {
+					v += d
+				}
+				return max(-1, min(d-1, v))
+			}
+			b, e := from(starts[i]), from(ends[i])
+			if ends[i] < -d {
+				e = -1
+			}
+			runs[a] = run{max(0, b), max(0, (b-e-s-1)/-s), s}
+		default:
+			return nil, errors.New("a step of 0")
+		}
+		if runs[a].Count == 0 {
+			runs[a].Begin, runs[a].Step = 0, 1
+		}
+	}
+	return runs, nil
+}
+
+// within is a bound of an axis of n elements, counted from its end where it is negative.
+func within(bound, n int) int {
+	if bound < 0 {
+		bound += n
+	}
+	return max(0, min(n, bound))
+}
+
+func sliceShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := Bounds(n, d)
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, r := range runs {
+		out = append(out, r.Count)
+	}
+	return of(n, out), nil
+}
+
+func gatherShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	index, err := n.Dims(1)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := Axis(len(d), n.Int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	return of(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
+}
+
+func expandShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	to, ok, err := n.List("shape", 1)
+	if err != nil || !ok {
+		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
+	}
+	out, err := graph.Broadcast(d, to)
+	if err != nil {
+		return nil, err
+	}
+	return of(n, out), nil
+}
+
+func tileShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	if err != nil {
+		return nil, err
+	}
+	times, ok, err := n.List("repeats", 1)
+	if err != nil || !ok || len(times) != len(d) {
+		return nil, errors.Join(err, errors.New("its repeats are no constants, one an axis"))
+	}
+	out := slices.Clone(d)
+	for i, t := range times {
+		if t < 0 || t > graph.MaxElements/max(1, out[i]) {
+			return nil, fmt.Errorf("repeats %v", times)
+		}
+		out[i] *= t
+	}
+	return of(n, out), nil
+}
+
+func whereShape(n *graph.Node) ([]graph.Result, error) {
+	r, err := broadcastShape(0)(n)
+	if err == nil {
+		r[0].Type = n.Type(1)
+	}
+	return r, err
+}
+
+func rangeShape(n *graph.Node) ([]graph.Result, error) {
+	var v [3]float64
+	for i := range v {
+		c := n.Const(i)
+		if c == nil {
+			return nil, errors.New("its bounds are computed, not constants")
+		}
+		var err error
+		if v[i], err = c.Scalar(); err != nil {
+			return nil, err
+		}
+	}
+	count := (v[1] - v[0]) / v[2]
+	if !(count < graph.MaxElements) {
+		return nil, fmt.Errorf("a range from %g to %g by %g", v[0], v[1], v[2])
+	}
+	whole := int(max(0, count))
+	if float64(whole) < count {
+		whole++
+	}
+	return of(n, []int{whole}), nil
+}
+
+func filledShape(n *graph.Node) ([]graph.Result, error) {
+	d, ok, err := n.List("", 0)
+	if err != nil || !ok {
+		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
+	}
+	elem := graph.Float
+	if a := n.Attr["value"]; a != nil && a.Const != nil {
+		elem = a.Const.Type
+	}
+	return []graph.Result{{Dims: slices.Clone(d), Type: elem}}, nil
+}

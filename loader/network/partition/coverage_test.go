@@ -1,0 +1,63 @@
+package partition_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/loader/network"
+	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
+)
+
+// An output behind a layer that is not modelled is lost, another is not. What the host does
+// is done.
+func TestCoverage(t *testing.T) {
+	const all = 2 * (800 + 3*1024)
+	for _, tc := range []struct {
+		op   string
+		want partition.Coverage
+	}{
+		{"Det", partition.Coverage{Nodes: 4, Done: 2, MACs: 2048, DoneMACs: 2048, Bytes: 2*(800+1024) + 1024, DoneBytes: 2 * (800 + 1024), Unsized: 2, Lost: []partition.Loss{{Output: "c", Layer: 2}}}},
+		{"Hardmax", partition.Coverage{Nodes: 4, Done: 4, MACs: 2048, DoneMACs: 2048, Bytes: all, DoneBytes: all, Hosted: 1}},
+	} {
+		n, err := network.ReadONNX(ox.Model(
+			ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 1, 1}, make([]float32, 32)...),
+			ox.Node("Conv", "a", []string{"x", "w"}), ox.Node(tc.op, "b", []string{"a"}), ox.Node("Relu", "c", []string{"b"}), ox.Node("Tanh", "d", []string{"a"}),
+			ox.Output("c"), ox.Output("d"),
+		), network.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
+		if d := cmp.Diff(tc.want, partition.CoverageOf(n, reasons)); d != "" {
+			t.Errorf("%s: (-want +got):\n%s", tc.op, d)
+		}
+	}
+}
+
+// Bytes are those of operands and results; a node of unknown shape is counted and said to
+// have none.
+func TestCoverageBytes(t *testing.T) {
+	n, err := network.ReadONNX(ox.Model(
+		ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 1, 1}, make([]float32, 32)...),
+		ox.Node("Conv", "a", []string{"x", "w"}), ox.Node("Unheard", "b", []string{"a"}), ox.Node("Relu", "c", []string{"b"}),
+		ox.Output("c"),
+	), network.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
+	c := partition.CoverageOf(n, reasons)
+	conv := uint64(2 * (4*64 + 32 + 8*64))
+	if c.Nodes != 3 || c.Done != 1 || c.DoneBytes != conv || c.Bytes != conv+2*8*64 || c.Unsized != 2 || c.Whole() {
+		t.Errorf("%+v", c)
+	}
+	list, err := network.ReadYAML([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 8}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c = partition.CoverageOf(list, []string{""}); c.Bytes != conv || c.DoneBytes != conv || !c.Whole() {
+		t.Errorf("list of layers: %+v", c)
+	}
+}

@@ -1,0 +1,290 @@
+package partition
+
+import (
+	"anesim/loader/lower/join"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"anesim/loader"
+	"anesim/loader/layer"
+	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
+)
+
+// A Program is a run of neighbouring layers that the engine does in one dispatch.
+type Program struct {
+	*loader.Program
+	First int // index of its first layer
+	// Runs are the descriptors of each layer, from First on: none of one that another has
+	// folded in, which its Folded says.
+	Runs []join.Run
+	// Why says what ended the program before this one, where that was not a layer that
+	// cannot be lowered.
+	Why string
+	// L2 and Spilled are those of [lower.Joined].
+	L2      []int
+	Spilled []join.Spill
+	Into    []int // layer of the program that does each one's work
+}
+
+// A Lowering is how a network is lowered.
+type Lowering struct {
+	Seed uint64 // of weights that the file does not have
+	// SizesOnly makes programs that are only timed: they have descriptors, ports and sizes,
+	// and neither weights nor containers. See [lower.Sized].
+	SizesOnly bool
+	Memories  layer.Memories // of the chip
+	// Done, unless it is nil, is called with the number of layers that are through, from
+	// several goroutines.
+	Done func(layers int)
+}
+
+// Lower makes as few programs of the network as its layers allow: one, or one on each
+// side of a layer that cannot be lowered and of a tensor that memory has to be rearranged
+// for. A port of a program is called like its tensor. Weights that the file does not have
+// are those of [weights.Complete]; layers that are alike share them.
+//
+// The second result says of every layer why it is in no program, "" where it is in one. The
+// error is the context's, once that is done.
+func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []string, error) {
+	done := how.Done
+	if done == nil {
+		done = func(int) {}
+	}
+	c := cutter{n: n, how: how, last: map[string]int{}, inputs: map[string]layer.Shape{}}
+	var reasons []string
+	c.parts, reasons = lowerParts(ctx, n, how, done)
+	for _, in := range n.Inputs {
+		c.inputs[in.Name] = in.Shape
+	}
+	for i := range n.Layers {
+		for _, in := range n.Layers[i].Inputs {
+			c.last[in] = i
+		}
+	}
+	for _, out := range n.Outputs {
+		c.last[out] = len(n.Layers)
+	}
+	var programs []Program
+	why := ""
+	for at := 0; at < len(reasons); {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		end := at
+		for end < len(reasons) && reasons[end] == "" {
+			end++
+		}
+		if end == at {
+			at, why = at+1, ""
+			continue
+		}
+		p, cut, err := c.longest(at, end)
+		if err != nil {
+			reasons[at] = err.Error()
+			continue
+		}
+		p.Name, p.Why = cmp.Or(n.Name, "network"), why
+		NoteFolded(n, p)
+		programs = append(programs, *p)
+		at, why = at+len(p.Runs), cut
+	}
+	return programs, reasons, nil
+}
+
+// A cutter cuts a network into programs.
+type cutter struct {
+	n     *list.Network
+	how   Lowering
+	parts []*join.Part
+	last  map[string]int // layer that reads a tensor last; none of them, of an output
+	// inputs are the shapes of the network's inputs.
+	inputs map[string]layer.Shape
+	most   int // layers of a program that a limit cut, 0 for none
+}
+
+// longest is a program of as many of the layers at to end-1 as fit one, from the first on,
+// and why it is not all. It is within an eighth of the most where a limit cuts it.
+func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
+	fits, fails := 0, end-at+1
+	for try := end - at; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
+		if c.most > 0 && fits == 0 {
+			try = min(try, 2*c.most)
+		}
+		var p *Program
+		if p, err = c.program(at, at+try); err == nil {
+			best, fits = p, try
+			continue
+		}
+		fails, cut = try, err.Error()
+		var node *join.NodeError
+		if errors.As(err, &node) {
+			cut = node.What
+			if node.Node > fits && node.Node < try {
+				fails = node.Node + 1
+				if p, err := c.program(at, at+node.Node); err == nil {
+					return p, cut, nil
+				}
+			}
+		}
+	}
+	if best == nil {
+		return nil, "", err
+	}
+	if at+fits < end {
+		c.most = fits
+	}
+	return best, cut, nil
+}
+
+// program joins the layers at to end-1.
+func (c *cutter) program(at, end int) (*Program, error) {
+	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
+	known, width := map[string]bool{}, map[string]int{}
+	for i := at; i < end; i++ {
+		l := &c.n.Layers[i]
+		for k, s := range c.parts[i].Inputs() {
+			if k >= len(l.Inputs) {
+				continue
+			}
+			if name := l.Inputs[k]; width[name] == 0 || width[name] == s.W {
+				width[name] = s.W
+			} else {
+				width[name] = -1 // rows of several lengths
+			}
+		}
+	}
+	for i := at; i < end; i++ {
+		l := &c.n.Layers[i]
+		for k, s := range c.parts[i].Inputs() {
+			if k < len(l.Inputs) && !known[l.Inputs[k]] {
+				known[l.Inputs[k]] = true
+				net.Inputs = append(net.Inputs, c.input(l.Inputs[k], s, width[l.Inputs[k]] < 0))
+			}
+		}
+		known[l.Output] = true
+		net.Nodes = append(net.Nodes, join.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output})
+		if c.last[l.Output] >= end {
+			net.Outputs = append(net.Outputs, l.Output)
+		}
+	}
+	if len(net.Outputs) == 0 { // what nobody asks for is computed all the same
+		net.Outputs = []string{c.n.Layers[end-1].Output}
+	}
+	j, err := net.Join()
+	if err != nil {
+		return nil, err
+	}
+	build := j.Builder.Build
+	if c.how.SizesOnly {
+		build = j.Builder.Layout
+	}
+	p, err := build(c.n.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
+}
+
+// input returns the tensor that a program reads from outside. Its shape is s, the one that its
+// first reader takes, as the host can lay out rows of any length. If several is set, its readers
+// take rows of several lengths, and the shape is the one that the network's transposes start
+// from. A constant that the file does not have is pseudo-random, as all weights are.
+func (c *cutter) input(name string, s layer.Shape, several bool) join.Tensor {
+	made := c.n.Made[name]
+	whole, ok := c.inputs[name]
+	switch {
+	case several && made.Elements() == s.Elements():
+		s = made
+	case ok && whole.W == s.W:
+		s = whole
+	}
+	v, constant := c.n.Constants[name]
+	if constant && v == nil {
+		v = weights.Random(s.Elements(), c.how.Seed, "second")
+	}
+	return join.Tensor{Name: name, Shape: s, Values: v}
+}
+
+// lowerParts lowers every layer, layers that are alike once, until the context is done.
+func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(layers int)) ([]*join.Part, []string) {
+	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
+	first := map[string]int{}
+	same := make([]int, len(n.Layers))
+	var distinct []int
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		reasons[i] = l.Reason
+		same[i] = i
+		if l.Reason != "" {
+			done(1)
+			continue
+		}
+		if w := &l.Weights; len(w.Filter)+len(w.Bias)+len(w.Second) == 0 {
+			// Made-up weights are the same for all layers of a kind.
+			key := fmt.Sprintf("%t %+v", l.Average, l.Lower)
+			if j, ok := first[key]; ok {
+				same[i] = j
+				continue
+			}
+			first[key] = i
+		}
+		distinct = append(distinct, i)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(distinct)) {
+		wg.Go(func() {
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(distinct) || ctx.Err() != nil {
+					return
+				}
+				i := distinct[k]
+				var err error
+				if parts[i], err = lowerPart(&n.Layers[i], how); err != nil {
+					reasons[i] = err.Error()
+				}
+				done(1)
+			}
+		})
+	}
+	wg.Wait()
+	for i, j := range same {
+		if i != j {
+			parts[i], reasons[i] = parts[j], reasons[j]
+			done(1)
+		}
+	}
+	return parts, reasons
+}
+
+// lowerPart lowers the layer.
+func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
+	complete := weights.Complete
+	if how.SizesOnly {
+		complete = weights.Sizes
+	}
+	w, err := complete(x, how.Seed)
+	if err != nil {
+		return nil, err
+	}
+	l := x.Lower
+	l.Memories = how.Memories
+	return join.NewPart(l, w)
+}
+
+// NoteFolded tells the layers of a program that do others' work so.
+func NoteFolded(n *list.Network, p *Program) {
+	for i, by := range p.Into {
+		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {
+			l.Folded = append(l.Folded, n.Layers[p.First+i].Name)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package pattern
+
+import (
+	"slices"
+
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
+)
+
+// Straighten makes one transpose of two that follow one another, and none of two that
+// undo each other, with elements' operators between them or without. An output of the
+// network is read by whoever runs it: no operator passes a transpose in front of it.
+func Straighten(nodes []*graph.Node, outputs []*graph.Value) {
+	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}
+	for _, out := range outputs {
+		readers[out]++
+	}
+	for i := range nodes {
+		for _, in := range nodes[i].In {
+			readers[in]++
+		}
+		for _, a := range nodes[i].Attr {
+			if a.Graph != nil { // a branch may read any tensor
+				return
+			}
+		}
+	}
+	for i, node := range nodes {
+		if outer := order(node); outer != nil {
+			at, between := node.In[0], []int(nil)
+			k, ok := maker[at]
+			for ok && readers[at] == 1 && ops.Of(nodes[k].Op).Has(ops.Transparent) && nodes[k].Domain == "" && len(nodes[k].In) > 0 {
+				between = append(between, k)
+				at = nodes[k].In[0]
+				before, made := maker[at]
+				k, ok = before, made && before < k // a file's nodes may run in a circle
+			}
+			if ok && len(between) == 0 || ok && readers[at] == 1 {
+				if inner := order(nodes[k]); len(inner) == len(outer) {
+					turn(nodes, node, nodes[k], between, inner, outer)
+				}
+			}
+		}
+		for _, out := range node.Out {
+			maker[out] = i
+		}
+	}
+}
+
+// turn rewires the outer transpose of two; nodes between them go in front of both.
+func turn(nodes []*graph.Node, outer, inner *graph.Node, between, first, second []int) {
+	perm, same := &graph.Attr{}, true
+	for i, p := range second {
+		perm.Ints = append(perm.Ints, int64(first[p]))
+		same = same && first[p] == i
+	}
+	if len(between) > 0 && !same {
+		return
+	}
+	source := inner.In[0]
+	if len(between) > 0 {
+		u := nodes[between[len(between)-1]]
+		u.In = slices.Clone(u.In)
+		u.In[0] = source
+		source = outer.In[0]
+		for _, k := range between {
+			nodes[k].Out[0].Stated = nil // the file states the shape it had behind the transpose
+		}
+	}
+	inner.Out[0].Bypassed = true
+	outer.In = []*graph.Value{source}
+	if same {
+		outer.Op, outer.Attr = "Identity", nil
+		return
+	}
+	outer.Attr = map[string]*graph.Attr{"perm": perm}
+}
+
+// order is the permutation that a transpose states, nil for another node.
+func order(n *graph.Node) []int {
+	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || n.Attr["perm"] == nil {
+		return nil
+	}
+	p := make([]int, len(n.Attr["perm"].Ints))
+	seen := make([]bool, len(p))
+	for i, v := range n.Attr["perm"].Ints {
+		if v < 0 || int(v) >= len(p) || seen[v] {
+			return nil
+		}
+		p[i], seen[v] = int(v), true
+	}
+	return p
+}

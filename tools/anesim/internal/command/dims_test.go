@@ -1,0 +1,74 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anesim/loader/network/onnx/onnxtest"
+)
+
+// openShaped writes a network whose input has named dimensions, and one without a name.
+func openShaped(t *testing.T, dir, name, rows string) string {
+	t.Helper()
+	dim := func(text string, size int) onnxtest.Message {
+		if text != "" {
+			return onnxtest.Message{}.Text(2, text)
+		}
+		return onnxtest.Message{}.Int(1, size)
+	}
+	var shape onnxtest.Message
+	for _, d := range []onnxtest.Message{dim("batch", 0), dim("", 8), dim(rows, 0), {}} {
+		shape = shape.Bytes(1, d)
+	}
+	input := onnxtest.Message{}.Text(1, "x").Bytes(2, onnxtest.Message{}.Bytes(1, onnxtest.Message{}.Int(1, 1).Bytes(2, shape)))
+	file := filepath.Join(dir, name)
+	data := onnxtest.Model(onnxtest.Message{}.Bytes(11, input), onnxtest.Node("Relu", "y", []string{"x"}), onnxtest.Output("y"))
+	if err := os.WriteFile(file, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Every command that reads networks takes sizes of their dimensions, for all of them or for
+// one, by name, or by input and axis where a dimension has none.
+func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	openShaped(t, dir, "a.onnx", "rows")
+	openShaped(t, dir, "b.onnx", "height")
+	if err := os.WriteFile("load.yaml", []byte("duration: 1ms\nclients: [{name: a, model: a.onnx, dim: \"rows=4,x:3=6\", arrival: fixed, rate: 1000}]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	a, both := "--dim rows=4,x:3=6", "--dim a.onnx:rows=4 --dim b.onnx:height=6 --dim x:3=6"
+	for _, line := range []string{
+		"model a.onnx " + a, "explain a.onnx " + a, "plot timeline a.onnx -o a.svg " + a, "load load.yaml",
+		"check --baseline c.json --update a.onnx b.onnx " + both, "check --baseline c.json a.onnx b.onnx " + both,
+		"diff a.onnx b.onnx " + both, "check --baseline c.json --update a.onnx b.onnx p.hwx " + both,
+	} {
+		if strings.Contains(line, "p.hwx") {
+			if _, errs, code := invoke("layer", "relu", "c=4", "--timing-only", "--emit", "p.hwx"); code != 0 {
+				t.Fatal(errs)
+			}
+		}
+		out, errs, code := invoke(strings.Fields(line)...)
+		if code != 0 {
+			t.Errorf("%s: status %d, %s", line, code, errs)
+		}
+		if strings.HasPrefix(line, "model") && !strings.Contains(out, "8x4x6") {
+			t.Errorf("%s: no tensor of 8x4x6:\n%s", line, out)
+		}
+	}
+	for line, want := range map[string]string{
+		"model a.onnx":                                     "--dim rows=224,x:3=224",
+		"model a.onnx " + a + ",high=3":                    "no dimension is called high: the network has batch, rows, x:3",
+		"model a.onnx --dim rows":                          "want NAME=SIZE",
+		"diff a.onnx b.onnx " + a:                          "no dimension is called rows: the network has batch, height, x:3",
+		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "a compiled program has no dimensions",
+	} {
+		if _, errs, code := invoke(strings.Fields(line)...); code == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%s: status %d, %s, want %s", line, code, errs, want)
+		}
+	}
+}

@@ -1,8 +1,0 @@
-//go:build !unix || solaris || aix
-
-package command
-
-import "os"
-
-// lock does nothing where files cannot be locked.
-func lock(*os.File) error { return nil }

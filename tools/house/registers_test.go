@@ -1,0 +1,111 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Lowering sets registers in one package, so that the words of another generation of the
+// engine need to be known in one place.
+const (
+	registerOwner  = "loader/lower/task"
+	withoutSetting = "loader/layer loader/lower loader/network"
+)
+
+func TestOnlyTasksSetRegisters(t *testing.T) {
+	files := 0
+	for _, dir := range strings.Fields(withoutSetting) {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && filepath.ToSlash(rel) == registerOwner {
+				return filepath.SkipDir
+			}
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return nil
+			}
+			files++
+			set := token.NewFileSet()
+			f, err := parser.ParseFile(set, name, nil, 0)
+			if err != nil {
+				return err
+			}
+			for _, at := range registerWrites(f) {
+				t.Errorf("%s:%d sets a register; only %s does", filepath.ToSlash(rel), set.Position(at).Line, registerOwner)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 50 {
+		t.Errorf("%d files looked at", files)
+	}
+}
+
+// registerWrites are the places of a file that set a word of a descriptor: words have setters
+// called With and a field's name, and stand in groups and in a header.
+func registerWrites(f *ast.File) []token.Pos {
+	var at []token.Pos
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			s, ok := n.Fun.(*ast.SelectorExpr)
+			if ok && strings.HasPrefix(s.Sel.Name, "With") && len(s.Sel.Name) > len("With") && ast.IsExported(s.Sel.Name[len("With"):]) {
+				at = append(at, n.Pos())
+			}
+			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "new" && len(n.Args) == 1 && descriptor(n.Args[0]) {
+				at = append(at, n.Pos())
+			}
+		case *ast.CompositeLit:
+			if descriptor(n.Type) {
+				at = append(at, n.Pos())
+			}
+		case *ast.ValueSpec:
+			if descriptor(n.Type) {
+				at = append(at, n.Pos())
+			}
+		}
+		return true
+	})
+	return at
+}
+
+// descriptor reports whether an expression is the type of a header or of all registers.
+func descriptor(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := s.X.(*ast.Ident)
+	return ok && pkg.Name == "regs" && (s.Sel.Name == "Groups" || s.Sel.Name == "Header")
+}
+
+func TestRegisterWrites(t *testing.T) {
+	const text = `package p
+func a(g *regs.Groups) { g.Common.Cfg = g.Common.Cfg.WithTranspose(true) }
+var b = regs.Groups{}
+var c = new(regs.Header)
+var d regs.Groups
+func e(g *regs.Groups) int { return g.GroupCount() }
+func f(s []byte) { Without(s); regs.EncodeChain(nil) }
+`
+	f, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(registerWrites(f)); got != 4 {
+		t.Errorf("%d places set registers, want 4", got)
+	}
+}
