@@ -232,7 +232,7 @@ func layerDocument(l *anesim.LayerResult) Layer {
 	}
 	if rep := l.Report; rep != nil {
 		a := rep.Accounting()
-		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Time)
+		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Working())
 		if d.Descriptors > 0 {
 			d.Bound = a.Bound()
 		}
