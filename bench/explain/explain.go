@@ -63,6 +63,8 @@ type Part struct {
 	// whole array, and its bytes of memory.
 	ArrayCycles  uint64 `json:"array_floor_cycles"`
 	MemoryCycles uint64 `json:"memory_floor_cycles"`
+	// Rests is what its descriptors rest on, where no program shows them.
+	Rests string `json:"rests,omitempty"`
 }
 
 // A Change is a change that was run, with what it gained.
@@ -149,10 +151,14 @@ type explainer struct {
 
 // descriptors are the parts of a program.
 func (x *explainer) descriptors() {
+	rests := ""
+	if n := x.base.Model.Network(); n != nil && len(n.Layers) == 1 {
+		rests = n.Layers[0].Lower.Rests()
+	}
 	for i := range x.base.Report.Descriptors {
 		d := &x.base.Report.Descriptors[i]
 		one := hw.Report{MACs: d.MACs - d.Skipped, DMA: d.DMA}
-		x.part(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1}, &d.Cycles, &one, d.Working())
+		x.part(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1, Rests: rests}, &d.Cycles, &one, d.Working())
 	}
 	x.sortParts()
 }
@@ -219,7 +225,7 @@ func (x *explainer) network(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.part(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike}, &a, l.Report, l.Report.Working())
+		x.part(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Rests()}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })

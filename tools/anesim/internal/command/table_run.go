@@ -39,6 +39,11 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 	if n := res.Report.Again; n > 0 {
 		p.printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
 	}
+	for _, l := range d.Limits {
+		if strings.HasPrefix(l.Where, "layer ") {
+			p.printf("%s: %s", l.Kind, report.Printable(l.What))
+		}
+	}
 	p.printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
 	p.wall(res, &d.Total, d.Host)
@@ -113,7 +118,7 @@ func (p *pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
 		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
 	}
 	if t.MACs > 0 && t.TimeNs > 0 {
-		line += fmt.Sprintf("; %s MACs, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
+		line += fmt.Sprintf("; %s MACs run, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
 	}
 	p.printf("%s", line)
 }
