@@ -38,8 +38,11 @@ func (s *Sweep) Header() []string {
 func (s *Sweep) Label(point int) []string {
 	w, values := s.at(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
-	row[0], row[1] = strconv.Itoa(point), report.Printable(w.name)
-	return append(row, values...)
+	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
+	for _, v := range values {
+		row = append(row, report.Cell(v))
+	}
+	return row
 }
 
 func (s *Sweep) timer() (*timer, error) {
@@ -178,7 +181,7 @@ func (t *timer) row(point int) []string {
 			row = append(row, "")
 		}
 		row = append(row, make([]string, results-2)...)
-		return append(row, report.Printable(err.Error()), t.Origin)
+		return append(row, report.Cell(err.Error()), t.Origin)
 	}
 	if err := t.set(values); err != nil {
 		return refused(err)
@@ -194,7 +197,7 @@ func (t *timer) row(point int) []string {
 	low, high := r.Interval()
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
 		strconv.FormatUint(r.DMA.Total(), 10), report.Number(r.Time), report.Number(r.Energy), report.Number(r.Dispatch),
-		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Printable(problem), t.Origin)
+		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Cell(problem), t.Origin)
 }
 
 // time is the account of a workload, and why it is not that of the whole.

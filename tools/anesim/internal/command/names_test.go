@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,5 +71,44 @@ layers:
 				t.Errorf("of the container: exit %d: %s%s", code, errs, out)
 			}
 		})
+	}
+}
+
+// No cell of any CSV that the program writes begins like a formula, but for numbers.
+func TestNoFormulasInCSV(t *testing.T) {
+	program, err := os.ReadFile(example(t, "add"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	const net = "inputs: {x: {c: 4, h: 2, w: 20000}}\nlayers:\n- {op: relu, name: '@wide'}\n- {op: relu, name: '=1+1', from: x}\n- {op: sigmoid, name: '+y'}\n"
+	for name, data := range map[string][]byte{"=net.yaml": []byte(net), "=a.hwx": program, "@b.hwx": program} {
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run", "=a.hwx", "@b.hwx", "--timing-only", "--csv"}, "'@b.hwx"},
+		{[]string{"model", "=net.yaml", "--csv"}, "'=1+1"},
+		{[]string{"sweep", "=net.yaml", "chip.Engines=8,16"}, "'=net.yaml"},
+		{[]string{"sweep", "conv", "cin=4", "cout=4", "w=4", "pad=same,=same"}, "'=same"},
+	} {
+		out, errs, _ := invoke(tc.args...)
+		rows, found := records(t, out), false
+		for _, row := range rows[1:] {
+			for _, cell := range row {
+				_, err := strconv.ParseFloat(cell, 64)
+				if err != nil && len(cell) > 1 && strings.ContainsRune("=+-@", rune(cell[0])) {
+					t.Errorf("%q has the cell %q", tc.args, cell)
+				}
+				found = found || cell == tc.want
+			}
+		}
+		if !found {
+			t.Errorf("%q has no cell %q: %s%s", tc.args, tc.want, errs, out)
+		}
 	}
 }
