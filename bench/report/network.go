@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"anesim"
@@ -23,6 +25,8 @@ type Network struct {
 	Coverage    Coverage          `json:"coverage"`
 	Programs    []Program         `json:"programs"`
 	Layers      []Layer           `json:"layers"`
+	Operations  []Operation       `json:"operations"`
+	Memory      Memory            `json:"memory_bytes"`
 	Cycles      Cycles            `json:"cycles"`
 	Total       Wall              `json:"total"`
 	StagesNs    clock.Nanoseconds `json:"host_stages_ns"` // of the wall time, what the host does of the network
@@ -103,10 +107,83 @@ type Layer struct {
 	CRC32       string   `json:"crc32,omitempty"`
 	Note        string   `json:"note,omitempty"`
 	Caveat      string   `json:"caveat,omitempty"`
+	Rests       string   `json:"rests,omitempty"` // what its descriptors rest on, where no program shows them
 	Total       Total    `json:"total"`
 	// HostNs is the time of a layer that the host does, and HostWhy why the engine does not.
 	HostNs  clock.Nanoseconds `json:"host_ns,omitempty"`
 	HostWhy string            `json:"host_why,omitempty"`
+}
+
+// An Operation is what all layers of an operation come to, of those that the engine does.
+// Share is that of the engine's time.
+type Operation struct {
+	Op       string            `json:"op"`
+	Layers   int               `json:"layers"`
+	TimeNs   clock.Nanoseconds `json:"time_ns"`
+	Share    float64           `json:"share"`
+	DMABytes uint64            `json:"dma_bytes"`
+	MACs     uint64            `json:"macs"`
+	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
+}
+
+// operations adds the layers up by operation, those that take most first.
+func (d *Network) operations() []Operation {
+	list := []Operation{}
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if l.Descriptors == 0 {
+			continue
+		}
+		at := slices.IndexFunc(list, func(o Operation) bool { return o.Op == l.Op })
+		if at < 0 {
+			at, list = len(list), append(list, Operation{Op: l.Op})
+		}
+		o, t := &list[at], &l.Total
+		o.Layers++
+		o.TimeNs += t.TimeNs
+		o.DMABytes += t.DMABytes
+		o.MACs += t.MACs
+		o.EnergyNJ += t.EnergyNJ
+		if d.Total.TimeNs > 0 {
+			o.Share = float64(o.TimeNs / d.Total.TimeNs)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Operation) int { return cmp.Compare(b.TimeNs, a.TimeNs) })
+	return list
+}
+
+// A Memory is what a network's programs hold in device memory. Only one of them runs at a
+// time, but all are loaded: their scratch and tensors count once each.
+type Memory struct {
+	WeightBytes  uint64 `json:"weights"` // layers that are alike share those that the file does not have
+	MadeUp       bool   `json:"weights_made_up"`
+	ScratchBytes uint64 `json:"scratch"`
+	AllBytes     uint64 `json:"all"` // with tensors and descriptors
+}
+
+func memoryOf(r *anesim.Result) (m Memory) {
+	for i := range r.Programs {
+		p := r.Programs[i].Program
+		for k := range p.Segments {
+			s := &p.Segments[k]
+			if s.Prot == 0 {
+				continue // addresses that nothing may touch
+			}
+			m.AllBytes += s.Size
+			switch s.Name + "," + s.Section {
+			case "__TEXT,__const", "__KERN_0,__kern_0":
+				m.WeightBytes += s.Size
+			case "__DATA,__bss":
+				m.ScratchBytes += s.Size
+			}
+		}
+	}
+	if n := r.Model.Network(); n != nil {
+		m.MadeUp = slices.ContainsFunc(n.Layers, func(l list.Layer) bool {
+			return list.Needs(&l.Lower).Filter > 0 && l.Weights.Filter == nil
+		})
+	}
+	return m
 }
 
 // A Coverage is how much of the file's network is in the totals. A node is an
@@ -152,6 +229,14 @@ type Missing struct {
 	Reason string `json:"reason"`
 }
 
+// Remarks are the notes without the last one, which counts the layers that are not modelled.
+func (d *Network) Remarks() []string {
+	if len(d.NotModelled) == 0 {
+		return d.Notes
+	}
+	return d.Notes[:len(d.Notes)-1]
+}
+
 // NewNetwork returns the document of a network's result.
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
@@ -174,6 +259,7 @@ func NewNetwork(r *anesim.Result) *Network {
 	for i := range r.Layers {
 		d.Layers = append(d.Layers, layerDocument(&r.Layers[i]))
 	}
+	d.Operations, d.Memory = d.operations(), memoryOf(r)
 	for _, l := range r.Missing() {
 		d.NotModelled = append(d.NotModelled, Missing{l.Layer.Name, l.Layer.Op, l.Reason})
 	}
@@ -215,6 +301,9 @@ func layerDocument(l *anesim.LayerResult) Layer {
 		Name: x.Name, Op: x.Op, In: extents(x.Lower.In), Out: extents(x.Out), Kernel: windowOf(x),
 		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
 	}
+	if l.Modelled() {
+		d.Rests = x.Lower.Rests()
+	}
 	if x.Lower.Activation != 0 {
 		d.Activation = x.Lower.Activation.String()
 	}
@@ -224,7 +313,7 @@ func layerDocument(l *anesim.LayerResult) Layer {
 	}
 	if rep := l.Report; rep != nil {
 		a := rep.Accounting()
-		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Time)
+		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Working())
 		if d.Descriptors > 0 {
 			d.Bound = a.Bound()
 		}

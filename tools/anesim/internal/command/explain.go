@@ -10,6 +10,7 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -128,21 +129,22 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p.printf("")
 	t := &table{columns: []column{
 		{what, 0, true}, {"op", 3, true}, {"cycles", 0, false}, {"share", 0, false}, {"bound by", 0, true}, {"for", 0, false},
-		{"array needs", 1, false}, {"memory needs", 1, false},
+		{"works for", 1, false}, {"array needs", 1, false}, {"memory needs", 1, false},
 	}}
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
 	for i := range shown {
 		x := &shown[i]
 		t.add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
-			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
+			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
 	}
 	p.table(t, 0)
 	if n := len(d.Parts) - len(shown); n > 0 {
 		p.printf("and %d more, %.1f%% of the cycles", n, 100*shareOf(d.Parts[len(shown):]))
 	}
+	p.rests(d.Parts)
 	p.printf("")
 	for i := range d.Trials {
-		p.change(i+1, &d.Trials[i])
+		p.change(i+1, &d.Trials[i], d.Now.TimeNs)
 	}
 	n := d.Tried
 	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
@@ -185,7 +187,8 @@ func shareOf(parts []explain.Part) (sum float64) {
 }
 
 // change prints one that gains.
-func (p *pager) change(n int, c *explain.Change) {
+// change prints a change that was tried; whole is the time of all that is explained.
+func (p *pager) change(n int, c *explain.Change, whole clock.Nanoseconds) {
 	where := ""
 	if c.Part != "" {
 		where = report.Printable(c.Part) + ": "
@@ -200,6 +203,9 @@ func (p *pager) change(n int, c *explain.Change) {
 	}
 	p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
 		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+	if whole > 0 && c.Before.TimeNs != whole {
+		p.printf("   of the whole at most %+.1f%%: %v less where it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+	}
 	p.printf("   needs %s", c.Needs)
 	p.printf("   results %s", c.Results)
 	p.whole("   before: " + c.CommandBefore)

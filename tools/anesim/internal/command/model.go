@@ -25,6 +25,7 @@ type modelFlags struct {
 	cacheFlags
 	values bool
 	dimFlags
+	top      int
 	inMemory bool
 	strict   bool
 	l2       bool
@@ -100,6 +101,7 @@ rates are assumed, and --backends replaces them:
 	f.dimFlags.register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
+	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
@@ -116,6 +118,8 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	switch {
 	case f.values && f.timingOnly:
 		return usage("--values and --timing-only are mutually exclusive")
+	case f.top < 0:
+		return usage("--top %d: want 0 or more", f.top)
 	case !f.values && (f.out != "" || len(f.in) > 0):
 		return usage("--in and --out require --values")
 	}
@@ -177,7 +181,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		if err = writeNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file)); err == nil && f.l2 {
+		if err = writeNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
 			err = writeOccupancy(c.OutOrStdout(), doc)
 		}
 		if err == nil {

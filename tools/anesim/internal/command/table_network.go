@@ -18,8 +18,8 @@ import (
 )
 
 // writeNetwork is the report of a network for people. The explanation is what was tried to
-// make it faster, nil where nothing was.
-func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) error {
+// make it faster, nil where nothing was. Top is how many layers have a row, 0 for all.
+func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.uncovered(d)
 	p.printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
@@ -32,13 +32,18 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		{"cycles", 3, false}, {"bound by", 0, true}, {"moved", 3, false}, {"GB/s", 7, false}, {"time", 0, false}, {"energy", 1, false},
 		{"TFLOP/s", 7, false},
 	}}
+	marked := inferredLayers(d)
+	shown := longestLayers(d, top)
 	for i := range d.Layers {
 		l := &d.Layers[i]
+		if !shown[i] {
+			continue
+		}
 		op := l.Op
 		if l.Activation != "" {
 			op += "+" + l.Activation
 		}
-		row := []string{report.Printable(l.Name), report.Printable(op), dims(l.In), dims(l.Out), l.Kernel}
+		row := []string{report.Printable(l.Name) + marked[l.Rests], report.Printable(op), dims(l.In), dims(l.Out), l.Kernel}
 		switch {
 		case l.HostNs > 0:
 			row = append(row, "-", "-", "host", "-", "-", l.HostNs.String(), "-", "-")
@@ -53,7 +58,12 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		t.add(row...)
 	}
 	p.table(t, 0)
+	if n := len(d.Layers) - len(t.rows); n > 0 {
+		p.printf("and %s, in the totals; without --top all are here", report.Plural(n, "layer")+" more")
+	}
+	p.inferred(d, marked)
 	p.printf("")
+	p.operations(d)
 	dispatch := "the dispatch"
 	if len(d.Programs) != 1 {
 		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
@@ -66,11 +76,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.weights(d)
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
-	p.printf("note: %s", res.Residency().What)
-	for _, note := range res.Model.Network().Notes {
-		p.printf("note: %s", report.Printable(note))
-	}
-	for _, note := range res.PrecisionNotes() {
+	for _, note := range d.Remarks() {
 		p.printf("note: %s", report.Printable(note))
 	}
 	p.stages(d)
@@ -81,6 +87,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	for _, m := range d.NotModelled {
 		p.printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
 	}
+	p.conclusion(d)
 	return p.err
 }
 
@@ -291,8 +298,12 @@ func (p *pager) uncovered(d *report.Network) {
 
 // coverage says how much of the network the figures are of.
 func (p *pager) coverage(c *report.Coverage) {
+	if c.Hosted > 0 && c.Hosted == c.Done {
+		p.printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
+		return
+	}
 	if c.Done == c.Nodes {
-		p.printf("covers: all of %s%s, %s multiply-accumulates, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), bytesText(c.Bytes))
+		p.printf("covers: all of %s%s, %s multiply-accumulates by definition, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), bytesText(c.Bytes))
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),

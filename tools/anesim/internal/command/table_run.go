@@ -29,7 +29,7 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 		x := &d.Descriptors[i]
 		t.add(strconv.Itoa(x.Index), x.Op, extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
 			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", percent(x.Cycles.Compute, x.Cycles.Total)),
-			report.CauseText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.TimeNs)),
+			report.CauseText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.WorkingNs)),
 			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
 	}
 	p.table(t, 0)
@@ -38,6 +38,11 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 	}
 	if n := res.Report.Again; n > 0 {
 		p.printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
+	}
+	for _, l := range d.Limits {
+		if strings.HasPrefix(l.Where, "layer ") {
+			p.printf("%s: %s", l.Kind, report.Printable(l.What))
+		}
 	}
 	p.printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
@@ -113,7 +118,7 @@ func (p *pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
 		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
 	}
 	if t.MACs > 0 && t.TimeNs > 0 {
-		line += fmt.Sprintf("; %s MACs, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
+		line += fmt.Sprintf("; %s MACs run, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
 	}
 	p.printf("%s", line)
 }

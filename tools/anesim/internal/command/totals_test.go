@@ -1,0 +1,68 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"anesim/loader/network/onnx/onnxtest"
+)
+
+// A report of a network ends with what it began with, adds its operations up, and lists as
+// many layers as were asked for. What a layer of more than a twentieth of the time rests on
+// stands below the table, and the layer's row has its mark.
+func TestNetworkTotals(t *testing.T) {
+	file := exampleNetwork("resnet50.yaml")
+	all, errs, code := invoke("model", file)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{
+		"\npool1 [1]", "\n[1] 10.5% of the time is inferred: no program shows a pooling window", "\noperation  layers", "\nconv           53",
+		"\nin all: 2.", " calls/s, ", "of weights (made up, and shared by layers that are alike), ", "multiply-accumulates by definition", "MACs run",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	few, _, _ := invoke("model", file, "--top", "3")
+	if !strings.Contains(few, "\nand 69 layers more, in the totals") || strings.Count(few, "\nres2") != strings.Count(few, "\nres2a_add")+strings.Count(few, "\nres2b_add") {
+		t.Errorf("--top 3:\n%s", few)
+	}
+	if i := strings.Index(all, "total: "); i < 0 || !strings.Contains(few, all[i:]) {
+		t.Error("--top changes what stands behind the table")
+	}
+	if _, _, code := invoke("model", file, "--top", "-1"); code != 2 {
+		t.Errorf("--top -1: status %d", code)
+	}
+}
+
+// Parts of a network are explained with what their descriptors rest on, and a change to one
+// layer with what it may gain of all of them.
+func TestExplainedLimits(t *testing.T) {
+	out, _, _ := invoke("explain", exampleNetwork("resnet50.yaml"))
+	if !strings.Contains(out, "inferred, of 10.5% of the cycles (pool1)") {
+		t.Error(out)
+	}
+	out, _, _ = invoke("explain", exampleNetwork("transformer.yaml"))
+	if !strings.Contains(out, "   of the whole at most -") {
+		t.Error(out)
+	}
+	out, _, _ = invoke("layer", "pool", "c=64", "h=56", "w=56", "k=3", "stride=2", "--timing-only")
+	if !strings.Contains(out, "\ninferred: no program shows a pooling window") {
+		t.Error(out)
+	}
+}
+
+// A network of which the host does everything is not covered by the engine.
+func TestHostAloneCoversNothing(t *testing.T) {
+	file := writeFile(t, "host.onnx", hostOnly())
+	out, errs, _ := invoke("model", file)
+	if !strings.Contains(out, "covers: nothing runs on the engine: ") {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
+// hostOnly is a network of one operator that the engine has no form for.
+func hostOnly() []byte {
+	return onnxtest.Model(onnxtest.Input("x", 1, 4, 8, 8), onnxtest.Node("NonZero", "y", []string{"x"}), onnxtest.Output("y"))
+}
