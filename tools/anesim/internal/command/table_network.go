@@ -303,7 +303,7 @@ func (p *pager) coverage(c *report.Coverage) {
 		return
 	}
 	if c.Done == c.Nodes {
-		p.printf("covers: all of %s%s, %s multiply-accumulates by definition, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), bytesText(c.Bytes))
+		p.printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), bytesText(c.Bytes))
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),

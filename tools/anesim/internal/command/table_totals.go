@@ -51,7 +51,8 @@ func (p *pager) inferred(d *report.Network, marks map[string]string) {
 				share += float64(d.Layers[i].Total.TimeNs / d.Total.TimeNs)
 			}
 		}
-		p.printf("%s %.1f%% of the time is inferred: %s", marks[what][1:], 100*share, what)
+		p.printf("%s %.1f%% of the time is inferred:", marks[what][1:], 100*share)
+		p.printf("    %s", what)
 	}
 }
 
