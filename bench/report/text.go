@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Plural is a number of things, named in the singular.
@@ -40,6 +41,28 @@ func CauseText(cause string) string {
 		return "L2 " + rest
 	}
 	return cause
+}
+
+// Cell is a text from outside as a cell of CSV: printable, and with a quote before what a
+// spreadsheet would work out as a formula. Numbers stay as they are, signs and all, and so does
+// a sign by itself.
+func Cell(s string) string {
+	s = Printable(s)
+	if len(s) < 2 || !strings.ContainsRune("=+-@＝＋－＠", firstRune(s)) || isNumber(s) {
+		return s
+	}
+	return "'" + s
+}
+
+func firstRune(s string) rune {
+	c, _ := utf8.DecodeRuneInString(s)
+	return c
+}
+
+// isNumber reports whether a text is a number in digits, as a spreadsheet reads one.
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil && strings.Trim(s, "0123456789.eE+-") == ""
 }
 
 // Printable is text from a file without what a terminal would obey.

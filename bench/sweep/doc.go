@@ -9,7 +9,8 @@
 //	                                       \--> Front: the designs that no other beats
 //
 // A grid may be larger than a machine has time for. A [Shard] is every n-th point; an [Output]
-// goes on behind the last complete row of a file, whatever stopped it; [ReadStatus] says how far
+// goes on behind the last complete row of a file, whatever stopped it, if its rows are of the same
+// origin: chip, constants, settings and version; [ReadStatus] says how far
 // the shards are, and [Merge] puts their files together. A [Search] needs no grid: it goes
 // downhill to the constants with the least time or energy within a budget.
 //

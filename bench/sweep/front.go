@@ -10,12 +10,11 @@ import (
 // A Front is the designs that no other is better than in every goal; less is better. A
 // design is a row, or the sums of one for each program where a sweep has several.
 type Front struct {
-	Header  []string
-	goals   []goal
-	design  *design
-	failure int // column of the reason why a row has no figures, or not those of the whole
-	points  []frontPoint
-	cloud   cloud // of all designs, for a picture
+	Header []string
+	goals  []goal
+	design *design
+	points []frontPoint
+	cloud  cloud // of all designs, for a picture
 }
 
 type frontPoint struct {
@@ -32,14 +31,14 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 	if len(g) < 2 {
 		return nil, wrong("%s: requires two goals or more", list)
 	}
-	return &Front{Header: header, goals: g, design: newDesign(header, programs), failure: len(header) - 1}, nil
+	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
 
 // Add takes in a row, and takes out those that it is better than. Of rows that are equal
 // in every goal all stay. A row without figures is none of the front's.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.add(row)
-	if !ok || row[f.failure] != "" {
+	if !ok || problem(row) != "" {
 		return
 	}
 	p := frontPoint{row: row}

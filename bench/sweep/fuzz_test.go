@@ -65,10 +65,10 @@ func FuzzGridShards(f *testing.F) {
 // A file that rows are to be written behind is another's and stays as it is, or is left
 // with complete rows of this sweep alone.
 func FuzzResume(f *testing.F) {
-	header := []string{"point", "program", "c", "error"}
+	header := []string{"point", "program", "c", "error", "origin"}
 	label := func(row int) []string { return []string{string(rune('0' + row)), "relu", "16"} }
-	whole := append(csvLine(header), csvLine(append(label(0), ""))...)
-	whole = append(whole, csvLine(append(label(1), `a, "b"`))...)
+	whole := append(csvLine(header), csvLine(append(label(0), "", "chip=m1"))...)
+	whole = append(whole, csvLine(append(label(1), `a, "b"`, "chip=m1"))...)
 	for cut := range len(whole) + 1 {
 		f.Add(whole[:cut])
 	}
@@ -86,7 +86,7 @@ func FuzzResume(f *testing.F) {
 		}
 		defer file.Close()
 		o := &Output{header: header}
-		err = o.Resume(file, 9, label)
+		err = o.Resume(file, 9, "chip=m1", label)
 		left, e := os.ReadFile(name)
 		if e != nil {
 			t.Fatal(e)
@@ -108,7 +108,7 @@ func FuzzResume(f *testing.F) {
 func FuzzMerge(f *testing.F) {
 	header := "point,program,c," + strings.Join(resultColumns[:], ",") + "\n"
 	row := func(point, value string) string {
-		return point + ",relu," + value + ",1,100,compute,64,70,40000,40000,0,0,60,80,\n"
+		return point + ",relu," + value + ",1,100,compute,64,70,40000,40000,0,0,60,80,,chip=m1\n"
 	}
 	f.Add(header+row("0", "4")+row("2", "6"), header+row("1", "5"))
 	f.Add(header+row("0", "4"), header)

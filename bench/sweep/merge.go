@@ -103,6 +103,8 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 		}
 	}
 	heap.Init(&queue)
+	var first *shardFile
+	origin := ""
 	for ; len(queue) > 0; total++ {
 		f := queue[0]
 		switch {
@@ -110,6 +112,11 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 			return total, f.fail("point %d is there twice", f.at)
 		case f.at > total:
 			return total, fmt.Errorf("no file has point %d: some shard is missing or not complete", total)
+		}
+		if total == 0 {
+			first, origin = f, originOf(f.row)
+		} else if o := originOf(f.row); o != origin {
+			return total, f.fail("is of another sweep than %s: %s", report.Printable(first.name), originDifference(o, origin))
 		}
 		if err := do(f); err != nil {
 			return total, err
@@ -140,6 +147,9 @@ func (f *shardFile) start() error {
 	row, err := f.rows.next()
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
+	if err == nil && withoutOrigin(row) {
+		return inRows(f.name, errNoOrigin)
+	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
 		return f.fail("it is not the output of a sweep")
 	}

@@ -16,7 +16,7 @@ import (
 
 // resultColumns are the columns behind those that say which point a row is.
 var resultColumns = [...]string{
-	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error",
+	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error", originColumn,
 }
 
 // areaColumn is the name of the column ahead of the results where an area is given.
@@ -38,8 +38,11 @@ func (s *Sweep) Header() []string {
 func (s *Sweep) Label(point int) []string {
 	w, values := s.at(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
-	row[0], row[1] = strconv.Itoa(point), report.Printable(w.name)
-	return append(row, values...)
+	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
+	for _, v := range values {
+		row = append(row, report.Cell(v))
+	}
+	return row
 }
 
 func (s *Sweep) timer() (*timer, error) {
@@ -177,8 +180,8 @@ func (t *timer) row(point int) []string {
 		if t.area != nil && len(row) == 2+len(t.grid) {
 			row = append(row, "")
 		}
-		row = append(row, make([]string, results-1)...)
-		return append(row, report.Printable(err.Error()))
+		row = append(row, make([]string, results-2)...)
+		return append(row, report.Cell(err.Error()), t.Origin)
 	}
 	if err := t.set(values); err != nil {
 		return refused(err)
@@ -194,7 +197,7 @@ func (t *timer) row(point int) []string {
 	low, high := r.Interval()
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
 		strconv.FormatUint(r.DMA.Total(), 10), report.Number(r.Time), report.Number(r.Energy), report.Number(r.Dispatch),
-		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Printable(problem))
+		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Cell(problem), t.Origin)
 }
 
 // time is the account of a workload, and why it is not that of the whole.

@@ -159,8 +159,8 @@ type rows interface {
 }
 
 // Resume makes the output go on behind the last complete row of a file, whose rows must
-// be those that label says, no more than most.
-func (o *Output) Resume(f rows, most int, label func(row int) []string) error {
+// be those that label says, of the same origin, no more than most.
+func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
 		row, err := r.next()
@@ -184,8 +184,14 @@ func (o *Output) Resume(f rows, most int, label func(row int) []string) error {
 		if i > 0 {
 			want = label(i - 1)
 		}
+		if i == 0 && slices.Equal(row, o.header[:len(o.header)-1]) {
+			return errNoOrigin
+		}
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
 			return fmt.Errorf("line %d is of another sweep", i+1)
+		}
+		if i > 0 && originOf(row) != origin {
+			return fmt.Errorf("line %d is of another sweep: %s", i+1, originDifference(origin, originOf(row)))
 		}
 		o.begun, o.Rows = true, i
 	}

@@ -134,7 +134,7 @@ func (s *Search) at(steps []int) (*Candidate, error) {
 	d := newDesign(s.Header(), len(s.workloads))
 	for point := range s.workloads {
 		row := s.timer.row(point)
-		if why := row[len(row)-1]; why != "" {
+		if why := problem(row); why != "" {
 			return nil, fmt.Errorf("%s: %s", s.words(&c), why)
 		}
 		c.Rows = append(c.Rows, row)

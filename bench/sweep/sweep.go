@@ -25,6 +25,8 @@ type Sweep struct {
 	keys      int        // axes that are keys of the layer or the chip; the rest are register fields
 	grid      grid
 	area      *expression // nil where none is given
+	areaText  string
+	Origin    string // the last column of every row
 	Options   anesim.Options
 }
 
@@ -75,8 +77,13 @@ func New(d *Description) (*Sweep, error) {
 		if s.area, err = parseExpression(d.Area); err != nil {
 			return nil, wrong("--area: %v", err)
 		}
+		s.areaText = strings.Join(strings.Fields(d.Area), "")
 	}
-	return s, s.axes(args[words:], d.Fields)
+	if err := s.axes(args[words:], d.Fields); err != nil {
+		return nil, err
+	}
+	s.Origin, err = s.origin()
+	return s, err
 }
 
 // isAxis reports whether a word gives a key values.

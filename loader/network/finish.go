@@ -15,6 +15,7 @@ var passes = [...]struct {
 	what string
 	do   func(*list.Network)
 }{
+	{"naming tensors", (*list.Network).Rename},
 	{"fusing layers", fuse.Layers},
 	{"storing constants", (*list.Network).Store},
 	{"arranging tensors", arrange.Rearrange},

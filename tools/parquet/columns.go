@@ -32,6 +32,9 @@ var results = [...]column{
 // areaName is the name of the column before the results if the sweep has an area.
 const areaName = "area"
 
+// originName is the name of the column behind the results, which older files do not have.
+const originName = "origin"
+
 var errNoSweep = errors.New("line 1: the columns are not those of a sweep")
 
 // A schema is the columns of a sweep, in its order.
@@ -51,6 +54,11 @@ type axis struct {
 func newSchema(header []string) (*schema, error) {
 	const labels = 2 // point and program
 	first := len(header) - len(results)
+	origin := len(header) > 0 && header[len(header)-1] == originName
+	if origin {
+		header = header[:len(header)-1]
+		first--
+	}
 	if first < labels || header[0] != "point" || header[1] != "program" {
 		return nil, errNoSweep
 	}
@@ -70,6 +78,9 @@ func newSchema(header []string) (*schema, error) {
 		}
 	}
 	s.columns = append(s.columns, results[:]...)
+	if origin {
+		s.columns = append(s.columns, column{originName, words, true})
+	}
 	return s, nil
 }
 

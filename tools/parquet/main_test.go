@@ -114,6 +114,19 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
+// What the rows are of is a column too.
+func TestConvertOrigin(t *testing.T) {
+	text := strings.TrimSuffix(header, "\n") + ",origin\n" + strings.TrimSuffix(sweepRow("0", "4"), "\n") + ",chip=m1 seed=1\n"
+	var out bytes.Buffer
+	if err := convert(strings.NewReader(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	names, rows := read(t, out.Bytes())
+	if last := len(names) - 1; names[last] != "origin" || rows[0][last] != "word chip=m1 seed=1" {
+		t.Errorf("%q: %q", names, rows)
+	}
+}
+
 // Rows beyond a group start another one.
 func TestConvertGroups(t *testing.T) {
 	const n = groupRows + 5
@@ -200,7 +213,7 @@ func TestSweepConverts(t *testing.T) {
 				t.Errorf("row %d, %s: %q, want %q", i, names[k], value, want[i+1][k])
 			}
 		}
-		if row[len(row)-1] != "" {
+		if row[len(row)-2] != "" {
 			refused++
 		}
 	}

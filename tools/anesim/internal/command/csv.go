@@ -26,7 +26,7 @@ func runColumns() []string {
 }
 
 // A runCSV writes descriptors, a row each; with the program's name first where there are
-// several. Names of a file are escaped.
+// several. Names of a file become cells, see [report.Cell].
 type runCSV struct {
 	w      *csv.Writer
 	name   []string
@@ -42,7 +42,7 @@ func newRunCSV(w io.Writer, program string, several, header bool) *runCSV {
 		c.header = runColumns()
 	}
 	if several {
-		c.name = []string{report.Printable(program)}
+		c.name = []string{report.Cell(program)}
 		if header {
 			c.header = append([]string{"program"}, c.header...)
 		}
@@ -132,7 +132,7 @@ func writeNetworkCSV(w io.Writer, d *report.Network) error {
 	missing := d.NotModelled
 	for i := range d.Layers {
 		l := &d.Layers[i]
-		row := []string{report.Printable(l.Name), report.Printable(l.Op), dims(l.In), dims(l.Out), l.Kernel, report.Printable(strings.Join(l.Folded, " "))}
+		row := []string{report.Cell(l.Name), report.Cell(l.Op), dims(l.In), dims(l.Out), l.Kernel, report.Cell(strings.Join(l.Folded, " "))}
 		reason := ""
 		if l.Modelled {
 			row = append(row, strconv.Itoa(l.Descriptors), strconv.FormatUint(l.Total.Cycles, 10), l.Bound,
@@ -140,7 +140,7 @@ func writeNetworkCSV(w io.Writer, d *report.Network) error {
 				strconv.FormatUint(l.Total.MACs, 10), report.Number(l.TFLOPS))
 		} else {
 			row = append(row, make([]string, 8)...)
-			reason, missing = report.Printable(missing[0].Reason), missing[1:]
+			reason, missing = report.Cell(missing[0].Reason), missing[1:]
 		}
 		c.Write(append(row, reason, strconv.Itoa(l.Program)))
 	}

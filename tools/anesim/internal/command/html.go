@@ -193,6 +193,12 @@ func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
 		}
 		rows = all[1:]
 	}
-	d := &view.Sweep{Header: report.NewHeader(), Name: s.Name, Chip: s.Options.Chip.Name, Columns: s.Header(), Rows: rows}
+	columns := s.Header()
+	last := len(columns) - 1 // the origin, the same in all rows
+	short := make([][]string, len(rows))
+	for i, row := range rows {
+		short[i] = row[:last]
+	}
+	d := &view.Sweep{Header: report.NewHeader(), Name: s.Name, Chip: s.Options.Chip.Name, Columns: columns[:last], Rows: short}
 	return writePage(f.html, view.OfSweep(d, report.Peak(&s.Options.Chip)), page.Options{}, s.Files()...)
 }

@@ -135,7 +135,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 			return err
 		}
 		defer file.Close()
-		if err := out.Resume(file, n, func(row int) []string { return s.Label(part.Point(row)) }); err != nil {
+		if err := out.Resume(file, n, s.Origin, func(row int) []string { return s.Label(part.Point(row)) }); err != nil {
 			return inFile(f.resume, err)
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,7 +63,7 @@ func TestSweepRegistersOfAProgram(t *testing.T) {
 // Points that are refused are rows with the reason.
 func TestSweepRefusals(t *testing.T) {
 	rows := sweepRows(t, "relu", "w=16,20000", "--set", "Common.TileCfg.TileHeight=1")
-	last := len(rows[0]) - 1
+	last := len(rows[0]) - 2
 	if rows[1][last] != "" || !strings.Contains(rows[2][last], "width is 20000, the engine takes at most 16384") || rows[2][4] != "" {
 		t.Errorf("%q", rows)
 	}
@@ -100,8 +102,71 @@ func TestSweepShardsAndResume(t *testing.T) {
 			t.Errorf("cut at %d (-whole +resumed):\n%s", cut, d)
 		}
 	}
+	old := strings.ReplaceAll(regexp.MustCompile(`(?m),[^,\n]*$`).ReplaceAllString(whole, ""), "\r", "")
+	for _, command := range [][]string{append(args, "--resume"), {"sweep", "merge"}, {"sweep", "front", "time,energy"}} {
+		name := writeFile(t, "old.csv", []byte(old))
+		if _, errs, code := invoke(append(command, name)...); code != exitFailed || !strings.Contains(errs, "no column origin") {
+			t.Errorf("%q of a file without origins: exit %d: %s", command[:2], code, errs)
+		}
+	}
 	_, errs, code := invoke("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
 	if code != exitFailed || !strings.Contains(errs, "line 2 is of another sweep") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// Rows of another chip, other constants or settings are neither gone on with nor merged, and
+// the message names what differs with both values.
+func TestSweepOrigins(t *testing.T) {
+	grid := []string{"sweep", "conv", "cin=16,32", "cout=16", "h=8", "w=8", "k=1"}
+	net := writeFile(t, "net.yaml", []byte(smallNet))
+	other := []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--chip", "m1,Clock=1e9"}, []string{"chip m1,Clock=1e+09 here, m1 there", "constants "}},
+		{[]string{"--chip", "m1max"}, []string{"chip m1max here, m1 there"}},
+		{[]string{"--gate-tiles", "0-3"}, []string{"gate-tiles 0xf here, none there"}},
+		{[]string{"--seed", "7"}, []string{"seed 7 here, 1 there"}},
+	}
+	for _, tc := range other {
+		dir := t.TempDir()
+		first, second := filepath.Join(dir, "1.csv"), filepath.Join(dir, "2.csv")
+		for i, file := range []string{first, second} {
+			args := append(slices.Clone(grid), "--shard", strconv.Itoa(i+1)+"/2", "--resume", file)
+			if i == 1 {
+				args = append(args, tc.args...)
+			}
+			if _, errs, code := invoke(args...); code != exitDone {
+				t.Fatalf("%q: %s", tc.args, errs)
+			}
+		}
+		_, merged, code := invoke("sweep", "merge", first, second)
+		_, resumed, again := invoke(append(append(slices.Clone(grid), "--shard", "1/2", "--resume", first), tc.args...)...)
+		if code != exitFailed || again != exitFailed {
+			t.Errorf("%q: merge exits with %d, --resume with %d", tc.args, code, again)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(merged, want) || !strings.Contains(resumed, want) {
+				t.Errorf("%q: want %s in\n%s%s", tc.args, want, merged, resumed)
+			}
+		}
+	}
+	// A file that is another meanwhile, and another area of the same name.
+	rows := filepath.Join(t.TempDir(), "rows.csv")
+	args := []string{"sweep", net, "chip.Engines=8,16", "--area", "2 + Engines", "--resume", rows}
+	if _, errs, code := invoke(args...); code != exitDone {
+		t.Fatal(errs)
+	}
+	args[4] = "3 + Engines"
+	if _, errs, code := invoke(args...); code != exitFailed || !strings.Contains(errs, "area 3+Engines here, 2+Engines there") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	args[4] = "2 + Engines"
+	if err := os.WriteFile(net, []byte(strings.Replace(smallNet, "relu", "sigmoid", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := invoke(args...); code != exitFailed || !strings.Contains(errs, "files ") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -1,0 +1,16 @@
+package report
+
+import "testing"
+
+// A cell is no formula and has no line of its own; numbers and all other names stay as they are.
+func TestCell(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "conv1": "conv1", "a=b": "a=b", "-1": "-1", "+2.5e-3": "+2.5e-3", "-": "-", "=1+1": "'=1+1", "@sum": "'@sum",
+		"+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3": "'-2+3", "-Inf": "'-Inf", "-0x1p3": "'-0x1p3", "'x": "'x", "＝1": "'＝1",
+		"\t=1": `\t=1`, "=a\nb": `'=a\nb`,
+	} {
+		if got := Cell(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
