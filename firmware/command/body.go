@@ -186,3 +186,74 @@ func (r *reader) end() error {
 	}
 	return r.fail
 }
+
+// A Notice is the body of the controller's own messages (ours): an error's status, the
+// state of secure mode, the outputs that a chain has out.
+type Notice struct {
+	Status Status
+	Value  uint32
+}
+
+// Append encodes the notice after dst.
+func (n *Notice) Append(dst []byte) []byte {
+	le := binary.LittleEndian
+	return le.AppendUint32(le.AppendUint32(dst, uint32(n.Status)), n.Value)
+}
+
+// ReadNotice decodes the body of a notification.
+func ReadNotice(b []byte) (n Notice, err error) {
+	r := reader{b: b, all: len(b)}
+	n = Notice{Status(r.u32()), r.u32()}
+	return n, r.end()
+}
+
+// An AFPP is the body of LoadAFPP (ours): the magic, then the address and size of the
+// prefetch program.
+type AFPP struct {
+	Address uint64
+	Bytes   uint32
+}
+
+// Append encodes the body after dst.
+func (a *AFPP) Append(dst []byte) []byte {
+	le := binary.LittleEndian
+	return le.AppendUint32(le.AppendUint64(le.AppendUint32(dst, AFPPMagic), a.Address), a.Bytes)
+}
+
+// ReadAFPP decodes the body of LoadAFPP. Errors are a *FormatError.
+func ReadAFPP(b []byte) (a AFPP, err error) {
+	r := reader{b: b, all: len(b)}
+	magic := r.u32()
+	a = AFPP{r.u64(), r.u32()}
+	if err := r.end(); err != nil {
+		return AFPP{}, err
+	}
+	if magic != AFPPMagic {
+		return AFPP{}, &FormatError{HeaderBytes, fmt.Sprintf("AFPP magic %#x, want %#x", magic, AFPPMagic)}
+	}
+	return a, nil
+}
+
+// A Property is the body of CHPropertyWrite; CHPropertyRead has its number alone, and is
+// answered with the value (ours).
+type Property struct {
+	Number uint32
+	Value  uint64
+}
+
+// Append encodes the body after dst.
+func (p *Property) Append(dst []byte) []byte {
+	le := binary.LittleEndian
+	return le.AppendUint64(le.AppendUint32(dst, p.Number), p.Value)
+}
+
+// ReadProperty decodes the body of CHPropertyWrite or CHPropertyRead. Errors are a
+// *FormatError.
+func ReadProperty(id ID, b []byte) (p Property, err error) {
+	r := reader{b: b, all: len(b)}
+	p.Number = r.u32()
+	if id == CHPropertyWrite {
+		p.Value = r.u64()
+	}
+	return p, r.end()
+}

@@ -1,30 +1,6 @@
 package layer
 
-import (
-	"cmp"
-	"fmt"
-)
-
-// String is the operation's name as the command spells it.
-func (o Op) String() string {
-	if n, ok := opNames[o]; ok {
-		return n
-	}
-	return fmt.Sprintf("Op(%d)", uint8(o))
-}
-
-// Elements is the number of elements.
-func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
-
-// Gapless reports whether rows fill whole units of 64 bytes: a tensor then has no gaps in
-// memory, and is the same in rows of any length that fills them too.
-func (s Shape) Gapless() bool { return s.W*ElementBytes%rowUnit == 0 }
-
-// Dilated is the window with taps d rows and columns apart.
-func (w Window) Dilated(d int) Window {
-	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
-	return w
-}
+import "cmp"
 
 // Axes is a set of axes.
 type Axes uint8
@@ -207,21 +183,6 @@ const (
 	FillReflect             // the tensor mirrored at its first and last row or column
 )
 
-// validatePad checks that a mirror has what it shows.
-func (l *Layer) validatePad() error {
-	w := &l.Window
-	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 || l.Fill > FillReflect {
-		return l.Wrong("padding by %d, %d rows and %d, %d columns of kind %d", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
-	}
-	if l.Fill != FillReflect {
-		return nil
-	}
-	return cmp.Or(
-		Within("rows of a mirror", max(w.Py, w.Qy), l.In.H-1, "pad by at most %d rows"),
-		Within("columns of a mirror", max(w.Px, w.Qx), l.In.W-1, "pad by at most %d columns"),
-	)
-}
-
 // A Release is the year of the compiler whose form a layer is written in.
 type Release int
 
@@ -250,4 +211,9 @@ func (l *Layer) ByTable() bool {
 		return l.Second == Scalar
 	}
 	return false
+}
+
+// Taps is how many weights a window has for each input channel.
+func (l *Layer) Taps() int {
+	return l.TapRows() * l.TapColumns()
 }

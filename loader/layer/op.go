@@ -1,5 +1,7 @@
 package layer
 
+import "fmt"
+
 // An Op is what a layer computes.
 type Op uint8
 
@@ -86,6 +88,14 @@ var opNames = map[Op]string{
 	HardSigmoid: "hard_sigmoid", HardSwish: "hard_swish", Softplus: "softplus", Softsign: "softsign",
 	Sign: "sign", Ceil: "ceil", Floor: "floor", Frac: "frac", Log: "log", Inverse: "inverse",
 	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile", Deconvolution: "deconv", Pad: "pad",
+}
+
+// String is the operation's name as the command spells it.
+func (o Op) String() string {
+	if n, ok := opNames[o]; ok {
+		return n
+	}
+	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
 // ParseOp finds an operation by its name.

@@ -54,3 +54,16 @@ func SamePad(k, stride, in int) (before, after int) {
 
 // RoundUp is the least multiple of unit that is not below n.
 func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// Elements is the number of elements.
+func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
+
+// Gapless reports whether rows fill whole units of 64 bytes: a tensor then has no gaps in
+// memory, and is the same in rows of any length that fills them too.
+func (s Shape) Gapless() bool { return s.W*ElementBytes%rowUnit == 0 }
+
+// Dilated is the window with taps d rows and columns apart.
+func (w Window) Dilated(d int) Window {
+	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
+	return w
+}

@@ -198,7 +198,17 @@ func (w *Weights) Validate(l *Layer) error {
 	return nil
 }
 
-// Taps is how many weights a window has for each input channel.
-func (l *Layer) Taps() int {
-	return l.TapRows() * l.TapColumns()
+// validatePad checks that a mirror has what it shows.
+func (l *Layer) validatePad() error {
+	w := &l.Window
+	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 || l.Fill > FillReflect {
+		return l.Wrong("padding by %d, %d rows and %d, %d columns of kind %d", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
+	}
+	if l.Fill != FillReflect {
+		return nil
+	}
+	return cmp.Or(
+		Within("rows of a mirror", max(w.Py, w.Qy), l.In.H-1, "pad by at most %d rows"),
+		Within("columns of a mirror", max(w.Px, w.Qx), l.In.W-1, "pad by at most %d columns"),
+	)
 }
