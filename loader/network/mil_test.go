@@ -206,7 +206,10 @@ func TestSharedNetworks(t *testing.T) {
 func FuzzReadMIL(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("program(1.0) { func main<ios16>(tensor<fp16, [1, 10]> x) { tensor<fp16, [1, 10]> y = mul(x = x, y = tensor<fp16, []>(0x1p-3))[name = tensor<string, []>(\"m\")]; } -> (y); }"))
-	f.Fuzz(func(t *testing.T, data []byte) { checkRead(t, ReadMIL, data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readLarge(t, data, true, len(data), len(data), func(b []byte) error { _, err := ReadMIL(b, Options{}); return err })
+		checkRead(t, ReadMIL, data)
+	})
 }
 
 func FuzzReadCoreML(f *testing.F) {
@@ -215,7 +218,10 @@ func FuzzReadCoreML(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(coremltest.Model(p))
-	f.Fuzz(func(t *testing.T, data []byte) { checkRead(t, ReadCoreML, data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readLarge(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadCoreML(b, Options{}); return err })
+		checkRead(t, ReadCoreML, data)
+	})
 }
 
 // checkRead makes sure that a reader gives a network that stands, or an error of a line.

@@ -190,6 +190,7 @@ func FuzzReadONNX(f *testing.F) {
 		ox.Node("LayerNormalization", "n", in("r")), ox.Node("Softmax", "y", in("n")), ox.Output("y"),
 	))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		readLarge(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadONNX(b, Options{}); return err })
 		n, err := ReadONNX(data, Options{})
 		var format *list.FormatError
 		var open *DimError // a dimension that the caller has to give

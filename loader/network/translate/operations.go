@@ -309,6 +309,10 @@ func (x *operation) channels(key string, missing float64) string {
 		x.err = errors.New("channels of unknown number")
 		return ""
 	}
+	if x.made += int(d[1]); x.made > maxCoefficientsOf(x) {
+		x.err = fmt.Errorf("%d channels, and no values for them", d[1])
+		return ""
+	}
 	return x.array(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{missing}, int(d[1]))...)
 }
 

@@ -30,6 +30,7 @@ type reader struct {
 	packings map[*onnx.Tensor]*graph.Packing
 	bytes    int64 // of weights
 	numbers  int   // of constants without a name
+	made     int   // values of channels that the file leaves out
 }
 
 // elemTypes are the types of elements as a graph has them; those of a few bits are bytes.

@@ -392,28 +392,49 @@ func (r *attacker) mil() (args []string, ext string, data []byte) {
 	return r.command(), ".mil", []byte(b.String())
 }
 
-// words are keys of an operation.
-func (r *attacker) words(o *keys.Operation) (list [][2]string) {
-	for _, k := range o.AllKeys() {
-		if r.IntN(3) == 0 {
+// words are some of an operation's keys, most with values that it takes.
+func (r *attacker) words(list []keys.Key) (words [][2]string) {
+	for _, k := range list {
+		if r.IntN(5) == 0 {
 			continue
 		}
-		v := strconv.Itoa([]int{1 + r.IntN(4), r.near(16), r.size()}[r.IntN(3)])
-		switch r.IntN(12) {
-		case 0:
-			v += "," + strconv.Itoa(r.size())
-		case 1:
-			v = [...]string{"same", "hw", "c", "w", "chw", "true"}[r.IntN(6)]
+		v := strconv.Itoa([]int{1 + r.IntN(4), r.near(14), r.near(24), 1 + r.IntN(40)}[r.IntN(4)])
+		if r.IntN(20) == 0 {
+			v = strconv.Itoa(r.size())
 		}
-		list = append(list, [2]string{k.Name, v})
+		if w := attackWords[k.Name]; w != "" {
+			if r.IntN(2) == 0 {
+				continue
+			}
+			all := strings.Fields(w)
+			v = all[r.IntN(len(all))]
+		}
+		if k.Name == "parts" {
+			v = strings.Repeat(v+"+", r.IntN(40)) + v
+		}
+		words = append(words, [2]string{k.Name, v})
 	}
-	return list
+	return words
+}
+
+// attackWords are values of keys that take no number alone.
+var attackWords = map[string]string{
+	"release": "newest 2023", "first": "input output", "second": "runtime constant scalar itself", "act": "relu sigmoid tanh gelu",
+	"axis": "c h w hw chw", "axes": "c h w hw chw", "broadcast": "c h w hw chw", "bias": "true false", "tx": "true false", "ty": "true false",
+	"pad": "same valid 1 16 1,2,3,4 1000000,1,1,1", "perm": "nchw nhwc ncwh nwhc cnhw", "groups": "1 2 cin 65536", "stride": "1 2 3 16777216",
+	"dilation": "1 2 16777216", "reps": "1,1,2,2 1,16777216,1,1 65536,65536,1,1", "begin": "0,0,0,0 0,1,1,1", "size": "1,1,1,1 1,16777216,1,1",
+	"alpha": "0.5", "eps": "1e-5", "value": "1 2",
 }
 
 func (r *attacker) yaml() (args []string, ext string, data []byte) {
 	list := keys.Operations()
 	var b strings.Builder
 	s := r.shape(4)
+	for i := range s {
+		if s[i] > 1<<24 && r.IntN(10) > 0 {
+			s[i] = 1 << r.IntN(24)
+		}
+	}
 	fmt.Fprintf(&b, "inputs:\n  x: {n: %d, c: %d, h: %d, w: %d}\n", s[0], s[1], s[2], s[3])
 	s = r.partner(s)
 	for len(s) < 4 {
@@ -426,7 +447,7 @@ func (r *attacker) yaml() (args []string, ext string, data []byte) {
 		if r.IntN(3) == 0 {
 			b.WriteString(", from: [x, z]")
 		}
-		for _, w := range r.words(o) {
+		for _, w := range r.words(o.Keys) {
 			fmt.Fprintf(&b, ", %s: %q", w[0], w[1])
 		}
 		b.WriteString("}\n")
@@ -438,7 +459,7 @@ func (r *attacker) layer() (args []string, ext string, data []byte) {
 	list := keys.Operations()
 	o := &list[r.IntN(len(list))]
 	args = []string{"layer", o.Name}
-	for _, w := range r.words(o) {
+	for _, w := range r.words(o.AllKeys()) {
 		args = append(args, w[0]+"="+w[1])
 	}
 	if r.IntN(3) == 0 {
