@@ -18,11 +18,7 @@ type Timed interface {
 // A Pass is one pass of a chain through the engine, run by run: the work of a request in a
 // task queue. Its registers are its own, as a queue's context keeps them.
 //
-// A run ends with a descriptor that carries TSR and TSE: there nothing in the L2 is live,
-// and another queue may go first. One that carries DPC too leaves its result in the L2 for
-// the run behind it, which begins with SPC (8 of the 11 such ends within real programs: with
-// the L2 overwritten there, their values are lost): it holds on to the engine, as one with a
-// context-switch bit or DisallowAbort does, whatever else it carries.
+// Between runs the engine may be taken away, see [EndsRun].
 type Pass struct {
 	device Timed
 	file   regs.File
@@ -60,12 +56,6 @@ func (p *Pass) advance() {
 	if p.ahead, err = p.walk.Next(); err != nil {
 		p.Err = fmt.Errorf("walking the chain: %w", err)
 	}
-}
-
-// EndsRun reports whether the engine may be taken away behind a task.
-func EndsRun(t *regs.Task) bool {
-	h, c := t.Header.Control, t.Groups.Common.Cfg
-	return h.TSR() && h.TSE() && !h.DPC() && !h.DisallowAbort() && !c.ContextSwitchIn() && !c.ContextSwitchOut()
 }
 
 // Run executes descriptors up to the end of a run.

@@ -28,7 +28,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 		Scale: mac.PostScale(float(g.NE.PostScale.PostScale()), uint(g.NE.PostScale.PostScaleRightShift())),
 		Bias:  mac.AccBias(float(g.NE.AccBias.AccBias()), uint(g.NE.AccBias.AccBiasShift())),
 		ReLU:  g.NE.MACCfg.NonlinearMode() == regs.ReLU,
-		Port:  mac.PortFull,
+		Port:  portOf(g),
 	}
 	accumulates := g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
@@ -42,29 +42,39 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 			return d.unreadable(t, "the activation table", err), nil
 		}
 	}
-	switch {
-	case g.NE.MACCfg.OpMode() == regs.MantissaTable:
-		e.post.Port = mac.PortCeiling
-	case accumulates:
-		if tiles.Taps(g) > 1 {
-			e.post.Port = mac.PortCeiling
-		}
-		e.conv = tiles.NewConvolution(g)
-		e.conv.Post = e.post
-		if n := e.conv.Staged(); n > maxPlane {
-			return nil, &Fault{Unit: "tile-dma-source", What: fmt.Sprintf("one row of results needs %d source elements at once, more than %d", n, maxPlane)}
-		}
-		e.conv.Kernel, err = tiles.NewKernel(g, lanes)
-		var short *tiles.KernelError
-		switch packing, _ := tiles.PackingOf(g); {
-		case err == nil:
-		case packing == tiles.Dense && errors.As(err, &short):
-			return nil, &Fault{Unit: "kernel-dma", What: err.Error()}
-		default:
-			return d.unreadable(t, "the weights", err), nil
-		}
+	if !accumulates {
+		return nil, nil
+	}
+	e.conv = tiles.NewConvolution(g)
+	e.conv.Post = e.post
+	if n := e.conv.Staged(); n > maxPlane {
+		return nil, &Fault{Unit: "tile-dma-source", What: fmt.Sprintf("one row of results needs %d source elements at once, more than %d", n, maxPlane)}
+	}
+	e.conv.Kernel, err = tiles.NewKernel(g, lanes)
+	var short *tiles.KernelError
+	switch packing, _ := tiles.PackingOf(g); {
+	case err == nil:
+	case packing == tiles.Dense && errors.As(err, &short):
+		return nil, &Fault{Unit: "kernel-dma", What: err.Error()}
+	default:
+		return d.unreadable(t, "the weights", err), nil
 	}
 	return nil, nil
+}
+
+// portOf is the output port that a task of the MAC engines rounds its results in: that with the
+// ceiling for products of more than one tap and for what is looked up by mantissa, else that
+// with the whole range of fp16.
+func portOf(g *regs.Groups) mac.Port {
+	switch g.NE.MACCfg.OpMode() {
+	case regs.MantissaTable:
+		return mac.PortCeiling
+	case regs.MultiplyAccumulate:
+		if tiles.Taps(g) > 1 {
+			return mac.PortCeiling
+		}
+	}
+	return mac.PortFull
 }
 
 // unreadable says why coefficients make no sense: nobody gave them, or they have a form

@@ -38,6 +38,8 @@ type Entry struct {
 	// Constants are the values of the chip's constants by name. Baselines from before have
 	// none.
 	Constants map[string]float64 `json:"constants,omitempty"`
+
+	Layered bool `json:"-"` // it has layers and no descriptors
 }
 
 // A Layer is what a layer of a network cost.
@@ -73,13 +75,16 @@ type Cost struct {
 	EnergyOf   *report.Energy    `json:"energy_parts_nj,omitempty"`
 	DMA        *report.DMA       `json:"dma,omitempty"`
 	Counters   *report.Counters  `json:"counters,omitempty"`
+
+	Unestimated bool `json:"-"` // ExeCycles are not known
 }
 
 // Names of measures.
 const (
-	measuredCycles = "cycles"
-	measuredEnergy = "energy without dispatch"
-	measuredBytes  = "DMA bytes"
+	measuredCycles   = "cycles"
+	measuredEnergy   = "energy without dispatch"
+	measuredBytes    = "DMA bytes"
+	measuredEstimate = "ExeCycles"
 )
 
 // measures yields what a cost is compared by.
@@ -96,7 +101,7 @@ func (c *Cost) measures() [7]struct {
 		{measuredCycles, "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
 		{measuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
 		{measuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
-		{"ExeCycles", "us", float64(c.ExeCycles)},
+		{measuredEstimate, "us", float64(c.ExeCycles)},
 	}
 }
 

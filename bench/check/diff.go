@@ -3,7 +3,7 @@ package check
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
+	"slices"
 
 	"anesim/bench/report"
 	"anesim/hw/dma"
@@ -19,13 +19,32 @@ type Delta struct {
 
 // Changed reports whether anything about the descriptor differs.
 func (d *Delta) Changed() bool {
-	return d.A == nil || d.B == nil || len(d.Changes) > 0 || !reflect.DeepEqual(&d.A.Cost, &d.B.Cost)
+	return d.A == nil || d.B == nil || len(d.Changes) > 0 ||
+		slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.A != c.B })
 }
 
-// Diff pairs the descriptors of two entries by what they do, in order.
+// ByLayer reports whether two entries are compared layer by layer: the result of a network has
+// no descriptors.
+func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
+
+// units are what is paired of an entry: its descriptors, or its layers.
+func (e *Entry) units(layers bool) []Descriptor {
+	if !layers || len(e.Layers) == 0 {
+		return e.Descriptors
+	}
+	list := make([]Descriptor, len(e.Layers))
+	for i := range e.Layers {
+		list[i] = Descriptor{Op: e.Layers[i].Name, Cost: e.Layers[i].Cost}
+	}
+	return list
+}
+
+// Diff pairs the descriptors of two entries by what they do, in order, or their layers where
+// [ByLayer] says so.
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
-	for _, p := range align(a.Descriptors, b.Descriptors) {
+	layers := ByLayer(a, b)
+	for _, p := range align(a.units(layers), b.units(layers)) {
 		d := Delta{A: p.want, B: p.got, AAt: p.wantAt, BAt: p.gotAt}
 		if p.want != nil && p.got != nil && p.want.Registers != "" && p.got.Registers != "" {
 			d.Changes = RegisterChanges(p.want.Registers, p.got.Registers)
@@ -49,6 +68,9 @@ func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.measures(), b.measures()
 	for i := range x {
+		if x[i].name == measuredEstimate && (a.Unestimated || b.Unestimated) {
+			continue
+		}
 		if x[i].v != 0 || y[i].v != 0 {
 			list = append(list, CostChange{"", x[i].name, x[i].unit, x[i].v, y[i].v})
 		}
@@ -84,12 +106,15 @@ func ReadEntry(document []byte) (*Entry, error) {
 		if err := json.Unmarshal(document, &d); err != nil {
 			return nil, err
 		}
-		e := &Entry{Input: d.Network, Chip: d.Chip, Total: costOfTotal(&d.Total.Total, &d.Cycles), Outputs: d.Outputs}
+		e := &Entry{Input: d.Network, Chip: d.Chip, Total: costOfTotal(&d.Total.Total, &d.Cycles), Outputs: d.Outputs, Layered: true}
+		e.Total.Unestimated = true
 		for i := range d.Layers {
 			l := &d.Layers[i]
 			c := costOfTotal(&l.Total, &l.Cycles)
-			e.Layers = append(e.Layers, Layer{l.Name, c})
-			e.Descriptors = append(e.Descriptors, Descriptor{Op: l.Op + " " + l.Name, Cost: c})
+			c.Unestimated = true
+			if l.Modelled {
+				e.Layers = append(e.Layers, Layer{l.Name, c})
+			}
 		}
 		return e, nil
 	case head.Program != nil:

@@ -14,37 +14,6 @@ import (
 	"anesim/hw/chip"
 )
 
-// resultColumns are the columns behind those that say which point a row is.
-var resultColumns = [...]string{
-	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error", originColumn,
-}
-
-// areaColumn is the name of the column ahead of the results where an area is given.
-const areaColumn = "area"
-
-// Header is the names of the columns of a row.
-func (s *Sweep) Header() []string {
-	row := []string{"point", "program"}
-	for _, a := range s.grid {
-		row = append(row, a.name)
-	}
-	if s.area != nil {
-		row = append(row, areaColumn)
-	}
-	return append(row, resultColumns[:]...)
-}
-
-// Label is the columns of a row that say which point it is.
-func (s *Sweep) Label(point int) []string {
-	w, values := s.at(point)
-	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
-	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
-	for _, v := range values {
-		row = append(row, report.Cell(v))
-	}
-	return row
-}
-
 func (s *Sweep) timer() (*timer, error) {
 	t, err := anesim.NewTimer(s.Options)
 	if err != nil {
@@ -144,7 +113,7 @@ func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string)
 	return inOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].row(part.Point(k)) }, write, idle)
 }
 
-// A pointTimer times points of a sweep one after the other.
+// A timer times points of a sweep one after the other.
 type timer struct {
 	*Sweep
 	engine  *anesim.Timer
@@ -169,35 +138,6 @@ func (t *timer) set(values []string) error {
 		t.options.Overrides = overrides
 	}
 	return nil
-}
-
-// row times a point.
-func (t *timer) row(point int) []string {
-	row := t.Label(point)
-	w, values := t.at(point)
-	results := len(resultColumns)
-	refused := func(err error) []string {
-		if t.area != nil && len(row) == 2+len(t.grid) {
-			row = append(row, "")
-		}
-		row = append(row, make([]string, results-2)...)
-		return append(row, report.Cell(err.Error()), t.Origin)
-	}
-	if err := t.set(values); err != nil {
-		return refused(err)
-	}
-	if t.area != nil {
-		row = append(row, report.Number(t.area.value(&t.options.Chip)))
-	}
-	r, problem, err := t.time(w, values)
-	if err != nil {
-		return refused(err)
-	}
-	a := r.Accounting()
-	low, high := r.Interval()
-	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
-		strconv.FormatUint(r.DMA.Total(), 10), report.Number(r.Time), report.Number(r.Energy), report.Number(r.Dispatch),
-		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Cell(problem), t.Origin)
 }
 
 // time is the account of a workload, and why it is not that of the whole.

@@ -164,19 +164,41 @@ func (l *Outcome) keepEvents(most int) {
 	if most <= 0 {
 		return
 	}
-	kept, runs := 0, map[int]bool{} // calls whose run has begun among what is kept
+	keep := firstEvents(most)
 	l.Config.Observe = func(e Event) {
+		if keep(&e) {
+			l.Events = append(l.Events, e)
+		}
+	}
+}
+
+// FirstEvents returns the first so many of a list of events, and the ends of the runs among
+// them: those that a script would have kept that asks for as many.
+func FirstEvents(list []Event, most int) (first []Event) {
+	keep := firstEvents(most)
+	for i := range list {
+		if keep(&list[i]) {
+			first = append(first, list[i])
+		}
+	}
+	return first
+}
+
+// firstEvents returns a function that says of each event whether it is one of the first.
+func firstEvents(most int) func(*Event) bool {
+	kept, runs := 0, map[int]bool{} // calls whose run has begun among what is kept
+	return func(e *Event) bool {
 		switch {
 		case e.What == Ran: // told with where it began
-			if runs[e.Call] {
-				l.Events = append(l.Events, e)
-			}
+			begun := runs[e.Call]
 			delete(runs, e.Call)
+			return begun
 		case kept < most:
 			kept++
-			l.Events = append(l.Events, e)
 			runs[e.Call] = e.What == Began
+			return true
 		}
+		return false
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Port is the output port an accumulator leaves through.
+// Port is the output port an accumulator leaves through. Which one an operation uses is told
+// by its descriptor: portOf, in engine.go of package hw.
 type Port uint8
 
 const (

@@ -10,7 +10,6 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/family"
 	"anesim/loader/lower/task"
 )
 
@@ -159,7 +158,7 @@ func addExample() (*loader.Builder, error) {
 	at := t.PlanarTile()
 	at.Row = at.Depth + 2*task.UnitBytes // two units in compilers of 2020
 	at.Group = at.Depth
-	second := family.SecondBase(at.Row)
+	second := task.SecondBase(at.Row)
 	t.Source1(rowSurface(task.Bar6, channels, 1), at, false)
 	t.Source2(rowSurface(task.Bar5, channels, 1), at.Moved(second))
 	t.Writes2020(rowSurface(task.Bar4, channels, 1), second+at.Row)

@@ -8,7 +8,9 @@ import (
 	"anesim/loader/network/list"
 )
 
-// passes are what is done to the list of layers that a file becomes, in order.
+// passes are what is done to the list of layers that a file becomes, in order, behind what
+// [list.Builder.Network] does: it leaves out layers that nothing reads and orders the host's
+// stages around the engine's layers (list/order.go).
 var passes = [...]struct {
 	what string
 	do   func(*list.Network)

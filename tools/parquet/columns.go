@@ -22,7 +22,8 @@ type column struct {
 	dictionary bool
 }
 
-// results are the columns at the end of every row of a sweep.
+// results are the columns at the end of every row of a sweep, as bench/sweep/columns.go of the main
+// module has them.
 var results = [...]column{
 	{"descriptors", integers, false}, {"cycles", integers, false}, {"bound", words, true}, {"dma_bytes", integers, false},
 	{"time_ns", reals, false}, {"energy_nj", reals, false}, {"dispatch_energy_nj", reals, false}, {"macs", integers, false},

@@ -14,6 +14,9 @@
 //	transposed convolution a convolution for each phase
 //	prelu, sin, min ...    what programs show, one after the other
 //
+// How many rows of a source of the MAC engines stand in the L2 at a time, and how many rows of
+// the result they make, is [Plan.TileHeight].
+//
 // Where the compiler's choice is not known, such as for tensors larger than the L2 in operations
 // whose examples are small, the chain here is one that computes the layer, and its comment says
 // so.

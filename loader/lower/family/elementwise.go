@@ -70,7 +70,7 @@ func (p *Plan) elementwise() error {
 	}
 	t.TileRows(rows)
 	t.Source1(x, at, false)
-	second := SecondBase(at.Row * rows)
+	second := task.SecondBase(at.Row * rows)
 	if l.Release == layer.Release2023 && l.Second == layer.Itself {
 		second = at.Row * rows
 	}
@@ -78,16 +78,6 @@ func (p *Plan) elementwise() error {
 	t.Writes(y, second+at.Row*rows)
 	p.add(t)
 	return nil
-}
-
-// SecondBase is where the second tile stands behind a first of n bytes: at a multiple of
-// 64, but not in the bank where the first begins, of 64 banks of 16 bytes (8/8).
-func SecondBase(n int) int {
-	n = layer.RoundUp(n, 64)
-	if n%0x400 == 0 {
-		n += 64
-	}
-	return n
 }
 
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:

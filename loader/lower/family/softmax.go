@@ -261,7 +261,7 @@ func (p *Plan) softmaxAlone(in, out task.View) error {
 	sub.TilePatch(task.PassedFixed(s))
 	at := sub.PlanarTile()
 	sub.Source1(in.M, at.Moved(bytes), false)
-	sub.Source2(in.M, at.Moved(bytes+SecondBase(at.Row*s.Height)))
+	sub.Source2(in.M, at.Moved(bytes+task.SecondBase(at.Row*s.Height)))
 	differences := sub.Leaves(exps, bytes)
 	p.add(sub)
 	powers := p.powerTask(s, differences, exps).Leaves(exps, bytes)

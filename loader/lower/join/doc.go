@@ -2,7 +2,7 @@
 // dispatch.
 //
 //	Network: parts, tensors between them
-//	   |  fold: layers that one descriptor does, runs of layers over rows of features
+//	   |  fuse: layers that one descriptor does, runs of layers over rows of features
 //	   v  wire: tensors by name, shapes seen anew
 //	steps
 //	   |  reside: what stays in the L2, from its first step to its last

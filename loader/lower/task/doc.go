@@ -15,6 +15,12 @@
 // and header words. All of it is derived from the operands, so it is the same for a layer, for
 // rows of layers and for a network. Two older forms of the compiler have a finish of their own.
 //
+// The scratchpad on the chip is called L2 here. The scratch buffer is memory: where tensors
+// stand that do not stay in the L2, and rows on their way to being coefficients ([Scratch]).
+// How a source is cut that the L2 does not hold is decided by what builds its tasks: in rows by
+// tileheight.go of package family, in columns by [Task.TakesColumns]. A patch is the pixels that
+// the engines take in one step of it.
+//
 // Beside each rule stands how many of the descriptors it applies to it explains, as
 // (holds/applies), or that it is assumed.
 package task

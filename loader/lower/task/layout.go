@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"math/bits"
 
 	"anesim/hw/regs"
@@ -218,4 +219,31 @@ func (t *Tile) overlaps(u *Tile) bool {
 // pixels (7/7).
 func TransposeSource(m, k int) Layout {
 	return Packed(regs.Shape{Channels: m, Width: min(k, 128)})
+}
+
+// Of gives strides of axes that are one long what a packed tile has, and reports whether all
+// are such as the L2 takes.
+func (at Layout) Of(planes, rows, width int) (Layout, bool) {
+	if planes <= 1 {
+		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))
+	}
+	if at.Row == 0 && rows <= 1 {
+		at.Row = at.Channel * max(1, planes)
+	}
+	at.Depth = at.Channel * max(1, planes)
+	ok := true
+	for _, n := range [...]int{at.Channel, at.Row, at.Group} {
+		ok = ok && n < layer.MaxL2 && n%16 == 0
+	}
+	return at, ok
+}
+
+// SecondBase is where the second tile stands behind a first of n bytes: at a multiple of
+// 64, but not in the bank where the first begins, of 64 banks of 16 bytes (8/8).
+func SecondBase(n int) int {
+	n = layer.RoundUp(n, 64)
+	if n%0x400 == 0 {
+		n += 64
+	}
+	return n
 }

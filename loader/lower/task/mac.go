@@ -112,3 +112,12 @@ func Transposing(in regs.Shape) *Task {
 	}
 	return t
 }
+
+// Aside marks that a task's neighbours on both sides run on the planar engine too.
+func (t *Task) Aside(previous, next bool) *Task {
+	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPreviousPlanar(previous).WithNextPlanar(next)
+	return t
+}
+
+// Pointwise is the window of one tap.
+var Pointwise = &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}

@@ -1,25 +1,6 @@
 package task
 
-import (
-	"anesim/hw/regs"
-	"anesim/loader/lower/coeff"
-)
-
-// InShape is the shape of the first source, OutShape that of the result.
-func (t *Task) InShape() regs.Shape  { return t.g.InShape() }
-func (t *Task) OutShape() regs.Shape { return t.g.OutShape() }
-
-// TileHeight is how many rows of the result a task makes at a time.
-func (t *Task) TileHeight() int { return int(t.g.Common.TileCfg.TileHeight()) }
-
-// PatchLog2 is log2 of the rows of the highest patch.
-func (t *Task) PatchLog2() uint32 { return t.g.Common.Cfg.ShMax() }
-
-// PatchFixed reports whether all patches are of one height.
-func (t *Task) PatchFixed() bool {
-	c := t.g.Common.Cfg
-	return c.ShMin() > 0 && c.ShMin() == c.ShMax()
-}
+import "anesim/loader/lower/coeff"
 
 // ReadsGroups is Reads of groups that stand apart.
 func (t *Task) ReadsGroups(from *Tile, at Layout) {
@@ -69,15 +50,6 @@ func (t *Task) WritesBeside(m Memory, base, beside int) {
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(beside))
 }
 
-// MovesBytes makes the operands in memory surfaces of 8-bit elements (1/1).
-func (t *Task) MovesBytes() {
-	f := &t.g.TileDMASrc.Src1Fmt
-	*f = regs.SurfaceFmt(0).WithInterleave(1)
-	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
-	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
-	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
-}
-
 // SourceDescribed says that the task before described the source in the scratch buffer.
 func (t *Task) SourceDescribed(m Memory) {
 	t.describe1(m)
@@ -103,15 +75,40 @@ func (t *Task) KernelIn(bar uint32, lanes []coeff.Lane, from *Task) {
 	t.KernelFrom = from
 }
 
-// Shift moves an operand in the L2.
-func (t *Task) Shift(which Operand, by int) {
+// Stages writes a result to memory by way of a tile that has a layout of its own (tasks
+// that move data only: slice, transpose, tile, 4/4).
+func (t *Task) Stages(m Memory, at Layout) {
+	t.Writes(m, at.Base)
 	l := &t.g.L2
-	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
-	t.setL2(w, int(w.Bytes())+by)
+	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
+	t.staged = true
+	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 
-// SetPatch makes the patch of a planar task one of 1<<w columns and 1<<h rows.
-func (t *Task) SetPatch(w, h uint32) {
+// WritesTile writes the result to memory by way of a tile in the L2.
+func (t *Task) WritesTile(m Memory, at Layout) {
+	t.Writes(m, at.Base)
+	l := &t.g.L2
+	l.ResultCfg = l.ResultCfg.WithType(1).WithDep_or_BfrMode(0)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
+}
+
+// Besides says that so many channels of the first source stand side by side in memory.
+func (t *Task) Besides(n int) {
+	f := &t.g.TileDMASrc.Src1Fmt
+	*f = f.WithInterleave(uint32(n))
+	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAIntl(uint32(n))
+}
+
+// deep gives a task's source and result a depth.
+func (t *Task) deep(depth int) {
+	if depth < 1 || depth > maxField {
+		t.refuse("depth", depth, maxField)
+		return
+	}
 	c := &t.g.Common
-	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
+	c.InDepth, c.OutDepth = c.InDepth.WithDin(uint32(depth)), c.OutDepth.WithDout(uint32(depth))
 }

@@ -178,3 +178,9 @@ func BlockFetch(height int) Fetch {
 	units := UnitBytes >> (bits.Len(uint(height)) - 1)
 	return Fetch{8 / units, units + 1}
 }
+
+// SetPatch makes the patch of a planar task one of 1<<w columns and 1<<h rows.
+func (t *Task) SetPatch(w, h uint32) {
+	c := &t.g.Common
+	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
+}

@@ -6,7 +6,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Scratch buffer is where the rows that are coefficients stand from the step that
+// A Scratch buffer is in memory (the scratchpad on the chip is called L2 here): where the rows that are coefficients stand from the step that
 // interleaves them to the last that needs them, while the steps are lowered. Blocks take the
 // lowest place where they fit, in whole pages. (By the sizes of chain_facts.csv; tensors
 // between steps have their places from allocate.)

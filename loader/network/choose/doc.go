@@ -6,7 +6,7 @@
 // axis, a comparison is the sign of a difference, an LSTM is unrolled into products and
 // tables, a transpose of six axes is a chain of those that the engine has. A rule states that
 // for an operator, file by file for a family, with the help of a [Chooser], which has the
-// layers that all of them are made of.
+// layers that all of them are made of. operators.go has the table from operator to rule.
 //
 // What a rule makes stands on a builder that is kept only if the rule succeeds, so that it
 // stops with an error wherever the engine has no form.

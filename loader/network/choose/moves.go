@@ -484,3 +484,28 @@ func spaceToDepth(n *Chooser) (Operand, error) {
 	x, err = n.permuted(x.As(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
 	return x.As(n.Results[0].Dims...), err
 }
+
+// dropout passes its input on, as it does in use.
+func dropout(n *Chooser) (Operand, error) {
+	if c := n.Const(2); c != nil {
+		if v, err := c.Scalar(); err != nil || v != 0 {
+			return Operand{}, errors.New("it is in training mode")
+		}
+	} else if n.Given(2) {
+		return Operand{}, errors.New("its training mode is computed, not a constant")
+	}
+	return view(n)
+}
+
+// view gives the same values another shape.
+func view(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {
+		// Elements that are no fp16 may be passed on all the same.
+		x, err = Operand{n.In[0].Name, n.In[0].Dims}, nil
+	}
+	if err != nil {
+		return Operand{}, err
+	}
+	return x.As(n.Results[0].Dims...), nil
+}

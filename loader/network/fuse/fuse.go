@@ -107,7 +107,7 @@ func activate(l, next *list.Layer) bool {
 }
 
 // scaleWeights multiplies the weights and the bias of each channel by the channel's factor, and reports
-// whether fp16 holds the products, see [product]. It leaves l as it is if not. Values that the
+// whether fp16 holds the products, see [weights.Scaled]. It leaves l as it is if not. Values that the
 // file does not have stay absent. An average cannot be scaled: its weights follow from its
 // window, and have no place for a factor.
 func scaleWeights(l *list.Layer, by []float16.Float16) bool {

@@ -193,11 +193,13 @@ func (b *Builder) Reshape(name, of string, s layer.Shape) error {
 	return nil
 }
 
-// Network is the list that was strung together, with its results where the file names some.
+// Network is the list that was strung together, with its results where the file names some,
+// without layers that nothing reads, and with the host's stages where they cut the fewest
+// programs.
 func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.sweep()
-	b.stages()
+	b.orderStages()
 	listed := map[string]bool{}
 	for i := range n.Results {
 		r := &n.Results[i]

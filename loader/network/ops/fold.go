@@ -20,32 +20,6 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
-// Compared is the result of comparing a tensor with a number that is beyond what its
-// operator gives, such as a sigmoid's result with zero.
-func Compared(n *graph.Node) (result, ok bool) {
-	const few = 1 << 16
-	if len(n.In) != 2 || n.Const(1) == nil || n.Const(0) != nil {
-		return false, false
-	}
-	x := n.In[0]
-	v, err := n.Const(1).Scalar()
-	if x.Range == nil || x.Least != nil || err != nil || x.Dims == nil || graph.Elements(x.Dims) > few {
-		return false, false
-	}
-	low, high := x.Range.Low, x.Range.High
-	switch n.Op {
-	case "GreaterOrEqual":
-		return low >= v, low >= v || high < v
-	case "Greater":
-		return low > v, low > v || high <= v
-	case "LessOrEqual":
-		return high <= v, high <= v || low > v
-	case "Less":
-		return high < v, high < v || low >= v
-	}
-	return false, false
-}
-
 // wholes is a constant of int64.
 func wholes(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}

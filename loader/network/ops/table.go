@@ -56,13 +56,6 @@ func (o *Operator) Host() Folder {
 	return o.Sized
 }
 
-// The ranges of results.
-var (
-	unit     = &graph.Range{Low: 0, High: 1}
-	signed   = &graph.Range{Low: -1, High: 1}
-	positive = &graph.Range{Low: 0, High: math.Inf(1)}
-)
-
 // Of finds an operator by its name; of an unknown one nothing is known.
 func Of(op string) *Operator {
 	if o := table[op]; o != nil {

@@ -115,6 +115,23 @@ func TestCheckRefusesBareNumbers(t *testing.T) {
 	}
 }
 
+// A network is the same as its own result, layer by layer, on either side.
+func TestDiffOfANetworkWithItsResult(t *testing.T) {
+	network := exampleNetwork("transformer.yaml")
+	doc, _, _ := invoke("model", network, "--json")
+	file := writeFile(t, "result.json", []byte(doc))
+	for _, pair := range [][2]string{{network, file}, {file, network}, {file, file}} {
+		out, errs, code := invoke("diff", pair[0], pair[1])
+		if code != 0 || !strings.Contains(out, "\n17 of 17 layers the same\n") || strings.Contains(out, " new\n") {
+			t.Errorf("%v: %d, %s%s", pair, code, out, errs)
+		}
+	}
+	out, _, _ := invoke("diff", file, network, "--chip", "m1max")
+	if strings.Contains(out, "17 of 17") {
+		t.Errorf("on another chip:\n%s", out)
+	}
+}
+
 func TestDiffCommand(t *testing.T) {
 	a, b := example(t, "conv"), example(t, "relu")
 	out, errs, code := invoke("diff", a, a)

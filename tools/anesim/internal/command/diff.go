@@ -113,6 +113,10 @@ func printDiff(w io.Writer, a, b *side) error {
 	if err := t.print(w, gap); err != nil {
 		return err
 	}
+	unit := "descriptor"
+	if check.ByLayer(a.Entry, b.Entry) {
+		unit = "layer"
+	}
 	same, n, unknown, left := 0, 0, 0, int64(check.MostCompared)
 	for _, d := range check.Diff(a.Entry, b.Entry) {
 		n++
@@ -142,7 +146,7 @@ func printDiff(w io.Writer, a, b *side) error {
 	if unknown > 0 {
 		fmt.Fprintf(w, "\nweights of %s not compared: they read more than %d bytes in all\n", report.Plural(unknown, "descriptor"), int64(check.MostCompared))
 	}
-	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, report.Plural(n, "descriptor"))
+	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, report.Plural(n, unit))
 	return err
 }
 

@@ -120,7 +120,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 		if err := recordLoad(f.record, file, l); err != nil {
 			return inFile(file, err)
 		}
-		l.Events = l.Events[:min(len(l.Events), f.events)]
+		l.Events = traffic.FirstEvents(l.Events, f.events)
 	}
 	if err := writeTo(f.pprof, func(w io.Writer) error { return report.WriteLoadProfile(w, l, file) }); err != nil {
 		return err

@@ -151,3 +151,15 @@ func TestLoadErrors(t *testing.T) {
 		}
 	}
 }
+
+// A load that is recorded lists the same events as one that is not.
+func TestRecordedLoadHasItsEvents(t *testing.T) {
+	script := writeFile(t, "load.yaml", []byte("duration: 10ms\nclients: [{name: a, layer: relu c=4, arrival: fixed, rate: 5000}]\n"))
+	for _, n := range []string{"1", "17", "100", "100000"} {
+		plain, _, code := invoke("load", script, "--json", "--events", n)
+		recorded, errs, _ := invoke("load", script, "--json", "--events", n, "--record", filepath.Join(t.TempDir(), "load.fw"))
+		if code != 0 || recorded != plain {
+			t.Errorf("--events %s: %d bytes, recorded %d: %s", n, len(plain), len(recorded), errs)
+		}
+	}
+}

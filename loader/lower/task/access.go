@@ -1,52 +1,9 @@
 package task
 
 import (
-	"cmp"
-
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
-
-// A Spot is a place in a buffer.
-type Spot struct {
-	Bar  uint32
-	Base int
-}
-
-// Spots are where a part's buffers stand in a program, by index.
-type Spots [len(regs.BARs{})]Spot
-
-// Rebase moves everything the task names in memory. A surface that is described and
-// stays in the L2 moves with its buffer.
-func (t *Task) Rebase(at *Spots) {
-	b := t.h.Bases
-	move := func(w *regs.DMAWord, bar uint32) uint32 {
-		t.setDMA(w, int(w.Bytes())+at[bar].Base)
-		return at[bar].Bar
-	}
-	if b.RBE0() {
-		b = b.WithRBase0(move(&t.g.TileDMASrc.Src1Base, b.RBase0()))
-	}
-	if b.RBE1() {
-		b = b.WithRBase1(move(&t.g.TileDMASrc.Src2Base, b.RBase1()))
-	}
-	if b.WBE() {
-		b = b.WithWBase(move(&t.g.TileDMADst.DstBase, b.WBase()))
-	}
-	t.h.Bases = b
-	k := t.h.KernelBases
-	if !k.KBE0() {
-		return
-	}
-	d := &t.g.KernelDMASrc
-	bar := k.KBase0()
-	for i, c := range d.CoeffDMAConfig {
-		if c.En() {
-			move(&d.CoeffBaseAddr[i], bar)
-		}
-	}
-	t.h.KernelBases = k.WithKBase0(at[bar].Bar)
-}
 
 // An Operand is one of the three a task has in memory.
 type Operand int
@@ -79,23 +36,6 @@ func (t *Task) MemoryOf(which Operand) (m Memory, groups, planes, rows int, plai
 		}
 	}
 	return m, s.Groups, s.Channels, s.Height, plain
-}
-
-// Of gives strides of axes that are one long what a packed tile has, and reports whether all
-// are such as the L2 takes.
-func (at Layout) Of(planes, rows, width int) (Layout, bool) {
-	if planes <= 1 {
-		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))
-	}
-	if at.Row == 0 && rows <= 1 {
-		at.Row = at.Channel * max(1, planes)
-	}
-	at.Depth = at.Channel * max(1, planes)
-	ok := true
-	for _, n := range [...]int{at.Channel, at.Row, at.Group} {
-		ok = ok && n < layer.MaxL2 && n%16 == 0
-	}
-	return at, ok
 }
 
 // TileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
@@ -224,3 +164,20 @@ func (t *Task) Multiplies() bool {
 
 // Activates reports whether something follows the accumulator.
 func (t *Task) Activates() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
+
+// InShape is the shape of the first source, OutShape that of the result.
+func (t *Task) InShape() regs.Shape { return t.g.InShape() }
+
+func (t *Task) OutShape() regs.Shape { return t.g.OutShape() }
+
+// TileHeight is how many rows of the result a task makes at a time.
+func (t *Task) TileHeight() int { return int(t.g.Common.TileCfg.TileHeight()) }
+
+// PatchLog2 is log2 of the rows of the highest patch.
+func (t *Task) PatchLog2() uint32 { return t.g.Common.Cfg.ShMax() }
+
+// PatchFixed reports whether all patches are of one height.
+func (t *Task) PatchFixed() bool {
+	c := t.g.Common.Cfg
+	return c.ShMin() > 0 && c.ShMin() == c.ShMax()
+}

@@ -262,3 +262,64 @@ func roundSmall(n *Chooser) (Operand, error) {
 	}
 	return x, err
 }
+
+// thresholdedRelu is x above a threshold, and 0 elsewhere.
+func thresholdedRelu(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	return beyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
+}
+
+// shrink is what a value is beyond a band around 0, moved towards it.
+func shrink(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
+	above, err := beyond(n, x, 1, limit, -bias)
+	if err != nil {
+		return Operand{}, err
+	}
+	below, err := beyond(n, x, -1, limit, bias)
+	if err != nil {
+		return Operand{}, err
+	}
+	return n.Binary(layer.Add, above, below)
+}
+
+// beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
+func beyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
+	y, err := n.scaled(x, sign)
+	if err == nil {
+		y, err = n.shifted(y, -limit)
+	}
+	if err == nil {
+		y, err = oneWhere(n, y)
+	}
+	if err != nil {
+		return x, err
+	}
+	if x, err = n.shifted(x, shift); err != nil {
+		return x, err
+	}
+	return n.Binary(layer.Mul, x, y)
+}
+
+// mish is x times the tangent of its softplus.
+func mish(n *Chooser) (Operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return Operand{}, err
+	}
+	y, err := n.unary(layer.Softplus, x)
+	if err == nil {
+		y, err = n.unary(layer.Tanh, y)
+	}
+	if err == nil {
+		y, err = n.Binary(layer.Mul, x, y)
+	}
+	return y, err
+}

@@ -1,0 +1,35 @@
+package task
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
+
+// EightBit makes a pass-through one of 8-bit elements (1/1).
+func (t *Task) EightBit(halves layer.Shape) {
+	c, n := &t.g.Common, &t.g.NE
+	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
+	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
+	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
+	t.passPatch(regs.Shape{Height: halves.H, Width: halves.W})
+}
+
+// ByteTile is sourceTile for 8-bit elements.
+func (t *Task) ByteTile(halves layer.Shape) Layout {
+	s := t.g.InShape()
+	s.Width = halves.W
+	l := PackedColumns(s, EngineColumns(s.Width))
+	if s.Height == 1 && s.Width > 1 {
+		return l
+	}
+	return l.Skewed(1, engineFetches(&t.g.Common)...)
+}
+
+// MovesBytes makes the operands in memory surfaces of 8-bit elements (1/1).
+func (t *Task) MovesBytes() {
+	f := &t.g.TileDMASrc.Src1Fmt
+	*f = regs.SurfaceFmt(0).WithInterleave(1)
+	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
+	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
+}

@@ -1,0 +1,51 @@
+package task
+
+import "anesim/hw/regs"
+
+// A Spot is a place in a buffer.
+type Spot struct {
+	Bar  uint32
+	Base int
+}
+
+// Spots are where a part's buffers stand in a program, by index.
+type Spots [len(regs.BARs{})]Spot
+
+// Rebase moves everything the task names in memory. A surface that is described and
+// stays in the L2 moves with its buffer.
+func (t *Task) Rebase(at *Spots) {
+	b := t.h.Bases
+	move := func(w *regs.DMAWord, bar uint32) uint32 {
+		t.setDMA(w, int(w.Bytes())+at[bar].Base)
+		return at[bar].Bar
+	}
+	if b.RBE0() {
+		b = b.WithRBase0(move(&t.g.TileDMASrc.Src1Base, b.RBase0()))
+	}
+	if b.RBE1() {
+		b = b.WithRBase1(move(&t.g.TileDMASrc.Src2Base, b.RBase1()))
+	}
+	if b.WBE() {
+		b = b.WithWBase(move(&t.g.TileDMADst.DstBase, b.WBase()))
+	}
+	t.h.Bases = b
+	k := t.h.KernelBases
+	if !k.KBE0() {
+		return
+	}
+	d := &t.g.KernelDMASrc
+	bar := k.KBase0()
+	for i, c := range d.CoeffDMAConfig {
+		if c.En() {
+			move(&d.CoeffBaseAddr[i], bar)
+		}
+	}
+	t.h.KernelBases = k.WithKBase0(at[bar].Bar)
+}
+
+// Shift moves an operand in the L2.
+func (t *Task) Shift(which Operand, by int) {
+	l := &t.g.L2
+	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
+	t.setL2(w, int(w.Bytes())+by)
+}

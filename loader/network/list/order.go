@@ -1,0 +1,47 @@
+package list
+
+import "slices"
+
+// orderStages orders layers so that the host's stages do not cut a program where they need not:
+// those that rest on nothing the engine makes go ahead of all, those on whose results no
+// layer of the engine rests behind all. All else keeps its order.
+func (b *Builder) orderStages() {
+	n := &b.Net
+	if !slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Host != nil }) {
+		return
+	}
+	const ahead, between, behind = 0, 1, 2
+	place := make([]int, len(n.Layers))
+	engine := map[string]bool{} // tensors that rest on the engine
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		place[i] = between
+		if l.Host != nil && !slices.ContainsFunc(l.Inputs, func(in string) bool { return engine[in] }) {
+			place[i] = ahead
+			continue
+		}
+		for _, out := range append([]string{l.Output}, l.Others...) {
+			engine[out] = true
+		}
+	}
+	read := map[string]bool{} // tensors that a layer between reads
+	for i := len(n.Layers) - 1; i >= 0; i-- {
+		l := &n.Layers[i]
+		if place[i] == between && l.Host != nil && !slices.ContainsFunc(append([]string{l.Output}, l.Others...), func(out string) bool { return read[out] }) {
+			place[i] = behind
+			continue
+		}
+		for _, in := range l.Inputs {
+			read[in] = true
+		}
+	}
+	var sorted []Layer
+	for _, p := range [...]int{ahead, between, behind} {
+		for i := range n.Layers {
+			if place[i] == p {
+				sorted = append(sorted, n.Layers[i])
+			}
+		}
+	}
+	n.Layers = sorted
+}

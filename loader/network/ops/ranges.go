@@ -1,0 +1,40 @@
+package ops
+
+import (
+	"math"
+
+	"anesim/loader/network/graph"
+)
+
+// The ranges of results in the table of operators.
+var (
+	unit     = &graph.Range{Low: 0, High: 1}
+	signed   = &graph.Range{Low: -1, High: 1}
+	positive = &graph.Range{Low: 0, High: math.Inf(1)}
+)
+
+// Compared is the result of comparing a tensor with a number that is beyond what its
+// operator gives, such as a sigmoid's result with zero.
+func Compared(n *graph.Node) (result, ok bool) {
+	const few = 1 << 16
+	if len(n.In) != 2 || n.Const(1) == nil || n.Const(0) != nil {
+		return false, false
+	}
+	x := n.In[0]
+	v, err := n.Const(1).Scalar()
+	if x.Range == nil || x.Least != nil || err != nil || x.Dims == nil || graph.Elements(x.Dims) > few {
+		return false, false
+	}
+	low, high := x.Range.Low, x.Range.High
+	switch n.Op {
+	case "GreaterOrEqual":
+		return low >= v, low >= v || high < v
+	case "Greater":
+		return low > v, low > v || high <= v
+	case "LessOrEqual":
+		return high <= v, high <= v || low > v
+	case "Less":
+		return high < v, high < v || low >= v
+	}
+	return false, false
+}
