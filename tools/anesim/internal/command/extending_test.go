@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -117,6 +118,11 @@ func TestExtending(t *testing.T) {
 	for i := range list {
 		if err := list[i].apply(root, changed); err != nil {
 			t.Errorf("%s: %v", list[i].title, err)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([a-z0-9_]+/[a-z0-9_/]+\\.[a-z]+)`").FindAllStringSubmatch(string(page), -1) {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil && changed[m[1]] == "" {
+			t.Errorf("the page names %s, which is not there", m[1])
 		}
 	}
 	for name, text := range changed {
