@@ -180,10 +180,10 @@ func (c Chain) control(i int, starts []bool) {
 }
 
 // route writes the dependency bits of the L2 words. The first task waits for everything.
-// One that stands by itself waits for what its own engine did before, and for the last
-// task of the other where they share memory. A task that reads an earlier tile names what
-// the tile was instead, and its result needs nothing: it comes after. other is the last
-// task on the other engine. (104/104)
+// One that stands by itself waits for what its own engine did before, which it does not
+// inside a run, and for the last task of the other where they share memory. A task that
+// reads an earlier tile names what the tile was instead, and its result needs nothing: it
+// comes after. other is the last task on the other engine. (104/104)
 //
 // Of earlier tasks only those count that the engine has not waited for yet: of its own the
 // one just before, of the other those after the last it waited for. (Further back the
@@ -200,15 +200,8 @@ func (c Chain) route(i int, other *Task, place map[*Task]int, starts bool, waite
 		return // it runs beside the task that fills the ring (9/9)
 	}
 	if !t.dependent() {
-		if t.Continues { // of its own engine it waits for nothing (1/1)
-			source, result := other != nil && t.First.overlaps(other.First), other != nil && t.First.overlaps(other.Result)
-			l.SourceCfg = l.SourceCfg.WithAConvSrc(source).WithAConvRslt(result)
-		}
-		if !starts {
-			return
-		}
-		l.SourceCfg = t.waits(l.SourceCfg, t.First, other)
-		l.ResultCfg = t.waits(l.ResultCfg, t.Result, other)
+		l.SourceCfg = t.waits(l.SourceCfg, t.First, other, starts)
+		l.ResultCfg = t.waits(l.ResultCfg, t.Result, other, starts)
 		return
 	}
 	if t.WaitsForPairs {
@@ -261,14 +254,15 @@ func (c Chain) route(i int, other *Task, place map[*Task]int, starts bool, waite
 	}
 }
 
-// waits marks what a tile has to wait for.
-func (t *Task) waits(r regs.L2Route, at *Tile, other *Task) regs.L2Route {
+// waits marks what a tile has to wait for: what the other engine's last task has in its place
+// and, where own says so, all that its own engine did.
+func (t *Task) waits(r regs.L2Route, at *Tile, other *Task, own bool) regs.L2Route {
 	source := other != nil && at.overlaps(other.First)
 	result := other != nil && at.overlaps(other.Result)
 	if t.Planar() {
-		return r.WithAPlnrSrc(true).WithAPlnrRslt(true).WithAConvSrc(source).WithAConvRslt(result)
+		return r.WithAPlnrSrc(own).WithAPlnrRslt(own).WithAConvSrc(source).WithAConvRslt(result)
 	}
-	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(source).WithAPlnrRslt(result)
+	return r.WithAConvSrc(own).WithAConvRslt(own).WithAPlnrSrc(source).WithAPlnrRslt(result)
 }
 
 // What a source is taken from tile by tile (67/68).
