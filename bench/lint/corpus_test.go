@@ -73,8 +73,6 @@ var known = []string{
 	"decode.yaml: td 18 Header.KernelBases: hint",
 	"decoder-step.onnx: td 32 Header.KernelBases: hint",
 	"decoder-step.onnx: td 33 Header.KernelBases: hint",
-	// The halves of a product are runs of their own, and the first half waits in the L2.
-	"decoder-step.onnx: td 32 Header.Control: hint",
 }
 
 // What we lower ourselves, layers and networks, has no finding but those that are known.

@@ -79,6 +79,7 @@ func (q *Part) place(at *task.Spots) task.Chain {
 			if !ok {
 				own := **operand
 				own.Owner = owners[own.Owner]
+				own.Beside = tiles[own.Beside]
 				c = &own
 				tiles[*operand] = c
 			}

@@ -104,15 +104,12 @@ func mantissaTable(table []byte) bool {
 }
 
 // starts says of every task, and of the end, whether a run of tasks that pass tiles on to
-// each other begins there: no tile of an earlier task is read from there on, or only one
-// described in the scratch buffer.
+// each other begins there: no tile that an earlier task has begun is read from there on, but
+// for one that is described in the scratch buffer.
 func (c Chain) starts(place map[*Task]int) []bool {
 	inside := make([]int, len(c)+2) // what of the tiles that are held over begins and ends
-	described := 0                  // behind the last task that describes its source
+	begun := make(map[*Tile]int, len(c))
 	for i, t := range c {
-		if t.describesSource {
-			described = i + 1
-		}
 		if t.Continues {
 			inside[i]++
 			inside[i+1]--
@@ -121,9 +118,19 @@ func (c Chain) starts(place map[*Task]int) []bool {
 			if operand == nil {
 				continue
 			}
-			if from, ok := place[operand.Owner]; ok && from < i && max(from+1, described) <= i {
-				inside[max(from+1, described)]++
+			from, ok := place[operand.Owner]
+			if first, several := begun[operand]; several {
+				from = min(from, first)
+			}
+			if ok && from < i {
+				inside[from+1]++
 				inside[i+1]--
+			}
+		}
+		if _, ok := begun[t.Result]; !ok && t.Result != nil {
+			begun[t.Result] = i
+			if first, ok := begun[t.Result.Beside]; ok {
+				begun[t.Result] = first
 			}
 		}
 	}
@@ -131,7 +138,7 @@ func (c Chain) starts(place map[*Task]int) []bool {
 	held := 0
 	for i := range starts {
 		held += inside[i]
-		starts[i] = held == 0 || i == 0 || i == len(c)
+		starts[i] = held == 0 || i == 0 || i == len(c) || c[i].describesSource
 	}
 	return starts
 }

@@ -47,8 +47,9 @@ func (t *Task) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 type Tile struct {
 	At     Layout
 	Bytes  int
-	Owner  *Task
+	Owner  *Task // of a result that several tasks write, the last
 	Result bool
+	Beside *Tile // the part before it of a result that several tasks write, nil of the first
 }
 
 // What a task has at most.
