@@ -85,9 +85,6 @@ func (q *Part) place(at *task.Spots) task.Chain {
 			}
 			*operand = c
 		}
-		if t.KernelFrom != nil {
-			t.KernelFrom = owners[t.KernelFrom]
-		}
 		t.Rebase(at)
 	}
 	return moved

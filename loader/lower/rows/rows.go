@@ -74,7 +74,6 @@ type held struct {
 type interleaved struct {
 	m                 int
 	base, each, plane int
-	writer            *task.Task
 }
 
 // A fix is an operand to move once extents have their places.

@@ -35,7 +35,7 @@ func (c Chain) link(starting func(Chain, map[*Task]int) []bool, later func(c Cha
 		place[t] = i
 	}
 	starts := starting(c, place)
-	c.reuse()
+	writers := c.reuse()
 	var planar, engine *Task   // the last ones so far
 	waited := [...]int{-1, -1} // the last task of the other engine that this one waited for
 	for i, t := range c {
@@ -53,9 +53,7 @@ func (c Chain) link(starting func(Chain, map[*Task]int) []bool, later func(c Cha
 		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
 		t.h.Timing = t.h.Timing.WithExeCycles(c.estimate(i))
 		out[i] = loader.NewDescriptor(t.h, &t.g)
-		if from, ok := place[t.KernelFrom]; ok {
-			out[i].Extra = uint32(from) // the extra header word names it (3/3)
-		}
+		out[i].Extra = writers[i] // the extra header word names it (3/3)
 	}
 	return loader.Sequence(out...)
 }

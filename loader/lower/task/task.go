@@ -35,7 +35,6 @@ type Task struct {
 	staged                           bool   // its result goes to memory by way of a tile
 	table                            []byte // activation table, nil for none
 	columns                          int    // of a source's slice side by side, 0 for the usual
-	KernelFrom                       *Task  // wrote the coefficients into the scratch buffer
 	err                              error  // the first word that does not fit
 }
 
