@@ -259,8 +259,8 @@ func (p *Plan) repeatedTile(in, out task.View) error {
 		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}
-	kept := t.Source1(in.M, at, true)
-	kept.Bytes = bytes
+	// The source stays in the L2 where the task reads it over and over (1/1).
+	t.Source1(in.M, at, along != 0).Bytes = bytes
 	t.Stages(out.M, result.Moved(bytes))
 	p.add(t)
 	return nil
