@@ -73,9 +73,34 @@ func loadShared(t *testing.T, s *anesim.Session, models []*anesim.Model) []share
 	return list
 }
 
+// Networks with a tensor in the L2 that several descriptors write, a batch part by part and
+// heads one by one, or that is read behind a product whose source is described in the scratch
+// buffer.
+var held = []string{`
+inputs: {x: {n: 2, c: 8, h: 8, w: 8}}
+layers:
+  - {name: a, op: conv, cout: 8, k: 3, pad: same, from: x}
+  - {name: b, op: tanh, from: a}
+  - {name: y, op: reduce, kind: mean, axis: hw, from: b}
+`, `
+inputs: {x: {h: 16, w: 32}, z: {h: 16, w: 64}}
+layers:
+  - {name: r, op: sigmoid, from: x}
+  - {name: p, op: linear, n: 32, from: z}
+  - {name: y, op: add, from: [r, p]}
+`}
+
 // Wherever a run of descriptors ends, what the L2 holds may be overwritten: the values stay.
 func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
 	models := samples.Shared(t)
+	for _, text := range held {
+		models = append(models, samples.Read(t, text))
+	}
+	decoder, err := anesim.Open(filepath.Join("tools", "anesim", "examples", "decoder-step.onnx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	models = append(models, decoder)
 	if files, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx")); len(files) > 0 {
 		for _, file := range programs(t) {
 			m, err := anesim.Open(file)

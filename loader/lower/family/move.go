@@ -28,19 +28,18 @@ func (p *Plan) copyTask(in, out task.View) error {
 // concat copies the inputs behind one another along the channels, a task each (2/2).
 func (p *Plan) concat() error {
 	l := p.Layer
-	y := task.Surface(task.Bar5, l.In)
+	var y task.Memory
 	inputs := make([]task.Memory, len(l.Parts))
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		bar := uint32(task.Bar4)
+		name, bar := fmt.Sprintf("x%d", i), task.Bar5+uint32(i)
 		if i > 0 {
-			bar = task.Bar5 + uint32(i)
+			inputs[i] = p.port(name, loader.Input, bar, s, task.Surface(bar, s))
+			continue
 		}
-		inputs[i] = p.port(fmt.Sprintf("x%d", i), loader.Input, bar, s, task.Surface(bar, s))
-		if i == 0 {
-			y = p.output("y", l.In)
-		}
+		inputs[i] = p.input(name, s)
+		y = p.output("y", l.In)
 	}
 	first := 0
 	for i, c := range l.Parts {
@@ -260,8 +259,8 @@ func (p *Plan) repeatedTile(in, out task.View) error {
 		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}
-	kept := t.Source1(in.M, at, true)
-	kept.Bytes = bytes
+	// The source stays in the L2 where the task reads it over and over (1/1).
+	t.Source1(in.M, at, along != 0).Bytes = bytes
 	t.Stages(out.M, result.Moved(bytes))
 	p.add(t)
 	return nil

@@ -52,11 +52,10 @@ func (p *Plan) runtimeMatmul() error {
 			part := task.Matrix(lhs.Bar, rows, k)
 			part.Base = lhs.Base + b*lhs.Plane + first*lhs.Row
 			var lanes []coeff.Lane
-			var writer *task.Task // of the coefficients
 			if direct {
 				lanes = rowLanes(part, rows, k)
 			} else {
-				lanes, writer = p.interleave(part, interleaved, rows, k)
+				lanes = p.interleave(part, interleaved, rows, k)
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
@@ -67,7 +66,7 @@ func (p *Plan) runtimeMatmul() error {
 				if direct {
 					bar = lhs.Bar
 				}
-				p.multiply(src, dst, lanes, bar, writer, rows, k, width)
+				p.multiply(src, dst, lanes, bar, rows, k, width)
 			}
 			first += rows
 		}
@@ -138,8 +137,8 @@ func runtimeRows(m, k, columns, lane int) int {
 }
 
 // interleave copies rows of the left side into the scratch buffer at base, the rows of an engine
-// side by side, and returns where each engine finds its own, and the task that does it.
-func (p *Plan) interleave(src task.Memory, base, rows, k int) ([]coeff.Lane, *task.Task) {
+// side by side, and returns where each engine finds its own.
+func (p *Plan) interleave(src task.Memory, base, rows, k int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
 	dst := task.Memory{Bar: task.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
@@ -157,17 +156,16 @@ func (p *Plan) interleave(src task.Memory, base, rows, k int) ([]coeff.Lane, *ta
 	for i := range lanes {
 		lanes[i] = coeff.Lane{Base: dst.Base + i*dst.Plane, Size: dst.Plane}
 	}
-	return lanes, t
+	return lanes
 }
 
-// multiply is the convolution whose coefficients stand in a buffer, where writer wrote them if
-// that is the scratch buffer.
-func (p *Plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, writer *task.Task, rows, k, n int) {
+// multiply is the convolution whose coefficients stand in a buffer.
+func (p *Plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
 	t := task.MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: task.Pointwise, ReLU: p.Layer.Activation == layer.ReLU}.Task()
-	t.KernelIn(bar, lanes, writer)
+	t.KernelIn(bar, lanes)
 	at := t.SourceTile()
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)

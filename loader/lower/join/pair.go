@@ -75,7 +75,7 @@ func (q *Part) tabled(table []byte) *Part {
 	for _, t := range q.made.Tasks {
 		bar, coefficients := t.KernelBar()
 		switch {
-		case t.Planar() || t.KernelFrom != nil || coefficients && bar != regs.BARWeights:
+		case t.Planar() || coefficients && bar != regs.BARWeights:
 			return nil
 		case t.Passes() && !t.On(task.OperandResult):
 		case !t.Multiplies() || !coefficients || t.Activates() || !t.On(task.OperandResult) || t.Bar(task.OperandResult) != q.surface:

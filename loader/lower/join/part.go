@@ -79,13 +79,11 @@ func (q *Part) place(at *task.Spots) task.Chain {
 			if !ok {
 				own := **operand
 				own.Owner = owners[own.Owner]
+				own.Beside = tiles[own.Beside]
 				c = &own
 				tiles[*operand] = c
 			}
 			*operand = c
-		}
-		if t.KernelFrom != nil {
-			t.KernelFrom = owners[t.KernelFrom]
 		}
 		t.Rebase(at)
 	}

@@ -69,7 +69,7 @@ func (c *chain) toKernel(t *task.Task, v *value, m int) {
 	}
 	dst.Base = c.kernels.Take(dst.Depth, c.step, until)
 	c.writeBeside(t, dst, each)
-	v.kernel = &interleaved{m, dst.Base, each, plane, t}
+	v.kernel = &interleaved{m, dst.Base, each, plane}
 }
 
 // product2 appends a product of two tensors: the left one's rows are coefficients, in
@@ -120,7 +120,7 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 				for i := range lanes {
 					lanes[i] = coeff.Lane{Base: left.base + ((head*m+first)/left.each+i)*left.plane, Size: left.plane}
 				}
-				t.KernelIn(task.BarScratch, lanes, left.writer)
+				t.KernelIn(task.BarScratch, lanes)
 				if src != nil {
 					at := from
 					at.Base += p * layer.ElementBytes

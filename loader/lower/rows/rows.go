@@ -19,6 +19,7 @@ type chain struct {
 
 	tasks     task.Chain
 	extents   []*task.Extent
+	results   map[*task.Extent]*task.Tile // the last in each
 	fixes     []fix
 	constants coeff.Section
 	tables    map[string]int // tables by themselves, by their bytes
@@ -73,7 +74,6 @@ type held struct {
 type interleaved struct {
 	m                 int
 	base, each, plane int
-	writer            *task.Task
 }
 
 // A fix is an operand to move once extents have their places.
@@ -140,6 +140,7 @@ func (c *chain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *h
 	}
 	e.Last = max(e.Last, c.now())
 	tl := t.Leaves(at, bytes)
+	tl.Beside, c.results[e] = c.results[e], tl
 	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, tl})
 	return &held{extent: e, at: at, tile: tl}
 }

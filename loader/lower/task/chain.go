@@ -35,7 +35,7 @@ func (c Chain) link(starting func(Chain, map[*Task]int) []bool, later func(c Cha
 		place[t] = i
 	}
 	starts := starting(c, place)
-	c.reuse()
+	writers := c.reuse()
 	var planar, engine *Task   // the last ones so far
 	waited := [...]int{-1, -1} // the last task of the other engine that this one waited for
 	for i, t := range c {
@@ -53,9 +53,7 @@ func (c Chain) link(starting func(Chain, map[*Task]int) []bool, later func(c Cha
 		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
 		t.h.Timing = t.h.Timing.WithExeCycles(c.estimate(i))
 		out[i] = loader.NewDescriptor(t.h, &t.g)
-		if from, ok := place[t.KernelFrom]; ok {
-			out[i].Extra = uint32(from) // the extra header word names it (3/3)
-		}
+		out[i].Extra = writers[i] // the extra header word names it (3/3)
 	}
 	return loader.Sequence(out...)
 }
@@ -104,15 +102,12 @@ func mantissaTable(table []byte) bool {
 }
 
 // starts says of every task, and of the end, whether a run of tasks that pass tiles on to
-// each other begins there: no tile of an earlier task is read from there on, or only one
-// described in the scratch buffer.
+// each other begins there: no tile that an earlier task has begun is read from there on, but
+// for one that is described in the scratch buffer.
 func (c Chain) starts(place map[*Task]int) []bool {
 	inside := make([]int, len(c)+2) // what of the tiles that are held over begins and ends
-	described := 0                  // behind the last task that describes its source
+	begun := make(map[*Tile]int, len(c))
 	for i, t := range c {
-		if t.describesSource {
-			described = i + 1
-		}
 		if t.Continues {
 			inside[i]++
 			inside[i+1]--
@@ -121,9 +116,19 @@ func (c Chain) starts(place map[*Task]int) []bool {
 			if operand == nil {
 				continue
 			}
-			if from, ok := place[operand.Owner]; ok && from < i && max(from+1, described) <= i {
-				inside[max(from+1, described)]++
+			from, ok := place[operand.Owner]
+			if first, several := begun[operand]; several {
+				from = min(from, first)
+			}
+			if ok && from < i {
+				inside[from+1]++
 				inside[i+1]--
+			}
+		}
+		if _, ok := begun[t.Result]; !ok && t.Result != nil {
+			begun[t.Result] = i
+			if first, ok := begun[t.Result.Beside]; ok {
+				begun[t.Result] = first
 			}
 		}
 	}
@@ -131,7 +136,7 @@ func (c Chain) starts(place map[*Task]int) []bool {
 	held := 0
 	for i := range starts {
 		held += inside[i]
-		starts[i] = held == 0 || i == 0 || i == len(c)
+		starts[i] = held == 0 || i == 0 || i == len(c) || c[i].describesSource
 	}
 	return starts
 }
@@ -180,10 +185,10 @@ func (c Chain) control(i int, starts []bool) {
 }
 
 // route writes the dependency bits of the L2 words. The first task waits for everything.
-// One that stands by itself waits for what its own engine did before, and for the last
-// task of the other where they share memory. A task that reads an earlier tile names what
-// the tile was instead, and its result needs nothing: it comes after. other is the last
-// task on the other engine. (104/104)
+// One that stands by itself waits for what its own engine did before, which it does not
+// inside a run, and for the last task of the other where they share memory. A task that
+// reads an earlier tile names what the tile was instead, and its result needs nothing: it
+// comes after. other is the last task on the other engine. (104/104)
 //
 // Of earlier tasks only those count that the engine has not waited for yet: of its own the
 // one just before, of the other those after the last it waited for. (Further back the
@@ -200,15 +205,8 @@ func (c Chain) route(i int, other *Task, place map[*Task]int, starts bool, waite
 		return // it runs beside the task that fills the ring (9/9)
 	}
 	if !t.dependent() {
-		if t.Continues { // of its own engine it waits for nothing (1/1)
-			source, result := other != nil && t.First.overlaps(other.First), other != nil && t.First.overlaps(other.Result)
-			l.SourceCfg = l.SourceCfg.WithAConvSrc(source).WithAConvRslt(result)
-		}
-		if !starts {
-			return
-		}
-		l.SourceCfg = t.waits(l.SourceCfg, t.First, other)
-		l.ResultCfg = t.waits(l.ResultCfg, t.Result, other)
+		l.SourceCfg = t.waits(l.SourceCfg, t.First, other, starts)
+		l.ResultCfg = t.waits(l.ResultCfg, t.Result, other, starts)
 		return
 	}
 	if t.WaitsForPairs {
@@ -261,14 +259,15 @@ func (c Chain) route(i int, other *Task, place map[*Task]int, starts bool, waite
 	}
 }
 
-// waits marks what a tile has to wait for.
-func (t *Task) waits(r regs.L2Route, at *Tile, other *Task) regs.L2Route {
+// waits marks what a tile has to wait for: what the other engine's last task has in its place
+// and, where own says so, all that its own engine did.
+func (t *Task) waits(r regs.L2Route, at *Tile, other *Task, own bool) regs.L2Route {
 	source := other != nil && at.overlaps(other.First)
 	result := other != nil && at.overlaps(other.Result)
 	if t.Planar() {
-		return r.WithAPlnrSrc(true).WithAPlnrRslt(true).WithAConvSrc(source).WithAConvRslt(result)
+		return r.WithAPlnrSrc(own).WithAPlnrRslt(own).WithAConvSrc(source).WithAConvRslt(result)
 	}
-	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(source).WithAPlnrRslt(result)
+	return r.WithAConvSrc(own).WithAConvRslt(own).WithAPlnrSrc(source).WithAPlnrRslt(result)
 }
 
 // What a source is taken from tile by tile (67/68).

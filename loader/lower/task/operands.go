@@ -66,13 +66,11 @@ func (t *Task) ResultDescribed(m Memory) {
 	t.DescribesResult = true
 }
 
-// KernelIn is Kernel of coefficients that stand in a buffer; from is the task that wrote them
-// into the scratch buffer, nil of an input.
-func (t *Task) KernelIn(bar uint32, lanes []coeff.Lane, from *Task) {
+// KernelIn is Kernel of coefficients that stand in a buffer, an input or the scratch buffer.
+func (t *Task) KernelIn(bar uint32, lanes []coeff.Lane) {
 	t.Kernel(0, lanes)
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
-	t.KernelFrom = from
 }
 
 // Stages writes a result to memory by way of a tile that has a layout of its own (tasks

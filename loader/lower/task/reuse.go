@@ -55,15 +55,24 @@ const (
 // 24 sources are from the task before. 11 destinations are in the scratch buffer, 2 of them
 // over what a tile DMA read. That the kind is 2 over what a kernel DMA read is from a text
 // kept apart (residency.md: 3/3).
-func (c Chain) reuse() {
+//
+// reuse returns the last task that wrote the coefficients of each, 0 where none did.
+func (c Chain) reuse() []uint32 {
 	moves := make([]move, len(c))
 	for i, t := range c {
 		moves[i] = t.move()
 	}
 	again := readAgain(moves)
-	read := newReadings(moves)
+	read, written := newReadings(moves), newReadings(moves)
+	writers := make([]uint32, len(c))
 	for i, t := range c {
 		m := &moves[i]
+		if by := written.last(m.kernel); by != nobody {
+			writers[i] = uint32(by.task())
+		}
+		if m.writes {
+			written.put(m.result, tileReading(i))
+		}
 		if m.writes && m.result.bar == BarScratch {
 			t.overwrites(i, read.last(m.result))
 			read.put(m.result, nobody)
@@ -74,6 +83,7 @@ func (c Chain) reuse() {
 		}
 		read.reads(m, i)
 	}
+	return writers
 }
 
 // overwrites marks a destination in the scratch buffer, over what a reader read last.

@@ -35,7 +35,6 @@ type Task struct {
 	staged                           bool   // its result goes to memory by way of a tile
 	table                            []byte // activation table, nil for none
 	columns                          int    // of a source's slice side by side, 0 for the usual
-	KernelFrom                       *Task  // wrote the coefficients into the scratch buffer
 	err                              error  // the first word that does not fit
 }
 
@@ -47,8 +46,9 @@ func (t *Task) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 type Tile struct {
 	At     Layout
 	Bytes  int
-	Owner  *Task
+	Owner  *Task // of a result that several tasks write, the last
 	Result bool
+	Beside *Tile // the part before it of a result that several tasks write, nil of the first
 }
 
 // What a task has at most.
