@@ -50,6 +50,9 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 // MaxMadeUp bounds the elements that a call makes up for inputs that nobody gives.
 const MaxMadeUp = 1 << 28
 
+// maxWritten bounds the bytes of memory of the tensors that a call computes values of.
+const maxWritten = 5 << 28
+
 // size returns the number of elements of a port, at most limit.
 func size(p *loader.Port, limit int) int {
 	n := 1

@@ -57,7 +57,36 @@ func (c *Call) inputLimits() []evidence.Limit {
 		}
 		room -= n
 	}
-	return nil
+	return c.memoryLimits()
+}
+
+// memoryLimits returns a limit if the tensors that the call has memory written for take too much
+// of it: rows begin at multiples of 64 bytes, so that few elements may have many.
+func (c *Call) memoryLimits() []evidence.Limit {
+	p := c.loaded.program
+	room, ports := uint64(maxWritten), map[uint64]bool{}
+	take := func(bytes uint64) bool {
+		fits := bytes <= room
+		room -= min(room, bytes)
+		return fits
+	}
+	fits := true
+	for i := range p.Ports {
+		ports[p.Ports[i].Address] = true
+		fits = take(p.Ports[i].Bytes) && fits
+	}
+	for i := range p.Segments {
+		if s := &p.Segments[i]; s.Data == nil && s.Prot&loader.ProtWrite != 0 && !ports[s.Addr] {
+			fits = take(s.Size) && fits
+		}
+	}
+	if fits {
+		return nil
+	}
+	return []evidence.Limit{{
+		Kind: evidence.NotModelled, Where: "its tensors",
+		What: fmt.Sprintf("values are computed of tensors of at most %d bytes of memory together, with what stands between rows", maxWritten),
+	}}
 }
 
 // write puts the inputs into memory where the call's tasks find them.
