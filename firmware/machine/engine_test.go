@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/firmware/command"
 	"anesim/firmware/engine"
-	"anesim/anesimtest/samples"
 )
 
 // twoProcedures is a container of two.

@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/scripts"
 	"anesim/firmware/broker"
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
-	"anesim/anesimtest/samples"
 )
 
 // Every program gives the same values, cycles and energy by way of broker, driver, ring and

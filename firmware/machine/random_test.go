@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
-	"anesim/anesimtest/samples"
 )
 
 // Ten million take the machine of .ci/long some ten minutes.

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"anesim"
+	"anesim/anesimtest/samples"
 	"anesim/bench/scripts"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
-	"anesim/anesimtest/samples"
 )
 
 // What a load sends is played back: every call ends when the load has it end, where
