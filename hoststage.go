@@ -84,7 +84,13 @@ func (r *execution) work(l *list.Layer) error {
 				if at < 0 {
 					return fmt.Errorf("%q has no values", name)
 				}
-				data = r.madeUp(&r.model.net.Inputs[at])
+				var err error
+				if data, err = r.madeUp(&r.model.net.Inputs[at]); err != nil {
+					return err
+				}
+			}
+			if len(data) > mostStaged {
+				return fmt.Errorf("%q has %d elements; the host works out values of at most %d", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {
@@ -167,9 +173,16 @@ func (r *execution) engineReads(tensor string) bool {
 	return false
 }
 
+// mostStaged is the most elements of an operand that the host takes in float64.
+const mostStaged = 1 << 26
+
 // madeUp gives an input of the network values, the same to every layer that reads it.
-func (r *execution) madeUp(in *list.Tensor) []float16.Float16 {
+func (r *execution) madeUp(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
+	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
+		return nil, fmt.Errorf("values of %q of shape %s are not made up: inputs that nobody gives have at most %d elements together", in.Name, list.ShapeText(s), engine.MaxMadeUp)
+	}
+	r.madeUpElements += s.Elements()
 	var data []float16.Float16
 	if in.Type != "" && in.Type[0] != 'f' {
 		data = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, s.Elements())
@@ -178,7 +191,7 @@ func (r *execution) madeUp(in *list.Tensor) []float16.Float16 {
 	}
 	r.tensors[in.Name] = data
 	r.synthetic = append(r.synthetic, in.Name)
-	return data
+	return data, nil
 }
 
 // rounded are numbers as fp16: those of a magnitude that it does not have are infinite.

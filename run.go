@@ -65,12 +65,13 @@ type execution struct {
 	meter   *meter
 	list    int // dispatches that are listed
 
-	tensors   map[string][]float16.Float16 // of a network, by name
-	numbers   map[string][]float64         // those that fp16 may not have, which the host's stages work with
-	extents   map[string][]int             // actual shapes of tensors whose size depends on values, where they are not the largest
-	failed    map[int]string               // layers whose stage has no values, and why
-	programs  []ProgramResult
-	synthetic []string
+	tensors        map[string][]float16.Float16 // of a network, by name
+	numbers        map[string][]float64         // those that fp16 may not have, which the host's stages work with
+	extents        map[string][]int             // actual shapes of tensors whose size depends on values, where they are not the largest
+	failed         map[int]string               // layers whose stage has no values, and why
+	programs       []ProgramResult
+	synthetic      []string
+	madeUpElements int // of the network's inputs, for stages
 }
 
 // begin checks what the caller gave.

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,6 +21,10 @@ type Options struct {
 	File  string   // what commands call the model; none of a layer
 	Flags []string // of commands, words such as "--chip", "m1max", which the options say too
 	Top   int      // layers of a network that changes are tried on, those that take most first; 0 is 5
+	// Work is how many descriptors are timed to try changes, and 0 is 2^18: what a change takes
+	// grows with the network. Changes beyond are not tried. It is no time, so that the same
+	// model gives the same advice on any machine.
+	Work int
 }
 
 // An Explanation is the JSON of what bounds a model and which changes make it faster.
@@ -92,6 +97,10 @@ type Tried struct {
 	NotFaster    int `json:"not_faster"`
 	OtherResults int `json:"other_results"` // values came out that are not those from before
 	Failed       int `json:"failed"`        // could not be lowered or run
+	// Left counts the changes and the machines that were not tried, in none of the others: Work
+	// descriptors had been timed.
+	Left int `json:"left,omitempty"`
+	Work int `json:"work,omitempty"` // descriptors that were timed by then
 }
 
 // Explain says what bounds the model's layers or descriptors, and tries changes that a user
@@ -107,7 +116,7 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 		return nil, err
 	}
 	x := &explainer{
-		model: m, options: o, how: how, base: res,
+		model: m, options: o, how: how, base: res, left: cmp.Or(how.Work, defaultWork),
 		doc: &Explanation{
 			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: costOfReport(res.Report),
 			Parts: []Part{}, Trials: []Change{}, Machines: []Change{},
@@ -147,6 +156,31 @@ type explainer struct {
 	how     Options
 	base    *anesim.Result
 	doc     *Explanation
+	left    int // descriptors that may still be timed
+}
+
+// defaultWork is how many descriptors are timed where Options do not say.
+const defaultWork = 1 << 18
+
+// errWork says that what there is to time is beyond what is left of the work.
+var errWork = errors.New("the work for changes is done")
+
+// timed times a model that has about as many descriptors as the whole, or as a layer.
+func (x *explainer) timed(ctx context.Context, m *anesim.Model, o anesim.Options) (*anesim.Result, error) {
+	need := 1
+	if m == x.model || m.Kind() == anesim.KindNetwork {
+		need = len(x.base.Report.Descriptors)
+	}
+	if need > x.left {
+		return nil, errWork
+	}
+	res, err := m.Run(ctx, o)
+	if err != nil {
+		x.left -= need
+		return nil, err
+	}
+	x.left -= max(need, len(res.Report.Descriptors))
+	return res, nil
 }
 
 // descriptors are the parts of a program.
@@ -255,6 +289,9 @@ func (x *explainer) layer(ctx context.Context, l *layer.Layer, names []string) e
 	}
 	before, err := x.runLayer(ctx, from)
 	if err != nil {
+		if errors.Is(err, errWork) {
+			x.doc.Tried.All++ // the layer's changes as one
+		}
 		return x.failed(ctx, err)
 	}
 	if err := x.pruned(ctx, l, from, names, before); err != nil {
@@ -302,7 +339,7 @@ func (x *explainer) reshaped(ctx context.Context, names []string, r *rewrite) er
 	if err != nil {
 		return x.failed(ctx, err)
 	}
-	res, err := m.Run(ctx, x.options)
+	res, err := x.timed(ctx, m, x.options)
 	if err != nil {
 		return x.failed(ctx, err)
 	}
@@ -326,8 +363,19 @@ func (x *explainer) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if errors.Is(err, errWork) {
+		x.doc.Tried.All--
+		x.leave()
+		return nil
+	}
 	x.doc.Tried.Failed++
 	return nil
+}
+
+// leave counts a change that is not tried.
+func (x *explainer) leave() {
+	x.doc.Tried.Left++
+	x.doc.Tried.Work = cmp.Or(x.how.Work, defaultWork) - x.left
 }
 
 // keep adds a change that was run, where it gains; what it saves it saves so many times.
@@ -363,7 +411,7 @@ type faultError struct{ hw.Fault }
 func (e *faultError) Error() string { return e.String() }
 
 func (x *explainer) run(ctx context.Context, m *anesim.Model, o anesim.Options) (*Cost, error) {
-	res, err := m.Run(ctx, o)
+	res, err := x.timed(ctx, m, o)
 	if err != nil {
 		return nil, err
 	}

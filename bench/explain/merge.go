@@ -162,7 +162,7 @@ func (x *explainer) regrouped(ctx context.Context, b *neighbours, names []string
 		}
 		var res *anesim.Result
 		if err == nil {
-			res, err = m.Run(ctx, x.options)
+			res, err = x.timed(ctx, m, x.options)
 		}
 		if err != nil {
 			if err := x.failed(ctx, err); err != nil {

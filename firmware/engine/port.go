@@ -47,8 +47,8 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 	return list
 }
 
-// maxMadeUp bounds the elements that a call makes up for inputs that nobody gives.
-const maxMadeUp = 1 << 28
+// MaxMadeUp bounds the elements that a call makes up for inputs that nobody gives.
+const MaxMadeUp = 1 << 28
 
 // size returns the number of elements of a port, at most limit.
 func size(p *loader.Port, limit int) int {

@@ -43,7 +43,7 @@ func (c *Call) standing(port *loader.Port) bool {
 // inputLimits returns a limit if the inputs that nobody gives have too many elements to make
 // them up.
 func (c *Call) inputLimits() []evidence.Limit {
-	room := maxMadeUp
+	room := MaxMadeUp
 	for port := range c.loaded.program.Inputs() {
 		if _, given := c.inputs[port.Name]; given || c.standing(port) {
 			continue
@@ -52,7 +52,7 @@ func (c *Call) inputLimits() []evidence.Limit {
 		if n > room {
 			return []evidence.Limit{{
 				Kind: evidence.MissingInput, Where: "port " + port.Name,
-				What: fmt.Sprintf("values of a port of shape %v are not made up: inputs that nobody gives have at most %d elements together", port.Shape, maxMadeUp),
+				What: fmt.Sprintf("values of a port of shape %v are not made up: inputs that nobody gives have at most %d elements together", port.Shape, MaxMadeUp),
 			}}
 		}
 		room -= n

@@ -95,8 +95,8 @@ func withPast(e *expansion, a *attended) (err error) {
 
 // causalMask is a mask by which a query sees all past keys, and the new ones up to its own place.
 func causalMask(e *expansion, rows, columns, past int) (string, error) {
-	if e.Budget -= 2 * choose.NumberBytes * rows * columns; e.Budget < 0 {
-		return "", choose.ErrBudget
+	if err := e.Spend(2 * choose.NumberBytes * rows * columns); err != nil {
+		return "", err
 	}
 	v := make([]float64, rows*columns)
 	for i := range v {

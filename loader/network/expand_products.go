@@ -107,8 +107,8 @@ func matMulBits(e *expansion) error {
 	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > list.MaxExtent || columns > list.MaxExtent || k*columns > 1<<31 {
 		return fmt.Errorf("weights of %d bits in blocks of %d, %d of %d, that are constants", bits, block, k, columns)
 	}
-	if e.Budget -= 2 * choose.NumberBytes * k * columns; e.Budget < 0 {
-		return choose.ErrBudget
+	if err := e.Spend(2 * choose.NumberBytes * k * columns); err != nil {
+		return err
 	}
 	packed, err := w.Values()
 	if err != nil {

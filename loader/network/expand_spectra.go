@@ -51,8 +51,8 @@ func frames(e *expansion) error {
 	if bins*length > mostWaves/2 || length > d[1] {
 		return fmt.Errorf("parts of %d of %d", length, d[1])
 	}
-	if e.Budget -= 2 * choose.NumberBytes * bins * length; e.Budget < 0 {
-		return choose.ErrBudget
+	if err := e.Spend(2 * choose.NumberBytes * bins * length); err != nil {
+		return err
 	}
 	v := make([]float64, 2*bins*length)
 	for i := range v {
@@ -138,8 +138,8 @@ func spectrum(e *expansion) error {
 	if n*parts*bins*2 > mostWaves || inverse && bins != n {
 		return fmt.Errorf("a spectrum of %d", n)
 	}
-	if e.Budget -= choose.NumberBytes * n * parts * bins * 2; e.Budget < 0 {
-		return choose.ErrBudget
+	if err := e.Spend(choose.NumberBytes * n * parts * bins * 2); err != nil {
+		return err
 	}
 	v := spectrumWaves(n, parts, bins, inverse)
 	// The axis goes next to the last.

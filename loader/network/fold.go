@@ -3,7 +3,6 @@ package network
 import (
 	"slices"
 
-	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -63,8 +62,8 @@ func (n *nodeReader) fold() (bool, error) {
 		return false, err
 	}
 	for _, out := range n.Results {
-		if n.Budget -= ops.FoldBytes(n.Node) * graph.Elements(out.Dims); n.Budget < 0 {
-			return false, choose.ErrBudget
+		if err := n.Spend(ops.FoldBytes(n.Node) * graph.Elements(out.Dims)); err != nil {
+			return false, err
 		}
 	}
 	c, err := op.Fold(n.Node, n.Results)

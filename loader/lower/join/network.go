@@ -126,6 +126,7 @@ type joiner struct {
 	scratch   int // bytes of the scratch buffer
 	constants coeff.Section
 	parts     map[*Part]int // where the constants of each stand
+	readers   map[*Part]map[*task.Tile][]reader
 
 	occupied []int // of the L2, a descriptor
 	spilled  []Spill

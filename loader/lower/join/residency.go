@@ -154,7 +154,7 @@ func (j *joiner) maps(r *resident) bool {
 		if _, ok := r.view(t, a.which); !ok {
 			return false
 		}
-		if a.which != task.OperandResult && !j.followers(a, func(*task.Task, *task.Layout) bool { return true }) {
+		if a.which != task.OperandResult && !j.followers(a, func(int, *task.Layout) bool { return true }) {
 			return false
 		}
 	}
@@ -164,30 +164,57 @@ func (j *joiner) maps(r *resident) bool {
 // followers visits the later tasks of a step that read the tile which the access loads
 // and keeps, with where they read it relative to the tile; it reports false where one reads
 // it in another form.
-func (j *joiner) followers(a access, visit func(t *task.Task, at *task.Layout) bool) bool {
-	tasks := j.steps[a.step].part.made.Tasks
+func (j *joiner) followers(a access, visit func(k int, at *task.Layout) bool) bool {
+	part := j.steps[a.step].part
+	tasks := part.made.Tasks
 	owner := tasks[a.task]
 	if a.which != task.Operand1 || owner.First == nil || owner.First.Owner != owner {
 		return true
 	}
 	own := owner.First.At
 	in := owner.InShape()
-	for _, t := range tasks[a.task+1:] {
-		for which, tl := range [...]*task.Tile{t.First, t.Second} {
-			if tl != owner.First {
-				continue
-			}
-			at := t.InL2At(task.Operand(which))
-			if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
-				!t.SeesAs(owner) {
-				return false
-			}
-			if !visit(t, &at) {
-				return false
-			}
+	for _, r := range j.readersOf(part)[owner.First] {
+		if r.task <= a.task {
+			continue
+		}
+		t := tasks[r.task]
+		at := t.InL2At(r.which)
+		if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
+			!t.SeesAs(owner) {
+			return false
+		}
+		if !visit(r.task, &at) {
+			return false
 		}
 	}
 	return true
+}
+
+// A reader is an operand of a task of a part that reads a tile.
+type reader struct {
+	task  int
+	which task.Operand
+}
+
+// readersOf returns who reads each tile of a part, in order. Parts of many tasks have as many
+// tiles, so that it is worked out once for each part.
+func (j *joiner) readersOf(p *Part) map[*task.Tile][]reader {
+	if m, ok := j.readers[p]; ok {
+		return m
+	}
+	m := map[*task.Tile][]reader{}
+	for k, t := range p.made.Tasks {
+		for which, tl := range [...]*task.Tile{t.First, t.Second} {
+			if tl != nil {
+				m[tl] = append(m[tl], reader{k, task.Operand(which)})
+			}
+		}
+	}
+	if j.readers == nil {
+		j.readers = map[*Part]map[*task.Tile][]reader{}
+	}
+	j.readers[p] = m
+	return m
 }
 
 // view is where an operand of a task finds the tensor in the L2: the offsets and strides
@@ -350,6 +377,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 // step is one task that takes each element once: softmax works so. (That additions do
 // between convolutions is inferred.)
 func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*task.Extent) []*task.Extent {
+	gone := map[*task.Extent]bool{}
 	for _, r := range chosen {
 		a := r.accesses[0]
 		plan := j.steps[a.step].part.made.Tasks
@@ -366,11 +394,11 @@ func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*
 			if !ok || from != to {
 				continue
 			}
-			list = slices.DeleteFunc(list, func(e *task.Extent) bool { return e == r.extent })
+			gone[r.extent] = true
 			in.extent.Last = r.extent.Last
 			r.extent = in.extent
 			break
 		}
 	}
-	return list
+	return slices.DeleteFunc(list, func(e *task.Extent) bool { return gone[e] })
 }

@@ -1,8 +1,6 @@
 package join
 
 import (
-	"slices"
-
 	"anesim/loader/lower/task"
 )
 
@@ -41,9 +39,9 @@ func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, s
 				r.tile = &task.Tile{At: r.at.Moved(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
 			}
 			if which == task.Operand1 {
-				j.followers(a, func(old *task.Task, _ *task.Layout) bool {
-					later := tasks[slices.Index(plan, old)]
-					if old.First == plan[k].First {
+				j.followers(a, func(i int, _ *task.Layout) bool {
+					later := tasks[i]
+					if plan[i].First == plan[k].First {
 						later.Takes1(at, r.tile)
 					} else {
 						later.Takes2(at, r.tile)

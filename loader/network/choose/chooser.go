@@ -6,6 +6,7 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // A Chooser makes layers of a node whose results are known.
@@ -21,7 +22,8 @@ type Chooser struct {
 
 // Shared is what the choosers of a file's nodes have in common.
 type Shared struct {
-	Budget    int             // elements that constants may still be worked out to
+	Budget    int             // bytes that constants may still be worked out to
+	absent    int             // elements that may still be made up for constants without values
 	told      map[string]bool // inputs that a note is about
 	padded    map[string]padding
 	Saturated int // elements of constants beyond fp16
@@ -29,7 +31,23 @@ type Shared struct {
 
 // NewShared returns what choosers share that may work out so many elements.
 func NewShared(budget int) *Shared {
-	return &Shared{Budget: budget, told: map[string]bool{}, padded: map[string]padding{}}
+	return &Shared{Budget: budget, absent: weights.MaxCoefficients, told: map[string]bool{}, padded: map[string]padding{}}
+}
+
+// Spend takes bytes, each so many times, for what is to be worked out, before it is made: sizes come from shapes, of
+// which a few bytes of a file may state any. The error is [ErrBudget], and takes nothing.
+func (s *Shared) Spend(bytes int, counts ...int) error {
+	for _, n := range counts {
+		if n > 0 && bytes > s.Budget/n {
+			return ErrBudget
+		}
+		bytes *= max(0, n)
+	}
+	if bytes < 0 || bytes > s.Budget {
+		return ErrBudget
+	}
+	s.Budget -= bytes
+	return nil
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -61,4 +79,5 @@ var ErrBudget = errors.New("constants of many times the bytes of the file, or be
 const (
 	NumberBytes = 8
 	HalfBytes   = 2
+	placeBytes  = 32 // of a list of places, with the runs that they are made of
 )

@@ -12,6 +12,7 @@ import (
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
+	"anesim/loader/network/weights"
 )
 
 // An Operand is a tensor seen in a shape.
@@ -62,6 +63,12 @@ func (n *Chooser) inMemory(c *graph.Const, name string) (Operand, error) {
 	if n.HasConstant(name) {
 		return x, nil
 	}
+	if c.Absent() {
+		if e := c.Elements(); e > n.absent {
+			return x, fmt.Errorf("%q has %d elements, whose values stand in a file that is not there; at most %d are made up for a network", name, e, weights.MaxCoefficients)
+		}
+		n.absent -= c.Elements()
+	}
 	h, err := c.Halves()
 	if err != nil {
 		return x, err
@@ -70,10 +77,22 @@ func (n *Chooser) inMemory(c *graph.Const, name string) (Operand, error) {
 	return x, nil
 }
 
-// values makes numbers a tensor in memory; the same numbers are one tensor.
+// repeated makes one number, of so many elements, a tensor in memory.
+func (n *Chooser) repeated(name string, dims []int, v float64) (Operand, error) {
+	if n.HasConstant(name) {
+		return Operand{name, dims}, nil
+	}
+	count := graph.Elements(dims)
+	if err := n.Spend(2 * NumberBytes * count); err != nil {
+		return Operand{}, err
+	}
+	return n.inMemory(&graph.Const{Dims: dims, Numbers: slices.Repeat([]float64{v}, count)}, name)
+}
+
+// numbers makes numbers a tensor in memory; the same numbers are one tensor.
 func (n *Chooser) numbers(name string, dims []int, v []float64) (Operand, error) {
-	if n.Budget -= 2 * NumberBytes * len(v); n.Budget < 0 {
-		return Operand{}, ErrBudget
+	if err := n.Spend(2 * NumberBytes * len(v)); err != nil {
+		return Operand{}, err
 	}
 	return n.inMemory(&graph.Const{Dims: dims, Numbers: v}, name)
 }
@@ -302,7 +321,7 @@ func (n *Chooser) expanded(x Operand, dims []int) (Operand, error) {
 	if err != nil {
 		return x, err
 	}
-	zeros, err := n.numbers(fmt.Sprintf("zeros %v", out), out, make([]float64, graph.Elements(out)))
+	zeros, err := n.repeated(fmt.Sprintf("zeros %v", out), out, 0)
 	if err != nil {
 		return x, err
 	}
@@ -443,8 +462,8 @@ func (n *Chooser) reducedInParts(op layer.Op, x Operand, set layer.Axes, d []int
 // or mixes elements of one axis by constant weights.
 func (n *Chooser) along(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
 	in := x.Dims[axis]
-	if n.Budget -= HalfBytes * out * in; n.Budget < 0 {
-		return x, ErrBudget
+	if err := n.Spend(HalfBytes * out * in); err != nil {
+		return x, err
 	}
 	result := slices.Clone(x.Dims)
 	result[axis] = out

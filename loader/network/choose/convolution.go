@@ -25,11 +25,14 @@ func (k *kernel) at(o, i, y, x int) float16.Float16 {
 }
 
 // spread puts zeros between taps.
-func (k *kernel) spread(dy, dx int) kernel {
+func (k *kernel) spread(n *Chooser, dy, dx int) (kernel, error) {
 	s := kernel{k.cout, k.cin, (k.kh-1)*dy + 1, (k.kw-1)*dx + 1, nil}
 	if k.v == nil || dy == 1 && dx == 1 {
 		s.v = k.v
-		return s
+		return s, nil
+	}
+	if err := n.Spend(HalfBytes, s.cout, s.cin, s.kh, s.kw); err != nil {
+		return s, err
 	}
 	s.v = make([]float16.Float16, s.cout*s.cin*s.kh*s.kw)
 	for p := range k.cout * k.cin {
@@ -39,7 +42,7 @@ func (k *kernel) spread(dy, dx int) kernel {
 			}
 		}
 	}
-	return s
+	return s, nil
 }
 
 // kernelOf is the constant of an input, in rows and columns of taps.
@@ -104,7 +107,10 @@ func conv(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	k = k.spread(w.Dilation())
+	dy, dx := w.Dilation()
+	if k, err = k.spread(n, dy, dx); err != nil {
+		return Operand{}, err
+	}
 	y, err := convolved(n, x, k, lw, n.Int("group", 1), bias)
 	return y.As(n.Results[0].Dims...), err
 }
@@ -202,6 +208,9 @@ func blocked(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b bias
 	block := w.Sy * w.Sx
 	m := kernel{k.cout, d[1] * block, ky, kx, nil}
 	if k.v != nil {
+		if err := n.Spend(HalfBytes, m.cout, m.cin, ky, kx); err != nil {
+			return x, err
+		}
 		m.v = make([]float16.Float16, m.cout*m.cin*ky*kx)
 		for o := range k.cout {
 			for c := range d[1] {
@@ -246,7 +255,10 @@ func convTranspose(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	k = k.spread(w.Dilation())
+	dy, dx := w.Dilation()
+	if k, err = k.spread(n, dy, dx); err != nil {
+		return Operand{}, err
+	}
 	out := n.Results[0].Dims
 	high, wide := 1, out[len(out)-1]
 	if len(out) == 4 {
@@ -308,6 +320,9 @@ func phases(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasO
 	each, cin := k.cin, x.Dims[1]/groups // of a group
 	cout := groups * each
 	places := sy * sx
+	if err := n.Spend(HalfBytes, cout, places, cin, ky, kx); err != nil {
+		return x, err
+	}
 	m := kernel{cout * places, cin, ky, kx, make([]float16.Float16, cout*places*cin*ky*kx)}
 	wide := biasOf{given: b.given}
 	for g := range groups {

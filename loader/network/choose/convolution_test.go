@@ -10,7 +10,11 @@ import (
 // Taps of a dilated window stand where its rows and columns say, with zeros between them.
 func TestSpreadTaps(t *testing.T) {
 	k := kernel{1, 1, 2, 3, []float16.Float16{1, 2, 3, 4, 5, 6}}
-	s := k.spread(2, 3)
+	n := &Chooser{Shared: NewShared(1 << 10)}
+	s, err := k.spread(n, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []float16.Float16{
 		1, 0, 0, 2, 0, 0, 3,
 		0, 0, 0, 0, 0, 0, 0,
@@ -19,7 +23,7 @@ func TestSpreadTaps(t *testing.T) {
 	if s.kh != 3 || s.kw != 7 || !slices.Equal(s.v, want) {
 		t.Errorf("%dx%d: %v, want %v", s.kh, s.kw, s.v, want)
 	}
-	if same := k.spread(1, 1); same.kh != 2 || same.kw != 3 || !slices.Equal(same.v, k.v) {
+	if same, err := k.spread(n, 1, 1); err != nil || same.kh != 2 || same.kw != 3 || !slices.Equal(same.v, k.v) {
 		t.Errorf("%+v", same)
 	}
 }

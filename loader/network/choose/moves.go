@@ -85,6 +85,9 @@ func slice(n *Chooser) (Operand, error) {
 		if r.Step == 1 {
 			x, err = n.sliced(x, axis, r.Begin, r.Count)
 		} else {
+			if err := n.Spend(placeBytes * r.Count); err != nil {
+				return Operand{}, err
+			}
 			index := make([]int, r.Count)
 			for i := range index {
 				index[i] = r.Begin + i*r.Step
@@ -114,6 +117,9 @@ func gather(n *Chooser) (Operand, error) {
 	}
 	axis, err := ops.Axis(len(x.Dims), n.Int("axis", 0))
 	if err != nil {
+		return Operand{}, err
+	}
+	if err := n.Spend((NumberBytes + placeBytes) * index.Elements()); err != nil {
 		return Operand{}, err
 	}
 	places, err := index.Ints()
@@ -155,6 +161,9 @@ func tile(n *Chooser) (Operand, error) {
 	for axis, t := range times {
 		if t == 1 {
 			continue
+		}
+		if err := n.Spend(placeBytes * t); err != nil {
+			return Operand{}, err
 		}
 		if x.Dims[axis] == 1 {
 			d := slices.Clone(x.Dims)
@@ -237,6 +246,9 @@ func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Op
 		}
 		// The tap that is one stands where the padding of both sides is as long as asked.
 		l := layer.Depthwise(x.shape(), w)
+		if err := n.Spend((NumberBytes + HalfBytes) * x.Dims[1] * k); err != nil {
+			return x, err
+		}
 		filter := make([]float64, x.Dims[1]*k)
 		for c := range x.Dims[1] {
 			filter[c*k+after] = 1
@@ -255,7 +267,7 @@ func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Op
 		}
 		d := slices.Clone(x.Dims)
 		d[axis] = size
-		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(graph.Elements(d), max(0, n.Budget))))
+		border, err := n.repeated(fmt.Sprintf("border %g of %v", value, d), d, value)
 		if err != nil {
 			return x, err
 		}
@@ -267,6 +279,9 @@ func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Op
 // mirrored repeats the edge, or what is inside of it.
 func mirrored(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
 	d := x.Dims[axis]
+	if err := n.Spend(placeBytes * (before + d + after)); err != nil {
+		return x, err
+	}
 	var index []int
 	for i := -before; i < d+after; i++ {
 		k := i

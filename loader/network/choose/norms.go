@@ -481,11 +481,11 @@ func batchNorm(n *Chooser) (Operand, error) {
 		}
 	}
 	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.Dims)-2)...)
-	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
-	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	if absent {
 		return made1(n, x, dims)
 	}
+	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
+	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	epsilon := float64(n.Float("epsilon", 1e-5))
 	for c := range channels {
 		f := v[0][c] / math.Sqrt(v[3][c]+epsilon)

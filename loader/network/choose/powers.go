@@ -180,8 +180,8 @@ func triangle(n *Chooser) (Operand, error) {
 		return Operand{}, fmt.Errorf("a triangle of %v", x.Dims)
 	}
 	rows, columns := x.Dims[rank-2], x.Dims[rank-1]
-	if n.Budget -= 2 * NumberBytes * rows * columns; n.Budget < 0 {
-		return Operand{}, ErrBudget
+	if err := n.Spend(2 * NumberBytes * rows * columns); err != nil {
+		return Operand{}, err
 	}
 	upper := n.Int("upper", 1) != 0
 	mask := &graph.Const{Dims: []int{rows, columns}, Type: graph.Float, Numbers: make([]float64, rows*columns)}

@@ -35,6 +35,9 @@ func separated(n *Chooser, x Operand, w ops.Window, average bool) (Operand, erro
 		}
 		var y Operand
 		for t := range taps {
+			if err := n.Spend(placeBytes, w.Out[i]); err != nil {
+				return x, err
+			}
 			part, err := n.picked(x, 2+i, everyOther(w.Out[i], w.Strides[i], t*w.Dilations[i]))
 			if err == nil && t > 0 {
 				part, err = n.Binary(op, y, part)
@@ -63,8 +66,8 @@ func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (
 		if padded {
 			low, high = -w.Before[i], in+paddingBehind(n, w, i)
 		}
-		if n.Budget -= NumberBytes * w.Out[i]; n.Budget < 0 {
-			return x, ErrBudget
+		if err := n.Spend(NumberBytes * w.Out[i]); err != nil {
+			return x, err
 		}
 		for o := range w.Out[i] {
 			counts[i] = append(counts[i], max(1, tapsWithin(low, high, o*w.Strides[i]-w.Before[i], w.Taps[i], w.Dilations[i])))
@@ -75,8 +78,8 @@ func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (
 	if alike {
 		return n.scaled(x, float64(divisor)/float64(all))
 	}
-	if n.Budget -= 2 * NumberBytes * graph.Elements(w.Out); n.Budget < 0 {
-		return x, ErrBudget
+	if err := n.Spend(2 * NumberBytes * graph.Elements(w.Out)); err != nil {
+		return x, err
 	}
 	factors := make([]float64, graph.Elements(w.Out))
 	for k := range factors {
@@ -161,6 +164,9 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 	}
 	var sum Operand
 	for t := range deep {
+		if err := n.Spend(placeBytes * w.Out[0]); err != nil {
+			return Operand{}, err
+		}
 		part, err := n.picked(x, 1, everyOther(w.Out[0], w.Strides[0], t*w.Dilations[0]))
 		if err != nil {
 			return Operand{}, err
@@ -173,7 +179,10 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
 			}
 		}
-		y, err := convolved(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k.spread(w.Dilations[1], w.Dilations[2]), lw, n.Int("group", 1), bias)
+		if k, err = k.spread(n, w.Dilations[1], w.Dilations[2]); err != nil {
+			return Operand{}, err
+		}
+		y, err := convolved(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k, lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
 			y, err = n.Binary(layer.Add, sum, y)
 		}

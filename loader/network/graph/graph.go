@@ -197,6 +197,9 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 	if c == nil {
 		return nil, false, fmt.Errorf("%s is computed, not a constant", n.In[input].Name)
 	}
+	if c.Elements() > MaxList {
+		return nil, false, fmt.Errorf("%s has %d elements; a list has at most %d", n.In[input].Name, c.Elements(), MaxList)
+	}
 	v, err := c.Ints()
 	return slices.Clone(v), true, err
 }

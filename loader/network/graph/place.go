@@ -81,6 +81,7 @@ const (
 	MaxRank     = 16
 	MaxElements = 1 << 31 // along one axis
 	MaxExtent   = 1 << 24 // along an axis of the engine, whose own limit is far below
+	MaxList     = 1 << 20 // of a list of axes, sizes or places that says how a node works
 )
 
 // Countable makes sure that the product of dimensions is a count.

@@ -166,11 +166,12 @@ func largest(n int, ok func(int) bool) int {
 
 // parts leaves inputs of a concat out.
 func (s *search) parts(parts []string) {
-	for n := len(parts) - 1; n > 0; n-- {
-		if s.try(s.with("parts", strings.Join(parts[:n], "+")), math.Log(float64(len(parts))/float64(n))) {
-			return
-		}
+	of := func(n int) map[string]string { return s.with("parts", strings.Join(parts[:n], "+")) }
+	if len(parts) < 2 || !s.works(of(1)) {
+		return
 	}
+	n := 1 + largest(len(parts)-1, func(d int) bool { return s.works(of(1 + d)) })
+	s.try(of(n), math.Log(float64(len(parts))/float64(n)))
 }
 
 // shrink halves all sizes, the largest first, until the layer works, and then lets each

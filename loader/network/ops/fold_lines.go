@@ -164,7 +164,7 @@ func foldReverse(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, lengths := in[0].numbers, in[0].dims, in[1].numbers
 	time, batch := n.Int("time_axis", 0), n.Int("batch_axis", 1)
 	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
-		return nil, fmt.Errorf("lengths %v of %v along axis %d", lengths, d, time)
+		return nil, fmt.Errorf("lengths %s of %v along axis %d", listed(lengths), d, time)
 	}
 	out, own := make([]float64, len(v)), graph.Strides(d)
 	size := graph.Elements(d[2:])
@@ -179,6 +179,15 @@ func foldReverse(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 	}
 	return made(res, out), nil
+}
+
+// listed is a list in words, of the first numbers if it is long.
+func listed(v []float64) string {
+	const most = 32
+	if len(v) <= most {
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("%v and %d more", v[:most], len(v)-most)
 }
 
 // foldCompress keeps what a condition is true of.

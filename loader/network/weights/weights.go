@@ -55,9 +55,9 @@ func complete(x *list.Layer, seed uint64, how completion) (layer.Weights, error)
 		w.Form, w.Scale = layer.FormFP16, nil // made-up values fit no other
 	}
 	need := list.Needs(l)
-	if need.Filter > MaxCoefficients {
+	if most := max(need.Filter, need.Bias, need.Second); most > MaxCoefficients {
 		return w, &layer.LimitError{
-			Limit: "coefficients", Got: need.Filter, Max: MaxCoefficients,
+			Limit: "coefficients", Got: most, Max: MaxCoefficients,
 			Nearest: "split the output channels into layers of their own",
 		}
 	}

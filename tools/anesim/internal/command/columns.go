@@ -163,9 +163,10 @@ func newPager(w io.Writer) *pager { return &pager{w: w, width: widthOf(w)} }
 
 func (p *pager) printf(format string, args ...any) {
 	const indent = "    "
-	line, used := "", 0
+	var line []byte // not a string, which a long line would be copied for at every word
+	used := 0
 	flush := func() {
-		if _, err := fmt.Fprintln(p.w, line); err != nil && p.err == nil {
+		if _, err := fmt.Fprintf(p.w, "%s\n", line); err != nil && p.err == nil {
 			p.err = err
 		}
 	}
@@ -183,9 +184,9 @@ func (p *pager) printf(format string, args ...any) {
 		if n := utf8.RuneCountInString(word); p.width > 0 && used > 0 && used+n > p.width {
 			flush()
 			word = indent + strings.TrimLeft(word, " ")
-			line, used = word, utf8.RuneCountInString(word)
+			line, used = append(line[:0], word...), utf8.RuneCountInString(word)
 		} else {
-			line, used = line+word, used+n
+			line, used = append(line, word...), used+n
 		}
 	}
 	flush()

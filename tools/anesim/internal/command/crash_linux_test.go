@@ -19,3 +19,10 @@ func smallDisk(t *testing.T) string {
 	})
 	return dir
 }
+
+// limitMemory lets the process take no more bytes of address space.
+func limitMemory(bytes uint64) {
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: bytes, Max: bytes}); err != nil {
+		panic(err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,11 +18,17 @@ import (
 // asCommand makes the test's own program the command.
 const asCommand = "ANESIM_TEST_AS_COMMAND"
 
+// roomVariable has the bytes of address space that the process may take.
+const roomVariable = "ANESIM_TEST_ROOM"
+
 // statusFile names a file for what the kernel says of the process at its end.
 const statusFile = "ANESIM_TEST_STATUS"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
+		if room, err := strconv.ParseUint(os.Getenv(roomVariable), 10, 64); err == nil {
+			limitMemory(room)
+		}
 		code := Main(os.Args[1:], os.Stdout, os.Stderr)
 		if file := os.Getenv(statusFile); file != "" {
 			status, err := os.ReadFile("/proc/self/status")

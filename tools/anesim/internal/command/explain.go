@@ -148,8 +148,16 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	}
 	n := d.Tried
 	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	if n.Left > 0 {
+		p.printf("%s", leftText(&n))
+	}
 	p.machines(d.Machines)
 	return p.err
+}
+
+// leftText says how many changes are not tried, and why.
+func leftText(n *explain.Tried) string {
+	return fmt.Sprintf("%d more not tried: trying changes ends once %s descriptors were timed", n.Left, report.Thousands(uint64(n.Work)))
 }
 
 // machines says what of the machine limits the model.

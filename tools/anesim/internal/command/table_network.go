@@ -229,6 +229,9 @@ func (p *pager) changes(x *explain.Explanation, explain string) {
 		}
 	}
 	tried := report.Plural(x.Tried.All, "change")
+	if x.Tried.Left > 0 {
+		defer func() { p.printf("%s", leftText(&x.Tried)) }()
+	}
 	if len(within)+len(alone) == 0 {
 		p.printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
 		p.whole("  " + explain + " --top 20")

@@ -163,6 +163,9 @@ func (d *pageData) explain() {
 	d.machines()
 	n := &d.Explained.Tried
 	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %d gain, %d do not, %d give other results, %d cannot run.", n.All, n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	if n.Left > 0 {
+		d.TriedCount += fmt.Sprintf(" %d more are not tried: that ends once %d descriptors were timed.", n.Left, n.Work)
+	}
 	for i := range d.Explained.Trials {
 		c := &d.Explained.Trials[i]
 		x := tried{c.Part, c.Change, view.Gain(c), view.Effects(c), c.Needs, c.Results, c.Command}

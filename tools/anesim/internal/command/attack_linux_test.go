@@ -1,0 +1,448 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"anesim/loader/network/keys"
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// What a command may take of a small file, whatever shapes the file states.
+const (
+	attackMemory = 2 << 10 // MB resident
+	attackRoom   = 6 << 30 // bytes of address space, beyond which the process dies
+	attackTime   = 60 * time.Second
+)
+
+// TestLargeShapes has commands read small files that state shapes and counts of up to 2^40, each
+// in a process with a limit, and holds its memory and its time. LONG=1 draws thousands of files
+// for each reader; SEED and ATTACKS say which and how many.
+func TestLargeShapes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a process for each of many files is too slow for a short run")
+	}
+	draws, seed := 4, uint64(1)
+	if os.Getenv("LONG") != "" {
+		draws, seed = 1000, uint64(time.Now().UnixNano())
+	}
+	if v, err := strconv.Atoi(os.Getenv("ATTACKS")); err == nil {
+		draws = v
+	}
+	if v, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
+		seed = v
+	}
+	t.Logf("seed %d, %d files a reader", seed, draws)
+	for _, a := range []struct {
+		reader string
+		draw   func(*attacker) ([]string, string, []byte)
+	}{{"ONNX", (*attacker).onnx}, {"MIL", (*attacker).mil}, {"YAML", (*attacker).yaml}, {"layer", (*attacker).layer}} {
+		t.Run(a.reader, func(t *testing.T) {
+			var memory int
+			var longest time.Duration
+			for i := range draws {
+				r := &attacker{rand.New(rand.NewPCG(seed, uint64(i)))}
+				args, ext, data := a.draw(r)
+				mb, took := attacked(t, args, ext, data)
+				memory, longest = max(memory, mb), max(longest, took)
+			}
+			t.Logf("at most %d MB and %v", memory, longest)
+		})
+	}
+}
+
+// attacked runs a command on a file, and returns the most memory that it had and its time.
+func attacked(t *testing.T, args []string, ext string, data []byte) (mb int, took time.Duration) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x"+ext)
+	if data != nil {
+		if err := os.WriteFile(file, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args = append([]string{args[0], file}, args[1:]...)
+	}
+	c := process(t, args...)
+	status := filepath.Join(dir, "status")
+	c.Env = append(c.Env, statusFile+"="+status, roomVariable+"="+strconv.Itoa(attackRoom))
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(attackTime, func() { c.Process.Signal(syscall.SIGKILL) })
+	c.Wait() // a file may be refused
+	stop.Stop()
+	took = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	what := func() string { return fmt.Sprintf("%q of %q", args, data) }
+	b, err := os.ReadFile(status)
+	if err != nil {
+		t.Errorf("%s: %v after %v: %.300s", what(), c.ProcessState, took, errs.String())
+		return 0, took
+	}
+	_, peak, _ := strings.Cut(string(b), "VmHWM:")
+	kb, err := strconv.Atoi(strings.Fields(peak)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mb = kb >> 10; mb > attackMemory || bytes.Contains(errs.Bytes(), []byte("panic")) {
+		t.Errorf("%s: %d MB: %.300s", what(), mb, errs.String())
+	}
+	if os.Getenv("VERBOSE") != "" && (mb > 700 || took > 5*time.Second) {
+		t.Logf("%d MB, %v: %s", mb, took, what())
+	}
+	return mb, took
+}
+
+// TestStatedShapes has files of a few bytes that state much: what each command made of them was
+// more than the process may have, or a minute's work.
+func TestStatedShapes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a process for each of many files is too slow for a short run")
+	}
+	in := func(names ...string) []string { return names }
+	sum := func(op string) []byte {
+		return ox.Model(ox.Input("x", 1, 4, 1, 10000), ox.Input("z", 1, 1, 10000, 1), ox.Output("y"), ox.Node(op, "y", in("x", "z")))
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		ext  string
+		data []byte
+		most int // MB
+		took time.Duration
+	}{
+		{"Add of two that repeat", []string{"model"}, ".onnx", sum("Add"), 40, 5 * time.Second},
+		{"Max of two that repeat", []string{"model"}, ".onnx", sum("Max"), 40, 5 * time.Second},
+		{"Pow of two that repeat", []string{"model"}, ".onnx", sum("Pow"), 40, 5 * time.Second},
+		{"Where of two that repeat", []string{"model"}, ".onnx", ox.Model(
+			ox.Input("x", 1, 4, 1, 10000), ox.Input("z", 1, 1, 10000, 1), ox.Output("y"), ox.Node("Greater", "c", in("x", "z")), ox.Node("Where", "y", in("c", "x", "z"))), 40, 5 * time.Second},
+		{"Expand", []string{"model"}, ".onnx", ox.Model(
+			ox.Input("x", 1, 4, 1, 1), ox.Ints("s", 1, 4, 1<<14, 1<<13), ox.Output("y"), ox.Node("Expand", "y", in("x", "s"))), 40, 5 * time.Second},
+		{"a border of many numbers", []string{"model"}, ".onnx", ox.Model(
+			ox.Input("x", 1, 4, 16, 16), ox.Ints("p", 0, 0, 1<<22, 0, 0, 0, 0, 0), ox.Constant("v", nil, 1), ox.Output("y"), ox.Node("Pad", "y", in("x", "p", "v"))), 40, 5 * time.Second},
+		{"taps far apart", []string{"model"}, ".onnx", ox.Model(
+			ox.Input("x", 1, 1, 1<<14, 1<<14), ox.Constant("w", []int{1, 1, 2, 2}, 1, 2, 3, 4), ox.Output("y"),
+			ox.Node("Conv", "y", in("x", "w"), ox.List("dilations", 1<<14-2, 1<<14-2))), 40, 5 * time.Second},
+		{"a constant without values", []string{"model"}, ".onnx", ox.Model(
+			ox.Input("x", 1, 1, 1, 1), ox.Constant("w", []int{1, 1 << 14, 1 << 15, 1}), ox.Output("y"), ox.Node("Add", "y", in("x", "w"))), 40, 5 * time.Second},
+		{"an input that the host reads", []string{"model", "--values"}, ".onnx", ox.Model(
+			ox.Input("x", 1<<20, 1<<20), ox.Output("y"), ox.Node("ReduceMax", "y", in("x"), ox.Int("keepdims", 0))), 40, 5 * time.Second},
+		{"lengths for one axis", []string{"model", "--values"}, ".onnx", ox.Model(
+			ox.Input("x", 1<<18), ox.Input("z", 1<<18), ox.Output("y"), ox.Node("ReverseSequence", "y", in("x", "z"))), 60, 5 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if mb, took := attacked(t, c.args, c.ext, c.data); mb > c.most || took > c.took {
+				t.Errorf("%d MB and %v, want at most %d MB and %v", mb, took, c.most, c.took)
+			}
+		})
+	}
+}
+
+// TestGrowth has inputs of three sizes for each reader that keeps what it reads in memory, and
+// holds the memory and the time of a unit of work, over what the program takes without any, to
+// what docs/limits.md says: what grows faster than the work exceeds it at the largest size.
+func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("inputs of megabytes, each in a process of its own, are too slow for a short run")
+	}
+	sizes := [...]int{1, 2, 4}
+	if os.Getenv("LONG") != "" {
+		sizes = [...]int{4, 8, 24}
+	}
+	packed := func(n int) ox.Message {
+		m := ox.Message{}.Int(1, n).Int(2, 7).Text(8, "i")
+		return ox.Message{}.Bytes(5, m.Bytes(7, bytes.Repeat([]byte{1}, n)))
+	}
+	for _, g := range []struct {
+		name, ext string
+		file      func(size int) (data []byte, work int)
+		memory    float64       // bytes for a unit of work: a byte, a part or a descriptor
+		time      time.Duration // of the processor for a unit of work
+	}{
+		{"places of a Gather", ".onnx", func(n int) ([]byte, int) {
+			return ox.Model(ox.Input("x", 1, 4, 4, 4), packed(n<<20), ox.Output("y"), ox.Node("Gather", "y", []string{"x", "i"}, ox.Int("axis", 1))), n << 20
+		}, 24, 200 * time.Nanosecond},
+		{"a shape of many numbers", ".onnx", func(n int) ([]byte, int) {
+			return ox.Model(ox.Input("x", 1, 4, 4, 4), packed(n<<20), ox.Output("y"), ox.Node("Reshape", "y", []string{"x", "i"})), n << 20
+		}, 32, 200 * time.Nanosecond},
+		{"layers of YAML", ".yaml", func(n int) ([]byte, int) {
+			return []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n" + strings.Repeat("  - {op: relu}\n", 2500*n)), 2500 * n
+		}, 64 << 10, 500 * time.Microsecond},
+		{"products of a batch", ".onnx", func(n int) ([]byte, int) {
+			n *= 1000
+			return ox.Model(ox.Input("x", n, 6, 6), ox.Input("z", n, 6, 6), ox.Output("y"), ox.Node("MatMul", "a", []string{"x", "z"}), ox.Node("MatMul", "y", []string{"a", "z"})), 2 * n
+		}, 64 << 10, 300 * time.Microsecond},
+		{"steps of an LSTM", ".onnx", func(n int) ([]byte, int) {
+			n = min(512, 32*n)
+			return ox.Model(ox.Input("x", n, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
+				ox.Node("LSTM", "y", []string{"x", "w", "r"}, ox.Int("hidden_size", 16))), 26 * n
+		}, 96 << 10, time.Millisecond},
+		{"parts of a concat", ".yaml", func(n int) ([]byte, int) {
+			return []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n  - {op: concat, from: [x" + strings.Repeat(", x", 10000*n) + "]}\n"), 10000 * n
+		}, 2 << 10, 20 * time.Microsecond},
+		{"parts of a concat in words", "", func(n int) ([]byte, int) { return []byte("1" + strings.Repeat("+1", 10000*n)), 10000 * n }, 2 << 10, 20 * time.Microsecond},
+	} {
+		t.Run(g.name, func(t *testing.T) {
+			for _, n := range sizes {
+				data, work := g.file(n)
+				args, of := []string{"model"}, data
+				if g.ext == "" {
+					args, of = []string{"layer", "concat", "h=4", "w=4", "parts=" + string(data)}, nil
+				}
+				mb, took := attacked(t, args, g.ext, of)
+				each := float64(max(0, mb-basisMemory)<<20) / float64(work)
+				perUnit := max(0, took-basisTime) / time.Duration(work)
+				if each > g.memory || perUnit > g.time {
+					t.Errorf("%d units: %d MB, %.0f bytes a unit, want at most %.0f; %v, %v a unit, want at most %v", work, mb, each, g.memory, took, perUnit, g.time)
+				}
+				t.Logf("%d units: %d MB, %.0f bytes a unit; %v, %v a unit", work, mb, each, took, perUnit)
+			}
+		})
+	}
+}
+
+// What a command takes without an input, and without what a test's own program adds.
+const (
+	basisMemory = 40 // MB
+	basisTime   = 100 * time.Millisecond
+)
+
+// An attacker draws files that state large shapes.
+type attacker struct{ *rand.Rand }
+
+// size is a size: a small one, or one near a power of two up to 2^40.
+func (r *attacker) size() int {
+	if r.IntN(3) == 0 {
+		return 1 + r.IntN(8)
+	}
+	return r.near(40)
+}
+
+// near is a size near a power of two.
+func (r *attacker) near(most int) int { return max(1, 1<<r.IntN(most+1)+r.IntN(3)-1) }
+
+// shape has sizes of all magnitudes, or such whose product a reader may take.
+func (r *attacker) shape(rank int) []int {
+	dims, left := make([]int, rank), 12+r.IntN(28)
+	if r.IntN(4) == 0 {
+		for i := range dims {
+			dims[i] = r.size()
+		}
+		return dims
+	}
+	for range 2 * rank {
+		i := r.IntN(rank)
+		n := r.IntN(left + 1)
+		if n > 24 {
+			n = 24
+		}
+		dims[i], left = max(dims[i], 1)<<n, left-n
+	}
+	for i := range dims {
+		dims[i] = min(max(1, dims[i]), 1<<40)
+	}
+	return dims
+}
+
+// partner is a shape that repeats to another, or a part of it is alike.
+func (r *attacker) partner(dims []int) []int {
+	out := append([]int{}, dims...)
+	for i := range out {
+		switch r.IntN(6) {
+		case 0, 1:
+			out[i] = 1
+		case 2:
+			if dims[i] == 1 {
+				out[i] = r.near(24)
+			}
+		}
+	}
+	if r.IntN(4) == 0 {
+		out = out[r.IntN(len(out)):]
+	}
+	return out
+}
+
+var attackOperators = strings.Fields(`Abs Add And ArgMax ArgMin AveragePool BatchNormalization Cast Clip Compress Concat
+	ConstantOfShape Conv ConvTranspose CumSum DepthToSpace DequantizeLinear Div Dropout Einsum Equal Erf Exp Expand
+	EyeLike Flatten GRU Gather GatherElements GatherND Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater
+	GridSample GroupNormalization Hardmax InstanceNormalization LRN LSTM LayerNormalization LogSoftmax LpNormalization
+	LpPool MatMul Max MaxPool Mean MeanVarianceNormalization Min Mod Mul NonMaxSuppression NonZero OneHot PRelu Pad Pow
+	QuantizeLinear RMSNormalization RNN RandomNormalLike RandomUniformLike Range ReduceLogSumExp ReduceMax ReduceMean
+	ReduceMin ReduceProd ReduceSum Relu Reshape Resize ReverseSequence RoiAlign ScatterElements ScatterND Shape Sigmoid
+	Slice Softmax SpaceToDepth Split Squeeze Sub Sum Tile TopK Transpose Trilu Unique Unsqueeze Upsample Where STFT DFT
+	MatMulInteger ConvInteger DynamicQuantizeLinear`)
+
+func (r *attacker) onnx() (args []string, ext string, data []byte) {
+	dims := r.shape(1 + r.IntN(5))
+	parts := []ox.Message{ox.Input("x", dims...), ox.Output("y")}
+	last := "x"
+	for k := range 1 + r.IntN(3) {
+		name := fmt.Sprintf("n%d", k)
+		inputs := []string{last}
+		for i := range r.IntN(4) {
+			in := fmt.Sprintf("%s_%d", name, i)
+			switch r.IntN(5) {
+			case 0:
+				parts = append(parts, ox.Input(in, r.partner(dims)...))
+			case 1:
+				parts = append(parts, ox.Constant(in, r.partner(dims))) // in a file that is not there
+			case 2:
+				parts = append(parts, ox.Constant(in, nil, float32(r.size())))
+			case 3:
+				list := make([]int, 1+r.IntN(len(dims)+1))
+				for i := range list {
+					list[i] = r.size() - 1
+				}
+				parts = append(parts, ox.Ints(in, list...))
+			default:
+				in = last
+			}
+			inputs = append(inputs, in)
+		}
+		if r.IntN(4) == 0 {
+			r.Shuffle(len(inputs), func(i, k int) { inputs[i], inputs[k] = inputs[k], inputs[i] })
+		}
+		var attributes []ox.Message
+		for _, a := range [...]string{"axis", "group", "blocksize", "depth", "hidden_size", "K", "N", "keepdims", "ceil_mode", "count_include_pad", "to", "size", "num_outputs"} {
+			if r.IntN(8) == 0 {
+				attributes = append(attributes, ox.Int(a, []int{r.IntN(5), r.size()}[r.IntN(2)]))
+			}
+		}
+		for _, a := range [...]string{"axes", "pads", "kernel_shape", "strides", "dilations", "perm", "output_padding", "output_shape", "split"} {
+			if r.IntN(5) != 0 {
+				continue
+			}
+			n := max(1, len(dims)-2)
+			if a == "pads" {
+				n *= 1 + r.IntN(2)
+			}
+			list := make([]int, n)
+			for i := range list {
+				list[i] = []int{r.IntN(4), 1, r.near(24)}[r.IntN(3)]
+			}
+			attributes = append(attributes, ox.List(a, list...))
+		}
+		if r.IntN(6) == 0 {
+			attributes = append(attributes, ox.Text("mode", []string{"edge", "reflect", "wrap", "linear", "cubic"}[r.IntN(5)]))
+		}
+		if k == 2 || r.IntN(2) == 0 {
+			parts = append(parts, ox.Node(attackOperators[r.IntN(len(attackOperators))], name, inputs, attributes...))
+			last = name
+		}
+	}
+	parts = append(parts, ox.Node("Relu", "y", []string{last}))
+	return r.command(), ".onnx", ox.Model(parts...)
+}
+
+// command is what reads the file.
+func (r *attacker) command() []string {
+	return [][]string{{"model"}, {"model", "--values"}, {"explain"}, {"model", "--json"}}[r.IntN(4)]
+}
+
+var attackMIL = strings.Fields(`add sub mul real_div maximum minimum pow matmul linear conv conv_transpose avg_pool max_pool
+	concat reshape expand_dims squeeze transpose tile pad slice_by_index slice_by_size gather gather_nd gather_along_axis
+	reduce_sum reduce_max softmax layer_norm instance_norm l2_norm cumsum band_part fill range_1d one_hot topk split stack
+	resize_bilinear upsample_nearest_neighbor upsample_bilinear crop reverse pixel_shuffle depth_to_space space_to_depth
+	batch_norm prelu constexpr_affine_dequantize constexpr_lut_to_dense constexpr_sparse_to_dense non_zero where select
+	einsum lstm gru rnn local_response_norm sliding_windows scatter crop_resize`)
+
+func (r *attacker) mil() (args []string, ext string, data []byte) {
+	text := func(dims []int) string { return strings.ReplaceAll(fmt.Sprint(dims), " ", ", ") }
+	whole := func() string {
+		list := make([]int, 1+r.IntN(4))
+		for i := range list {
+			list[i] = []int{r.IntN(4), r.size()}[r.IntN(2)] - r.IntN(2)
+		}
+		return fmt.Sprintf("tensor<int32, [%d]>(%s)", len(list), text(list))
+	}
+	dims := r.shape(1 + r.IntN(5))
+	var b strings.Builder
+	fmt.Fprintf(&b, "program(1.0)\n{\n    func main<ios16>(tensor<fp16, %s> x, tensor<fp16, %s> z) {\n", text(dims), text(r.partner(dims)))
+	last := "x"
+	for k := range 1 + r.IntN(2) {
+		name := fmt.Sprintf("n%d", k)
+		fmt.Fprintf(&b, "        tensor<fp16, %s> %s = %s(x = %s", text(r.partner(dims)), name, attackMIL[r.IntN(len(attackMIL))], last)
+		for _, a := range [...]string{"y", "shape", "reps", "pad", "begin", "end", "size", "strides", "dilations", "kernel_sizes", "indices", "axes", "perm", "weight", "filter", "num_splits", "one_hot_vector_size", "upscale_factor", "block_size", "scale_factor_height_upper"} {
+			switch r.IntN(8) {
+			case 0:
+				fmt.Fprintf(&b, ", %s = %s", a, whole())
+			case 1:
+				fmt.Fprintf(&b, ", %s = z", a)
+			case 2:
+				fmt.Fprintf(&b, ", %s = int32(%d)", a, r.size())
+			}
+		}
+		if r.IntN(2) == 0 {
+			fmt.Fprintf(&b, ", axis = int32(%d)", r.IntN(5)-1)
+		}
+		b.WriteString(");\n")
+		last = name
+	}
+	fmt.Fprintf(&b, "    } -> (%s);\n}\n", last)
+	return r.command(), ".mil", []byte(b.String())
+}
+
+// words are keys of an operation.
+func (r *attacker) words(o *keys.Operation) (list [][2]string) {
+	for _, k := range o.AllKeys() {
+		if r.IntN(3) == 0 {
+			continue
+		}
+		v := strconv.Itoa([]int{1 + r.IntN(4), r.near(16), r.size()}[r.IntN(3)])
+		switch r.IntN(12) {
+		case 0:
+			v += "," + strconv.Itoa(r.size())
+		case 1:
+			v = [...]string{"same", "hw", "c", "w", "chw", "true"}[r.IntN(6)]
+		}
+		list = append(list, [2]string{k.Name, v})
+	}
+	return list
+}
+
+func (r *attacker) yaml() (args []string, ext string, data []byte) {
+	list := keys.Operations()
+	var b strings.Builder
+	s := r.shape(4)
+	fmt.Fprintf(&b, "inputs:\n  x: {n: %d, c: %d, h: %d, w: %d}\n", s[0], s[1], s[2], s[3])
+	s = r.partner(s)
+	for len(s) < 4 {
+		s = append([]int{1}, s...)
+	}
+	fmt.Fprintf(&b, "  z: {n: %d, c: %d, h: %d, w: %d}\nlayers:\n", s[0], s[1], s[2], s[3])
+	for k := range 1 + r.IntN(4) {
+		o := &list[r.IntN(len(list))]
+		fmt.Fprintf(&b, "  - {op: %s, name: l%d", o.Name, k)
+		if r.IntN(3) == 0 {
+			b.WriteString(", from: [x, z]")
+		}
+		for _, w := range r.words(o) {
+			fmt.Fprintf(&b, ", %s: %q", w[0], w[1])
+		}
+		b.WriteString("}\n")
+	}
+	return r.command(), ".yaml", []byte(b.String())
+}
+
+func (r *attacker) layer() (args []string, ext string, data []byte) {
+	list := keys.Operations()
+	o := &list[r.IntN(len(list))]
+	args = []string{"layer", o.Name}
+	for _, w := range r.words(o) {
+		args = append(args, w[0]+"="+w[1])
+	}
+	if r.IntN(3) == 0 {
+		args = []string{"explain", "--layer", strings.Join(args[1:], " ")}
+	}
+	return args, "", nil
+}
