@@ -1,7 +1,6 @@
 package choose
 
 import (
-	"anesim/loader/lower/join"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/join"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
