@@ -70,6 +70,7 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	} else {
 		l.span(0, d.Energy, SpanDispatch)
 	}
+	first := len(l.Spans)
 	for i := range d.Descriptors {
 		t := &d.Descriptors[i]
 		what := ""
@@ -80,8 +81,32 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 		}
 		l.span(t.Time, t.Energy, what)
 	}
+	l.spread(first, d.Descriptors)
 	if r := &d.Rest; r.Count > 0 {
 		l.span(r.Time, r.Energy, fmt.Sprintf("%d descriptors that are not listed", r.Count))
+	}
+}
+
+// spread moves energy between the spans of descriptors that work beside each other: each one's
+// own is spread evenly over the time in which it works.
+func (l *Timeline) spread(first int, list []hw.DescriptorReport) {
+	spans := l.Spans[first:]
+	// move moves energy of span i to those within a time before it or behind it. What has no
+	// span there stays.
+	move := func(i, step int, within clock.Nanoseconds, watts float64) {
+		for k := i + step; k >= 0 && k < len(spans) && within > 0; k += step {
+			part := min(within, spans[k].For)
+			e := clock.Nanojoules(watts * float64(part))
+			spans[k].Energy += e
+			spans[i].Energy -= e
+			within -= part
+		}
+	}
+	for i := range list {
+		d := &list[i]
+		watts := d.Watts()
+		move(i, -1, d.Lead, watts)
+		move(i, +1, d.Trail, watts)
 	}
 }
 

@@ -2,6 +2,7 @@ package hw
 
 import (
 	"iter"
+	"math/bits"
 	"reflect"
 
 	"anesim/hw/clock"
@@ -158,13 +159,19 @@ type params struct {
 	step                                             float64 // watts an engine
 	dispatch                                         clock.Nanojoules
 	budget                                           float64 // watts, 0 for none
+
+	// fewer are the parameters of an array of fewer engines a lane, on which a task may run as
+	// well; nil where a lane has one.
+	fewer *params
 }
 
 func (c Chip) params() params {
 	hz := clock.Hertz(c.Clock.Value)
 	p := params{
 		clock: hz,
-		tiles: tiles.Params{Engines: int(c.Engines.Value), MACs: int(c.MACs.Value), PatchPixels: int(c.PatchPixels.Value), MaxPack: int(c.MaxPack.Value)},
+		// A patch of more pixels than multipliers would take several cycles a step: it is as so
+		// many patches.
+		tiles: tiles.Params{Engines: int(c.Engines.Value), MACs: int(c.MACs.Value), PatchPixels: int(min(c.PatchPixels.Value, max(1, c.MACs.Value))), MaxPack: int(c.MaxPack.Value)},
 		l2:    l2.Params{Bytes: int(c.L2Bytes.Value), Banks: int(c.L2Banks.Value), Granule: int(c.L2Granule.Value)},
 		dma: dma.Params{
 			Read: clock.PerSecond(c.ReadRate.Value, hz), ReadWrite: clock.PerSecond(c.TotalRate.Value, hz),
@@ -187,5 +194,10 @@ func (c Chip) params() params {
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 	}
 	p.kernelMemory *= uint64(p.tiles.PerLane()) // what the engines of a lane hold of it
+	if n := p.tiles.PerLane(); n > 1 {
+		c.Engines.Value = float64(int(tiles.Engines) << (bits.Len(uint(n-1)) - 1))
+		fewer := c.params()
+		p.fewer = &fewer
+	}
 	return p
 }

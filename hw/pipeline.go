@@ -25,6 +25,8 @@ type pipeline struct {
 	ring    clock.Cycles // its whole time there, when the next one runs beside it through a ring
 	dram    footprint    // in device memory
 	pad     footprint    // in the scratchpad
+	power   draw         // under a power budget
+	earlier draw         // of the descriptor before
 }
 
 // A demand is what a descriptor takes of each unit by itself.
@@ -84,19 +86,27 @@ func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
 	return dram, pad
 }
 
+// A placement is how a descriptor's work lies to the cycles that it adds to a chain.
+type placement struct {
+	saved clock.Cycles // by running beside the one before
+	lead  clock.Cycles // of its work, those before the cycles that it adds
+	trail clock.Cycles // those behind them: its last results' way to memory
+}
+
 // place puts a descriptor behind those before it. It completes the causes of the cycles
 // that the descriptor adds to the chain up to the end of its time in the array (a comes
-// with the array's own) and returns how many running beside the one before saves.
-func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycles) {
+// with the array's own).
+func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	if !l.running {
 		l.add(p, a, d)
-		return 0
+		return placement{trail: l.drain}
 	}
 	var first pipeline
 	alone, drain := *a, l.drain
 	first.step(p, &alone, d)
 	l.add(p, a, d)
-	return alone.Total() + drain - a.Total()
+	needs, adds := alone.Total(), a.Total()
+	return placement{saved: needs + drain - adds, lead: needs - min(needs, adds), trail: l.drain}
 }
 
 // add is place without what it saves.

@@ -16,7 +16,7 @@ func order(p *params, list ...placed) (total clock.Cycles, all []Accounting, sav
 	var l pipeline
 	for i := range list {
 		a := Accounting{Compute: list[i].compute}
-		saved += l.place(p, &a, &list[i].demand)
+		saved += l.place(p, &a, &list[i].demand).saved
 		all = append(all, a)
 		total += a.Total()
 	}

@@ -38,14 +38,17 @@ type DescriptorReport struct {
 	Cycles      Accounting // those it adds to the chain
 	// Saved is the cycles that running beside the descriptor before it saves, its last
 	// results' way to memory among them.
-	Saved   clock.Cycles
-	Units   Units
-	DMA     dma.Traffic
-	L2      l2.Traffic
-	Exe     ExeCycles
-	MACs    uint64
-	Skipped uint64 // of MACs, those by zeros that sparse weights leave out
-	Lookups uint64 // of the activation table
+	Saved clock.Cycles
+	// Lead is how long the descriptor works before the time that it adds to the chain, beside
+	// the one before, and Trail how long its last results take behind it.
+	Lead, Trail clock.Nanoseconds
+	Units       Units
+	DMA         dma.Traffic
+	L2          l2.Traffic
+	Exe         ExeCycles
+	MACs        uint64
+	Skipped     uint64 // of MACs, those by zeros that sparse weights leave out
+	Lookups     uint64 // of the activation table
 	// PlanarElements are those of the source that go through the planar engine.
 	PlanarElements uint64
 	// ZeroMACs are those of MACs with an operand of zero, where values were computed, and
@@ -63,6 +66,19 @@ type DescriptorReport struct {
 	// Limits say why values that were asked for were not computed, and what those that
 	// were rest on that is not known of real programs.
 	Limits []evidence.Limit
+}
+
+// Working returns the time in which the descriptor works. Rates are of this time: that which
+// it adds to the chain is less where it runs beside others.
+func (d *DescriptorReport) Working() clock.Nanoseconds { return d.Lead + d.Time + d.Trail }
+
+// Watts returns the descriptor's mean power while it works.
+func (d *DescriptorReport) Watts() float64 {
+	t := d.Working()
+	if t <= 0 {
+		return 0
+	}
+	return float64(d.Energy) / float64(t)
 }
 
 // Note is why values that were asked for were not computed, empty when they were.
@@ -219,6 +235,22 @@ func (r *Report) Saved() (n clock.Cycles) {
 		n += clock.Cycles(r.runs(i)) * r.Descriptors[i].Saved
 	}
 	return n
+}
+
+// Working returns the time from the first work of the report's descriptors to the last. It is
+// more than Time where they are part of a chain and work beside others of it.
+func (r *Report) Working() clock.Nanoseconds {
+	if r.Rest.Count > 0 {
+		return r.Time
+	}
+	var at, low, high clock.Nanoseconds
+	for i := range r.Descriptors {
+		d := &r.Descriptors[i]
+		low = min(low, at-d.Lead)
+		at += d.Time
+		high = max(high, at+d.Trail)
+	}
+	return max(high-at, 0) + r.Time - low
 }
 
 // Engines is the most engines that a descriptor had at work.

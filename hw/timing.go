@@ -16,7 +16,27 @@ type ExeCycles struct {
 
 // time fills in everything about a task with operands o but its values. It allocates
 // nothing.
+//
+// An array with several engines a lane, which no known chip has, runs a task on as many of
+// them as are fastest: more of them end their last results together, so that less of the way
+// to memory is beside the array.
 func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
+	if p.fewer == nil {
+		p.timeOnAll(d, t, o, open, l)
+		return
+	}
+	var few DescriptorReport
+	fewer := *l
+	p.fewer.time(&few, t, o, open, &fewer)
+	p.timeOnAll(d, t, o, open, l)
+	if few.Cycles.Total()+fewer.drain < d.Cycles.Total()+l.drain {
+		*d, *l = few, fewer
+		p.conclude(d, open, l)
+	}
+}
+
+// timeOnAll is time with every engine of a lane at work.
+func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared where it stands: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
@@ -35,7 +55,7 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 		d.Units, d.L2 = p.planarUnits(g, o)
 		array = d.Units.Planar
 		d.PlanarElements = uint64(o.In.Elements())
-		need.fills = clock.CeilDiv(o.In.Elements(), p.tiles.PatchPixels)
+		need.fills = clock.CeilDiv(o.In.Elements(), partElements)
 		need.drains = need.fills
 	} else {
 		w := tiles.Plan(g, open, p.tiles)
@@ -49,25 +69,37 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 				d.PaletteBits = int(g.NE.KernelCfg.PalBits())
 			}
 		}
-		need.fills, need.drains, need.reread = w.Patches, w.Patches*w.Own, w.Patches > 1
+		parts := o.Out.Groups * clock.CeilDiv(w.Pixels, min(p.tiles.PatchPixels, partElements))
+		need.fills, need.drains, need.reread = parts, parts*w.Own, w.Patches > 1
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate { // channel by channel
 			need.fills *= o.In.Channels
 			need.drains *= o.Out.Channels
 		}
 	}
 	d.Cycles = d.Units.account(array)
-	d.Saved = l.place(p, &d.Cycles, &need)
-	p.conclude(d, open)
+	at := l.place(p, &d.Cycles, &need)
+	d.Saved = at.saved
+	d.Lead, d.Trail = p.clock.Time(at.lead), p.clock.Time(at.trail)
+	l.earlier = l.power
+	p.conclude(d, open, l)
 }
 
+// partElements is how many pixels of a plane, or elements on their way to the planar engine,
+// come and go together: the array starts on the first of them while memory brings the next.
+// They are the pixels of the M1's patch, and follow no constant of a chip: an engine that
+// covers more pixels in a step does not have to wait for all of them (inferred).
+const partElements = 256
+
 // conclude makes of a descriptor's cycles and events what follows from them.
-func (p *params) conclude(d *DescriptorReport, open tiles.Enables) {
+func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	d.Cycles.Throttle = 0
 	d.Time = p.clock.Time(d.Cycles.Total())
 	d.Parts = p.energy(d, open)
 	d.Energy = d.Parts.Total()
 	if p.budget > 0 {
-		p.throttle(d, open)
+		trailing := clock.Nanojoules(d.Watts() * float64(d.Trail))
+		p.throttle(d, open, l.earlier.spare(p.budget, d.Lead)+trailing)
+		l.power = draw{d.Watts(), trailing}
 	}
 	d.Counters = countersOf(d)
 }
@@ -76,8 +108,8 @@ func (p *params) conclude(d *DescriptorReport, open tiles.Enables) {
 func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	if l.drain > 0 {
 		d.Cycles.OutputStall += l.drain
-		l.drain = 0
-		p.conclude(d, open)
+		l.drain, d.Trail = 0, 0
+		p.conclude(d, open, l)
 	}
 }
 
