@@ -18,13 +18,18 @@ import (
 
 var calibrate = flag.Bool("calibrate", false, "fit the presets to the built-in rows and write them with their residuals")
 
-func builtin(t *testing.T) []Sample {
+func publishedRows(t *testing.T) []measured.Row {
 	t.Helper()
 	rows, err := measured.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples, _ := Samples(rows)
+	return rows
+}
+
+func builtin(t *testing.T) []Sample {
+	t.Helper()
+	samples, _ := Samples(publishedRows(t))
 	if len(samples) < 100 {
 		t.Fatalf("%d rows are modelled", len(samples))
 	}
@@ -49,9 +54,14 @@ func TestCalibration(t *testing.T) {
 			}
 			left[by] = list
 		}
-		write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(&f.Presets, left[BySession]))
+		lines := residualLines(&left)
+		predictions, err := parseLeftOuts(lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(&f.Presets, engineBands(publishedRows(t), predictions)))
 		write(t, filepath.Join("..", "hw", "host", "fitted_gen.go"), hostConstants(&f.Presets))
-		if err := os.WriteFile("residuals.txt", []byte(residualLines(&left)), 0o666); err != nil {
+		if err := os.WriteFile("residuals.txt", []byte(lines), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		t.Log("written; the next run reads them")
@@ -85,7 +95,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-func chipConstants(p *Presets, left []Residual) string {
+func chipConstants(p *Presets, bands []EngineBand) string {
 	var b strings.Builder
 	b.WriteString("package hw\n\nconst (\n")
 	for _, c := range freeConstants() {
@@ -104,25 +114,8 @@ func chipConstants(p *Presets, left []Residual) string {
 		fmt.Fprintf(&b, "%sHoldTime = %.4g\n", name, chip.HoldTime.Value)
 	}
 	b.WriteString(")\n\n// Measured over estimated time of the engine, between which " + hw.IntervalWords + " rows lie whose\n// session the fit had not seen, and of how many rows. Kinds of few rows are pooled.\nconst (\n")
-	kinds := make(map[string][]float64)
-	for i := range left {
-		r := &left[i]
-		if r.Sample.slow() {
-			continue
-		}
-		if us := r.Sample.Row.Warm(); us > 0 && r.Engine > r.Time.Model/2 {
-			e := (us*1e3 - (r.Time.Model - r.Engine)) / r.Engine
-			kinds[kindOf(r.Sample.Row)] = append(kinds[kindOf(r.Sample.Row)], e)
-			kinds["any"] = append(kinds["any"], e)
-		}
-	}
-	for _, k := range []string{"window", "point", "product", "pass"} {
-		list := kinds[k]
-		if len(list) < leastRows {
-			list = kinds["any"]
-		}
-		low, high := band(list)
-		fmt.Fprintf(&b, "%sLow, %sHigh, %sRows = %.3f, %.3f, %d\n", k, k, k, min(1, low), max(1, high), len(list))
+	for _, e := range bands {
+		fmt.Fprintf(&b, "%sLow, %sHigh, %sRows = %.3f, %.3f, %d\n", e.Kind, e.Kind, e.Kind, e.Low, e.High, e.Rows)
 	}
 	b.WriteString(")\n")
 	return b.String()
