@@ -30,7 +30,7 @@ func (d *Device) overflow(j *job) *Overflow {
 		return nil
 	}
 	var m magnitudes
-	if d.eachRow(j, o, m.isFinite); m.finite() {
+	if d.eachRow(j, o, m.lookThrough); m.finite() {
 		return nil
 	}
 	d.lost = true
@@ -91,9 +91,9 @@ type magnitudes struct {
 
 func (m *magnitudes) finite() bool { return m.infinite+m.nan == 0 }
 
-// isFinite counts nothing but whether there is an element that is not finite, and reports
+// lookThrough counts nothing but whether there is an element that is not finite, and reports
 // whether all were finite so far. It looks at four elements at a time.
-func (m *magnitudes) isFinite(row []half) bool {
+func (m *magnitudes) lookThrough(row []half) bool {
 	const exponents, carry, top = 0x7c00_7c00_7c00_7c00, 0x0400_0400_0400_0400, 0x8000_8000_8000_8000
 	var all uint64
 	for ; len(row) >= 4; row = row[4:] {

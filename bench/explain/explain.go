@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,6 +56,9 @@ type Part struct {
 	Cycles      report.Cycles `json:"cycles"`
 	Bound       string        `json:"bound"`
 	BoundCycles uint64        `json:"bound_cycles"` // of that cause: without it, so many fewer
+	// WorkingCycles are those from its first work to its last. They are more than it adds where
+	// it works beside others, and at least what its work needs.
+	WorkingCycles uint64 `json:"working_cycles"`
 	// ArrayCycles and MemoryCycles are the least that its multiply-accumulates take of the
 	// whole array, and its bytes of memory.
 	ArrayCycles  uint64 `json:"array_floor_cycles"`
@@ -148,13 +152,13 @@ func (x *explainer) descriptors() {
 	for i := range x.base.Report.Descriptors {
 		d := &x.base.Report.Descriptors[i]
 		one := hw.Report{MACs: d.MACs - d.Skipped, DMA: d.DMA}
-		x.part(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1}, &d.Cycles, &one)
+		x.part(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1}, &d.Cycles, &one, d.Working())
 	}
 	x.sortParts()
 }
 
 // part adds a part with what bounds it.
-func (x *explainer) part(p Part, a *hw.Accounting, r *hw.Report) {
+func (x *explainer) part(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
 	p.Cycles, p.Bound = report.CyclesOf(a), a.Bound()
 	if all := x.doc.Now.Cycles; all > 0 {
 		p.Share = float64(a.Total()) / float64(all)
@@ -165,6 +169,7 @@ func (x *explainer) part(p Part, a *hw.Accounting, r *hw.Report) {
 		}
 	}
 	chip := &x.base.Options.Chip
+	p.WorkingCycles = uint64(math.Round(float64(working) * chip.Clock.Value / 1e9))
 	perCycle := uint64(max(1, chip.Engines.Value*chip.MACs.Value))
 	p.ArrayCycles = (r.MACs + perCycle - 1) / perCycle
 	p.MemoryCycles = uint64(clock.PerSecond(chip.TotalRate.Value, clock.Hertz(chip.Clock.Value)).Cycles(r.DMA.Total()))
@@ -214,7 +219,7 @@ func (x *explainer) network(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.part(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike}, &a, l.Report)
+		x.part(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })

@@ -33,5 +33,8 @@
 // Slice are still right there: they are clamped to the axis. Results of integer types wrap
 // around as integers of their width do, up to 32 bits.
 //
+// The package is one, though long: every family of operators works on Tensor and call, and
+// any cut between families has 42 to 76 names crossing it.
+//
 // Operators with random results, strings, sequences and training are not supported.
 package reference

@@ -44,6 +44,7 @@ type Total struct {
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
 	Rows       int               `json:"interval_rows,omitempty"` // measured rows that the interval rests on
+	WorkingNs  clock.Nanoseconds `json:"working_ns"`              // what the rates are of
 	WallNs     clock.Nanoseconds `json:"wall_ns"`
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
 	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj"`
@@ -214,10 +215,10 @@ func totalOf(r *hw.Report) Total {
 	b := r.Bounds()
 	p := r.Parts()
 	return Total{
-		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WallNs: r.Time,
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WorkingNs: r.Working(), WallNs: r.Time,
 		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
 		EnergyOf: EnergyOf(&p, r.Dispatch),
-		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: rates(r.MACs, r.DMA.Total(), r.Time),
+		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: RatesOf(r),
 	}
 }
 

@@ -152,6 +152,14 @@ type Missing struct {
 	Reason string `json:"reason"`
 }
 
+// Remarks are the notes without the last one, which counts the layers that are not modelled.
+func (d *Network) Remarks() []string {
+	if len(d.NotModelled) == 0 {
+		return d.Notes
+	}
+	return d.Notes[:len(d.Notes)-1]
+}
+
 // NewNetwork returns the document of a network's result.
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
@@ -224,7 +232,7 @@ func layerDocument(l *anesim.LayerResult) Layer {
 	}
 	if rep := l.Report; rep != nil {
 		a := rep.Accounting()
-		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Time)
+		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Working())
 		if d.Descriptors > 0 {
 			d.Bound = a.Bound()
 		}

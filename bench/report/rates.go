@@ -26,5 +26,5 @@ func rates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	return Rates{tflops(macs, t), float64(bytes) / float64(t)}
 }
 
-// RatesOf is what a report's work came to over its time.
-func RatesOf(r *hw.Report) Rates { return rates(r.MACs, r.DMA.Total(), r.Time) }
+// RatesOf is what a report's work came to over the time in which it was done.
+func RatesOf(r *hw.Report) Rates { return rates(r.MACs, r.DMA.Total(), r.Working()) }

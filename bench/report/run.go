@@ -58,6 +58,7 @@ type Descriptor struct {
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high"`
+	WorkingNs  clock.Nanoseconds `json:"working_ns"`    // what rates and power are of
 	Rows       int               `json:"interval_rows"` // measured rows that the interval rests on
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
 	EnergyOf   Energy            `json:"energy_parts_nj"`
@@ -226,10 +227,10 @@ func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 		Exe:  Exe(d.Exe),
 		MACs: d.MACs, Skipped: d.Skipped, Zero: d.ZeroMACs, ZeroSaves: d.ZeroSaves,
 		Bound: a.Bound(), Advice: d.Advice(),
-		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
+		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, WorkingNs: d.Working(), Rows: b.Rows,
 		EnergyNJ: d.Energy,
 		EnergyOf: EnergyOf(e, 0),
-		PowerW:   watts(d), Counters: Counters(d.Counters),
+		PowerW:   d.Watts(), Counters: Counters(d.Counters),
 		Computed: d.Computed, Overflow: overflowOf(d.Overflow), Note: d.Note(), Caveat: d.Caveat(),
 	}
 }
@@ -239,12 +240,4 @@ func overflowOf(o *hw.Overflow) *Overflow {
 		return nil
 	}
 	return &Overflow{o.Infinite, o.NaN, o.Elements, o.Largest, o.Read, o.Given}
-}
-
-// watts is a descriptor's power.
-func watts(d *hw.DescriptorReport) float64 {
-	if d.Time <= 0 {
-		return 0
-	}
-	return float64(d.Energy) / float64(d.Time)
 }

@@ -288,11 +288,11 @@ var causeOrder = [...]hw.Cause{
 
 // descriptor draws a descriptor on its own track, and what it has the units do on theirs.
 func (t *tracer) descriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
-	rate := func(n uint64) float64 { return rates(0, n, d.Time).GBPerS }
-	t.count(trackWatts, from, s.Watts())
+	rate := func(n uint64) float64 { return rates(0, n, d.Working()).GBPerS }
+	t.count(trackWatts, from, d.Watts())
 	t.count(trackRateIn, from, rate(d.DMA.Read()))
 	t.count(trackRateOut, from, rate(d.DMA.Destination))
-	t.count(trackTFLOPS, from, rates(d.MACs, 0, d.Time).TFLOPS)
+	t.count(trackTFLOPS, from, rates(d.MACs, 0, d.Working()).TFLOPS)
 	t.count(trackEngines, from, float64(d.Engines))
 	t.count(trackKernelFill, from, float64(kernelFill(d, &t.result.Options.Chip)))
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
+	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -31,6 +33,7 @@ type checkFlags struct {
 	junit    string
 	layers   []string
 	values   bool
+	lint     bool
 }
 
 func checkCommand() *cobra.Command {
@@ -42,7 +45,8 @@ func checkCommand() *cobra.Command {
 the vendor's estimate with a baseline, in total, by layer and by descriptor, and, with
 --values, the checksums of outputs. A measure may differ by --max of the baseline's value.
 What differs is printed with the registers and the causes that explain it, and the exit
-status is 1.
+status is 1. With --lint, which looks for mistakes as anesim lint does, a finding
+is a failure too.
 
 --update writes the baseline instead. Its file is sorted JSON, a line per descriptor, made
 to be kept under version control. It holds the tool's version and the hash of its
@@ -61,6 +65,7 @@ constants, so that a changed model is told apart from a changed program.`,
 	s.BoolVar(&f.update, "update", false, "write the baseline")
 	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
 	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
+	s.BoolVar(&f.lint, "lint", false, "look for mistakes as well, as anesim lint does")
 	f.dimFlags.register(s)
 	f.registerOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
 	return c
@@ -166,6 +171,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		return err
 	}
 	var verdicts []check.Verdict
+	var linted []jsonLinted
 	ctx, stop := interruptible()
 	defer stop()
 	for _, x := range models {
@@ -175,6 +181,17 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		}
 		if faults := res.Report.Faults; len(faults) > 0 {
 			return inFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+		}
+		if f.lint {
+			var programs []*loader.Program
+			for i := range res.Programs {
+				programs = append(programs, res.Programs[i].Program)
+			}
+			list, err := lintPrograms(x.name, programs)
+			if err != nil {
+				return err
+			}
+			linted = append(linted, list...)
 		}
 		e, err := check.NewEntry(res, x.entry)
 		if err != nil {
@@ -188,15 +205,27 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		v.Input = x.name
 		verdicts = append(verdicts, v)
 	}
+	err = f.conclude(c.OutOrStdout(), base, verdicts, linted, most)
+	if f.lint {
+		if e := writeLinted(c.OutOrStdout(), linted); e != nil {
+			return e
+		}
+		err = cmp.Or(err, lintError(linted))
+	}
+	return err
+}
+
+// conclude writes the baseline, or says what differs from it.
+func (f *checkFlags) conclude(w io.Writer, base *check.Baseline, verdicts []check.Verdict, linted []jsonLinted, most float64) error {
 	if f.update {
-		return f.write(c.OutOrStdout(), base)
+		return f.write(w, base)
 	}
 	if f.junit != "" {
-		if err := writeJUnit(f.junit, verdicts); err != nil {
+		if err := writeJUnit(f.junit, verdicts, linted); err != nil {
 			return err
 		}
 	}
-	return printVerdicts(c.OutOrStdout(), verdicts, most)
+	return printVerdicts(w, verdicts, most)
 }
 
 // readBaseline reads the baseline; one that is to be written may be missing. What is kept of
@@ -295,8 +324,8 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-func writeJUnit(file string, verdicts []check.Verdict) error {
-	s := junitSuite{Name: "anesim check", Tests: len(verdicts)}
+func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) error {
+	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(linted)}
 	for i := range verdicts {
 		v := &verdicts[i]
 		c := junitCase{Class: "anesim.check", Name: report.Printable(v.Input)}
@@ -310,6 +339,19 @@ func writeJUnit(file string, verdicts []check.Verdict) error {
 				}
 			}
 			c.Failure = &junitFailure{v.Cause(), b.String()}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	for i := range linted {
+		x := &linted[i]
+		c := junitCase{Class: "anesim.lint", Name: report.Printable(x.name())}
+		if n := len(x.Findings) + x.More; n > 0 {
+			s.Failures++
+			var b strings.Builder
+			for k := range x.Findings {
+				fmt.Fprintln(&b, &x.Findings[k])
+			}
+			c.Failure = &junitFailure{report.Plural(n, "finding"), b.String()}
 		}
 		s.Cases = append(s.Cases, c)
 	}

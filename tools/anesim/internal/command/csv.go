@@ -21,7 +21,7 @@ func runColumns() []string {
 	return append(list,
 		"work_units", "mac_cycles_per_wu", "post_cycles_per_wu", "ne_single", "ne_double", "planar", "l2_broadcast", "l2_writeback", "kernel_bytes",
 		"dma_source1", "dma_source2", "dma_kernel", "dma_destination", "dma_total", "exe_stored", "exe_model",
-		"macs", "bound", "time_ns", "energy_nj", "computed", "time_ns_low", "time_ns_high", "saved_cycles", "power_w",
+		"macs", "bound", "time_ns", "energy_nj", "computed", "time_ns_low", "time_ns_high", "saved_cycles", "power_w", "working_ns",
 	)
 }
 
@@ -93,6 +93,7 @@ func (c *runCSV) descriptor(d *report.Descriptor) {
 	float(float64(d.TimeHighNs))
 	integer(d.Saved)
 	float(d.PowerW)
+	float(float64(d.WorkingNs))
 
 	c.row = append(c.row[:0], c.name...)
 	all, from := string(c.text), 0

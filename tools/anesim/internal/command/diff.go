@@ -25,22 +25,25 @@ func diffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "What changed between two programs, networks or results, and what it did",
-		Long: `Diff runs two programs or networks, or reads two results that --json wrote, pairs
-their descriptors by what they do, and prints what changed: register fields by name, and
-time, energy and bytes term by term. The exit status is 0 whether or not they differ.`,
+		Long: `Diff runs two programs or networks, or reads two results that --json wrote,
+pairs their descriptors by what they do, and prints what changed: register
+fields by name, and time, energy and bytes term by term. Of two programs or
+networks it also compares the weights: how many bytes and values of each
+descriptor's constants differ, and by how much at most. The exit status is 0
+whether or not they differ.`,
 		Example: `  anesim diff old.hwx new.hwx
   anesim diff before.json after.json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.timingOnly, f.repeat = true, 1
-			var e [2]*check.Entry
+			var e [2]side
 			for i, file := range args {
 				var err error
-				if e[i], err = f.entry(c, file, args); err != nil {
+				if e[i], err = f.side(c, file, args); err != nil {
 					return err
 				}
 			}
-			return printDiff(c.OutOrStdout(), e[0], e[1])
+			return printDiff(c.OutOrStdout(), &e[0], &e[1])
 		},
 	}
 	f.dimFlags.register(c.Flags())
@@ -51,41 +54,54 @@ time, energy and bytes term by term. The exit status is 0 whether or not they di
 // maxResult bounds the file of a result.
 const maxResult = 1 << 30
 
-// entry runs a model, or reads a result.
-func (f *diffFlags) entry(c *cobra.Command, file string, files []string) (*check.Entry, error) {
+// A side is one of the two that are compared.
+type side struct {
+	*check.Entry
+	constants []check.Constants // of its descriptors, none of a result
+}
+
+// side runs a model, or reads a result.
+func (f *diffFlags) side(c *cobra.Command, file string, files []string) (s side, err error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		b, err := readFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
-			return nil, err
+			return s, err
 		}
-		e, err := check.ReadEntry(b)
-		if err != nil {
-			return nil, inFile(file, err)
+		if s.Entry, err = check.ReadEntry(b); err != nil {
+			return s, inFile(file, err)
 		}
-		return e, nil
+		return s, nil
 	}
 	o, err := f.options()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	ctx, stop := interruptible()
 	defer stop()
+	if _, err := m.Programs(ctx, o); err != nil { // with their weights: the run takes them
+		return s, modelError(m, err)
+	}
 	res, err := m.Run(ctx, o)
 	if err != nil {
-		return nil, modelError(m, err)
+		return s, modelError(m, err)
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
-		return nil, inFile(file, fmt.Errorf("device fault: %v", faults[0]))
+		return s, inFile(file, fmt.Errorf("device fault: %v", faults[0]))
 	}
 	e, err := check.NewEntry(res, file)
-	return &e, err
+	if err != nil {
+		return s, err
+	}
+	s.Entry = &e
+	s.constants, err = check.ConstantsOf(res)
+	return s, err
 }
 
-func printDiff(w io.Writer, a, b *check.Entry) error {
+func printDiff(w io.Writer, a, b *side) error {
 	t := numbers("", report.Printable(a.Input), report.Printable(b.Input), "change")
 	for _, x := range check.CostChanges(&a.Total, &b.Total) {
 		name := x.Name
@@ -97,11 +113,15 @@ func printDiff(w io.Writer, a, b *check.Entry) error {
 	if err := t.print(w, gap); err != nil {
 		return err
 	}
-	same, n := 0, 0
-	for _, d := range check.Diff(a, b) {
+	same, n, unknown, left := 0, 0, 0, int64(check.MostCompared)
+	for _, d := range check.Diff(a.Entry, b.Entry) {
 		n++
+		weights, known := weightsBetween(&d, a, b, &left)
+		if !known {
+			unknown++
+		}
 		switch {
-		case !d.Changed():
+		case !d.Changed() && !weights.Changed():
 			same++
 		case d.A == nil:
 			fmt.Fprintf(w, "\n+ %d %s: new, %d cycles\n", d.BAt, report.Printable(d.B.Op), d.B.Cycles)
@@ -113,13 +133,37 @@ func printDiff(w io.Writer, a, b *check.Entry) error {
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)
 			}
+			printWeights(w, &weights)
 			for _, of := range [...]string{"cycles", "energy", "bytes"} {
 				printTerms(w, of, check.CostChanges(&d.A.Cost, &d.B.Cost))
 			}
 		}
 	}
+	if unknown > 0 {
+		fmt.Fprintf(w, "\nweights of %s not compared: they read more than %d bytes in all\n", report.Plural(unknown, "descriptor"), int64(check.MostCompared))
+	}
 	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, report.Plural(n, "descriptor"))
 	return err
+}
+
+// weightsBetween compares the constants of a descriptor on both sides, where both are known.
+// known is false where it took too many bytes.
+func weightsBetween(d *check.Delta, a, b *side, left *int64) (c check.ConstantsChange, known bool) {
+	if d.A == nil || d.B == nil || d.AAt >= len(a.constants) || d.BAt >= len(b.constants) {
+		return c, true
+	}
+	return a.constants[d.AAt].Compare(&b.constants[d.BAt], left)
+}
+
+// printWeights says how many of a descriptor's constants differ, on one line.
+func printWeights(w io.Writer, c *check.ConstantsChange) {
+	switch {
+	case !c.Changed():
+	case c.OfValues == 0:
+		fmt.Fprintf(w, "      weights: %d of %d bytes differ\n", c.Bytes, c.OfBytes)
+	default:
+		fmt.Fprintf(w, "      weights: %d of %d bytes differ, %d of %d values, by at most %s\n", c.Bytes, c.OfBytes, c.Values, c.OfValues, report.Number(c.Largest))
+	}
 }
 
 // printTerms says which terms of a measure differ, on one line.

@@ -128,13 +128,13 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p.printf("")
 	t := &table{columns: []column{
 		{what, 0, true}, {"op", 3, true}, {"cycles", 0, false}, {"share", 0, false}, {"bound by", 0, true}, {"for", 0, false},
-		{"array needs", 1, false}, {"memory needs", 1, false},
+		{"works for", 1, false}, {"array needs", 1, false}, {"memory needs", 1, false},
 	}}
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
 	for i := range shown {
 		x := &shown[i]
 		t.add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
-			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
+			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
 	}
 	p.table(t, 0)
 	if n := len(d.Parts) - len(shown); n > 0 {

@@ -57,7 +57,7 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
 	s.BoolVar(&f.timingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
 	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
-	s.Float64Var(&f.watts, "power-budget", 0, "arm peak-power control: throttle descriptors to at most `WATTS` each; 0 is off")
+	s.Float64Var(&f.watts, "power-budget", 0, "arm peak-power control: throttle the engine to at most `WATTS`; 0 is off")
 	s.StringVar(&f.power, "power", "", "power management, a `LIST` of management=off, gating=off and hysteresis=DURATION")
 	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter of the program a value, `NAME=VALUE`; repeatable")
 	s.StringArrayVar(&f.set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")

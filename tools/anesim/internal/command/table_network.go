@@ -66,11 +66,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.weights(d)
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
-	p.printf("note: %s", res.Residency().What)
-	for _, note := range res.Model.Network().Notes {
-		p.printf("note: %s", report.Printable(note))
-	}
-	for _, note := range res.PrecisionNotes() {
+	for _, note := range d.Remarks() {
 		p.printf("note: %s", report.Printable(note))
 	}
 	p.stages(d)

@@ -29,7 +29,7 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 		x := &d.Descriptors[i]
 		t.add(strconv.Itoa(x.Index), x.Op, extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
 			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", percent(x.Cycles.Compute, x.Cycles.Total)),
-			report.CauseText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.TimeNs)),
+			report.CauseText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.WorkingNs)),
 			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
 	}
 	p.table(t, 0)

@@ -23,7 +23,7 @@ func OfRun(d *report.Run) *Report {
 		}
 		r.Items = append(r.Items, Item{
 			Name: fmt.Sprintf("td %d", x.Index), Op: x.Op, Bound: x.Bound, Advice: x.Advice, Cycles: x.Cycles,
-			Time: x.TimeNs, Low: x.TimeLowNs, High: x.TimeHighNs, Energy: x.EnergyNJ, Parts: x.EnergyOf, MACs: x.MACs, Bytes: x.DMA.Total,
+			Time: x.TimeNs, Working: x.WorkingNs, Low: x.TimeLowNs, High: x.TimeHighNs, Energy: x.EnergyNJ, Parts: x.EnergyOf, MACs: x.MACs, Bytes: x.DMA.Total,
 		})
 	}
 	all := len(d.Descriptors)
@@ -78,7 +78,7 @@ func OfNetwork(d *report.Network) *Report {
 		}
 		t := &x.Total
 		r.Items = append(r.Items, Item{
-			Name: x.Name, Op: x.Op, Bound: x.Bound, Cycles: x.Cycles, Time: t.TimeNs, Low: t.TimeLowNs, High: t.TimeHighNs,
+			Name: x.Name, Op: x.Op, Bound: x.Bound, Cycles: x.Cycles, Time: t.TimeNs, Working: t.WorkingNs, Low: t.TimeLowNs, High: t.TimeHighNs,
 			Energy: t.EnergyNJ, Parts: t.EnergyOf, MACs: t.MACs, Bytes: t.DMABytes,
 		})
 	}

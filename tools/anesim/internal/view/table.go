@@ -51,7 +51,7 @@ func costColumns() []Column {
 func costCells(x *Item, all uint64) []Cell {
 	gb := 0.0
 	if x.Time > 0 {
-		gb = float64(x.Bytes) / float64(x.Time)
+		gb = float64(x.Bytes) / float64(x.Works(x.Time))
 	}
 	t := x.TFLOPS(x.Time)
 	return []Cell{

@@ -77,11 +77,20 @@ type Item struct {
 	Advice    string
 	Cycles    report.Cycles
 	Time      clock.Nanoseconds
+	Working   clock.Nanoseconds // what rates are of; 0 where it is Time
 	Low, High clock.Nanoseconds // 0 for no interval
 	Energy    clock.Nanojoules
 	Parts     report.Energy
 	MACs      uint64
 	Bytes     uint64 // between device memory and the engine
+}
+
+// Works returns the time that the item's rates are of, were its own time t.
+func (x *Item) Works(t clock.Nanoseconds) clock.Nanoseconds {
+	if x.Working <= 0 || x.Time <= 0 {
+		return t
+	}
+	return clock.Nanoseconds(float64(t) * float64(x.Working/x.Time))
 }
 
 // TFLOPS is the rate of the item's multiply-accumulates, each two operations, in 1e12 a
@@ -90,7 +99,7 @@ func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	if t <= 0 {
 		return 0
 	}
-	return 2 * float64(x.MACs) / float64(t) / 1e3
+	return 2 * float64(x.MACs) / float64(x.Works(t)) / 1e3
 }
 
 // Intensity is operations for each byte moved; 0 where none is.

@@ -1,0 +1,161 @@
+package check
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"github.com/x448/float16"
+
+	"anesim"
+	"anesim/firmware"
+	"anesim/hw/dma"
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// Constants are what one descriptor reads of its program's constants: its coefficient lanes,
+// and a source that stands among them. They are parts of the program.
+type Constants struct {
+	Parts  [][]byte
+	Halves bool // all of it is fp16 numbers, neither packed nor indices of a palette
+}
+
+// ConstantsOf lists the constants of a result's descriptors, in the order of an entry's.
+// Those of a program whose bytes are not known are empty.
+func ConstantsOf(r *anesim.Result) ([]Constants, error) {
+	var list []Constants
+	for k := range r.Programs {
+		p := &r.Programs[k]
+		if p.Report == nil {
+			continue
+		}
+		each, err := constants(p.Program, r.Options.Overrides)
+		if err != nil {
+			return nil, err
+		}
+		for i := range p.Report.Descriptors {
+			if d := &p.Report.Descriptors[i]; d.Index < len(each) {
+				list = append(list, each[d.Index])
+			}
+		}
+	}
+	return list, nil
+}
+
+// constants are those of a program's descriptors.
+func constants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
+	linked, err := p.LinkStream()
+	if err != nil {
+		return nil, err
+	}
+	var list []Constants
+	for t, err := range firmware.Overridden(&linked.Stream, set).Tasks(new(regs.File)) {
+		if err != nil {
+			return nil, err
+		}
+		g := &t.Groups
+		c := Constants{Halves: g.NE.KernelCfg.KernelFmt() == regs.FormatFP16 && !g.NE.KernelCfg.PalEn() && !g.NE.KernelCfg.Sparse()}
+		add := func(addr, n uint64) {
+			if s := linked.Segment(addr, n); s != nil && addr-s.Addr+n <= uint64(len(s.Data)) {
+				c.Parts = append(c.Parts, s.Data[addr-s.Addr:][:n])
+			}
+		}
+		if h := t.Header.KernelBases; h.KBE0() && h.KBase0() == regs.BARWeights {
+			for _, l := range dma.Lanes(g, t.Bases.Kernel) {
+				if l.On {
+					add(l.Addr, uint64(l.Size))
+				}
+			}
+		}
+		b := t.Header.Bases
+		if s := &t.Operands.Source1; s.DRAM && b.RBase0() == regs.BARWeights {
+			c.Halves = c.Halves || len(c.Parts) == 0
+			low, high := s.Extent()
+			add(t.Bases.Source1+uint64(low), uint64(high-low))
+		}
+		if s := &t.Operands.Source2; s.DRAM && b.RBase1() == regs.BARWeights {
+			c.Halves = c.Halves || len(c.Parts) == 0
+			low, high := s.Extent()
+			add(t.Bases.Source2+uint64(low), uint64(high-low))
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// A ConstantsChange is how the constants of two descriptors differ.
+type ConstantsChange struct {
+	Bytes, OfBytes   int // that differ, of those of the longer
+	Values, OfValues int // the same of fp16 values; OfValues is 0 where they are no such
+	// Largest is the largest difference of two values that both are numbers.
+	Largest float64
+}
+
+// Changed reports whether anything differs.
+func (c *ConstantsChange) Changed() bool { return c.Bytes > 0 }
+
+// MostCompared is how many bytes of two programs are compared in all: descriptors may read the
+// same constants as often as they like.
+const MostCompared = 1 << 32
+
+// Compare compares the constants of two descriptors, part by part, and takes their bytes off
+// those that are left; known is false where those do not suffice. Bytes that one side lacks
+// differ.
+func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known bool) {
+	halves := c.Halves && o.Halves
+	for _, list := range [...][][]byte{c.Parts, o.Parts} {
+		for _, b := range list {
+			*left -= int64(len(b))
+		}
+	}
+	if *left < 0 {
+		return d, false
+	}
+	for i := range max(len(c.Parts), len(o.Parts)) {
+		var a, b []byte
+		if i < len(c.Parts) {
+			a = c.Parts[i]
+		}
+		if i < len(o.Parts) {
+			b = o.Parts[i]
+		}
+		d.parts(a, b, halves)
+	}
+	return d, true
+}
+
+// parts compares two parts.
+func (d *ConstantsChange) parts(a, b []byte, halves bool) {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	d.OfBytes += len(b)
+	if halves {
+		d.OfValues += len(b) / 2
+	}
+	if bytes.Equal(a, b) {
+		return
+	}
+	d.Bytes += len(b) - len(a)
+	for i := range a {
+		if a[i] != b[i] {
+			d.Bytes++
+		}
+	}
+	if !halves {
+		return
+	}
+	d.Values += (len(b) - len(a)) / 2
+	for i := 0; i+1 < len(a); i += 2 {
+		x, y := binary.LittleEndian.Uint16(a[i:]), binary.LittleEndian.Uint16(b[i:])
+		if x == y {
+			continue
+		}
+		d.Values++
+		far := math.Abs(float64(float16.Frombits(x).Float32()) - float64(float16.Frombits(y).Float32()))
+		if !math.IsNaN(far) && !math.IsInf(far, 0) {
+			d.Largest = max(d.Largest, far)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package lint
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"anesim/hw/regs"
+)
+
+// Fields that are no fields of the table yet.
+const (
+	fromPrevious  = 1 << 18 // of Src1DMAConfig: the descriptor before wrote or describes a source
+	overKind      = 18      // of DstDMAConfig, two bits: 1 over what a tile DMA read, 2 a kernel DMA
+	overDistance  = 22      // four bits: how many descriptors back, less 1
+	overTileDMA   = 1
+	overKernelDMA = 2
+	farthest      = 15 // the most that fits
+)
+
+// secondWaits is where two bits of SourceCfg are set for a second source that the descriptor
+// before left in the L2 (bytes: 1 of 1).
+const secondWaits = 26
+
+// Values of SourceCfg bits 2-3.
+const (
+	besideMAC    = 1 // runs tile by tile behind a descriptor of the MAC engines
+	besidePlanar = 2
+)
+
+// hints is what the fields that state dependencies are held to.
+type hints struct {
+	// Of the descriptor at hand.
+	before  bool  // it reads a result in the L2 of the descriptor before
+	writers []int // of the kernel in scratch
+
+	// Of the one before.
+	planar bool
+	wrote  part // by its result, in memory
+	ring   bool // its result is one
+
+	closed int32 // the last descriptor that closed a run, or -1
+	// closedTold is the last such that a finding has named, or -1.
+	closedTold int32
+	readers    ground // of the scratch area: twice the descriptor, plus 1 for a kernel DMA
+}
+
+// A part is lines of a buffer that a surface lies in, as the compiler compares them: from its
+// first byte to its last.
+type part struct {
+	named  bool
+	bar    uint32
+	lo, hi int64
+}
+
+func (p part) meets(o part) bool {
+	return p.named && o.named && p.bar == o.bar && p.lo < o.hi && o.lo < p.hi
+}
+
+func partOf(o *regs.Operand, named bool, bar uint32) part {
+	l := inMemory(o, uint64(o.Base))
+	if !named || l.empty() {
+		return part{}
+	}
+	r := l.region()
+	return part{true, bar, r.base, r.end()}
+}
+
+// begin forgets the descriptor before the one before.
+func (s *state) begin(t *regs.Task) {
+	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
+	if s.ring && t.Operands.Source1.L2 != regs.Circular {
+		s.find(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in the L2 (type 3), which td %d does not read", t.Index)
+	}
+	if !s.ring && t.Operands.Source1.L2 == regs.Circular {
+		s.find(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in the L2 (type 3), which the descriptor before does not leave")
+	}
+}
+
+// dependsOn notes whose values a descriptor reads.
+func (s *state) dependsOn(td int32, from []int32) {
+	for _, by := range from {
+		v := &s.values[by]
+		if !v.l2 || v.kind == passing {
+			continue
+		}
+		if v.td == td-1 && v.kind == result {
+			s.before = true
+		}
+		if v.td <= s.closed && s.closedTold != s.closed {
+			s.closedTold = s.closed
+			s.find(s.closed, "Header.Control", Hint, byRuns, "closes a run (TSR and TSE), behind which another program may have the L2, while %v is live there: td %d reads it", v, td)
+		}
+	}
+}
+
+// kernel takes the coefficients that a descriptor reads.
+func (s *state) kernel(t *regs.Task) {
+	if !t.Operands.Kernel.On || !t.Header.KernelBases.KBE0() {
+		return
+	}
+	td := int32(t.Index)
+	d := &t.Groups.KernelDMASrc
+	for i, c := range d.CoeffDMAConfig {
+		n := int64(d.CoeffBfrSize[i].Bytes())
+		if !c.En() || n == 0 {
+			continue
+		}
+		lo := int64(t.Bases.Kernel) + int64(d.CoeffBaseAddr[i].Bytes())
+		r := region{base: lo, run: n}
+		if !within(s.scratch, lo) && !within(s.outputs, lo) {
+			continue
+		}
+		if s.afford(&r) {
+			s.readsRegion(td, fmt.Sprintf("KernelDMASrc.CoeffBaseAddr[%d]", i), &r, &s.memory)
+			s.memory.look(lo, lo+n, func(x span) {
+				if x.by >= 0 {
+					s.writers = append(s.writers, int(s.values[x.by].td))
+				}
+			})
+		}
+	}
+}
+
+// consider holds a descriptor's fields to what it reads.
+func (s *state) consider(t *regs.Task) {
+	s.types(t)
+	s.waits(t)
+	s.previous(t)
+	s.distance(t)
+	s.writer(t)
+}
+
+// types holds the types of the source and of the result to the tile DMA.
+func (s *state) types(t *regs.Task) {
+	g, td := &t.Groups, int32(t.Index)
+	if on := g.Source1On() || g.Source2On(); on != t.Header.Control.SrcLoc() {
+		s.find(td, "Header.Control", Hint, byLocation, "SrcLoc is %d, and the tile DMA reads %s", bit(!on), map[bool]string{false: "no source", true: "a source"}[on])
+	}
+	switch kind := g.L2.SourceCfg.Type(); {
+	case g.Source1On() && kind == 0:
+		s.find(td, "L2.SourceCfg", Hint, byTypes, "type 0 says that source 1 is in the L2, and the tile DMA reads it from memory")
+	case !g.Source1On() && (kind == 1 || kind == 2):
+		s.find(td, "L2.SourceCfg", Hint, byTypes, "type %d says that the tile DMA reads source 1, which is off", kind)
+	}
+	switch kind := g.L2.ResultCfg.Type(); {
+	case g.DestinationOn() && kind == 0:
+		s.find(td, "L2.ResultCfg", Hint, byTypes, "type 0 says that the result stays in the L2, and the tile DMA writes it to memory")
+	case !g.DestinationOn() && (kind == 1 || kind == 2):
+		s.find(td, "L2.ResultCfg", Hint, byTypes, "type %d says that the tile DMA writes the result, which is off", kind)
+	}
+}
+
+// waits holds what a source in the L2 waits for to who left it there.
+func (s *state) waits(t *regs.Task) {
+	c, td := t.Groups.L2.SourceCfg, int32(t.Index)
+	beside := c.Dep_or_BfrMode()
+	if t.Operands.Source1.L2 == regs.Circular {
+		return
+	}
+	if s.before {
+		waits, name := c.AConvRslt() || beside == besideMAC, "the MAC engines (AConvRslt, or bits 2-3 = 1)"
+		if s.hints.planar {
+			waits, name = c.APlnrRslt() || beside == besidePlanar, "the planar engine (APlnrRslt, or bits 2-3 = 2)"
+		}
+		if !waits && c>>secondWaits&3 == 0 {
+			s.find(td, "L2.SourceCfg", Hint, byWaits, "reads what td %d leaves in the L2, and does not wait for %s", td-1, name)
+		}
+	}
+	switch {
+	case beside != besideMAC && beside != besidePlanar:
+	case !s.before:
+		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d: runs tile by tile behind the descriptor before, which left none of its sources in the L2", beside)
+	case s.hints.planar != (beside == besidePlanar):
+		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d, and the descriptor before runs on the other engine", beside)
+	}
+}
+
+// previous holds the bit for a source of the descriptor before to the addresses.
+func (s *state) previous(t *regs.Task) {
+	o, b := t.Operands, t.Header.Bases
+	first, second := partOf(&o.Source1, b.RBE0(), b.RBase0()), partOf(&o.Source2, b.RBE1(), b.RBase1())
+	is := first.meets(s.wrote) || second.meets(s.wrote)
+	if says := t.Groups.TileDMASrc.Src1DMAConfig&fromPrevious != 0; says != is {
+		what := "a source lies where the descriptor before writes or describes its result, and bit 18 is clear"
+		if says {
+			what = "bit 18 says that the descriptor before writes or describes a source, and no source meets its result"
+		}
+		s.find(int32(t.Index), "TileDMASrc.Src1DMAConfig", Hint, byPrevious, "%s", what)
+	}
+}
+
+// distance holds how far back an area of scratch was read last to who read it.
+func (s *state) distance(t *regs.Task) {
+	o, td := t.Operands, int32(t.Index)
+	if !t.Groups.DestinationOn() || !within(s.scratch, int64(t.Bases.Destination)) {
+		return
+	}
+	l := inMemory(&o.Result, t.Bases.Destination)
+	if l.empty() {
+		return
+	}
+	r := l.region()
+	last := int32(-1)
+	s.readers.look(r.base, r.end(), func(x span) { last = max(last, x.by) })
+	w := uint32(t.Groups.TileDMADst.DstDMAConfig)
+	gotKind, got := w>>overKind&3, int32(w>>overDistance&farthest)
+	const register = "TileDMADst.DstDMAConfig"
+	switch back := td - last/2 - 1; {
+	case last < 0 && gotKind != 0:
+		s.find(td, register, Hint, byDistance, "bits 18-25 say that td %d read the area that the result is written to; nothing did", td-got-1)
+	case last < 0:
+	case gotKind == 0:
+		s.find(td, register, Hint, byDistance, "the result is written over an area of scratch that td %d read; bits 18-25 do not say so", last/2)
+	case got != min(back, farthest):
+		s.find(td, register, Hint, byDistance, "bits 22-25 say that td %d read the area last that the result is written to; td %d did", td-got-1, last/2)
+	case gotKind == overTileDMA && last%2 != 0, gotKind == overKernelDMA && last%2 == 0:
+		s.find(td, register, Hint, byDistance, "bits 18-19 are %d, and td %d read the area by the other DMA", gotKind, last/2)
+	}
+	s.readers.put(r.base, r.end(), -1)
+}
+
+// writer holds the header's eleventh word to who wrote the kernel.
+func (s *state) writer(t *regs.Task) {
+	td := int32(t.Index)
+	if tde := t.Header.Control.TDE(); tde != (len(s.writers) > 0) {
+		s.find(td, "Header.Control", Hint, byKernel, "TDE is %d, and the chain wrote %s", bit(tde), map[bool]string{false: "the kernel", true: "none of the kernel"}[tde])
+	}
+	at := int(t.Offset) + regs.HeaderBytes
+	if len(s.writers) == 0 || t.Header.KernelBases&3 != 3 || at+4 > len(s.program.Text) {
+		return
+	}
+	says, last := int(binary.LittleEndian.Uint32(s.program.Text[at:])), 0
+	for _, w := range s.writers {
+		last = max(last, w)
+	}
+	if says != last {
+		s.find(td, "Header.KernelBases", Hint, byKernel, "the word behind the header says that td %d wrote the kernel; td %d did", says, last)
+	}
+}
+
+// finish keeps what the next descriptor is held to.
+func (s *state) finish(t *regs.Task) {
+	o, b, td := t.Operands, t.Header.Bases, int32(t.Index)
+	s.hints.planar = t.Groups.Planar()
+	s.wrote = partOf(&o.Result, b.WBE(), b.WBase())
+	s.ring = o.Result.L2 == regs.Circular
+	if c := t.Header.Control; c.TSR() && c.TSE() && !c.DPC() && !c.DisallowAbort() {
+		s.closed = td
+	}
+	for i, x := range [...]*regs.Operand{&o.Source1, &o.Source2} {
+		if addr := [...]uint64{t.Bases.Source1, t.Bases.Source2}[i]; x.DRAM && within(s.scratch, int64(addr)) {
+			if l := inMemory(x, addr); !l.empty() {
+				r := l.region()
+				s.readers.put(r.base, r.end(), 2*td)
+			}
+		}
+	}
+	if k := &o.Kernel; k.On && within(s.scratch, int64(t.Bases.Kernel+k.Low)) {
+		s.readers.put(int64(t.Bases.Kernel+k.Low), int64(t.Bases.Kernel+k.End), 2*td+1)
+	}
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,207 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"anesim/hw/regs"
+)
+
+// Units that rows begin with: strides and bases are multiples of them.
+const (
+	memoryUnit = 64
+	l2Unit     = 16
+)
+
+// An axis is n rows, planes or other parts of a region, so many bytes apart. Its name is that
+// of the register with the stride.
+type axis struct {
+	n, stride int64
+	name      string
+}
+
+// A layout is the bytes of a surface or a tile: runs of inner bytes, at the base and at all
+// sums of multiples of the strides behind it. Numbers of registers keep every sum far below
+// 2^63: five factors of at most 2^17 and 2^32.
+type layout struct {
+	base, inner int64
+	axes        [4]axis // innermost first, as the tensor has them
+	unit        int64
+}
+
+// Names of the registers with the strides of operands: across columns or channels, rows,
+// planes in depth, groups.
+var (
+	memoryStrides = [...][4]string{
+		{"TileDMASrc.Src1PlaneStride", "TileDMASrc.Src1RowStride", "TileDMASrc.Src1DepthStride", "TileDMASrc.Src1GroupStride"},
+		{"TileDMASrc.Src2PlaneStride", "TileDMASrc.Src2RowStride", "TileDMASrc.Src2DepthStride", "TileDMASrc.Src2GroupStride"},
+		{"TileDMADst.DstPlaneStride", "TileDMADst.DstRowStride", "TileDMADst.DstDepthStride", "TileDMADst.DstGroupStride"},
+	}
+	l2Strides = [...][4]string{
+		{"L2.Src1ChannelStride", "L2.Src1RowStride", "L2.Src1DepthStride", "L2.Src1GroupStride"},
+		{"L2.Src2ChannelStride", "L2.Src2RowStride", "L2.Src2DepthStride", "L2.Src2GroupStride"},
+		{"L2.ResultChannelStride", "L2.ResultRowStride", "L2.ResultDepthStride", "L2.ResultGroupStride"},
+	}
+	memoryBases = [...]string{"TileDMASrc.Src1Base", "TileDMASrc.Src2Base", "TileDMADst.DstBase"}
+	l2Bases     = [...]string{"L2.Src1Base", "L2.Src2Base", "L2.ResultBase"}
+)
+
+// inMemory is where an operand stands in device memory.
+func inMemory(o *regs.Operand, addr uint64) layout {
+	planes, row := o.Channels, o.Width
+	switch {
+	case o.Transposed:
+		planes, row = row, planes
+	case o.Interleave > 1:
+		planes, row = (planes+o.Interleave-1)/o.Interleave, row*o.Interleave
+	}
+	names := &memoryStrides[o.Role]
+	return layout{int64(addr), int64(row) * element(o.Surface.Element), [4]axis{
+		{int64(o.Height), o.Row, names[1]}, {int64(planes), o.Plane, names[0]},
+		{int64(o.Planes()), o.DepthStride, names[2]}, {int64(o.Groups), o.Group, names[3]},
+	}, memoryUnit}
+}
+
+// inL2 is where an operand's tile stands in the L2.
+func inL2(o *regs.Operand) layout {
+	channels, row := o.Channels, o.Width
+	t := &o.Tile
+	if t.Transposed {
+		channels, row = row, channels
+	}
+	names := &l2Strides[o.Role]
+	return layout{int64(t.Base), int64(row) * element(t.Element), [4]axis{
+		{int64(channels), int64(t.Channel), names[0]}, {int64(o.Height), int64(t.Row), names[1]},
+		{int64(o.Planes()), int64(t.Depth), names[2]}, {int64(o.Groups), int64(t.Group), names[3]},
+	}, l2Unit}
+}
+
+// element is the bytes of an element, of fp16 where nothing else is said.
+func element(n int) int64 { return int64(cmp.Or(n, 2)) }
+
+// drop takes the axes off a source along which another layout of it repeats: its stride is zero
+// where groups share an operand.
+func (l *layout) drop(o *layout) {
+	for i := range l.axes {
+		if l.axes[i].stride == 0 && o.axes[i].stride == 0 {
+			l.axes[i].n = min(l.axes[i].n, 1)
+		}
+	}
+}
+
+// empty reports whether the layout has no elements.
+func (l *layout) empty() bool {
+	return l.inner <= 0 || slices.ContainsFunc(l.axes[:], func(a axis) bool { return a.n <= 0 })
+}
+
+// A region is a layout as a set of bytes: strides are positive, axes of one part are gone, and
+// runs that touch are one. It is comparable.
+type region struct {
+	base, run int64
+	axes      [4]struct {
+		n      int32
+		stride uint32
+	} // the longest stride first; zero behind the last
+}
+
+// region returns the bytes of a layout that is not empty, in whole units.
+func (l *layout) region() region {
+	r := region{base: l.base, run: (l.inner + l.unit - 1) / l.unit * l.unit}
+	if l.base%l.unit != 0 { // of a buffer at an odd address: rows may end within a unit
+		r.run = l.inner
+	}
+	axes := l.axes
+	for i := range axes {
+		a := &axes[i]
+		if a.stride < 0 {
+			r.base += (a.n - 1) * a.stride
+			a.stride = -a.stride
+		}
+	}
+	slices.SortFunc(axes[:], func(a, b axis) int { return cmp.Compare(a.stride, b.stride) })
+	kept := len(r.axes)
+	for _, a := range axes {
+		switch {
+		case a.n <= 1 || a.stride == 0:
+		case a.stride <= r.run:
+			r.run += (a.n - 1) * a.stride
+		default:
+			kept--
+			r.axes[kept].n, r.axes[kept].stride = int32(a.n), uint32(a.stride)
+		}
+	}
+	copy(r.axes[:], r.axes[kept:])
+	clear(r.axes[len(r.axes)-kept:])
+	return r
+}
+
+// runs is how many runs the region has, at most limit+1.
+func (r *region) runs(limit int64) int64 {
+	n := int64(1)
+	for _, a := range r.axes {
+		if a.n > 1 {
+			n = min(n*int64(a.n), limit+1) // 2^17 * 2^32: in bounds
+		}
+	}
+	return n
+}
+
+// end is behind the region's last byte.
+func (r *region) end() int64 {
+	end := r.base + r.run
+	for _, a := range r.axes {
+		if a.n > 1 {
+			end += int64(a.n-1) * int64(a.stride)
+		}
+	}
+	return end
+}
+
+// each calls f with every run.
+func (r *region) each(f func(lo, hi int64)) { r.from(0, r.base, f) }
+
+func (r *region) from(k int, at int64, f func(lo, hi int64)) {
+	if k == len(r.axes) || r.axes[k].n == 0 {
+		f(at, at+r.run)
+		return
+	}
+	for i := range int64(r.axes[k].n) {
+		r.from(k+1, at+i*int64(r.axes[k].stride), f)
+	}
+}
+
+// meetSteps bounds the search for a run of a region between two addresses.
+const meetSteps = 256
+
+// meets reports whether a byte of the region lies from lo up to hi. A search that takes too
+// long says no.
+func (r *region) meets(lo, hi int64) bool {
+	steps := meetSteps
+	return r.meetsFrom(0, r.base, r.end()-r.base, lo, hi, &steps)
+}
+
+// meetsFrom looks at the axes from k on of the part of the region at an address, so many bytes
+// long.
+func (r *region) meetsFrom(k int, at, long, lo, hi int64, steps *int) bool {
+	if *steps--; *steps < 0 || at >= hi || at+long <= lo {
+		return false
+	}
+	if k == len(r.axes) || r.axes[k].n == 0 {
+		return true
+	}
+	n, stride := int64(r.axes[k].n), int64(r.axes[k].stride)
+	long -= (n - 1) * stride
+	first := int64(0)
+	if d := lo - at - long; d >= 0 {
+		first = d/stride + 1
+	}
+	for i := first; i < n && at+i*stride < hi; i++ {
+		if r.meetsFrom(k+1, at+i*stride, long, lo, hi, steps) {
+			return true
+		}
+		if *steps < 0 {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package anesim
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/tiles"
+	"anesim/loader/lower/join"
+	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
+)
+
+// A LayerResult is what a layer's descriptors did.
+type LayerResult struct {
+	Layer   *list.Layer
+	Program int        // the one it is in, from 1; 0 for none
+	Reason  string     // why it is not modelled, "" where it is
+	Report  *hw.Report // of its descriptors in every dispatch, without the dispatch's own energy; nil where it is not modelled
+	Fault   *hw.Fault
+	Data    []float16.Float16 // its result, where that leaves its program with values
+	Note    string            // why its values were not computed, where they were asked for
+	Caveat  string            // what its values rest on that is not known of real programs
+	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [list.Stage]
+}
+
+// Weights names the forms that a convolution's or a product's constant weights have in its
+// descriptors: "fp16", "zero-skipping", "masked", "palette-4", "palette-8" or "int8", several
+// with + between them. It is "" of a layer without any.
+func (l *LayerResult) Weights() string {
+	if l.Report == nil || list.Needs(&l.Layer.Lower).Filter == 0 {
+		return ""
+	}
+	var forms []string
+	for i := range l.Report.Descriptors {
+		d := &l.Report.Descriptors[i]
+		if d.MACs == 0 || d.DMA.Kernel == 0 {
+			continue
+		}
+		form := d.Packing.String()
+		switch d.Packing {
+		case tiles.Dense:
+			form = "fp16"
+		case tiles.Palette:
+			form += "-" + strconv.Itoa(d.PaletteBits)
+		}
+		if !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return strings.Join(forms, "+")
+}
+
+// Modelled reports whether the layer is in the totals: those of the engine, or of the host.
+func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
+
+// layers gives the layers of the k-th program what their descriptors did.
+func (r *Result) layers(k int) {
+	p := &r.Programs[k]
+	for i, run := range p.Runs {
+		if more := run.First + run.Tasks - len(p.owner); more > 0 {
+			p.owner = append(p.owner, slices.Repeat([]int{-1}, more)...)
+		}
+		for at := range run.Tasks {
+			p.owner[run.First+at] = i
+		}
+	}
+	for i := range p.Runs {
+		l := &r.Layers[p.First+i]
+		l.Program = k + 1
+		if p.Err != nil {
+			l.Reason = p.Err.Error()
+			continue
+		}
+		l.record(p, p.Runs[i])
+		if p.Runs[i].Tasks == 0 && i > 0 { // the descriptors of the layer before do it too
+			if before := &r.Layers[p.First+i-1]; !before.Modelled() {
+				l.Report, l.Reason = nil, "behind a device fault"
+			}
+		}
+		if len(p.Outputs) == 0 {
+			continue
+		}
+		for _, out := range p.Outputs {
+			if out.Port.Name == l.Layer.Output {
+				l.Data = out.Data
+			}
+		}
+	}
+}
+
+// record takes in what the layer's descriptors did in every dispatch of its program.
+func (l *LayerResult) record(p *ProgramResult, run join.Run) {
+	all, r := p.Report, new(hw.Report)
+	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
+		for i := range all.Descriptors[at:][:run.Tasks] {
+			d := &all.Descriptors[at+i]
+			include(r, d)
+			if l.Note == "" {
+				l.Note = d.Note()
+			}
+			if l.Caveat == "" {
+				l.Caveat = d.Caveat()
+			}
+		}
+	}
+	r.Repeat(all.Again, run.Tasks)
+	if len(all.Faults) == 0 {
+		l.Report = r
+		return
+	}
+	fault := &all.Faults[0]
+	switch at := fault.Descriptor; {
+	case at >= run.First+run.Tasks:
+		l.Report = r
+	case at >= run.First:
+		l.Fault = fault
+		l.Reason = "device fault: " + fault.String()
+	default:
+		l.Reason = "behind a device fault"
+	}
+}
+
+// include lists a descriptor in a report, and adds it up.
+func include(r *hw.Report, d *hw.DescriptorReport) {
+	r.Descriptors = append(r.Descriptors, *d)
+	r.Add(d)
+}
+
+// LayerOf returns the layer that descriptor d of program p belongs to, or nil if it belongs to
+// none.
+func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
+	if d.Index >= len(p.owner) || p.owner[d.Index] < 0 {
+		return nil
+	}
+	return &r.Layers[p.First+p.owner[d.Index]]
+}
+
+// Missing are the layers that are in no total.
+func (r *Result) Missing() (list []*LayerResult) {
+	for i := range r.Layers {
+		if !r.Layers[i].Modelled() {
+			list = append(list, &r.Layers[i])
+		}
+	}
+	return list
+}
+
+// Coverage is how much of a network is in the totals: nothing of a layer that could not be
+// lowered, of a program that could not be dispatched, and of what a fault cut short.
+func (r *Result) Coverage() partition.Coverage {
+	reasons := make([]string, len(r.Layers))
+	for i := range r.Layers {
+		if l := &r.Layers[i]; !l.Modelled() {
+			reasons[i] = cmp.Or(l.Reason, "it has no report")
+		}
+	}
+	return partition.CoverageOf(r.Model.net, reasons)
+}

@@ -1,0 +1,94 @@
+package anesim
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/hw/evidence"
+)
+
+// Residency is what the totals of a network rest on between its layers.
+func (r *Result) Residency() evidence.Limit {
+	if n := r.Model.net; n != nil && n.InMemory {
+		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"}
+	}
+	return evidence.Limit{
+		Kind: evidence.RestsOnInference,
+		What: "which tensors stay in the L2 between layers follows chains of matrix products: that convolutions do the same is inferred",
+	}
+}
+
+// Limits are what the model does not know or do and the run met, those that leave values
+// or time out before those that qualify them, each with all the places it was met at.
+func (r *Result) Limits() []evidence.Limit {
+	var g limitGroups
+	if r.Model.kind == KindNetwork {
+		rests := r.Residency()
+		g.add(rests.Kind, rests.What, "")
+		for _, l := range r.Missing() {
+			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
+		}
+	}
+	for i := range r.Layers {
+		l := &r.Layers[i]
+		if what := l.Layer.Lower.Rests(); what != "" && l.Modelled() {
+			g.add(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
+		}
+	}
+	for k := range r.Programs {
+		p := &r.Programs[k]
+		if p.Report == nil {
+			continue
+		}
+		for _, l := range p.Limits {
+			g.add(l.Kind, l.What, l.Where)
+		}
+		for i := range p.Report.Descriptors {
+			d := &p.Report.Descriptors[i]
+			where := "descriptor " + strconv.Itoa(d.Index)
+			if r.Model.kind == KindNetwork {
+				if l := r.LayerOf(p, d); l != nil {
+					where = "layer " + l.Layer.Name
+				}
+			}
+			for _, l := range d.Limits {
+				g.add(l.Kind, l.What, where)
+			}
+		}
+	}
+	return g.list()
+}
+
+// limitGroups are limits by kind and words.
+type limitGroups struct {
+	limits []evidence.Limit
+	where  [][]string
+}
+
+func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
+	i := slices.IndexFunc(g.limits, func(l evidence.Limit) bool { return l.Kind == kind && l.What == what })
+	if i < 0 {
+		i = len(g.limits)
+		g.limits, g.where = append(g.limits, evidence.Limit{Kind: kind, What: what}), append(g.where, nil)
+	}
+	if where != "" && !slices.Contains(g.where[i], where) {
+		g.where[i] = append(g.where[i], where)
+	}
+}
+
+func (g *limitGroups) list() []evidence.Limit {
+	for i := range g.limits {
+		g.limits[i].Where = strings.Join(g.where[i], ", ")
+	}
+	slices.SortStableFunc(g.limits, func(a, b evidence.Limit) int {
+		switch {
+		case a.Blocks() == b.Blocks():
+			return 0
+		case a.Blocks():
+			return -1
+		}
+		return 1
+	})
+	return g.limits
+}

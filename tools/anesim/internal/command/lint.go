@@ -1,0 +1,230 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+	"anesim/bench/lint"
+	"anesim/bench/report"
+	"anesim/loader"
+)
+
+// lintFlags are the flags of lint.
+type lintFlags struct {
+	dimFlags
+	layers   []string
+	inMemory bool
+	json     bool
+}
+
+func lintCommand() *cobra.Command {
+	var f lintFlags
+	c := &cobra.Command{
+		Use:   "lint FILE...",
+		Short: "Find mistakes in programs that the engine does not report",
+		Long: `Lint reads compiled programs, descriptor text (.td), and networks and layers,
+which it lowers, and walks their descriptors. It reports, by descriptor and with
+the register to look at:
+
+  overlap    a result that is written over another, in memory or in the L2,
+             while that is still read or is an output
+  unread     a result or a kept source that no descriptor and no output reads
+  unwritten  a read of scratch memory, of the L2 or of an output before anything
+             is written there
+  fold       strides that put rows, planes, channels or groups on each other
+  hint       a field that says what a descriptor waits for, whose bytes it
+             reads or where a tensor is, and that the addresses contradict
+
+Each rule rests on what the programs of the vendor's compiler do; with every
+finding stands on what. Nothing is run, and no cost depends on a finding.
+
+The exit status is 0 when there is no finding, and 1 when there is one.`,
+		Example: `  anesim lint model.hwx
+  anesim lint chain.td net.onnx --json
+  anesim lint --layer "softmax c=64 h=8 w=8"`,
+		ValidArgsFunction: networkFiles,
+		RunE:              f.run,
+	}
+	s := c.Flags()
+	s.SortFlags = false
+	s.StringArrayVar(&f.layers, "layer", nil, "a layer to lint, `\"OP key=value...\"`; repeatable")
+	f.dimFlags.register(s)
+	s.BoolVar(&f.inMemory, "in-memory", false, "send tensors between layers to memory and back")
+	s.BoolVar(&f.json, "json", false, "print the findings as JSON (docs/json.md)")
+	return c
+}
+
+// jsonLint is what lint --json prints.
+type jsonLint struct {
+	report.Header
+	Programs []jsonLinted `json:"programs"`
+}
+
+// A jsonLinted is a program with what is wrong with it.
+type jsonLinted struct {
+	Input       string         `json:"input"`
+	Program     int            `json:"program"` // of the input's
+	Descriptors int            `json:"descriptors"`
+	Findings    []lint.Finding `json:"findings"`
+	More        int            `json:"more"`
+	Undecided   int            `json:"undecided"`
+}
+
+// name is the input, and which of its programs it is where that is not the first.
+func (x *jsonLinted) name() string {
+	if x.Program == 0 {
+		return x.Input
+	}
+	return fmt.Sprintf("%s, program %d", x.Input, x.Program)
+}
+
+func (f *lintFlags) run(c *cobra.Command, files []string) error {
+	if len(files)+len(f.layers) == 0 {
+		return usage("nothing to lint: name programs or networks, or layers with --layer")
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	doc := jsonLint{Header: report.NewHeader(), Programs: []jsonLinted{}}
+	add := func(name string, m *anesim.Model, err error) error {
+		if err != nil {
+			return err
+		}
+		list, err := lintModel(ctx, name, m)
+		doc.Programs = append(doc.Programs, list...)
+		return err
+	}
+	for _, file := range files {
+		m, err := f.openText(file, files, c.InOrStdin())
+		if err := add(file, m, err); err != nil {
+			return err
+		}
+	}
+	for _, words := range f.layers {
+		m, err := parseLayer(strings.Fields(words))
+		if err := add(strings.Join(strings.Fields(words), " "), m, err); err != nil {
+			return err
+		}
+	}
+	write := writeLinted
+	if f.json {
+		write = func(w io.Writer, _ []jsonLinted) error { return report.WriteDocument(w, &doc) }
+	}
+	if err := write(c.OutOrStdout(), doc.Programs); err != nil {
+		return err
+	}
+	return lintError(doc.Programs)
+}
+
+// openText opens a model, or assembles descriptor text.
+func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*anesim.Model, error) {
+	if !strings.EqualFold(filepath.Ext(file), ".td") {
+		return f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, file, files, stdin)
+	}
+	if _, _, err := f.of(file, files); err != nil {
+		return nil, err
+	}
+	text, err := readFile(file, stdin, maxPiped)
+	if err != nil {
+		return nil, err
+	}
+	u, _, err := assemble(file, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	b, err := u.File()
+	if err != nil {
+		return nil, inFile(file, err)
+	}
+	m, err := anesim.Read(file, bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, inFile(file, err)
+	}
+	return m, nil
+}
+
+// lintModel lints the programs of a model.
+func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLinted, error) {
+	programs, err := m.Programs(ctx, anesim.Options{})
+	if err != nil {
+		return nil, modelError(m, err)
+	}
+	return lintPrograms(name, programs)
+}
+
+func lintPrograms(name string, programs []*loader.Program) (list []jsonLinted, err error) {
+	for i, p := range programs {
+		r, err := lint.Program(p)
+		if err != nil {
+			return nil, inFile(name, err)
+		}
+		x := jsonLinted{name, i, r.Descriptors, r.Findings, r.More, r.Undecided}
+		if x.Findings == nil {
+			x.Findings = []lint.Finding{}
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// lintWidth is the width of the text that goes to no terminal.
+const lintWidth = 80
+
+// mostFindings is how many findings of one program are printed.
+const mostFindings = 100
+
+func writeLinted(w io.Writer, list []jsonLinted) error {
+	p := newPager(w)
+	if p.width == 0 {
+		p.width = lintWidth
+	}
+	for i := range list {
+		x := &list[i]
+		verdict := "ok  "
+		if len(x.Findings) > 0 {
+			verdict = "find"
+		}
+		p.printf("%s  %s: %s, %s", verdict, report.Printable(x.name()), report.Plural(x.Descriptors, "descriptor"), report.Plural(len(x.Findings)+x.More, "finding"))
+		rests := ""
+		for k := range x.Findings {
+			if k == mostFindings {
+				p.printf("  ... and %d more", len(x.Findings)+x.More-k)
+				break
+			}
+			f := &x.Findings[k]
+			if k > 0 && x.Findings[k-1].Evidence != f.Evidence {
+				p.printf("    (%s)", rests)
+			}
+			rests = f.Evidence
+			p.printf("  td %d %s  %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
+			if k == len(x.Findings)-1 || k == mostFindings-1 {
+				p.printf("    (%s)", rests)
+			}
+		}
+		if x.Undecided > 0 {
+			p.printf("  %s not decided: they have too many parts", report.Plural(x.Undecided, "surface"))
+		}
+	}
+	return p.err
+}
+
+// lintError is an error when anything was found.
+func lintError(list []jsonLinted) error {
+	n, programs := 0, 0
+	for i := range list {
+		if k := len(list[i].Findings) + list[i].More; k > 0 {
+			n += k
+			programs++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s in %d of %s", report.Plural(n, "finding"), programs, report.Plural(len(list), "program"))
+}

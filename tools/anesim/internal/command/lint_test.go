@@ -1,0 +1,133 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// lintable is a chain without findings, with a text in it replaced.
+func lintable(t *testing.T, old, new string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "bench", "lint", "testdata", "chain.td"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(b, []byte(old)) {
+		t.Fatalf("no %q in the chain", old)
+	}
+	i := bytes.LastIndex(b, []byte(old))
+	return writeFile(t, "chain.td", append(append(bytes.Clone(b[:i]), new...), b[i+len(old):]...))
+}
+
+// Lint takes descriptor text, containers, networks and layers; the status says whether it
+// found anything, and the line where.
+func TestLint(t *testing.T) {
+	clean := lintable(t, "PE.Cfg ", "PE.Cfg ")
+	folded := lintable(t, "TileDMADst.DstDMAConfig  En CacheHint=12 b26\n", "TileDMADst.DstDMAConfig  En CacheHint=12 b26\nTileDMADst.DstPlaneStride 0\n")
+	out, errs, code := invoke("lint", clean, example(t, "add"), exampleNetwork("transformer.yaml"), "--layer", "softmax c=64 h=8 w=8")
+	if code != exitDone || errs != "" || strings.Count(out, "ok    ") != 4 || !strings.Contains(out, "chain.td: 3 descriptors, 0 findings") {
+		t.Errorf("%d: %s%s", code, errs, out)
+	}
+	out, errs, code = invoke("lint", folded, clean)
+	if code != exitFailed || !strings.Contains(errs, "1 finding in 1 of 2 programs") || !strings.Contains(out, "td 2 TileDMADst.DstPlaneStride  fold: 4 parts stand 0 bytes apart") {
+		t.Errorf("%d: %s%s", code, errs, out)
+	}
+	for line := range strings.Lines(out) {
+		if len(line) > lintWidth+1 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+	out, _, code = invoke("lint", "--json", folded)
+	var doc jsonLint
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitFailed {
+		t.Fatalf("%d: %v", code, err)
+	}
+	if p := doc.Programs; len(p) != 1 || p[0].Descriptors != 3 || len(p[0].Findings) != 1 || p[0].Findings[0].Register != "TileDMADst.DstPlaneStride" || p[0].Findings[0].Evidence == "" {
+		t.Errorf("%+v", doc.Programs)
+	}
+	for _, bad := range [][]string{{"lint"}, {"lint", "--dim", "x", clean}, {"lint", "--layer", "rely c=4"}} {
+		if _, errs, code := invoke(bad...); code != exitUsage {
+			t.Errorf("%q: %d, %s", bad, code, errs)
+		}
+	}
+	if _, errs, code := invoke("lint", filepath.Join(t.TempDir(), "none.hwx")); code != exitFailed || errs == "" {
+		t.Errorf("%d, %q", code, errs)
+	}
+	if _, errs, code := invoke("lint", writeFile(t, "bad.td", []byte("Common.Nothing 1\n"))); code != exitFailed || !strings.Contains(errs, "bad.td") {
+		t.Errorf("%d, %q", code, errs)
+	}
+}
+
+// Check with --lint fails over a finding, also where every cost is that of the baseline.
+func TestCheckLints(t *testing.T) {
+	dir := t.TempDir()
+	program, base := filepath.Join(dir, "planes.hwx"), filepath.Join(dir, "base.json")
+	folded := lintable(t, "TileDMADst.DstDMAConfig  En CacheHint=12 b26\n", "TileDMADst.DstDMAConfig  En CacheHint=12 b26\nTileDMADst.DstPlaneStride 0\n")
+	if _, errs, code := invoke("asm", folded, "-o", program); code != exitDone {
+		t.Fatal(errs)
+	}
+	if _, errs, code := invoke("check", "--baseline", base, "--update", program); code != exitDone {
+		t.Fatal(errs)
+	}
+	if out, errs, code := invoke("check", "--baseline", base, program); code != exitDone || strings.Contains(out, "fold") {
+		t.Errorf("%d: %s%s", code, errs, out)
+	}
+	out, errs, code := invoke("check", "--baseline", base, "--lint", program, "--layer", "relu c=4")
+	if code != exitFailed || !strings.Contains(out, "TileDMADst.DstPlaneStride") {
+		t.Errorf("%d: %s%s", code, errs, out)
+	}
+	junit := filepath.Join(dir, "report.xml")
+	if out, errs, code := invoke("check", "--baseline", base, "--lint", "--junit", junit, program); code != exitFailed || !strings.Contains(out, "ok    ") || !strings.Contains(errs, "1 finding in 1 of 1 program") {
+		t.Errorf("%d: %s%s", code, errs, out)
+	}
+	xml, err := os.ReadFile(junit)
+	if err != nil || !strings.Contains(string(xml), `tests="2" failures="1"`) || !strings.Contains(string(xml), "anesim.lint") || !strings.Contains(string(xml), "DstPlaneStride: fold") {
+		t.Errorf("%v: %s", err, xml)
+	}
+}
+
+// A program has the same finding in every form.
+func TestLintOfEveryForm(t *testing.T) {
+	dir := t.TempDir()
+	container := filepath.Join(dir, "chain.hwx")
+	if _, errs, code := invoke("asm", lintable(t, "L2.Src2Base              0x200", "L2.Src2Base 0x240"), "-o", container); code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, form := range []string{".hwx", ".anec", ".anefw", ".bin", ".td"} {
+		file := filepath.Join(dir, "as"+form)
+		if form == ".hwx" {
+			file = container
+		} else if _, errs, code := invoke("convert", container, "-o", file); code != exitDone {
+			t.Fatal(errs)
+		}
+		if out, errs, code := invoke("lint", file); code != exitFailed || !strings.Contains(errs, "1 finding in") || !strings.Contains(out, "td 2 L2.Src2Base  unwritten: reads 256 bytes of the L2 at 0x240") {
+			t.Errorf("%s: %d: %s%s", form, code, errs, out)
+		}
+	}
+}
+
+// Diff names the descriptor whose weights differ, though nothing else does.
+func TestDiffComparesWeights(t *testing.T) {
+	a := example(t, "identity")
+	b, err := os.ReadFile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(b, []byte{0x00, 0x3c, 0, 0, 0, 0, 0, 0})
+	if at < 0 {
+		t.Fatal("no weight of one")
+	}
+	b[at+1] = 0x40
+	changed := writeFile(t, "changed.hwx", b)
+	out, errs, code := invoke("diff", a, changed)
+	if code != exitDone || !strings.Contains(out, "weights: 1 of 8192 bytes differ, 1 of 4096 values, by at most 1\n") || !strings.Contains(out, "1 of 2 descriptors the same") {
+		t.Errorf("%d: %s%s", code, errs, out)
+	}
+	if out, errs, code := invoke("diff", a, a); code != exitDone || strings.Contains(out, "weights") {
+		t.Errorf("%d: %s%s", code, errs, out)
+	}
+}
