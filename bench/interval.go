@@ -122,7 +122,7 @@ func (s *Spreads) widths(by Protocol, fold string) map[widthGroup]float64 {
 type trial struct{ value, low, high float64 }
 
 // width is the least factor, in steps of a twentieth, with which widened bounds hold
-// hw.IntervalShare of the trials.
+// hw.IntervalShare of one trial more than there are, as the next one may lie outside.
 func width(list []trial) float64 {
 	const perUnit, most = 20, 400
 	for n := range most {
@@ -132,7 +132,7 @@ func width(list []trial) float64 {
 			low, high := widened(x.low, x.high, w)
 			c.add(low <= x.value && x.value <= high)
 		}
-		if c.sound() {
+		if c.Holds == c.N || float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N+1)) {
 			return w
 		}
 	}

@@ -65,7 +65,7 @@ type accuracyReport struct {
 	left      []*bench.Accuracy // by protocol; nil for rows of a file
 	spreads   *bench.Spreads
 	bands     []bench.EngineBand // nil for rows of a file
-	intervals []bench.Interval // of the rows
+	intervals []bench.Interval   // of the rows
 }
 
 func (f *accuracyFlags) run(w io.Writer) error {
