@@ -93,7 +93,7 @@ func (g groups) addState(r *Residual) {
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
 	if row.Tier != "T3" {
 		g.add(speed, "all, at speed")
-		if row.Tier == "T0" || row.Tier == "T1" {
+		if engineTier(row.Tier) {
 			g.add(speed, "T0+T1, at speed")
 		}
 	}
@@ -119,6 +119,9 @@ func tierNames(tier string) []string {
 	}
 	return []string{tier, "all"}
 }
+
+// engineTier reports whether rows of a tier are engine-dominated or mixed.
+func engineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
 // mainEnergy reports whether an operation is of those whose energy the model is held to.
 func mainEnergy(op string) bool { return op == "matmul" || op == "conv" || op == "decode_model" }

@@ -19,21 +19,35 @@ func (f *Fit) CrossValidate(samples []Sample, by Protocol) ([]Residual, error) {
 	}
 	out := make([]Residual, len(samples))
 	for _, k := range slices.Sorted(maps.Keys(folds)) {
-		var rest []Sample
-		for i := range samples {
-			if by.fold(&samples[i]) != k {
-				rest = append(rest, samples[i])
-			}
-		}
-		g := *f
-		if err := g.Calibrate(rest); err != nil {
+		list, err := f.without(samples, by, k)
+		if err != nil {
 			return nil, err
 		}
-		for _, i := range folds[k] {
-			out[i] = g.Presets.residual(&samples[i])
+		for n, i := range folds[k] {
+			out[i] = list[n]
 		}
 	}
 	return out, nil
+}
+
+// without fits samples without a fold and says what the fit makes of the fold's, in order.
+func (f *Fit) without(samples []Sample, by Protocol, fold string) (list []Residual, err error) {
+	var rest []Sample
+	for i := range samples {
+		if by.fold(&samples[i]) != fold {
+			rest = append(rest, samples[i])
+		}
+	}
+	g := *f
+	if err := g.Calibrate(rest); err != nil {
+		return nil, err
+	}
+	for i := range samples {
+		if by.fold(&samples[i]) == fold {
+			list = append(list, g.Presets.residual(&samples[i]))
+		}
+	}
+	return list, nil
 }
 
 // pool gives the presets that no sample is of the constants of their kind: the geometric

@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +40,13 @@ func TestNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("ResNet-50 on an M1: %.0f us, %.0f in memory", float64(n.Kept)/1e3, float64(n.InMemory)/1e3)
+	page, err := os.ReadFile(filepath.Join("..", "docs", "accuracy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if says := fmt.Sprintf("ResNet-50 takes %.1f ms of engine on an M1.", float64(n.Kept)/1e6); !strings.Contains(string(page), says) {
+		t.Errorf("docs/accuracy.md does not say %q", says)
+	}
 	if n.Kept < 1.5e6 || n.Kept > 2.8e6 {
 		t.Errorf("ResNet-50 takes %v on an M1, want 1.5 to 2.8 ms", n.Kept)
 	}

@@ -54,13 +54,3 @@ func studyHost(name string) host.Vector {
 	}
 	return host.Vector{}
 }
-
-// slow reports that a row's session found memory in a slow state: its host's constants
-// hold one for every megabyte that the engine moves.
-func (s *Sample) slow() bool {
-	h := studyHost(s.Host)
-	return h[memoryTerm] > 0
-}
-
-// memoryTerm is the place of host.Host.Memory.
-const memoryTerm = 6

@@ -112,7 +112,7 @@ func h13() Chip {
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "one coefficient lane's, by the transfers it keeps outstanding: at least a sixteenth of the measured weight stream, 3.75e9"),
 
 		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each engine more that the calls of a dispatch-bound loop use (guide, core scaling; on the H13g)"),
-		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "how long an engine that was at work draws its step: loops of 0.21 ms show the whole of it, and energies of products and convolutions are met as well by shorter times and worse by longer (median 2.8 % with 0.05 ms, 2.7 % with 0.25 ms, 2.8 % with 0.5 ms, 4.4 % with 2 ms)"),
+		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "how long an engine that was at work draws its step: loops of 0.21 ms show the whole of it, and energies of products and convolutions are met as well by shorter times and worse by longer (median 2.8 % with 0.05 ms, 2.7 % with 0.25 ms, 2.9 % with 0.5 ms, 4.4 % with 2 ms)"),
 		ZeroMACEnergy: evidence.New(0.1, "pJ/MAC", evidence.Assumed, "a multiply-accumulate whose operand is zero: the 16 layers of row r0119, half of whose operands a ReLU made zero, have room for no more"),
 
 		TableEnergy: evidence.New(2, "pJ/look-up", evidence.Assumed, "a multiplication and an addition; no row decides it"),

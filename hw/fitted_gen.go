@@ -3,30 +3,30 @@
 package hw
 
 const (
-	m1ReadRate          = 6.193e+10
-	m1maxReadRate       = 5.526e+10
-	h13TransposeRate    = 6.824
-	h13PlanarRate       = 2.285e+10
-	h13KernelOverlap    = 0.2694
-	m1DispatchEnergy    = 7.366e+04
+	m1ReadRate          = 6.19e+10
+	m1maxReadRate       = 5.529e+10
+	h13TransposeRate    = 6.813
+	h13PlanarRate       = 2.117e+10
+	h13KernelOverlap    = 0.2689
+	m1DispatchEnergy    = 7.398e+04
 	m1MACEnergy         = 2.095
-	m1DRAMEnergy        = 19.05
-	m1PlanarEnergy      = 39.05
-	m1ActivePower       = 0.3412
+	m1DRAMEnergy        = 19.06
+	m1PlanarEnergy      = 38.72
+	m1ActivePower       = 0.341
 	m1HoldTime          = 7.276e+06
 	m1maxDispatchEnergy = 4e+04
-	m1maxMACEnergy      = 1.105
-	m1maxDRAMEnergy     = 15.09
-	m1maxPlanarEnergy   = 33.37
-	m1maxActivePower    = 0.6444
+	m1maxMACEnergy      = 1.104
+	m1maxDRAMEnergy     = 15.08
+	m1maxPlanarEnergy   = 31.72
+	m1maxActivePower    = 0.6461
 	m1maxHoldTime       = 2.98e+06
 )
 
 // Measured over estimated time of the engine, between which four of five rows lie whose
 // session the fit had not seen, and of how many rows. Kinds of few rows are pooled.
 const (
-	windowLow, windowHigh, windowRows    = 0.839, 1.219, 31
-	pointLow, pointHigh, pointRows       = 0.839, 1.219, 31
-	productLow, productHigh, productRows = 0.776, 1.194, 24
-	passLow, passHigh, passRows          = 0.839, 1.219, 31
+	windowLow, windowHigh, windowRows    = 0.840, 1.225, 31
+	pointLow, pointHigh, pointRows       = 0.840, 1.225, 31
+	productLow, productHigh, productRows = 0.777, 1.201, 24
+	passLow, passHigh, passRows          = 0.840, 1.225, 31
 )

@@ -20,7 +20,8 @@ type Interval struct {
 
 // A spread is how far measured times of a kind of descriptor lie from the model's: the
 // percentiles around IntervalShare of measured over estimated time of the engine, of rows whose
-// session the fit had not seen and whose time is mostly the engine's.
+// session the fit had not seen and whose time is mostly the engine's; further apart where those
+// of other sessions hold less than their share of a session's rows.
 type spread struct {
 	low, high float64
 	rows      int

@@ -64,7 +64,8 @@ type accuracyReport struct {
 	*bench.Accuracy
 	left      []*bench.Accuracy // by protocol; nil for rows of a file
 	spreads   *bench.Spreads
-	intervals []bench.Interval // of the rows
+	bands     []bench.EngineBand // nil for rows of a file
+	intervals []bench.Interval   // of the rows
 }
 
 func (f *accuracyFlags) run(w io.Writer) error {
@@ -120,6 +121,9 @@ func newAccuracyReport(rows []measured.Row, builtin bool) (*accuracyReport, erro
 	}
 	if !builtin {
 		return r, nil
+	}
+	if r.bands, err = bench.EngineBands(); err != nil {
+		return nil, err
 	}
 	errs, err := bench.LeftOuts()
 	if err != nil {
@@ -240,7 +244,7 @@ func groupNamed(list []bench.Group, name string) bench.Summary {
 
 // An accuracyCoverage is what intervals hold, one fold left out: by tier, then by session.
 type accuracyCoverage struct {
-	by   bench.Protocol
+	key  string // in JSON
 	what string // after a comma
 	rows []bench.Coverage
 }
@@ -250,7 +254,7 @@ func (r *accuracyReport) coverages() (list []accuracyCoverage) {
 	add := func(a *bench.Accuracy, by bench.Protocol, what string) {
 		tiers, sessions := r.spreads.Coverage(a, by)
 		if rows := slices.Concat(tiers, sessions); len(rows) > 0 {
-			list = append(list, accuracyCoverage{by, what, rows})
+			list = append(list, accuracyCoverage{by.String(), what, rows})
 		}
 	}
 	if r.left == nil {
@@ -258,6 +262,13 @@ func (r *accuracyReport) coverages() (list []accuracyCoverage) {
 	}
 	for i, by := range bench.Protocols()[:len(r.left)] {
 		add(r.left[i], by, fmt.Sprintf(", the row's %v left out", by))
+	}
+	var engine []bench.Coverage
+	for _, b := range r.bands {
+		engine = append(engine, b.Holds)
+	}
+	if len(engine) > 0 {
+		list = append(list, accuracyCoverage{"engine", " of the engine's part, as run and model print it, the row's session left out", engine})
 	}
 	return list
 }

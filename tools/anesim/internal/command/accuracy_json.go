@@ -15,7 +15,8 @@ type jsonAccuracy struct {
 	Baselines   map[string]jsonSummaries `json:"baselines"`
 	LeftOut     map[string]jsonSummaries `json:"left_out,omitempty"`         // the row's shape
 	LeftSession map[string]jsonSummaries `json:"left_out_session,omitempty"` // the row's session
-	// Coverage is by what was left out, then by tier or session.
+	// Coverage is by what was left out, then by tier or session; of "engine" by kind of
+	// descriptor.
 	Coverage map[string]map[string]jsonCoverage `json:"coverage"`
 }
 
@@ -103,7 +104,7 @@ func (r *accuracyReport) document() *jsonAccuracy {
 		for _, x := range c.rows {
 			m[x.Name] = jsonCoverage{x.N, x.Holds, x.Share()}
 		}
-		out.Coverage[c.by.String()] = m
+		out.Coverage[c.key] = m
 	}
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]

@@ -11,24 +11,33 @@ import (
 	"anesim/firmware/driver"
 )
 
-// The transcripts of docs/firmware.md are what the command prints.
+// The transcripts of docs/firmware.md are what the command prints. -update writes them.
 func TestFirmwareTranscripts(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "firmware.md"))
+	page := filepath.Join("..", "..", "..", "..", "docs", "firmware.md")
+	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+	const prompt, fence = "```\n$ anesim fw tools/anesim/examples/", "```"
+	blocks := strings.Split(string(b), prompt)
 	n := 0
-	for _, block := range strings.Split(string(b), "```\n$ anesim fw tools/anesim/examples/")[1:] {
+	for i, block := range blocks[1:] {
 		name, rest, _ := strings.Cut(block, "\n")
-		want, _, _ := strings.Cut(rest, "```")
+		want, tail, _ := strings.Cut(rest, fence)
 		out, errs, code := invoke("fw", exampleLoad(name))
 		if code != exitDone {
 			t.Errorf("%s: exit %d: %s", name, code, errs)
 		}
-		if out != want {
+		if out != want && !*updateGolden {
 			t.Errorf("%s: the page has\n%s\nprinted:\n%s", name, want, out)
 		}
+		blocks[i+1] = name + "\n" + out + fence + tail
 		n++
+	}
+	if *updateGolden {
+		if err := os.WriteFile(page, []byte(strings.Join(blocks, prompt)), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	scripts, err := filepath.Glob(exampleLoad("*.fw"))
 	if err != nil || n != len(scripts) || n < 5 {
