@@ -39,12 +39,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetErr(stderr)
 	// The command library drops what writing help fails with.
-	help, full := root.HelpFunc(), new(watchedWriter)
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		full.w = c.OutOrStdout()
-		c.SetOut(full)
-		help(c, args)
-	})
+	full := new(watchedWriter)
+	fitHelp(root, full)
 	err := root.Execute()
 	if err == nil {
 		err = full.err

@@ -1,0 +1,79 @@
+package command
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// fitHelp makes a command print its help within the width of a terminal.
+func fitHelp(root *cobra.Command, full *watchedWriter) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		full.w = c.OutOrStdout()
+		width := widthOf(full.w)
+		if width == 0 {
+			c.SetOut(full)
+			help(c, args)
+			return
+		}
+		var text bytes.Buffer
+		c.SetOut(&text)
+		help(c, args)
+		io.WriteString(full, wrapHelp(text.String(), width))
+	})
+}
+
+// flagLine is a line of help about a flag, up to what it says.
+var flagLine = regexp.MustCompile(`^ +(-\w, +)?--\S+( \S+)*  +`)
+
+// wrapHelp breaks the lines of a help text that are wider than a terminal. Lines of prose are
+// filled anew, as far as they are not indented. The text behind a flag goes on below itself;
+// any other line goes on behind its own indentation. Words stay whole.
+func wrapHelp(text string, width int) string {
+	var b strings.Builder
+	var prose []string
+	fill := func() {
+		if len(prose) > 0 {
+			wrapLine(&b, strings.Join(prose, " "), 0, width)
+		}
+		prose = nil
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if line != "" && indent == 0 {
+			prose = append(prose, line)
+			continue
+		}
+		fill()
+		if flag := flagLine.FindString(line); flag != "" && utf8.RuneCountInString(flag) < width/2 {
+			indent = utf8.RuneCountInString(flag)
+		}
+		wrapLine(&b, line, indent, width)
+	}
+	fill()
+	return b.String()
+}
+
+// wrapLine writes a line of at most so many columns, and the rest of it on lines of their own
+// behind an indentation.
+func wrapLine(b *strings.Builder, line string, indent, width int) {
+	for utf8.RuneCountInString(line) > width {
+		runes := []rune(line)
+		end := width
+		for end > indent && runes[end] != ' ' {
+			end--
+		}
+		if end <= indent { // a word that is wider than the terminal
+			break
+		}
+		b.WriteString(strings.TrimRight(string(runes[:end]), " ") + "\n")
+		line = strings.Repeat(" ", indent) + strings.TrimLeft(string(runes[end:]), " ")
+	}
+	b.WriteString(line + "\n")
+}

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// Help fits a terminal of 80 columns and one of 72: no line is wider unless it is one word, and
+// no word is lost.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		var out strings.Builder
+		c.SetOut(&out)
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int{72, 80} {
+			text := wrapHelp(out.String(), width)
+			if strings.Join(strings.Fields(text), " ") != strings.Join(strings.Fields(out.String()), " ") {
+				t.Errorf("%s: words differ", c.CommandPath())
+			}
+			for line := range strings.Lines(text) {
+				line = strings.TrimRight(line, "\n")
+				if utf8.RuneCountInString(line) > width && strings.Contains(strings.TrimSpace(line), " ") {
+					t.Errorf("%s at %d columns: %s", c.CommandPath(), width, line)
+				}
+			}
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(Root(new(strings.Builder)))
+}
+
+func TestWrapHelp(t *testing.T) {
+	const text = "Reads a file and\nprints what it says.\n\nFlags:\n      --all NAME   print zero fields and registers\n  anesim dump a.hwx\n"
+	want := "Reads a file and prints\nwhat it says.\n\nFlags:\n      --all NAME   print\n      zero fields and\n      registers\n  anesim dump a.hwx\n"
+	if got := wrapHelp(text, 25); got != want {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
