@@ -51,7 +51,7 @@ func wrapHelp(text string, width int) string {
 			continue
 		}
 		fill()
-		if flag := flagLine.FindString(line); flag != "" && utf8.RuneCountInString(flag) < width/2 {
+		if flag := flagLine.FindString(line); flag != "" && 3*utf8.RuneCountInString(flag) < 2*width {
 			indent = utf8.RuneCountInString(flag)
 		}
 		wrapLine(&b, line, indent, width)

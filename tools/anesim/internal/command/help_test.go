@@ -38,8 +38,8 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 }
 
 func TestWrapHelp(t *testing.T) {
-	const text = "Reads a file and\nprints what it says.\n\nFlags:\n      --all NAME   print zero fields and registers\n  anesim dump a.hwx\n"
-	want := "Reads a file and prints\nwhat it says.\n\nFlags:\n      --all NAME   print\n      zero fields and\n      registers\n  anesim dump a.hwx\n"
+	const text = "Reads a file and\nprints what it says.\n\nFlags:\n  --all NAME   print zero fields and registers\n  anesim dump a.hwx\n"
+	want := "Reads a file and prints\nwhat it says.\n\nFlags:\n  --all NAME   print zero\n               fields and\n               registers\n  anesim dump a.hwx\n"
 	if got := wrapHelp(text, 25); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
