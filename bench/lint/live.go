@@ -39,6 +39,19 @@ type value struct {
 	output bool // in an output port
 	read   bool
 	told   bool // a finding has named it
+
+	parts [2]int64 // strides of the planes in depth and of the groups, 0 where there is one
+}
+
+// begins reports whether the value, or a plane in depth or a group of it, begins at an address.
+func (v *value) begins(at int64) bool {
+	off := at - v.at.base
+	for _, stride := range v.parts {
+		if stride > 0 && off > 0 && off%stride == 0 {
+			return true
+		}
+	}
+	return off == 0
 }
 
 // register is the register that places the value.
@@ -361,14 +374,14 @@ func (s *state) whole(td int32, r *region, g *ground, from []int32) (found bool)
 }
 
 // stale tells of a source that stands where a value stood that is written over, and where no
-// later value begins. It reports whether it does.
+// later value or part of one begins. It reports whether it does.
 func (s *state) stale(td int32, r *region, from []int32) bool {
 	by, ok := s.ended[*r]
 	if !ok || len(from) != 1 || from[0] <= by {
 		return false
 	}
 	v, w := &s.values[by], &s.values[from[0]]
-	if v.lostTo < 0 || v.told || w.at.base == r.base && w.kind != passing {
+	if v.lostTo < 0 || v.told || w.begins(r.base) && w.kind != passing {
 		return false
 	}
 	s.overlap(v, v.lostTo, fmt.Sprintf("td %d reads there after that", td))
@@ -392,6 +405,11 @@ func (s *state) leaves(l *layout, v value) {
 		return
 	}
 	v.at, v.lostTo = l.region(), -1
+	for i, a := range l.axes[2:] {
+		if a.n > 1 {
+			v.parts[i] = a.stride
+		}
+	}
 	by := int32(len(s.values))
 	if s.blind() || !s.afford(&v.at) {
 		s.lose(v.at.base, v.at.end(), g)
