@@ -91,9 +91,7 @@ func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
 		}
 		p.attach(t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			c := p.weighed()
-			if p.rides() {
-				c.Table = p.Weights.Table
-			}
+			c.Table = p.table()
 			return c.Kernel(s, width, p.Constants.Room)
 		})
 		if loaded != nil && shared {
@@ -126,22 +124,38 @@ func (p *Plan) ConvTask(src, dst regs.Shape) *task.Task {
 }
 
 // multiplied is a multiply-accumulate of the layer, with what follows the accumulator: the
-// bias stream, and ReLU or a table.
+// factor, the bias stream, and ReLU or a table.
 func (p *Plan) multiplied(m task.MAC) task.MAC {
 	m.Op = regs.MultiplyAccumulate
 	m.Bias, m.ReLU = p.Layer.Bias, p.Layer.Activation == layer.ReLU
-	if p.rides() {
-		m.Table = p.Weights.Table
+	if f := p.Layer.Factor; f != 0 {
+		m.Scale = task.By(uint16(f))
 	}
+	m.Table = p.table()
 	return m
 }
 
-// rides reports whether the convolution's own descriptor looks its results up: with one
-// table that takes them as they are, and room for it in every lane.
-func (p *Plan) rides() bool {
-	l := p.Layer
-	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.Weights.Table) != coeff.TableBytes || paired(l) {
-		return false
+// table is the table that the layer's own descriptors look their results up in, nil for none.
+func (p *Plan) table() []byte {
+	if !p.rides() {
+		return nil
 	}
-	return p.weighed().HoldsTable()
+	return p.Weights.Table
+}
+
+// rides reports whether the layer's own descriptor looks its results up: with one table that
+// takes them as they are, and room for it in every lane.
+func (p *Plan) rides() bool {
+	return p.Layer.Activation.Rides() && len(p.Weights.Table) == coeff.TableBytes && p.holdsTable()
+}
+
+// holdsTable reports whether the tasks of a product with constants have room for a table.
+func (p *Plan) holdsTable() bool {
+	switch l := p.Layer; {
+	case l.Op == layer.Convolution:
+		return !paired(l) && p.weighed().HoldsTable()
+	case l.Op == layer.MatMul && l.Second == layer.Constant || l.Op == layer.Linear:
+		return l.In.N*l.In.C*l.In.H <= task.PatchPixels || productBytes(l)+coeff.TableBytes <= l.LaneBytes()
+	}
+	return false
 }

@@ -28,7 +28,7 @@ func (p *Plan) matmul() error {
 	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
 	x := p.port("x", loader.Input, task.Bar5, l.In, task.Surface(task.Bar5, l.In))
 	to := p.behind(y, l.Out())
-	if rows.BlockRows(count) && p.Constants.Bytes == 0 && !l.Tabulated() {
+	if rows.BlockRows(count) && p.Constants.Bytes == 0 && (!l.Tabulated() || p.rides()) {
 		if done := p.blockProduct(count, x, y); done {
 			return nil
 		}
@@ -86,11 +86,10 @@ func (p *Plan) turnColumns(m, k int, src, dst task.Memory) {
 // (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
 // counts of a public table; that the former goes through memory is inferred.)
 func (p *Plan) columnProduct(m, k, n int, src, dst task.Memory) error {
-	l := p.Layer
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var err error
-		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
+		if shares, err = p.productShares(); err != nil {
 			return err
 		}
 	}
@@ -133,7 +132,7 @@ func (p *Plan) blockProduct(count int, x, y task.Memory) bool {
 	l, w := p.Layer, *p.Weights
 	g := rows.Group{
 		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
-		Heads: 1, Rows: count, Width: l.Columns, Block: true, Activation: l.Activation,
+		Heads: 1, Rows: count, Width: l.Columns, Block: true, Activation: l.Activation, Scale: l.Factor, Table: p.table(),
 	}
 	if l.Bias {
 		if g.Weights.Bias == nil {
@@ -169,7 +168,6 @@ func transposed(m, k int) task.Layout {
 
 // product appends the tasks of m rows.
 func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
-	l := p.Layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposed(m, k)
 	staged := task.Matrix(task.BarScratch, k, m)
@@ -184,7 +182,7 @@ func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var err error
-		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
+		if shares, err = p.productShares(); err != nil {
 			return err
 		}
 	}
@@ -204,9 +202,22 @@ func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
 	return nil
 }
 
+// productBytes is what a column of a product with constants takes of a lane.
+func productBytes(l *layer.Layer) int { return (l.In.W + coeff.BiasRows(l.Bias)) * layer.ElementBytes }
+
+// productShares splits a product's columns so that a lane, its table included, fits an engine.
+func (p *Plan) productShares() ([]coeff.Share, error) {
+	return coeff.SplitChannels(p.Layer.Columns, productBytes(p.Layer), p.Layer.LaneBytes()-len(p.table()))
+}
+
 // productKernel packs the columns of a share.
 func (p *Plan) productKernel(s coeff.Share, width int) *coeff.Kernel {
-	return coeff.Product(p.Layer, p.Weights, s, width, p.Constants.Room)
+	table := p.table()
+	room := p.Constants.Room
+	if table != nil {
+		room = nil // the weights stand apart, behind a table each lane
+	}
+	return coeff.Product(p.Layer, p.Weights, s, width, room).Behind(table)
 }
 
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed

@@ -122,6 +122,14 @@ func (p *Plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y task.Memory) er
 	return nil
 }
 
+// nearStride is the stride of the convolution that one of a longer stride takes its rows from.
+func nearStride(stride int) int {
+	if stride > layer.MaxStride {
+		return 1
+	}
+	return stride
+}
+
 // longStride convolves without the stride, takes every so many rows by the DMA's strides
 // and transposes rows and columns on the way, twice.
 func (p *Plan) longStride() error {
@@ -129,13 +137,7 @@ func (p *Plan) longStride() error {
 	w := l.Window
 	x, out := p.input("x", l.In), l.Out()
 	y := p.output("y", out)
-	near := func(stride int) int {
-		if stride > layer.MaxStride {
-			return 1
-		}
-		return stride
-	}
-	l.Window.Sy, l.Window.Sx = near(w.Sy), near(w.Sx)
+	l.Window.Sy, l.Window.Sx = nearStride(w.Sy), nearStride(w.Sx)
 	every, columns := w.Sy/l.Window.Sy, w.Sx/l.Window.Sx
 	all := l.Out()
 	dense := p.intermediate(all)

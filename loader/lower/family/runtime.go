@@ -90,6 +90,7 @@ func (p *Plan) pairedRows(x, z, y task.Memory) bool {
 	g := rows.Group{
 		Kind: rows.PairProduct, Layer: *l, Inputs: []string{"x", "z"}, Output: "y",
 		Heads: heads, Rows: l.In.H, Width: l.Columns, Activation: l.Activation, Turned: l.TransposeY,
+		Scale: l.Factor,
 	}
 	right := l.In.W
 	if l.TransposeY {
@@ -164,7 +165,7 @@ func (p *Plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, ro
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
-	t := task.MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: task.Pointwise, ReLU: p.Layer.Activation == layer.ReLU}.Task()
+	t := p.multiplied(task.MAC{In: in, Out: out, Window: task.Pointwise}).Task()
 	t.KernelIn(bar, lanes)
 	at := t.SourceTile()
 	t.Source1(src, at, false)
