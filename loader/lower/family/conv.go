@@ -17,57 +17,59 @@ func (p *Plan) convolution() error {
 	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
 		return p.longStride()
 	}
-	p.widen()
+	c := p.widen()
 	in, out := l.In, l.Out()
 	x, y := p.input("x", in), p.output("y", out)
 	if err := p.checkTile(p.ConvSource(), min(l.Window.Kh, in.H)); err != nil {
 		return err
 	}
 	to := p.behind(y, out)
-	shares, err := p.weighed().Shares()
+	shares, err := c.Shares()
 	if err != nil {
 		return err
 	}
+	made := kernels{}
 	for n := range in.N {
 		if paired(l) {
-			p.pairs(x.Element(n), to.Element(n))
+			p.pairs(made, x.Element(n), to.Element(n))
 		} else {
-			p.convolve(shares, x.Element(n), to.Element(n))
+			p.convolve(c, made, shares, x.Element(n), to.Element(n))
 		}
 	}
 	return p.finishActivation(out, to, y)
 }
 
-// widen makes a window that stands before the input by itself or more larger by taps of
-// zero weight. (The compiler pads with a task of its own: 1/1.)
-func (p *Plan) widen() {
-	w := &p.Layer.Window
-	p.taps = [2]int{p.Layer.TapRows(), p.Layer.TapColumns()}
+// widen enlarges a window that lies in the padding alone by taps of zero weight, and returns
+// the convolution with the taps that its weights have. (The compiler pads with a task of its
+// own: 1/1.)
+func (p *Plan) widen() *coeff.Convolution {
+	l := p.Layer
+	c := &coeff.Convolution{Layer: l, Weights: p.Weights, Rows: l.TapRows(), Columns: l.TapColumns()}
+	w := &l.Window
 	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
 	w.Kh, w.Kw = w.Kh+y, w.Kw+x
 	w.Qy, w.Qx = w.Qy+y, w.Qx+x
+	if p.rides() {
+		c.Table = p.Weights.Table
+	}
+	return c
 }
 
 // ConvSource is the part of the source a task works on at a time: a group.
 func (p *Plan) ConvSource() regs.Shape {
 	l := p.Layer
-	groups := p.weighed().TaskGroups()
+	groups := (&coeff.Convolution{Layer: l}).TaskGroups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
-// weighed is the convolution as its coefficients are packed.
-func (p *Plan) weighed() *coeff.Convolution {
-	return &coeff.Convolution{Layer: p.Layer, Weights: p.Weights, Rows: p.taps[0], Columns: p.taps[1]}
-}
-
 // convolve appends the tasks of one element of the batch.
-func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
+func (p *Plan) convolve(c *coeff.Convolution, made kernels, shares []coeff.Share, x, y task.Memory) {
 	l := p.Layer
 	whole, out := p.ConvSource(), l.Out()
 	w := &l.Window
 	first := p.ConvTask(whole, p.convResult(shares[0]))
 	at := first.SourceTile()
-	resident := at.Row*whole.Height <= p.maxTile()
+	resident := at.Row*whole.Height <= p.Layer.LargestTile()
 	// A source that stands in the L2 whole is loaded once for all the channels made
 	// from it.
 	shared := resident && whole.Groups == 1 && !l.Depthwise() && len(shares) > 1
@@ -89,11 +91,7 @@ func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
 		if !resident {
 			at, result, rows = p.tiled(t, src, out, w)
 		}
-		p.attach(t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
-			c := p.weighed()
-			if p.rides() {
-				c.Table = p.Weights.Table
-			}
+		p.attach(made, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			return c.Kernel(s, width, p.Constants.Room)
 		})
 		if loaded != nil && shared {
@@ -143,5 +141,5 @@ func (p *Plan) rides() bool {
 	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.Weights.Table) != coeff.TableBytes || paired(l) {
 		return false
 	}
-	return p.weighed().HoldsTable()
+	return (&coeff.Convolution{Layer: l, Weights: p.Weights}).HoldsTable()
 }

@@ -88,12 +88,12 @@ func (p *Plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (i
 		*at = t.PlanarColumns()
 		return rows, nil
 	}
-	if n*at.Row*s.Height <= p.maxTile() {
+	if n*at.Row*s.Height <= p.Layer.LargestTile() {
 		return s.Height, nil
 	}
-	rows := p.maxTile() / (n * at.Row)
+	rows := p.Layer.LargestTile() / (n * at.Row)
 	if rows == 0 {
-		return 0, layer.Within("bytes of a row in the L2", n*at.Row, p.maxTile(),
+		return 0, layer.Within("bytes of a row in the L2", n*at.Row, p.Layer.LargestTile(),
 			"split the width or the channels until it is at most %d")
 	}
 	return rows, nil
@@ -212,10 +212,10 @@ func (p *Plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 // besideTile reads x into the L2 behind a kept second operand and writes y.
 func (p *Plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *task.Tile, second task.Layout, used int) error {
 	at := t.PlanarTile()
-	if used+at.Row*in.Height > p.maxTile() {
-		rows := (p.maxTile() - used) / at.Row
+	if used+at.Row*in.Height > p.Layer.LargestTile() {
+		rows := (p.Layer.LargestTile() - used) / at.Row
 		if rows < 1 {
-			return layer.Within("bytes of a row in the L2", used+at.Row, p.maxTile(),
+			return layer.Within("bytes of a row in the L2", used+at.Row, p.Layer.LargestTile(),
 				"split the width or the channels until it is at most %d")
 		}
 		t.TileRows(rows)

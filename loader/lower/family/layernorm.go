@@ -136,7 +136,7 @@ func together(l *layer.Layer) int {
 }
 
 func (p *Plan) checkStatistics(bytes int) error {
-	return layer.Within("bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
+	return layer.Within("bytes of a tile and its statistics in the L2", bytes, p.Layer.LargestTile(),
 		"split the axes that are left until they are at most %d")
 }
 

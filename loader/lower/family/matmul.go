@@ -27,13 +27,13 @@ func (p *Plan) matmul() error {
 	// The result stands below the input.
 	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
 	x := p.port("x", loader.Input, task.Bar5, l.In, task.Surface(task.Bar5, l.In))
-	to := p.behind(y, l.Out())
+	to, made := p.behind(y, l.Out()), kernels{}
 	if rows.BlockRows(count) && p.Constants.Bytes == 0 && !l.Tabulated() {
 		if done := p.blockProduct(count, x, y); done {
 			return nil
 		}
 	}
-	if part := min(count, p.columnRows()); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > p.maxTile() && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
+	if part := min(count, p.columnRows()); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > p.Layer.LargestTile() && k*task.SliceColumns*layer.ElementBytes <= p.Layer.LargestTile() {
 		columns := p.held
 		for first := 0; first < count; first += part {
 			m := min(part, count-first)
@@ -43,17 +43,17 @@ func (p *Plan) matmul() error {
 			staged.Row, staged.Base = staged.Plane, columns
 			p.Scratch = max(p.Scratch, layer.RoundUp(columns+staged.Depth, task.ScratchPage))
 			p.turnColumns(m, k, src, staged)
-			if err := p.columnProduct(m, k, n, staged, dst); err != nil {
+			if err := p.columnProduct(made, m, k, n, staged, dst); err != nil {
 				return err
 			}
 		}
 		return p.finishActivation(l.Out(), to, y)
 	}
 	part := min(count, layer.MaxExtent)
-	for part > 1 && productTiles(part, k) > p.maxTile() {
+	for part > 1 && productTiles(part, k) > p.Layer.LargestTile() {
 		part = (part + 1) / 2
 	}
-	if err := layer.Within("bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
+	if err := layer.Within("bytes of a row transposed in the L2", productTiles(part, k), p.Layer.LargestTile(),
 		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (p *Plan) matmul() error {
 		m := min(part, count-first)
 		src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
 		src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
-		if err := p.product(m, k, n, src, dst); err != nil {
+		if err := p.product(made, m, k, n, src, dst); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,9 @@ func (p *Plan) matmul() error {
 
 // columnRows is the most rows that a task turns to columns on their way to memory: their
 // slices of 128 pixels fit the L2.
-func (p *Plan) columnRows() int { return p.maxTile() / (task.SliceColumns * layer.ElementBytes) }
+func (p *Plan) columnRows() int {
+	return p.Layer.LargestTile() / (task.SliceColumns * layer.ElementBytes)
+}
 
 // turnColumns writes m rows of k as k rows of m to memory.
 func (p *Plan) turnColumns(m, k int, src, dst task.Memory) {
@@ -85,7 +87,7 @@ func (p *Plan) turnColumns(m, k int, src, dst task.Memory) {
 // the columns reads it anew, a slice of 128 rows at a time, but where it fits the L2.
 // (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
 // counts of a public table; that the former goes through memory is inferred.)
-func (p *Plan) columnProduct(m, k, n int, src, dst task.Memory) error {
+func (p *Plan) columnProduct(made kernels, m, k, n int, src, dst task.Memory) error {
 	l := p.Layer
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
@@ -108,7 +110,7 @@ func (p *Plan) columnProduct(m, k, n int, src, dst task.Memory) error {
 		default:
 			t.Source1(src, at, false)
 		}
-		p.attach(t, s, t.PlaneWidth(k), p.productKernel)
+		p.attach(made, t, s, t.PlaneWidth(k), p.productKernel)
 		to := dst
 		to.Base += s.First * layer.ElementBytes
 		t.Writes(to, bytes)
@@ -168,7 +170,7 @@ func transposed(m, k int) task.Layout {
 }
 
 // product appends the tasks of m rows.
-func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
+func (p *Plan) product(made kernels, m, k, n int, src, dst task.Memory) error {
 	l := p.Layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposed(m, k)
@@ -195,7 +197,7 @@ func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
 		} else {
 			t.Reads(kept, kept.At)
 		}
-		p.attach(t, s, t.PlaneWidth(k), p.productKernel)
+		p.attach(made, t, s, t.PlaneWidth(k), p.productKernel)
 		at := dst
 		at.Base += s.First * layer.ElementBytes
 		t.Writes(at, after.Row)
@@ -255,13 +257,13 @@ func (p *Plan) turnedProduct() error {
 	if _, given := to["x"]; !given {
 		to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; p.Layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
+	if m, k := l.In.H, l.In.W; p.Layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.Layer.LargestTile() {
 		// It stands there as the engines take it.
 		src, out := task.Matrix(bar, k, m), p.behind(y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base
 		dst := task.Matrix(out.Bar, m, l.Columns)
 		dst.Base = out.Base
-		if err := p.columnProduct(m, k, l.Columns, src, dst); err != nil {
+		if err := p.columnProduct(kernels{}, m, k, l.Columns, src, dst); err != nil {
 			return err
 		}
 		return p.finishActivation(l.Out(), out, y)
@@ -280,7 +282,7 @@ func (p *Plan) turnedProduct() error {
 // transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
 // at 128 of 2048 by 2048, counts of a public table).
 func (p *Plan) turnSide(s layer.Shape, x, y task.Memory) error {
-	if movedBytes(task.ViewOf(x, s).Swapped().S, s.C) <= p.l2()-task.UnitBytes || s.H > p.columnRows() || s.W < task.SliceColumns {
+	if movedBytes(task.ViewOf(x, s).Swapped().S, s.C) <= p.Layer.L2Bytes()-task.UnitBytes || s.H > p.columnRows() || s.W < task.SliceColumns {
 		return p.turnRows(s, x, y)
 	}
 	for b := range s.N * s.C {

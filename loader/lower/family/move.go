@@ -94,11 +94,11 @@ func (p *Plan) transpose() error {
 	return p.eachElement(in, task.View{S: in.S, M: out}, func(in, out task.View) error {
 		most := in.S.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if movedBytes(in.S, most) <= p.l2()-task.UnitBytes {
+			if movedBytes(in.S, most) <= p.Layer.L2Bytes()-task.UnitBytes {
 				break
 			}
 		}
-		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), p.l2()-task.UnitBytes,
+		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), p.Layer.L2Bytes()-task.UnitBytes,
 			"split the channels or the width until they are at most %d"); err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (p *Plan) sliced(in, out task.View) error {
 	if s.Height > 1 {
 		result = result.Skewed(1, task.Fetch{Rows: 2, Apart: 10})
 	}
-	if (at.Row+result.Row)*s.Height > p.l2()-task.UnitBytes {
+	if (at.Row+result.Row)*s.Height > p.Layer.L2Bytes()-task.UnitBytes {
 		return p.copyTask(in, out)
 	}
 	t.Source1(in.M, at, false)
@@ -179,7 +179,7 @@ func (p *Plan) shifted(in, out task.View, columns int) error {
 	prep := task.Transposing(s)
 	from := prep.SourceTile()
 	bytes := turned.Row * s.Height
-	if err := layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, p.maxTile(),
+	if err := layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, p.Layer.LargestTile(),
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (p *Plan) repeatedTile(in, out task.View) error {
 	if in.S.Height == 1 && s.Height > 1 {
 		at.Row = at.Channel // the one row is read for all (1/1)
 	}
-	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, p.l2()-task.UnitBytes,
+	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, p.Layer.L2Bytes()-task.UnitBytes,
 		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}

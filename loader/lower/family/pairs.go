@@ -19,7 +19,7 @@ func paired(l *layer.Layer) bool {
 		return false
 	}
 	source, result := pairTiles(l)
-	return source.Row+result.Row <= layer.LargestTile(l.L2Bytes())
+	return source.Row+result.Row <= l.LargestTile()
 }
 
 // pairTiles are the tiles of such a convolution: the source in pieces of the columns that
@@ -39,7 +39,7 @@ func pairTiles(l *layer.Layer) (source, result task.Layout) {
 
 // pairs appends the convolution, whose steps of two pixels may write one too many, and
 // the planar copy that leaves it out.
-func (p *Plan) pairs(x, y task.Memory) {
+func (p *Plan) pairs(made kernels, x, y task.Memory) {
 	l := p.Layer
 	out := l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
@@ -48,7 +48,7 @@ func (p *Plan) pairs(x, y task.Memory) {
 	source, result := pairTiles(l)
 
 	t := p.multiplied(task.MAC{In: in, Out: steps, Window: &l.Window, Alone: true, Pixels: pairedPixels}).Task()
-	p.attach(t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
+	p.attach(made, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
 		return coeff.Pairs(l, p.Weights, width)
 	})
 	t.Source1(x, source, false)

@@ -41,9 +41,8 @@ type Output struct {
 	Tasks     task.Chain
 	Constants coeff.Section
 	Ports     []loader.Port
-	Scratch   int            // bytes
-	held      int            // of them, with tensors between steps
-	placed    map[string]int // tables in the constants
+	Scratch   int // bytes
+	held      int // of them, with tensors between steps
 }
 
 // A Plan is a layer on its way to an output, which the pieces that it is made of share.
@@ -51,9 +50,7 @@ type Plan struct {
 	*Output
 	Layer   *layer.Layer
 	Weights *layer.Weights
-	bound   ports                // the surfaces of a piece's ports, nil of a layer by itself
-	packed  map[packing]attached // coefficients in the constants
-	taps    [2]int               // rows and columns of weights in a convolution's window
+	bound   ports // the surfaces of a piece's ports, nil of a layer by itself
 }
 
 // add appends a task. Those beyond what can be numbered only count (New).
@@ -143,11 +140,6 @@ func (p *Plan) finish() []*regs.Descriptor {
 	}
 	return p.Tasks.Finish()
 }
-
-// l2 and maxTile are the bytes of the L2 and those of the largest source tile in it.
-func (p *Plan) l2() int { return p.Layer.L2Bytes() }
-
-func (p *Plan) maxTile() int { return layer.LargestTile(p.l2()) }
 
 // input is buffer 4, output buffer 5: the order of everything but matrix products, and of
 // what OutputFirst turns.

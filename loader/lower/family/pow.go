@@ -37,7 +37,7 @@ func (p *Plan) pow() error {
 		both = both.Skewed(1, task.PlanarFetch)
 	}
 	bytes := both.Row * s.H
-	if bytes+at.Row*s.H > p.maxTile() {
+	if bytes+at.Row*s.H > p.Layer.LargestTile() {
 		return p.largePow(x, z, y)
 	}
 	// Every second channel.

@@ -152,7 +152,7 @@ func (p *Plan) planarReduction(in, out task.View, depth int) error {
 	}
 	at := t.SkewedPlanar()
 	bytes := at.Row * in.S.Height
-	if err := layer.Within("bytes of a tile in the L2", bytes, p.maxTile(),
+	if err := layer.Within("bytes of a tile in the L2", bytes, p.Layer.LargestTile(),
 		"split the tensor until they are at most %d, and reduce the parts' results"); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (p *Plan) channelSum(in, out task.View) error {
 	from := prep.SourceTile()
 	if err := cmp.Or(
 		layer.Within("rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
-		layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, p.maxTile(),
+		layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, p.Layer.LargestTile(),
 			"split the tensor until they are at most %d"),
 	); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (p *Plan) rowReduction(in, out task.View) error {
 	last := max(bytes+from.Row*s.Height, means.Base+2*means.Row)
 	if err := cmp.Or(
 		layer.Within("columns", s.Width, layer.MaxGroups, "split the tensor into parts of at most %d columns"),
-		layer.Within("bytes of tiles in the L2", last, p.l2()-task.UnitBytes, "split the tensor until they are at most %d"),
+		layer.Within("bytes of tiles in the L2", last, p.Layer.L2Bytes()-task.UnitBytes, "split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}

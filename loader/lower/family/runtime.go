@@ -35,17 +35,17 @@ func (p *Plan) runtimeMatmul() error {
 		return k * task.PackedColumns(regs.Shape{Channels: 1, Width: columns}, task.EngineColumns(columns)).Channel
 	}
 	columns := n
-	for columns > 32 && at(columns) > p.maxTile() {
+	for columns > 32 && at(columns) > p.Layer.LargestTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := layer.Within("bytes of 32 columns in the L2", at(columns), p.maxTile(),
+	if err := layer.Within("bytes of 32 columns in the L2", at(columns), p.Layer.LargestTile(),
 		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
 			rows := runtimeRows(m-first, k, min(n, columns), l.LaneBytes())
-			if err := layer.Within("bytes of the left side's rows in the L2", rows*task.Packed(regs.Shape{Channels: 1, Width: k}).Channel, p.maxTile(),
+			if err := layer.Within("bytes of the left side's rows in the L2", rows*task.Packed(regs.Shape{Channels: 1, Width: k}).Channel, p.Layer.LargestTile(),
 				"split the reduction until they are at most %d and add the parts"); err != nil {
 				return err
 			}

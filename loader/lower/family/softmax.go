@@ -48,7 +48,7 @@ func (p *Plan) softmax() error {
 		if passes(p.Layer) {
 			return p.softmaxStreams(in, out)
 		}
-		if s := in.S; s.Groups == 1 && s.Height > 1 && task.Packed(s).Row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
+		if s := in.S; s.Groups == 1 && s.Height > 1 && task.Packed(s).Row*s.Height > p.Layer.LargestTile() && p.softmaxRing(in, out) {
 			return nil
 		}
 	}
@@ -79,7 +79,7 @@ func (p *Plan) eachRun(in, out task.View, f func(in, out task.View) error) error
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
 		return p.eachPart(in, out, func(in, out task.View) error {
-			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), p.maxTile(),
+			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), p.Layer.LargestTile(),
 				"split the axes that softmax leaves until they are at most %d"); err != nil {
 				return err
 			}
@@ -94,11 +94,11 @@ func (p *Plan) eachRun(in, out task.View, f func(in, out task.View) error) error
 	}
 	for ; ; rows = (rows + 1) / 2 {
 		part.Height = rows
-		if rows == 1 || bytes(part) <= p.maxTile() {
+		if rows == 1 || bytes(part) <= p.Layer.LargestTile() {
 			break
 		}
 	}
-	if err := layer.Within("bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
+	if err := layer.Within("bytes of a row's tiles in the L2", bytes(part), p.Layer.LargestTile(),
 		"split the axes that softmax leaves until they are at most %d"); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (p *Plan) powerTask(s regs.Shape, from *task.Tile, at task.Layout) *task.Ta
 	t := task.Copy(s)
 	t.FixPatch(task.PassedFixed(s))
 	t.Reads(from, from.At)
-	t.Lookup(p.placeTable(p.Weights.Table, t.TableLanes()), p.Weights.Table)
+	t.Lookup(p.Constants.PlaceTable(p.Weights.Table, t.TableLanes()), p.Weights.Table)
 	p.add(t)
 	return t
 }
@@ -206,7 +206,7 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
 		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
 		exp.ReadsScratch(differences, differences.At, row)
-		exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
+		exp.Lookup(p.Constants.PlaceTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 		p.add(exp)
 	} else {
 		sub.TilePatch(task.PassedFixed(v))
@@ -243,7 +243,7 @@ func (p *Plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixe
 		t.FixPatch(t.PatchLog2())
 	}
 	t.Reads(from, from.At)
-	t.Lookup(p.placeTable(p.Weights.Reciprocal, t.TableLanes()), p.Weights.Reciprocal)
+	t.Lookup(p.Constants.PlaceTable(p.Weights.Reciprocal, t.TableLanes()), p.Weights.Reciprocal)
 	reciprocals := t.Leaves(to, to.Row*s.Height)
 	p.add(t)
 	return reciprocals

@@ -23,7 +23,7 @@ func (p *Plan) softmaxRing(in, out task.View) bool {
 	ring := task.PackedColumns(s, task.RingColumns).Skewed(1, task.PlanarFetch, task.RingFetch).Moved(stats.Row)
 	source := task.PackedColumns(s, task.RingSource).Skewed(1, task.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
 	stream := source.Base + source.Row*s.Height
-	if s.Height > layer.MaxGroups || stream > p.maxTile() {
+	if s.Height > layer.MaxGroups || stream > p.Layer.LargestTile() {
 		return false
 	}
 	side := task.MaxInterleave
@@ -60,7 +60,7 @@ func (p *Plan) softmaxRing(in, out task.View) bool {
 	exp := task.Copy(s)
 	exp.FixPatch(task.RingLog2)
 	exp.TakesRing(ring, shared)
-	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
+	exp.Lookup(p.Constants.PlaceTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 	exp.WritesBeside(between, stream, side)
 	p.add(exp)
 

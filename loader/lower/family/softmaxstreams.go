@@ -31,7 +31,7 @@ func (p *Plan) softmaxStreams(in, out task.View) error {
 		flat.Channel = stats.Row
 	}
 	if err := cmp.Or(layer.Within("groups of rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
-		layer.Within("bytes of a value for each row in the L2", stats.Row, p.maxTile(), "split the tensor until they are at most %d")); err != nil {
+		layer.Within("bytes of a value for each row in the L2", stats.Row, p.Layer.LargestTile(), "split the tensor until they are at most %d")); err != nil {
 		return err
 	}
 	powers := task.ViewOf(p.intermediate(p.Layer.In), p.Layer.In)
@@ -63,7 +63,7 @@ func (p *Plan) softmaxStreams(in, out task.View) error {
 	exp := task.Copy(s)
 	exp.Narrow()
 	exp.Source1(between, exp.SourceTile().Moved(stats.Row), false)
-	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
+	exp.Lookup(p.Constants.PlaceTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 	exp.Writes(powers.M, stats.Row)
 	p.add(exp)
 

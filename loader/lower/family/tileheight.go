@@ -9,7 +9,7 @@ import (
 // tiled is where the source of a task stands that does not fit the L2 whole, and so many
 // of its rows; result is where the result does, zero of one that streams out.
 func (p *Plan) tiled(t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result task.Layout, rows int) {
-	if at, result, ok := t.TakesColumns(w, p.l2()); ok {
+	if at, result, ok := t.TakesColumns(w, p.Layer.L2Bytes()); ok {
 		return at, result, src.Height
 	}
 	at = t.SourceTile()
@@ -27,7 +27,7 @@ func (p *Plan) tiled(t *task.Task, src regs.Shape, out layer.Shape, w *layer.Win
 // fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
 // smaller ones which do not fit beside the result are such is inferred).
 func (p *Plan) TileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *task.Layout, fixed bool) (rows, tile int) {
-	if at.Row*src.Height <= p.maxTile() {
+	if at.Row*src.Height <= p.Layer.LargestTile() {
 		return src.Height, out.H
 	}
 	patch := 1 << min(4, 7-min(7, task.Log2Ceil(out.W)))
@@ -35,7 +35,7 @@ func (p *Plan) TileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.Layer.Op == layer.Convolution && !p.Layer.Depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
-	room := p.l2() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, task.UnitBytes)
+	room := p.Layer.L2Bytes() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, task.UnitBytes)
 	most := func(row int) int {
 		n := (room/row - (w.Kh - 1)) / w.Sy
 		if n > patch {
@@ -47,7 +47,7 @@ func (p *Plan) TileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 		at.Row = at.Depth
 		tile = most(at.Row)
 	}
-	if whole := at.Depth*src.Height <= p.l2(); whole && w.Kh == 1 {
+	if whole := at.Depth*src.Height <= p.Layer.L2Bytes(); whole && w.Kh == 1 {
 		tile = patch
 	} else if whole && w.Sy == 1 {
 		half := layer.RoundUp((out.H+1)/2, patch)
@@ -63,11 +63,11 @@ func (p *Plan) TileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func (p *Plan) checkTile(src regs.Shape, kh int) error {
-	return layer.Within("bytes of one window's rows in the L2", task.Packed(src).Row*kh, p.maxTile(),
+	return layer.Within("bytes of one window's rows in the L2", task.Packed(src).Row*kh, p.Layer.LargestTile(),
 		"split the width or the input channels until it is at most %d")
 }
 
 // beyondL2 reports whether a tensor takes the patches of the compiler of 2023.
 func beyondL2(l *layer.Layer, s regs.Shape) bool {
-	return l.Release == layer.Release2023 && task.Packed(s).Row*s.Height > layer.LargestTile(l.L2Bytes())
+	return l.Release == layer.Release2023 && task.Packed(s).Row*s.Height > l.LargestTile()
 }

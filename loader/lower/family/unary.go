@@ -93,24 +93,8 @@ func (p *Plan) tabulate(t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
 		return p.Layer.Wrong("a table of %v has %d bytes, want %d", p.Layer.Op, len(table), coeff.TableBytes)
 	}
-	t.Lookup(p.placeTable(table, t.TableLanes()), table)
+	t.Lookup(p.Constants.PlaceTable(table, t.TableLanes()), table)
 	return nil
-}
-
-// placeTable is where a table stands in the constants, once however many tasks of so many
-// lanes take it.
-func (p *Plan) placeTable(table []byte, lanes int) int {
-	section := coeff.TableSection(table, lanes)
-	if base, ok := p.placed[string(section)]; ok {
-		return base
-	}
-	p.Constants.Pad(64)
-	base := p.Constants.Add(section)
-	if p.placed == nil {
-		p.placed = map[string]int{}
-	}
-	p.placed[string(section)] = base
-	return base
 }
 
 // absolute is one planar task (inferred).
@@ -127,9 +111,9 @@ func (p *Plan) eachRows(x, y task.Memory, n int, f func(in, out task.View)) erro
 	s := p.Layer.In
 	return p.eachElement(task.ViewOf(x, s), task.ViewOf(y, s), func(in, out task.View) error {
 		row := task.Packed(in.S).Row + 0x100
-		rows := min(in.S.Height, p.maxTile()/(n*row))
+		rows := min(in.S.Height, p.Layer.LargestTile()/(n*row))
 		if rows == 0 {
-			return layer.Within("bytes of a row in the L2", n*row, p.maxTile(), "split the width or the channels until it is at most %d")
+			return layer.Within("bytes of a row in the L2", n*row, p.Layer.LargestTile(), "split the width or the channels until it is at most %d")
 		}
 		for first := 0; first < in.S.Height; first += rows {
 			m := min(rows, in.S.Height-first)
@@ -254,7 +238,7 @@ func (p *Plan) sumOfTables() error {
 			order = []int{1, 0, 2}
 		}
 		for _, i := range order {
-			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i], min(task.Engines, l.In.C))
+			p.Constants.PlaceTable(append([][]byte{w.Table}, w.Tables...)[i], min(task.Engines, l.In.C))
 		}
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
@@ -313,19 +297,19 @@ func (p *Plan) parametric() error {
 }
 
 // negation is a table over 8-bit elements, which are moved as fp16 ones of half as many
-// columns (1/1).
+// columns (1/1), so the ports have that shape.
 func (p *Plan) negation() error {
 	l := p.Layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
-	x, y := p.bytePort("x", halves), p.bytePort("y", halves)
+	x, y := p.input("x", halves), p.output("y", halves)
 	t := pass.Activation(l.Op, in, 0).Task()
 	t.EightBit(halves)
 	at := t.ByteTile(halves)
 	t.Source1(x, at, false)
 	t.Writes(y, at.Row*in.Height)
 	t.MovesBytes()
-	if err := layer.Within("bytes of a tile in the L2", at.Row*in.Height, p.maxTile(), "split the height until it is at most %d"); err != nil {
+	if err := layer.Within("bytes of a tile in the L2", at.Row*in.Height, p.Layer.LargestTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}
 	if err := p.tabulate(t, p.Weights.Table); err != nil {
