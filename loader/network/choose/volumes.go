@@ -66,7 +66,7 @@ func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (
 		if padded {
 			low, high = -w.Before[i], in+paddingBehind(n, w, i)
 		}
-		if err := n.Spend(NumberBytes * w.Out[i]); err != nil {
+		if err := n.Spend(numberBytes * w.Out[i]); err != nil {
 			return x, err
 		}
 		for o := range w.Out[i] {
@@ -78,7 +78,7 @@ func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (
 	if alike {
 		return n.scaled(x, float64(divisor)/float64(all))
 	}
-	if err := n.Spend(2 * NumberBytes * graph.Elements(w.Out)); err != nil {
+	if err := n.Spend(2 * numberBytes * graph.Elements(w.Out)); err != nil {
 		return x, err
 	}
 	factors := make([]float64, graph.Elements(w.Out))
