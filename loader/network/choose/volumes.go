@@ -171,14 +171,7 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 		if err != nil {
 			return Operand{}, err
 		}
-		k := kernel{cout: cout, cin: c.Dims[1], kh: w.Taps[1], kw: w.Taps[2]}
-		if v != nil {
-			each := k.kh * k.kw
-			k.v = make([]float16.Float16, 0, cout*k.cin*each)
-			for p := range cout * k.cin {
-				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
-			}
-		}
+		k := atDepth(c.Dims, v, t)
 		if k, err = k.spread(n, w.Dilations[1], w.Dilations[2]); err != nil {
 			return Operand{}, err
 		}
@@ -193,4 +186,18 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 	}
 	y, err := n.permuted(sum.As(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
 	return y.As(n.Results[0].Dims...), err
+}
+
+// atDepth are the weights of one tap of depth; v is nil where they are not known.
+func atDepth(dims []int, v []float16.Float16, t int) kernel {
+	k := kernel{cout: dims[0], cin: dims[1], kh: dims[3], kw: dims[4]}
+	if v == nil {
+		return k
+	}
+	each := k.kh * k.kw
+	k.v = make([]float16.Float16, 0, k.cout*k.cin*each)
+	for p := range k.cout * k.cin {
+		k.v = append(k.v, v[(p*dims[2]+t)*each:][:each]...)
+	}
+	return k
 }
