@@ -15,6 +15,7 @@ import (
 	"anesim/bench/measured"
 	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 func accuracyCommand() *cobra.Command {
@@ -192,11 +193,11 @@ func (r *accuracyReport) write(w io.Writer, rows bool) error {
 	}
 	for _, c := range r.coverages() {
 		fmt.Fprintf(w, "\nmeasurements that their interval holds%s\n", c.what)
-		t := numbers("", "", "")
+		t := terminal.Numbers("", "", "")
 		for _, x := range c.rows {
-			t.add(x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f %%", 100*x.Share()))
+			t.Add(x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f %%", 100*x.Share()))
 		}
-		if err := t.print(w, 2*gap); err != nil {
+		if err := t.Print(w, 2*terminal.Gap); err != nil {
 			return err
 		}
 	}
@@ -275,7 +276,7 @@ func (r *accuracyReport) coverages() (list []accuracyCoverage) {
 
 func (r *accuracyReport) writeRows(w io.Writer) {
 	fmt.Fprintln(w)
-	t := numbers("row", "tier", "op", "chip", "session", "state", "latency us", "sustained us", "model us", "error",
+	t := terminal.Numbers("row", "tier", "op", "chip", "session", "state", "latency us", "sustained us", "model us", "error",
 		hw.IntervalPercent+" interval us", "measured mJ", "model mJ", "error")
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]
@@ -295,10 +296,10 @@ func (r *accuracyReport) writeRows(w io.Writer) {
 			measured, model = fmt.Sprintf("%.4g", x.Energy.Reference/1e6), fmt.Sprintf("%.4g", x.Energy.Model/1e6)
 			off = fmt.Sprintf("%+.1f %%", 100*x.Energy.Error())
 		}
-		t.add(s.Row.ID, fmt.Sprint(s.Row.Tier), fmt.Sprint(s.Row.Op), s.Chip, s.Session, state, latency, sustained,
+		t.Add(s.Row.ID, fmt.Sprint(s.Row.Tier), fmt.Sprint(s.Row.Op), s.Chip, s.Session, state, latency, sustained,
 			fmt.Sprintf("%.4g", x.Time.Model/1e3), miss, fmt.Sprintf("%.4g-%.4g", in.Low/1e3, in.High/1e3), measured, model, off)
 	}
-	t.print(w, gap)
+	t.Print(w, terminal.Gap)
 }
 
 // unmodelledOf is a row that no chain is built for, for JSON.

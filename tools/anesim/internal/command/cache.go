@@ -9,6 +9,7 @@ import (
 
 	"anesim/bench/report"
 	"anesim/loader/cache"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // cacheFlags are what a command says of the program cache.
@@ -67,14 +68,14 @@ func writeCache(w io.Writer, d *report.Cache) error {
 	if d == nil {
 		return nil
 	}
-	p := newPager(w)
+	p := terminal.NewPager(w)
 	if d.Unkept != "" {
-		p.printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
-		return p.err
+		p.Printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
+		return p.Err
 	}
-	p.printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), bytesText(uint64(d.Bytes)))
+	p.Printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), report.Bytes(uint64(d.Bytes)))
 	if d.Why != "" {
-		p.printf("cache: the entry that was there is damaged: %s", d.Why)
+		p.Printf("cache: the entry that was there is damaged: %s", d.Why)
 	}
-	return p.err
+	return p.Err
 }

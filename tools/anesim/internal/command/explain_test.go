@@ -181,7 +181,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 					alike++
 				}
 			}
-			if share := fmt.Sprintf("%.1f%%", percent(sum, d.Total.Cycles)); sum > last || !slices.Contains(f, share) || !slices.Contains(f, strconv.Itoa(alike)) {
+			if share := fmt.Sprintf("%.1f%%", report.Percent(sum, d.Total.Cycles)); sum > last || !slices.Contains(f, share) || !slices.Contains(f, strconv.Itoa(alike)) {
 				t.Errorf("%s: %d alike of %s: %s", name, alike, share, line)
 			}
 			last = sum
@@ -197,7 +197,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 				first, cycles = report.CauseText(cause), n
 			}
 		}
-		if want := fmt.Sprintf("why: %s %.0f%%", first, percent(cycles, d.Cycles.Total)); !strings.HasPrefix(lines[why], want) {
+		if want := fmt.Sprintf("why: %s %.0f%%", first, report.Percent(cycles, d.Cycles.Total)); !strings.HasPrefix(lines[why], want) {
 			t.Errorf("%s: %q, want %q", name, lines[why], want)
 		}
 		printed := 0

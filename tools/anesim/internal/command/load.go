@@ -17,6 +17,7 @@ import (
 	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
+	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -150,49 +151,49 @@ func beside(script, name string) string {
 
 func writeLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
-	p.printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
-	p.printf("")
-	t := &table{columns: []column{
-		{title: "client", left: true}, {title: "prio"}, {title: "arrival", left: true, order: 3}, {title: "calls"}, {title: "calls/s", order: 1},
-		{title: "alone"}, {title: "p50"}, {title: "p90", order: 2}, {title: "p99"}, {title: "95% interval", order: 4}, {title: "p99.9", order: 2}, {title: "max"},
-		{title: "mean wait"}, {title: "program", left: true, order: 5},
-	}}
+	p.Printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Word("client", 0), terminal.Number("prio", 0), terminal.Word("arrival", 3), terminal.Number("calls", 0), terminal.Number("calls/s", 1),
+		terminal.Number("alone", 0), terminal.Number("p50", 0), terminal.Number("p90", 2), terminal.Number("p99", 0), terminal.Number("95% interval", 4), terminal.Number("p99.9", 2), terminal.Number("max", 0),
+		terminal.Number("mean wait", 0), terminal.Word("program", 5),
+	)
 	for i := range d.Clients {
 		x := &d.Clients[i]
-		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), rateText(x.CallsPerS), x.Alone.LatencyNs.String()}
+		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), report.Rate(x.CallsPerS), x.Alone.LatencyNs.String()}
 		if len(x.Latency) == 0 {
 			row = append(row, "-", "-", "-", "-", "-", "-", "-")
 		} else {
 			at := func(k int) string { return x.Latency[k].LatencyNs.String() }
 			row = append(row, at(0), at(1), at(2), fmt.Sprintf("%v to %v", x.Latency[2].LowNs, x.Latency[2].HighNs), at(3), at(4), x.MeanWaitNs.String())
 		}
-		t.add(append(row, report.Printable(x.Program))...)
+		t.Add(append(row, report.Printable(x.Program))...)
 	}
-	p.table(t, 0)
-	p.printf("")
-	p.printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
-	p.printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, rateText(d.MeanW), d.WakeNs)
+	p.Table(t, 0)
+	p.Printf("")
+	p.Printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
+	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
 	if d.HostStages != nil {
-		p.printf("host, each call: %s", stagesText(d.HostStages))
-		p.printf("host: of a call's floor %s run beside other calls, %s hold the gate ahead of the engine and %s behind it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
+		p.Printf("host, each call: %s", stagesText(d.HostStages))
+		p.Printf("host: of a call's floor %s run beside other calls, %s hold the gate ahead of the engine and %s behind it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
-			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
+			p.Printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
 		}
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.SavedBytes > 0 {
-			p.printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), bytesText(x.SavedBytes))
+			p.Printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), report.Bytes(x.SavedBytes))
 		}
 	}
 	if d.Cut {
-		p.printf("arrivals stopped at the bound on calls: max_calls raises it")
+		p.Printf("arrivals stopped at the bound on calls: max_calls raises it")
 	}
 	p.loadTimeline(d)
 	if len(d.Events) > 0 {
-		p.printf("")
-		t := &table{columns: []column{{title: "at"}, {title: "client", left: true}, {title: "call"}, {title: "event", left: true}, {title: "for"}}}
+		p.Printf("")
+		t := terminal.NewTable(terminal.Number("at", 0), terminal.Word("client", 0), terminal.Number("call", 0), terminal.Word("event", 0), terminal.Number("for", 0))
 		for _, e := range d.Events {
 			what, took := e.What, ""
 			if e.Run > 0 {
@@ -201,16 +202,16 @@ func writeLoad(w io.Writer, d *report.Load) error {
 			if e.ForNs > 0 {
 				took = e.ForNs.String()
 			}
-			t.add(e.AtNs.String(), report.Printable(e.Client), fmt.Sprint(e.Call), what, took)
+			t.Add(e.AtNs.String(), report.Printable(e.Client), fmt.Sprint(e.Call), what, took)
 		}
-		p.table(t, 0)
+		p.Table(t, 0)
 	}
-	return p.err
+	return p.Err
 }
 
 // loadTimeline draws the engine's share by client and its power over the duration, a column
 // an interval.
-func (p *pager) loadTimeline(d *report.Load) {
+func (p pager) loadTimeline(d *report.Load) {
 	width := ""
 	longest := len("power")
 	for _, c := range d.Clients {
@@ -237,13 +238,13 @@ func (p *pager) loadTimeline(d *report.Load) {
 	if width == "" {
 		return
 	}
-	p.printf("")
-	p.printf("timeline, %s a column: the engine's time by client, and its power, in tenths", width)
+	p.Printf("")
+	p.Printf("timeline, %s a column: the engine's time by client, and its power, in tenths", width)
 	for k, c := range d.Clients {
-		p.printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
+		p.Printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
 	}
 	b := &d.Timeline[peak]
-	p.printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), rateText(b.Watts), b.AtNs)
+	p.Printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), report.Rate(b.Watts), b.AtNs)
 }
 
 // tenths draws a share: nothing, a point for less than a twentieth, 1 to 9, # for all.

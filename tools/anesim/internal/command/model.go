@@ -16,6 +16,7 @@ import (
 	"anesim/bench/report"
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // modelFlags are the flags of model: those of run's that a network has a use for.
@@ -140,9 +141,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	bar := newMeter(c.ErrOrStderr())
-	defer bar.end()
-	o.Progress = bar.show
+	bar := terminal.NewMeter(c.ErrOrStderr())
+	defer bar.End()
+	o.Progress = bar.Show
 	var written []string
 	if f.emit != "" {
 		programs, err := m.Programs(ctx, o)
@@ -157,7 +158,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	bar.end()
+	bar.End()
 	if err := f.writeProfiles(ctx, res, file); err != nil {
 		return err
 	}

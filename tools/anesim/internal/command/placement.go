@@ -56,11 +56,11 @@ func (f *placeFlags) place(res *anesim.Result) (*report.Placement, error) {
 }
 
 // placement says which layers run where, a line a segment, and what a backend refused.
-func (p *pager) placement(d *report.Placement) {
+func (p pager) placement(d *report.Placement) {
 	if d == nil {
 		return
 	}
-	p.printf("placement (--compute %s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
+	p.Printf("placement (--compute %s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
 		d.Compute, d.Runtime, report.Plural(d.Segments, "segment"))
 	for i := 0; i < len(d.Operations); {
 		first := &d.Operations[i]
@@ -72,19 +72,19 @@ func (p *pager) placement(d *report.Placement) {
 		if end > i+1 {
 			what += " to " + report.Printable(d.Operations[end-1].Path)
 		}
-		p.printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
-			sum, first.LaunchNs, first.CrossNs, bytesText(first.Crossing))
+		p.Printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
+			sum, first.LaunchNs, first.CrossNs, report.Bytes(first.Crossing))
 		i = end
 	}
 	if d.LeaveNs > 0 {
-		p.printf("  results to the host's layout: %v", d.LeaveNs)
+		p.Printf("  results to the host's layout: %v", d.LeaveNs)
 	}
 	for i := range d.Operations {
 		for _, m := range d.Operations[i].Messages {
-			p.printf("  %s: %s", report.Printable(d.Operations[i].Path), report.Printable(m))
+			p.Printf("  %s: %s", report.Printable(d.Operations[i].Path), report.Printable(m))
 		}
 	}
 	if n := len(d.WithoutACost); n > 0 {
-		p.printf("  in the plan without a cost: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
+		p.Printf("  in the plan without a cost: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 func runCommand() *cobra.Command {
@@ -147,10 +148,10 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 			}
 		}
 	}
-	bar := newMeter(stderr)
-	o.Progress = bar.show
+	bar := terminal.NewMeter(stderr)
+	o.Progress = bar.Show
 	res, err := m.Run(ctx, o)
-	bar.end()
+	bar.End()
 	if err != nil {
 		if o.Each != nil {
 			rows.w.Flush()

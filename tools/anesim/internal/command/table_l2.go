@@ -9,7 +9,7 @@ import (
 )
 
 // spills names what goes through memory between layers, the largest first.
-func (p *pager) spills(list []report.Spill) {
+func (p pager) spills(list []report.Spill) {
 	const named = 3
 	if len(list) == 0 {
 		return
@@ -18,12 +18,12 @@ func (p *pager) spills(list []report.Spill) {
 	for _, s := range list {
 		sum += s.Bytes
 	}
-	p.printf("spilled from the L2: %s, %s", report.Plural(len(list), "tensor"), bytesText(uint64(sum)))
+	p.Printf("spilled from the L2: %s, %s", report.Plural(len(list), "tensor"), report.Bytes(uint64(sum)))
 	for _, s := range list[:min(named, len(list))] {
-		p.printf("  %s, %s: %s", report.Printable(s.Tensor), bytesText(uint64(s.Bytes)), s.Why)
+		p.Printf("  %s, %s: %s", report.Printable(s.Tensor), report.Bytes(uint64(s.Bytes)), s.Why)
 	}
 	if n := len(list) - named; n > 0 {
-		p.printf("  and %d more (--json: spilled)", n)
+		p.Printf("  and %d more (--json: spilled)", n)
 	}
 }
 
@@ -32,11 +32,11 @@ func writeOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)
 	if len(d.L2) == 0 {
-		p.printf("L2: nothing is kept there between layers")
-		return p.err
+		p.Printf("L2: nothing is kept there between layers")
+		return p.Err
 	}
 	each := (len(d.L2) + lines - 1) / lines
-	p.printf("L2 of %s, the fullest of %s a line", bytesText(whole), report.Plural(each, "descriptor"))
+	p.Printf("L2 of %s, the fullest of %s a line", report.Bytes(whole), report.Plural(each, "descriptor"))
 	for from := 0; from < len(d.L2); from += each {
 		to := min(from+each, len(d.L2))
 		most := 0
@@ -44,7 +44,7 @@ func writeOccupancy(w io.Writer, d *report.Network) error {
 			most = max(most, x.Bytes)
 		}
 		label := fmt.Sprintf("%d:%d", d.L2[from].Program, d.L2[from].Descriptor)
-		p.printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), bytesText(uint64(most)))
+		p.Printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), report.Bytes(uint64(most)))
 	}
-	return p.err
+	return p.Err
 }

@@ -1,9 +1,9 @@
-package command
+package report
 
 import "fmt"
 
-// bytesText is a size in a unit a person reads; documents have it exact.
-func bytesText(n uint64) string {
+// Bytes is a size in a unit a person reads; documents have it exact.
+func Bytes(n uint64) string {
 	v, unit := float64(n), ""
 	for _, u := range [...]string{"kB", "MB", "GB", "TB"} {
 		if v < 999.95 {
@@ -22,8 +22,8 @@ func bytesText(n uint64) string {
 	return fmt.Sprintf("%.0f %s", v, unit)
 }
 
-// rateText is a rate to three digits.
-func rateText(v float64) string {
+// Rate is a rate to three digits.
+func Rate(v float64) string {
 	switch {
 	case v == 0:
 		return "-"
@@ -35,22 +35,24 @@ func rateText(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-func percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
+// Percent is a part of a whole in percent, 0 of nothing.
+func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 	if whole == 0 {
 		return 0
 	}
 	return 100 * float64(part) / float64(whole)
 }
 
-func extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
+// Extent is the size of a tensor without its batch.
+func Extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
 
-// dims is a tensor's shape, the batch only where it is more than one.
-func dims(s [4]int) string {
+// Dims is a tensor's shape, the batch only where it is more than one.
+func Dims(s [4]int) string {
 	switch {
 	case s[0] == 0:
 		return "?"
 	case s[0] == 1:
-		return extent(s[1], s[2], s[3])
+		return Extent(s[1], s[2], s[3])
 	}
-	return fmt.Sprintf("%dx%s", s[0], extent(s[1], s[2], s[3]))
+	return fmt.Sprintf("%dx%s", s[0], Extent(s[1], s[2], s[3]))
 }
