@@ -15,6 +15,7 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/paper"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/dump"
 )
 
 // schemaSections are the documents that docs/json.md describes, by its headings.
@@ -26,9 +27,9 @@ var schemaSections = map[string]reflect.Type{
 	"`lint`":         reflect.TypeFor[jsonLint](),
 	"`paper`":        reflect.TypeFor[paper.Document](),
 	"`load`":         reflect.TypeFor[report.Load](),
-	"`dump`":         reflect.TypeFor[jsonDump](),
+	"`dump`":         reflect.TypeFor[dump.Document](),
 
-	"`dump` of a dispatch descriptor": reflect.TypeFor[jsonDispatch](),
+	"`dump` of a dispatch descriptor": reflect.TypeFor[dump.Dispatch](),
 	"`accuracy`":                      reflect.TypeFor[jsonAccuracy](),
 }
 
@@ -108,7 +109,7 @@ func add(x reflect.Type, name string, keys map[string]bool) {
 	switch {
 	case x == reflect.TypeFor[report.Counters]():
 		keys[name], keys[name+".*"] = true, true
-	case x == reflect.TypeFor[orderedObject](): // its members are seen in real output
+	case x == reflect.TypeFor[dump.Object](): // its members are seen in real output
 		keys[name] = true
 	case x.Kind() == reflect.Slice && x.Elem().Kind() == reflect.Struct:
 		keys[name+"[]"] = true

@@ -39,7 +39,7 @@ func Word(title string, order int) Column { return Column{title, order, true} }
 // Number returns a column of numbers.
 func Number(title string, order int) Column { return Column{title, order, false} }
 
-// A Table is columns with rows of cells, aligned.
+// A Table is columns with rows of cells, aligned. The zero table is text without titles.
 type Table struct {
 	columns []Column
 	rows    [][]string
@@ -62,8 +62,14 @@ func aligned(left bool, titles []string) *Table {
 	return t
 }
 
-// Add adds a row, a cell for each column.
-func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
+// Add adds a row, a cell for each column. Cells behind the last column make one of text, without
+// a title; cells that are left out are empty.
+func (t *Table) Add(cells ...string) {
+	for len(t.columns) < len(cells) {
+		t.columns = append(t.columns, Column{Left: true})
+	}
+	t.rows = append(t.rows, cells)
+}
 
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return len(t.rows) }
