@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -212,28 +213,35 @@ func (r *accuracyReport) write(w io.Writer, rows bool) error {
 
 // writeTable writes groups, with left-out fits side by side.
 func (r *accuracyReport) writeTable(w io.Writer, x *accuracyTable) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	left := r.left
 	if !x.left {
 		left = nil
 	}
-	if left != nil {
-		fmt.Fprintln(t, "  \t\tfitted to all\t\t\tleft out: shape\t\t\tsession\t\t\t")
-	}
-	fmt.Fprint(t, "  \tn\t")
+	over := []string{"", "", "fitted to all", "", "", "left out: shape", "", "", "session", "", ""}
+	titles := []string{"", "n"}
 	for range len(left) + 1 {
-		fmt.Fprint(t, "median\tp90\twithin 17 %\t")
+		titles = append(titles, "median", "p90", "within 17 %")
 	}
-	fmt.Fprintln(t)
+	t := terminal.Numbers(make([]string, len(titles))...)
+	if left != nil {
+		t.Add(over...)
+	}
+	t.Add(titles...)
 	for _, g := range x.groups(r.Accuracy) {
-		fmt.Fprintf(t, "  %s\t%d\t", g.Name, g.N)
+		row := []string{g.Name, strconv.Itoa(g.N)}
 		for _, a := range slices.Concat([]*bench.Accuracy{r.Accuracy}, left) {
 			s := groupNamed(x.groups(a), g.Name)
-			fmt.Fprintf(t, "%.1f %%\t%.1f %%\t%.0f %%\t", 100*s.Median, 100*s.P90, 100*s.Near)
+			row = append(row, fmt.Sprintf("%.1f %%", 100*s.Median), fmt.Sprintf("%.1f %%", 100*s.P90), fmt.Sprintf("%.0f %%", 100*s.Near))
 		}
-		fmt.Fprintln(t)
+		t.Add(row...)
 	}
-	return t.Flush()
+	lines := t.Lines(math.MaxInt, 2*terminal.Gap)
+	for _, line := range lines { // the first ends where its last group of columns does
+		if _, err := fmt.Fprintf(w, "%-*s\n", len(lines[1]), line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func groupNamed(list []bench.Group, name string) bench.Summary {

@@ -83,6 +83,16 @@ const Gap = 2
 // Write prints the table in at most so many columns of a terminal, indented. The line of
 // titles is left out if all are empty.
 func (t *Table) Write(w io.Writer, width, indent int) error {
+	for _, line := range t.Lines(width, indent) {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lines returns what Write prints, without blanks at the ends.
+func (t *Table) Lines(width, indent int) []string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		titles[i] = c.Title
@@ -98,12 +108,11 @@ func (t *Table) Write(w io.Writer, width, indent int) error {
 		}
 	}
 	t.fit(widths, width-indent)
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(w, t.line(row, widths, indent)); err != nil {
-			return err
-		}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		lines[i] = t.line(row, widths, indent)
 	}
-	return nil
+	return lines
 }
 
 // left is the width of a column that is left out.
