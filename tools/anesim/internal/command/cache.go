@@ -1,15 +1,12 @@
 package command
 
 import (
-	"io"
 	"net/url"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
 
-	"anesim/bench/report"
 	"anesim/loader/cache"
-	"anesim/tools/anesim/internal/terminal"
 )
 
 // cacheFlags are what a command says of the program cache.
@@ -61,21 +58,4 @@ func sourceURL(file string) string {
 		path = real
 	}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
-}
-
-// writeCache says what became of the cache.
-func writeCache(w io.Writer, d *report.Cache) error {
-	if d == nil {
-		return nil
-	}
-	p := terminal.NewPager(w)
-	if d.Unkept != "" {
-		p.Printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
-		return p.Err
-	}
-	p.Printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), report.Bytes(uint64(d.Bytes)))
-	if d.Why != "" {
-		p.Printf("cache: the entry that was there is damaged: %s", d.Why)
-	}
-	return p.Err
 }

@@ -14,6 +14,7 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/text"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -124,7 +125,7 @@ func TestExplainFits(t *testing.T) {
 		}
 		for line := range strings.Lines(out) {
 			line = strings.TrimRight(line, "\n")
-			if n := utf8.RuneCountInString(line); n > explainWidth && !strings.Contains(line, ": anesim ") && !strings.Contains(line, ":  anesim ") {
+			if n := utf8.RuneCountInString(line); n > text.ExplanationWidth && !strings.Contains(line, ": anesim ") && !strings.Contains(line, ":  anesim ") {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
@@ -217,7 +218,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 			changes++
 		}
 		for _, line := range lines[:len(lines)-1] {
-			if n := utf8.RuneCountInString(line); n > headWidth {
+			if n := utf8.RuneCountInString(line); n > text.HeadWidth {
 				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
 		}

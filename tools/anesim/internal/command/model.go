@@ -17,6 +17,7 @@ import (
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/text"
 )
 
 // modelFlags are the flags of model: those of run's that a network has a use for.
@@ -182,11 +183,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		if err = writeNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
-			err = writeOccupancy(c.OutOrStdout(), doc)
+		if err = text.WriteNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
+			err = text.WriteOccupancy(c.OutOrStdout(), doc)
 		}
 		if err == nil {
-			err = writeCache(c.OutOrStdout(), doc.Cache)
+			err = text.WriteCache(c.OutOrStdout(), doc.Cache)
 		}
 	}
 	if err != nil {

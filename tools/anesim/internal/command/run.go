@@ -13,6 +13,7 @@ import (
 	"anesim/bench/report"
 	"anesim/hw"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/text"
 )
 
 func runCommand() *cobra.Command {
@@ -187,7 +188,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		rows.repeat(doc.Descriptors, res.Report)
 		err = rows.end()
 	default:
-		if err = writeRun(stdout, res, doc, f); err == nil {
+		if err = text.WriteRun(stdout, res, doc, text.RunOptions{Counters: f.counters, Constants: f.constants}); err == nil {
 			err = writeExplainHint(stdout, m, how)
 		}
 	}

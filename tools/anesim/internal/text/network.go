@@ -1,4 +1,4 @@
-package command
+package text
 
 import (
 	"cmp"
@@ -18,9 +18,9 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// writeNetwork is the report of a network for people. The explanation is what was tried to
+// WriteNetwork writes the report of a network. The explanation is what was tried to
 // make it faster, nil where nothing was. Top is how many layers have a row, 0 for all.
-func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
+func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.uncovered(d)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
@@ -133,7 +133,7 @@ func kinds(d *report.Network) (list []*kind) {
 }
 
 // bottlenecks says how long a network takes, where, why, and what to change, on lines that
-// fit headWidth columns.
+// fit HeadWidth columns.
 func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
 	const most = 5
 	list := kinds(d)
@@ -156,7 +156,7 @@ func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain st
 		rows.Add(report.Printable(k.first.Name), report.Printable(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", report.Percent(k.cycles, t.Cycles)), k.time.String(),
 			report.CauseText(k.first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.bound, k.cycles)))
 	}
-	p.TableWithin(rows, headWidth, 2)
+	p.TableWithin(rows, HeadWidth, 2)
 	p.why(&d.Cycles)
 	p.changes(x, explain)
 }
@@ -191,7 +191,7 @@ func (p pager) why(c *report.Cycles) {
 		words = append(words, text)
 	}
 	line := "why: " + strings.Join(words, ", ")
-	for len(words) > 1 && utf8.RuneCountInString(line) > headWidth {
+	for len(words) > 1 && utf8.RuneCountInString(line) > HeadWidth {
 		words = words[:len(words)-1]
 		line = "why: " + strings.Join(words, ", ")
 	}
@@ -220,7 +220,7 @@ func (p pager) changes(x *explain.Explanation, explain string) {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
 		gain := gainText(c, x.Now.TimeNs)
-		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), headWidth-utf8.RuneCountInString(gain)) + gain
+		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
 		if c.Before == x.Now {
 			within = append(within, line)
 		} else {
@@ -271,8 +271,8 @@ func elided(text string, columns int) string {
 	return string(r[:max(0, columns-3)]) + "..."
 }
 
-// headWidth is the width of the lines that a report begins with.
-const headWidth = 100
+// HeadWidth is the width of the lines that a report begins with.
+const HeadWidth = 100
 
 // uncovered names what is in no total, ahead of every figure that leaves it out.
 func (p pager) uncovered(d *report.Network) {

@@ -1,4 +1,4 @@
-package command
+package text
 
 import (
 	"cmp"
@@ -20,8 +20,14 @@ type pager struct{ *terminal.Pager }
 
 func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
 
-// writeRun is the report of a program or a layer for people.
-func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error {
+// RunOptions are what the report of a run has besides.
+type RunOptions struct {
+	Counters  bool // of each descriptor
+	Constants bool // of the chip and the host, which the document has to have
+}
+
+// WriteRun writes the report of a program or a layer.
+func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
@@ -56,14 +62,14 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
 	p.advice(d)
-	if f.counters {
+	if o.Counters {
 		p.counters(d)
 	}
 	p.ports(res, d)
 	for _, x := range res.Report.Faults {
 		p.Printf("FAULT: %s", report.Printable(x.String()))
 	}
-	if f.constants {
+	if o.Constants {
 		p.constants(d)
 	}
 	return p.Err
@@ -254,7 +260,7 @@ func (p pager) ports(res *anesim.Result, d *report.Run) {
 	}
 	if len(res.Outputs) == 0 {
 		if len(res.Report.Faults) == 0 {
-			p.Printf("values: none: %s", whyNoOutputs(res))
+			p.Printf("values: none: %s", WhyNoOutputs(res))
 		}
 		return
 	}
@@ -298,8 +304,8 @@ func (p pager) calls(res *anesim.Result, state *report.State) {
 	}
 }
 
-// whyNoOutputs is the first reason that a run has no values.
-func whyNoOutputs(res *anesim.Result) string {
+// WhyNoOutputs is the first reason that a run has no values.
+func WhyNoOutputs(res *anesim.Result) string {
 	if f := res.Report.Faults; len(f) > 0 {
 		return f[0].String()
 	}

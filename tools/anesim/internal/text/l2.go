@@ -1,4 +1,4 @@
-package command
+package text
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ func (p pager) spills(list []report.Spill) {
 	}
 }
 
-// writeOccupancy draws the L2 over time: a bar is the fullest of a run of descriptors.
-func writeOccupancy(w io.Writer, d *report.Network) error {
+// WriteOccupancy draws the L2 over time: a bar is the fullest of a run of descriptors.
+func WriteOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)
 	if len(d.L2) == 0 {
