@@ -17,7 +17,7 @@ func TestCell(t *testing.T) {
 
 func TestUnits(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 8320: "8.32 kB", 12345: "12.3 kB", 999_960: "1.00 MB", 123_456_789: "123 MB", 5e12: "5.00 TB"} {
-		if got := Bytes(n); got != want {
+		if got := Size(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

@@ -2,26 +2,6 @@ package report
 
 import "fmt"
 
-// Bytes is a size in a unit a person reads; documents have it exact.
-func Bytes(n uint64) string {
-	v, unit := float64(n), ""
-	for _, u := range [...]string{"kB", "MB", "GB", "TB"} {
-		if v < 999.95 {
-			break
-		}
-		v, unit = v/1e3, u
-	}
-	switch {
-	case unit == "":
-		return fmt.Sprintf("%d B", n)
-	case v < 9.995:
-		return fmt.Sprintf("%.2f %s", v, unit)
-	case v < 99.95:
-		return fmt.Sprintf("%.1f %s", v, unit)
-	}
-	return fmt.Sprintf("%.0f %s", v, unit)
-}
-
 // Rate is a rate to three digits.
 func Rate(v float64) string {
 	switch {

@@ -28,7 +28,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		what = "td"
 	}
 	p.Printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
-		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, report.Bytes(d.Now.DMABytes))
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, report.Size(d.Now.DMABytes))
 	p.Printf("")
 	t := terminal.NewTable(
 		terminal.Word(what, 0), terminal.Word("op", 3), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("for", 0),

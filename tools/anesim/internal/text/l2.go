@@ -18,9 +18,9 @@ func (p pager) spills(list []report.Spill) {
 	for _, s := range list {
 		sum += s.Bytes
 	}
-	p.Printf("spilled from the L2: %s, %s", report.Plural(len(list), "tensor"), report.Bytes(uint64(sum)))
+	p.Printf("spilled from the L2: %s, %s", report.Plural(len(list), "tensor"), report.Size(uint64(sum)))
 	for _, s := range list[:min(named, len(list))] {
-		p.Printf("  %s, %s: %s", report.Printable(s.Tensor), report.Bytes(uint64(s.Bytes)), s.Why)
+		p.Printf("  %s, %s: %s", report.Printable(s.Tensor), report.Size(uint64(s.Bytes)), s.Why)
 	}
 	if n := len(list) - named; n > 0 {
 		p.Printf("  and %d more (--json: spilled)", n)
@@ -36,7 +36,7 @@ func WriteOccupancy(w io.Writer, d *report.Network) error {
 		return p.Err
 	}
 	each := (len(d.L2) + lines - 1) / lines
-	p.Printf("L2 of %s, the fullest of %s a line", report.Bytes(whole), report.Plural(each, "descriptor"))
+	p.Printf("L2 of %s, the fullest of %s a line", report.Size(whole), report.Plural(each, "descriptor"))
 	for from := 0; from < len(d.L2); from += each {
 		to := min(from+each, len(d.L2))
 		most := 0
@@ -44,7 +44,7 @@ func WriteOccupancy(w io.Writer, d *report.Network) error {
 			most = max(most, x.Bytes)
 		}
 		label := fmt.Sprintf("%d:%d", d.L2[from].Program, d.L2[from].Descriptor)
-		p.Printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), report.Bytes(uint64(most)))
+		p.Printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), report.Size(uint64(most)))
 	}
 	return p.Err
 }

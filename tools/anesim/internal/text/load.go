@@ -47,7 +47,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.SavedBytes > 0 {
-			p.Printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), report.Bytes(x.SavedBytes))
+			p.Printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
 		}
 	}
 	if d.Cut {

@@ -51,7 +51,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		case l.Modelled && l.Descriptors == 0:
 			row = append(row, "-", "-", "fused", "-", "-", "-", "-", "-")
 		case l.Modelled:
-			row = append(row, strconv.Itoa(l.Descriptors), report.Thousands(l.Total.Cycles), report.CauseText(l.Bound), report.Bytes(l.Total.DMABytes),
+			row = append(row, strconv.Itoa(l.Descriptors), report.Thousands(l.Total.Cycles), report.CauseText(l.Bound), report.Size(l.Total.DMABytes),
 				report.Rate(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), report.Rate(l.TFLOPS))
 		default:
 			row = append(row, "-", "-", "not modelled", "-", "-", "-", "-", "-")
@@ -299,7 +299,7 @@ func (p pager) coverage(c *report.Coverage) {
 		return
 	}
 	if c.Done == c.Nodes {
-		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), report.Bytes(c.Bytes))
+		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), report.Size(c.Bytes))
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),

@@ -26,7 +26,7 @@ func (p pager) placement(d *report.Placement) {
 			what += " to " + report.Printable(d.Operations[end-1].Path)
 		}
 		p.Printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
-			sum, first.LaunchNs, first.CrossNs, report.Bytes(first.Crossing))
+			sum, first.LaunchNs, first.CrossNs, report.Size(first.Crossing))
 		i = end
 	}
 	if d.LeaveNs > 0 {
@@ -52,7 +52,7 @@ func WriteCache(w io.Writer, d *report.Cache) error {
 		p.Printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
 		return p.Err
 	}
-	p.Printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), report.Bytes(uint64(d.Bytes)))
+	p.Printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), report.Size(uint64(d.Bytes)))
 	if d.Why != "" {
 		p.Printf("cache: the entry that was there is damaged: %s", d.Why)
 	}

@@ -41,7 +41,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 		x := &d.Descriptors[i]
 		t.Add(strconv.Itoa(x.Index), x.Op, report.Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), report.Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
 			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", report.Percent(x.Cycles.Compute, x.Cycles.Total)),
-			report.CauseText(x.Bound), report.Bytes(x.DMA.Total), report.Rate(perNs(x.DMA.Total, x.WorkingNs)),
+			report.CauseText(x.Bound), report.Size(x.DMA.Total), report.Rate(perNs(x.DMA.Total, x.WorkingNs)),
 			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
 	}
 	p.Table(t, 0)
@@ -125,7 +125,7 @@ func (p pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
 	share := func(rate, peak float64, unit string) string {
 		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
 	}
-	line := fmt.Sprintf("rates: %s moved", report.Bytes(t.DMABytes))
+	line := fmt.Sprintf("rates: %s moved", report.Size(t.DMABytes))
 	if t.DMABytes > 0 && t.TimeNs > 0 {
 		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
 	}
@@ -297,10 +297,10 @@ func (p pager) calls(res *anesim.Result, state *report.State) {
 		}
 	}
 	for _, a := range state.Aliases {
-		p.Printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), report.Bytes(a.Bytes))
+		p.Printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), report.Size(a.Bytes))
 	}
 	if state.HostCopyBytes > 0 {
-		p.Printf("state saves %s of host copies, %s of memory traffic", report.Bytes(state.HostCopyBytes), report.Bytes(state.DRAMBytes))
+		p.Printf("state saves %s of host copies, %s of memory traffic", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
 	}
 }
 

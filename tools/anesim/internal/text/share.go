@@ -84,7 +84,7 @@ func (p pager) operations(d *report.Network) {
 	)
 	for i := range d.Operations {
 		o := &d.Operations[i]
-		t.Add(report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), report.Bytes(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String())
+		t.Add(report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), report.Size(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String())
 	}
 	p.Table(t, 0)
 	p.Printf("")
@@ -105,7 +105,7 @@ func (p pager) conclusion(d *report.Network) {
 		made = " (made up, and shared by layers that are alike)"
 	}
 	p.Printf("in all: %v of engine time (%v to %v), %.4g calls/s, %v; %s of weights%s, %s of device memory",
-		t.TimeNs, t.TimeLowNs, t.TimeHighNs, float64(calls)*1e9/float64(t.WallNs), t.EnergyNJ, report.Bytes(d.Memory.WeightBytes), made, report.Bytes(d.Memory.AllBytes))
+		t.TimeNs, t.TimeLowNs, t.TimeHighNs, float64(calls)*1e9/float64(t.WallNs), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // rests says what parts rest on that no program shows, where they take more than notedShare
