@@ -15,6 +15,7 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/paper"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/dump"
 )
 
@@ -30,7 +31,7 @@ var schemaSections = map[string]reflect.Type{
 	"`dump`":         reflect.TypeFor[dump.Document](),
 
 	"`dump` of a dispatch descriptor": reflect.TypeFor[dump.Dispatch](),
-	"`accuracy`":                      reflect.TypeFor[jsonAccuracy](),
+	"`accuracy`":                      reflect.TypeFor[accuracy.Document](),
 }
 
 // documentedKeys are the names of a section's table, braces taken apart, and those of

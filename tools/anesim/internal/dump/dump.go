@@ -1,8 +1,6 @@
 package dump
 
 import (
-	"anesim/hw/regs"
-	"anesim/loader"
 	"bufio"
 	"cmp"
 	"encoding/binary"
@@ -10,6 +8,9 @@ import (
 	"io"
 	"iter"
 	"strings"
+
+	"anesim/hw/regs"
+	"anesim/loader"
 )
 
 // Options are how a program is printed.

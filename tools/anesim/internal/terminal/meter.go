@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"anesim/bench/report"
-
 	"golang.org/x/term"
 
 	"anesim"
+	"anesim/bench/report"
 )
 
 // progressPeriod is the least time between two looks of the meter.

@@ -1,4 +1,4 @@
-package command
+package accuracy
 
 import (
 	"fmt"
@@ -33,13 +33,14 @@ type jsonNetLayer struct {
 	InMemoryUs float64 `json:"engine_in_memory_us"`
 }
 
-// writeNetworks is the report on whole networks.
-func (f *accuracyFlags) writeNetworks(w io.Writer) error {
+// WriteNetworks writes the report on whole networks, as JSON or for people, with every layer if
+// layers.
+func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	list, err := bench.CompareNetworks(bench.DefaultPresets())
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if asJSON {
 		return writeNetworksJSON(w, list)
 	}
 	t := terminal.Numbers("network", "machine", "measured us", "model us", "error", "host us", "engine us", "with all in memory", "saved", "not modelled")
@@ -50,7 +51,7 @@ func (f *accuracyFlags) writeNetworks(w io.Writer) error {
 		t.Add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f %%", 100*r.Time.Error()),
 			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f %%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
-	if err := t.Print(w, terminal.Gap); err != nil || !f.rows {
+	if err := t.Print(w, terminal.Gap); err != nil || !layers {
 		return err
 	}
 	for i := range list {
