@@ -1,4 +1,4 @@
-package command
+package dump
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"anesim/bench/report"
 	"anesim/loader/e5"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // A dispatchDumper prints a dispatch descriptor: what the runtime does, in order, and
@@ -21,27 +22,33 @@ type dispatchDumper struct {
 	containers map[string]string // file names by hash
 }
 
-// newDispatchDumper looks for the containers beside the descriptor's file; standard input
-// has nothing beside it.
-func newDispatchDumper(w io.Writer, file string, p *e5.Program) (*dispatchDumper, error) {
-	d := &dispatchDumper{w: w, p: p}
+// Containers looks for the containers that a dispatch descriptor names beside its file, and
+// returns their names by hash. Standard input has nothing beside it.
+func Containers(file string, p *e5.Program) (map[string]string, error) {
 	if file == "-" {
-		return d, nil
+		return nil, nil
 	}
-	var err error
-	d.containers, err = p.Find(os.DirFS(filepath.Dir(file)))
-	return d, err
+	return p.Find(os.DirFS(filepath.Dir(file)))
+}
+
+// WriteDispatch prints the dispatch descriptor in a file.
+func WriteDispatch(w io.Writer, file string, p *e5.Program, containers map[string]string, o Options) error {
+	d := &dispatchDumper{w, p, containers}
+	if o.JSON {
+		return d.writeJSON()
+	}
+	return d.writeText(filepath.Base(file))
 }
 
 func (d *dispatchDumper) writeText(name string) error {
 	p := d.p
 	fmt.Fprintf(d.w, "%s: dispatch descriptor, format version %d, %s, %s\n\nbuild\n", legible(name), p.Version,
 		report.Plural(len(p.Symbols), "symbol"), report.Plural(len(p.Sections), "section"))
-	var rows []string
+	var build, chain terminal.Table
 	for _, e := range p.Build {
-		rows = append(rows, "  "+legible(e.Key)+"\t"+legible(e.Value))
+		build.Add(legible(e.Key), legible(e.Value))
 	}
-	if err := aligned(d.w, rows); err != nil {
+	if err := build.Print(d.w, terminal.Gap); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.w, "\nchain\n")
@@ -49,21 +56,20 @@ func (d *dispatchDumper) writeText(name string) error {
 		_, err := fmt.Fprintf(d.w, "  not reachable: sections have no bytes, as in the documents' schema\n")
 		return err
 	}
-	rows = rows[:0]
 	for i := range p.Sections {
 		s := &p.Sections[i]
 		switch {
 		case s.Operation != nil:
 			o := s.Operation
-			rows = append(rows, fmt.Sprintf("  %s\t%v\t%s to %s", legible(o.Name), o.Type, d.operands(s.Operands, o.Inputs, 0), d.operands(s.Operands, o.Outputs, len(o.Inputs))))
+			chain.Add(legible(o.Name), o.Type.String(), d.operands(s.Operands, o.Inputs, 0)+" to "+d.operands(s.Operands, o.Outputs, len(o.Inputs)))
 		case s.Inference != nil:
 			a := s.Inference
-			rows = append(rows, fmt.Sprintf("\t\tprocedure %s of %s", legible(a.Procedure), d.container(a)))
+			chain.Add("", "", fmt.Sprintf("procedure %s of %s", legible(a.Procedure), d.container(a)))
 		case s.Cast != nil:
-			rows = append(rows, fmt.Sprintf("\t\t%v to %v", s.Cast.From, s.Cast.To))
+			chain.Add("", "", fmt.Sprintf("%v to %v", s.Cast.From, s.Cast.To))
 		}
 	}
-	return aligned(d.w, rows)
+	return chain.Print(d.w, terminal.Gap)
 }
 
 // container names the container of an inference.
@@ -96,11 +102,11 @@ func (d *dispatchDumper) symbol(i uint32) string {
 	return fmt.Sprintf("symbol %d", i)
 }
 
-type jsonDispatch struct {
+type Dispatch struct {
 	report.Header
 	Form       string          `json:"form"`
 	Version    int32           `json:"format_version"`
-	Build      orderedObject   `json:"build"`
+	Build      Object          `json:"build"`
 	Symbols    []string        `json:"symbols"`
 	Operations []jsonOperation `json:"operations"`
 }
@@ -136,8 +142,8 @@ type jsonInference struct {
 
 func (d *dispatchDumper) writeJSON() error {
 	p := d.p
-	out := jsonDispatch{
-		Header: report.NewHeader(), Form: "dispatch", Version: p.Version, Build: orderedObject{},
+	out := Dispatch{
+		Header: report.NewHeader(), Form: "dispatch", Version: p.Version, Build: Object{},
 		Symbols: append([]string{}, p.Symbols...), Operations: []jsonOperation{},
 	}
 	for _, e := range p.Build {

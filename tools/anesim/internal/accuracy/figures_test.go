@@ -1,7 +1,8 @@
-package command
+package accuracy
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"anesim/hw"
 	"anesim/hw/host"
 )
+
+var update = flag.Bool("update", false, "write what is computed into the pages")
 
 // A figure is a paragraph, list item or row of a table of a page that states what is
 // computed: the one that begins with a text.
@@ -42,12 +45,12 @@ func TestAccuracyFigures(t *testing.T) {
 			}
 			at := strings.Index(now, "\n"+x.begins) + 1
 			end := at + blockEnd(now[at:])
-			if now[at:end] != x.text && !*updateGolden {
+			if now[at:end] != x.text && !*update {
 				t.Errorf("%s is not what is computed (-update writes it). It has\n%s\nwhere it is\n%s", page, now[at:end], x.text)
 			}
 			now = now[:at] + x.text + now[end:]
 		}
-		if *updateGolden {
+		if *update {
 			if err := os.WriteFile(name, []byte(now), 0o666); err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +71,7 @@ func blockEnd(text string) int {
 
 // figures are what pages quote.
 type figures struct {
-	*accuracyReport
+	*Report
 	networks         []bench.NetworkResidual
 	identity, chains [4]string // "x of y" of the comparisons with the vendor's compiler
 }
@@ -80,7 +83,7 @@ func newFigures(t *testing.T, root string) *figures {
 		t.Fatal(err)
 	}
 	f := new(figures)
-	if f.accuracyReport, err = newAccuracyReport(rows, true); err != nil {
+	if f.Report, err = New(rows, true); err != nil {
 		t.Fatal(err)
 	}
 	if f.networks, err = bench.CompareNetworks(bench.DefaultPresets()); err != nil {
@@ -213,7 +216,7 @@ func (f *figures) page() []figure {
 
 // coverage is what intervals around the predictions of one protocol hold.
 func (f *figures) coverage(by bench.Protocol) []bench.Coverage {
-	i := slices.IndexFunc(f.coverages(), func(c accuracyCoverage) bool { return c.key == by.String() })
+	i := slices.IndexFunc(f.coverages(), func(c coverage) bool { return c.key == by.String() })
 	return f.coverages()[i].rows
 }
 

@@ -1,4 +1,4 @@
-package command
+package dump
 
 import (
 	"encoding/json"
@@ -10,21 +10,21 @@ import (
 	"anesim/loader"
 )
 
-// An orderedObject is a JSON object whose members keep their order.
-type orderedObject []orderedMember
+// An Object is a JSON object whose members keep their order.
+type Object []member
 
-type orderedMember struct {
+type member struct {
 	name  string
 	value any
 }
 
-func (o *orderedObject) add(name string, value any) { *o = append(*o, orderedMember{name, value}) }
+func (o *Object) add(name string, value any) { *o = append(*o, member{name, value}) }
 
-func (o orderedObject) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
+func (o Object) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
 
 // appendJSON spells the object behind b. Numbers and objects inside are spelled in place:
 // a large chain has millions of them.
-func (o orderedObject) appendJSON(b []byte) (_ []byte, err error) {
+func (o Object) appendJSON(b []byte) (_ []byte, err error) {
 	b = append(b, '{')
 	for i, m := range o {
 		if i > 0 {
@@ -38,7 +38,7 @@ func (o orderedObject) appendJSON(b []byte) (_ []byte, err error) {
 		switch v := m.value.(type) {
 		case uint32:
 			b = strconv.AppendUint(b, uint64(v), 10)
-		case orderedObject:
+		case Object:
 			if b, err = v.appendJSON(b); err != nil {
 				return nil, err
 			}
@@ -53,26 +53,26 @@ func (o orderedObject) appendJSON(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-type jsonDump struct {
+type Document struct {
 	report.Header
-	Form        loader.Form          `json:"form"`
-	Subtype     uint32               `json:"subtype"`
-	Banner      *jsonBanner          `json:"banner,omitempty"` // of a container that has one
-	Procedures  []string             `json:"procedures,omitempty"`
-	Segments    []jsonSegment        `json:"segments"`
-	Ports       []jsonPort           `json:"ports"`
-	Descriptors []jsonDumpDescriptor `json:"descriptors"`
-	Relocations []jsonRelocation     `json:"relocations"`
-	Symbols     []jsonSymbol         `json:"symbols"`
-	V10         orderedObject        `json:"v10,omitempty"`       // of captured registers, which have no descriptors
-	Transfers   []jsonTransfer       `json:"transfers,omitempty"` // of captured registers
+	Form        loader.Form      `json:"form"`
+	Subtype     uint32           `json:"subtype"`
+	Banner      *jsonBanner      `json:"banner,omitempty"` // of a container that has one
+	Procedures  []string         `json:"procedures,omitempty"`
+	Segments    []jsonSegment    `json:"segments"`
+	Ports       []jsonPort       `json:"ports"`
+	Descriptors []jsonDescriptor `json:"descriptors"`
+	Relocations []jsonRelocation `json:"relocations"`
+	Symbols     []jsonSymbol     `json:"symbols"`
+	V10         Object           `json:"v10,omitempty"`       // of captured registers, which have no descriptors
+	Transfers   []jsonTransfer   `json:"transfers,omitempty"` // of captured registers
 }
 
 type jsonBanner struct {
-	Compiler string        `json:"compiler"`
-	Version  string        `json:"version"`
-	Target   string        `json:"target"`
-	Flags    orderedObject `json:"flags"` // by name, in the order of the command line
+	Compiler string `json:"compiler"`
+	Version  string `json:"version"`
+	Target   string `json:"target"`
+	Flags    Object `json:"flags"` // by name, in the order of the command line
 }
 
 type jsonSegment struct {
@@ -95,12 +95,12 @@ type jsonPort struct {
 	Buffer    int       `json:"buffer"`
 }
 
-type jsonDumpDescriptor struct {
+type jsonDescriptor struct {
 	Index       int             `json:"index"`
 	Offset      uint32          `json:"offset"`
 	Description jsonDescription `json:"description"`
-	Header      orderedObject   `json:"header"`
-	Registers   orderedObject   `json:"registers"`
+	Header      Object          `json:"header"`
+	Registers   Object          `json:"registers"`
 }
 
 type jsonDescription struct {
@@ -111,9 +111,9 @@ type jsonDescription struct {
 }
 
 type jsonRegister struct {
-	Value   uint32        `json:"value"`
-	Fields  orderedObject `json:"fields"`
-	Unknown uint32        `json:"unknown,omitempty"` // bits that no field names
+	Value   uint32 `json:"value"`
+	Fields  Object `json:"fields"`
+	Unknown uint32 `json:"unknown,omitempty"` // bits that no field names
 }
 
 // A jsonV10Register says where in the image the word is, and which base address the
@@ -187,21 +187,21 @@ func (d *dumper) writeJSON() error {
 }
 
 // jsonDocument is the document without its descriptors.
-func (d *dumper) jsonDocument() (*jsonDump, error) {
+func (d *dumper) jsonDocument() (*Document, error) {
 	p := d.p
-	out := &jsonDump{
+	out := &Document{
 		Header:      report.NewHeader(),
 		Form:        p.Form,
 		Subtype:     uint32(p.Subtype),
 		Procedures:  p.Procedures,
 		Segments:    make([]jsonSegment, 0, len(p.Segments)),
 		Ports:       make([]jsonPort, 0, len(p.Ports)),
-		Descriptors: []jsonDumpDescriptor{},
+		Descriptors: []jsonDescriptor{},
 		Relocations: make([]jsonRelocation, 0, len(p.Relocations)),
 		Symbols:     make([]jsonSymbol, 0, len(p.Symbols)),
 	}
 	if b := &p.Banner; b.Compiler != "" {
-		out.Banner = &jsonBanner{b.Compiler, b.Version, b.Target, orderedObject{}}
+		out.Banner = &jsonBanner{b.Compiler, b.Version, b.Target, Object{}}
 		for _, f := range b.Flags {
 			out.Banner.Flags.add(f.Name, f.Value)
 		}
@@ -238,14 +238,14 @@ func (d *dumper) jsonDocument() (*jsonDump, error) {
 	return out, nil
 }
 
-func (d *dumper) jsonDescriptor(desc dumpDescriptor) *jsonDumpDescriptor {
+func (d *dumper) jsonDescriptor(desc described) *jsonDescriptor {
 	w := desc.words
-	out := &jsonDumpDescriptor{
-		Index: desc.Index, Offset: desc.Offset, Registers: orderedObject{},
+	out := &jsonDescriptor{
+		Index: desc.Index, Offset: desc.Offset, Registers: Object{},
 		Description: jsonDescription{w.Operation, w.Sources, w.Weights, w.Result},
 	}
-	var unknown orderedObject
-	for _, w := range d.header(desc.Descriptor) {
+	var unknown Object
+	for _, w := range header(desc.Descriptor) {
 		out.Header = append(out.Header, rawFields(w)...)
 		if u := w.reg.Unknown(w.word); u != 0 {
 			unknown.add(w.reg.Name, u)
@@ -257,8 +257,8 @@ func (d *dumper) jsonDescriptor(desc dumpDescriptor) *jsonDumpDescriptor {
 	if unknown != nil {
 		out.Header.add("unknown", unknown)
 	}
-	for _, w := range d.written(desc.Descriptor) {
-		r := orderedObject{{"value", w.word}, {"fields", rawFields(w)}}
+	for _, w := range written(desc.Descriptor) {
+		r := Object{{"value", w.word}, {"fields", rawFields(w)}}
 		if u := w.reg.Unknown(w.word); u != 0 {
 			r.add("unknown", u)
 		}
@@ -267,12 +267,12 @@ func (d *dumper) jsonDescriptor(desc dumpDescriptor) *jsonDumpDescriptor {
 	return out
 }
 
-func rawRegister(w dumpWord) jsonRegister {
+func rawRegister(w registerWord) jsonRegister {
 	return jsonRegister{w.word, rawFields(w), w.reg.Unknown(w.word)}
 }
 
-func rawFields(w dumpWord) orderedObject {
-	fields := orderedObject{}
+func rawFields(w registerWord) Object {
+	fields := Object{}
 	for _, f := range w.reg.Fields {
 		fields.add(f.Name, f.Of(w.word))
 	}
@@ -297,12 +297,12 @@ func registerName(addr uint32) string {
 	return fmt.Sprintf("%#x", addr)
 }
 
-func (d *dumper) jsonV10() orderedObject {
-	out := orderedObject{}
+func (d *dumper) jsonV10() Object {
+	out := Object{}
 	for _, w := range d.p.Registers.Words() {
 		out.add(w.Name(), jsonV10Register{
 			Address: w.Addr, Image: w.Image,
-			jsonRegister: rawRegister(dumpWord{w.Reg, w.Value}),
+			jsonRegister: rawRegister(registerWord{w.Reg, w.Value}),
 			Relocation:   v10Relocation(w.Addr),
 		})
 	}

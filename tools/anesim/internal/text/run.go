@@ -1,4 +1,4 @@
-package command
+package text
 
 import (
 	"cmp"
@@ -12,55 +12,67 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/firmware/engine"
+	"anesim/tools/anesim/internal/terminal"
 )
 
-// writeRun is the report of a program or a layer for people.
-func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error {
+// A pager prints parts of a report.
+type pager struct{ *terminal.Pager }
+
+func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
+
+// RunOptions are what the report of a run has besides.
+type RunOptions struct {
+	Counters  bool // of each descriptor
+	Constants bool // of the chip and the host, which the document has to have
+}
+
+// WriteRun writes the report of a program or a layer.
+func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
 	p := newPager(w)
-	p.printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
+	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
-	p.printf("")
-	t := &table{columns: []column{
-		{"td", 0, false}, {"op", 0, true}, {"in", 0, false}, {"out", 0, false}, {"kernel", 4, false}, {"engines", 6, false},
-		{"cycles", 0, false}, {"compute", 7, false}, {"bound by", 0, true}, {"moved", 2, false}, {"GB/s", 5, false},
-		{"time", 0, false}, {"interval", 8, false}, {"energy", 3, false}, {"vendor us", 9, false},
-	}}
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Number("td", 0), terminal.Word("op", 0), terminal.Number("in", 0), terminal.Number("out", 0), terminal.Number("kernel", 4), terminal.Number("engines", 6),
+		terminal.Number("cycles", 0), terminal.Number("compute", 7), terminal.Word("bound by", 0), terminal.Number("moved", 2), terminal.Number("GB/s", 5),
+		terminal.Number("time", 0), terminal.Number("interval", 8), terminal.Number("energy", 3), terminal.Number("vendor us", 9),
+	)
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
-		t.add(strconv.Itoa(x.Index), x.Op, extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
-			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", percent(x.Cycles.Compute, x.Cycles.Total)),
-			report.CauseText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.WorkingNs)),
+		t.Add(strconv.Itoa(x.Index), x.Op, report.Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), report.Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
+			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", report.Percent(x.Cycles.Compute, x.Cycles.Total)),
+			report.CauseText(x.Bound), report.Size(x.DMA.Total), report.Rate(perNs(x.DMA.Total, x.WorkingNs)),
 			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
 	}
-	p.table(t, 0)
+	p.Table(t, 0)
 	if r := d.Rest; r != nil {
-		p.printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
+		p.Printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
 	}
 	if n := res.Report.Again; n > 0 {
-		p.printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
+		p.Printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
 	}
 	for _, l := range d.Limits {
 		if strings.HasPrefix(l.Where, "layer ") {
-			p.printf("%s: %s", l.Kind, report.Printable(l.What))
+			p.Printf("%s: %s", l.Kind, report.Printable(l.What))
 		}
 	}
-	p.printf("")
+	p.Printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
 	p.wall(res, &d.Total, d.Host)
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
 	p.advice(d)
-	if f.counters {
+	if o.Counters {
 		p.counters(d)
 	}
 	p.ports(res, d)
 	for _, x := range res.Report.Faults {
-		p.printf("FAULT: %s", report.Printable(x.String()))
+		p.Printf("FAULT: %s", report.Printable(x.String()))
 	}
-	if f.constants {
+	if o.Constants {
 		p.constants(d)
 	}
-	return p.err
+	return p.Err
 }
 
 func perNs[T ~float64](n uint64, t T) float64 {
@@ -107,39 +119,39 @@ func vendor(d *report.Descriptor) string {
 }
 
 // totals says what a run takes and how near that is to what the chip can do.
-func (p *pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
-	p.printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
+func (p pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
+	p.Printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
 		report.Thousands(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
 	share := func(rate, peak float64, unit string) string {
-		return fmt.Sprintf("%s %s (%.1f%% of peak)", rateText(rate), unit, percent(rate, peak))
+		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
 	}
-	line := fmt.Sprintf("rates: %s moved", bytesText(t.DMABytes))
+	line := fmt.Sprintf("rates: %s moved", report.Size(t.DMABytes))
 	if t.DMABytes > 0 && t.TimeNs > 0 {
 		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
 	}
 	if t.MACs > 0 && t.TimeNs > 0 {
 		line += fmt.Sprintf("; %s MACs run, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
 	}
-	p.printf("%s", line)
+	p.Printf("%s", line)
 }
 
 // wall says what a run takes on the wall clock, where that is more than the engine's time.
-func (p *pager) wall(res *anesim.Result, t *report.Wall, preset string) {
+func (p pager) wall(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
-		p.printf("wall: %v, %v of it host %s", t.WallNs, host, preset)
+		p.Printf("wall: %v, %v of it host %s", t.WallNs, host, preset)
 	case t.IdleNs > 0:
-		p.printf("wall: %v", t.WallNs)
+		p.Printf("wall: %v", t.WallNs)
 	}
 	if h := t.HostParts; h != nil {
-		p.printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", stagesText(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
+		p.Printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", stagesText(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
 	}
 	if t.IdleNs > 0 {
 		off := fmt.Sprintf("rails off after %v of a gap", res.RailsOff())
 		if math.IsInf(float64(res.RailsOff()), 1) {
 			off = "the rails stay on"
 		}
-		p.printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
+		p.Printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
 			t.IdleNs, t.IdleNJ, off, t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
 	}
 }
@@ -155,11 +167,11 @@ func stagesText(list []report.Stage) string {
 }
 
 // causes says where all the cycles went.
-func (p *pager) causes(c *report.Cycles, saved uint64) {
+func (p pager) causes(c *report.Cycles, saved uint64) {
 	var parts []string
 	for name, n := range c.All() {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", report.CauseText(name), report.Thousands(n), percent(n, c.Total)))
+			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", report.CauseText(name), report.Thousands(n), report.Percent(n, c.Total)))
 		}
 	}
 	if len(parts) == 0 {
@@ -169,11 +181,11 @@ func (p *pager) causes(c *report.Cycles, saved uint64) {
 	if saved > 0 {
 		line += fmt.Sprintf("; running side by side saves %s", report.Thousands(saved))
 	}
-	p.printf("%s", line)
+	p.Printf("%s", line)
 }
 
 // energies says what took all the energy.
-func (p *pager) energies(t *report.Wall) {
+func (p pager) energies(t *report.Wall) {
 	var parts []string
 	e := &t.EnergyOf
 	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
@@ -182,21 +194,21 @@ func (p *pager) energies(t *report.Wall) {
 			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, n, share))
 		}
 	}
-	add("multiply-accumulates", e.MAC, percent(e.MAC, all))
-	add("table look-ups", e.Table, percent(e.Table, all))
-	add("L2", e.L2, percent(e.L2, all))
-	add("memory", e.DRAM, percent(e.DRAM, all))
-	add("planar engine", e.Planar, percent(e.Planar, all))
-	add("powered engines", e.Active, percent(e.Active, all))
-	add("dispatch", e.Dispatch, percent(e.Dispatch, all))
+	add("multiply-accumulates", e.MAC, report.Percent(e.MAC, all))
+	add("table look-ups", e.Table, report.Percent(e.Table, all))
+	add("L2", e.L2, report.Percent(e.L2, all))
+	add("memory", e.DRAM, report.Percent(e.DRAM, all))
+	add("planar engine", e.Planar, report.Percent(e.Planar, all))
+	add("powered engines", e.Active, report.Percent(e.Active, all))
+	add("dispatch", e.Dispatch, report.Percent(e.Dispatch, all))
 	if len(parts) > 0 {
-		p.printf("energy: %s", strings.Join(parts, ", "))
+		p.Printf("energy: %s", strings.Join(parts, ", "))
 	}
 }
 
 // advice says what bounds the descriptors that take most of the time, one for each cause.
 // What relieves them is explain's to try.
-func (p *pager) advice(d *report.Run) {
+func (p pager) advice(d *report.Run) {
 	const least = 10 // per cent of the cycles
 	list := make([]*report.Descriptor, len(d.Descriptors))
 	for i := range list {
@@ -205,34 +217,34 @@ func (p *pager) advice(d *report.Run) {
 	slices.SortStableFunc(list, func(a, b *report.Descriptor) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
 	said := make(map[string]bool)
 	for _, x := range list {
-		share := percent(x.Cycles.Total, d.Cycles.Total)
+		share := report.Percent(x.Cycles.Total, d.Cycles.Total)
 		if share < least {
 			return
 		}
 		if !said[x.Bound] {
-			p.printf("td %d, %.0f%% of the cycles: %s", x.Index, share, x.Advice)
+			p.Printf("td %d, %.0f%% of the cycles: %s", x.Index, share, x.Advice)
 		}
 		said[x.Bound] = true
 	}
 }
 
-func (p *pager) counters(d *report.Run) {
+func (p pager) counters(d *report.Run) {
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
-		p.printf("")
-		p.printf("counters of descriptor %d", x.Index)
-		t := &table{columns: []column{{"counter", 0, true}, {"value", 0, false}}}
+		p.Printf("")
+		p.Printf("counters of descriptor %d", x.Index)
+		t := terminal.NewTable(terminal.Word("counter", 0), terminal.Number("value", 0))
 		for name, v := range x.Counters.All() {
-			t.add(name, report.Thousands(v))
+			t.Add(name, report.Thousands(v))
 		}
-		p.table(t, 2)
+		p.Table(t, 2)
 	}
 }
 
 // ports says what went in and what came out.
-func (p *pager) ports(res *anesim.Result, d *report.Run) {
+func (p pager) ports(res *anesim.Result, d *report.Run) {
 	if !res.Options.Values {
-		p.printf("values: not asked for (--timing-only)")
+		p.Printf("values: not asked for (--timing-only)")
 		return
 	}
 	for _, in := range res.Inputs {
@@ -244,30 +256,30 @@ func (p *pager) ports(res *anesim.Result, d *report.Run) {
 		case !given:
 			how = "state, zero at first"
 		}
-		p.printf("input   %s %v  %s", report.Printable(in.Port.Name), in.Port.Shape, how)
+		p.Printf("input   %s %v  %s", report.Printable(in.Port.Name), in.Port.Shape, how)
 	}
 	if len(res.Outputs) == 0 {
 		if len(res.Report.Faults) == 0 {
-			p.printf("values: none: %s", whyNoOutputs(res))
+			p.Printf("values: none: %s", WhyNoOutputs(res))
 		}
 		return
 	}
 	for i := range res.Report.Descriptors {
 		if d := &res.Report.Descriptors[i]; d.Caveat() != "" {
-			p.printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
+			p.Printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
 		}
 	}
 	for _, note := range res.PrecisionNotes() {
-		p.printf("note: %s", report.Printable(note))
+		p.Printf("note: %s", report.Printable(note))
 	}
 	p.calls(res, d.State)
 	for _, out := range res.Outputs {
-		p.printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))
+		p.Printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))
 	}
 }
 
 // calls says what each dispatch of a program with state left, and what state saves.
-func (p *pager) calls(res *anesim.Result, state *report.State) {
+func (p pager) calls(res *anesim.Result, state *report.State) {
 	if state == nil {
 		return
 	}
@@ -275,25 +287,25 @@ func (p *pager) calls(res *anesim.Result, state *report.State) {
 	list := res.Programs[0].Dispatches
 	for n := range list {
 		if n == shown && len(list) > 2*shown {
-			p.printf("call    ... %d more", len(list)-2*shown)
+			p.Printf("call    ... %d more", len(list)-2*shown)
 		}
 		if n >= shown && n < len(list)-shown {
 			continue
 		}
 		for _, out := range list[n].Outputs {
-			p.printf("call %-3d %s  crc32 %s  %s", n+1, report.Printable(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
+			p.Printf("call %-3d %s  crc32 %s  %s", n+1, report.Printable(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
 		}
 	}
 	for _, a := range state.Aliases {
-		p.printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), bytesText(a.Bytes))
+		p.Printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), report.Size(a.Bytes))
 	}
 	if state.HostCopyBytes > 0 {
-		p.printf("state saves %s of host copies, %s of memory traffic", bytesText(state.HostCopyBytes), bytesText(state.DRAMBytes))
+		p.Printf("state saves %s of host copies, %s of memory traffic", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
 	}
 }
 
-// whyNoOutputs is the first reason that a run has no values.
-func whyNoOutputs(res *anesim.Result) string {
+// WhyNoOutputs is the first reason that a run has no values.
+func WhyNoOutputs(res *anesim.Result) string {
 	if f := res.Report.Faults; len(f) > 0 {
 		return f[0].String()
 	}
@@ -320,10 +332,10 @@ func equals(res *anesim.Result, out anesim.Output) string {
 	return ""
 }
 
-func (p *pager) constants(d *report.Run) {
-	p.printf("")
-	p.printf("constants of %s", d.Chip)
+func (p pager) constants(d *report.Run) {
+	p.Printf("")
+	p.Printf("constants of %s", d.Chip)
 	for _, k := range d.Constants {
-		p.printf("  %-16s  %s  %s  %s  %s", k.Name, report.Number(k.Value), k.Unit, k.Evidence, k.Source)
+		p.Printf("  %-16s  %s  %s  %s  %s", k.Name, report.Number(k.Value), k.Unit, k.Evidence, k.Source)
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package dump
 
 import (
 	"strings"
@@ -37,26 +37,27 @@ func TestFieldText(t *testing.T) {
 		{"NE.MACCfg", 5 | 7<<16, "OpMode 5, NonlinearMode 7",
 			"OpMode 5, BiasMode 0, KernelMode 0, MatrixBiasEn 0, BinaryPoint 0, PostScaleMode 0, NonlinearMode 7"},
 	} {
-		r, ok := lookupRegister(test.register)
+		block, name, _ := strings.Cut(test.register, ".")
+		r, ok := regs.Lookup(block, name)
 		if !ok {
 			t.Fatalf("no register %s", test.register)
 		}
-		if got := fieldText(dumpWord{r, test.word}, false); got != test.want {
+		if got := fieldText(registerWord{r, test.word}, false); got != test.want {
 			t.Errorf("%s %#x is %q, want %q", test.register, test.word, got, test.want)
 		}
 		want := test.all
 		if want == "" {
 			want = test.want
 		}
-		if got := fieldText(dumpWord{r, test.word}, true); got != want {
+		if got := fieldText(registerWord{r, test.word}, true); got != want {
 			t.Errorf("%s %#x with --all is %q, want %q", test.register, test.word, got, want)
 		}
 	}
 }
 
 func TestRuns(t *testing.T) {
-	lane := func(name string, words ...uint32) []dumpWord {
-		var out []dumpWord
+	lane := func(name string, words ...uint32) []registerWord {
+		var out []registerWord
 		r, ok := regs.Lookup("KernelDMASrc", name+"[0]")
 		if !ok {
 			t.Fatalf("no register %s", name)
@@ -68,13 +69,13 @@ func TestRuns(t *testing.T) {
 			}
 		}
 		for i, w := range words {
-			out = append(out, dumpWord{all[r.Word+i], w})
+			out = append(out, registerWord{all[r.Word+i], w})
 		}
 		return out
 	}
 	for _, test := range []struct {
 		name  string
-		words []dumpWord
+		words []registerWord
 		want  []string
 	}{
 		{"equal", lane("CoeffBfrSize", 0x40, 0x40), []string{"CoeffBfrSize[0-1] 0x40"}},
@@ -97,28 +98,11 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func slicesAt(words []dumpWord, at ...int) (out []dumpWord) {
+func slicesAt(words []registerWord, at ...int) (out []registerWord) {
 	for _, i := range at {
 		out = append(out, words[i])
 	}
 	return out
-}
-
-// TestEnumNames holds that every enumeration of the table has names.
-func TestEnumNames(t *testing.T) {
-	numbers := map[string]bool{"bool": true, "uint": true, "half": true, "single": true, "bytes64": true, "bytes16": true}
-	for r := range regs.Registers() {
-		for _, f := range r.Fields {
-			_, zero := f.ValueName(0)
-			_, two := f.ValueName(2)
-			if !zero && !two && !numbers[f.Type] {
-				t.Errorf("%s.%s.%s: type %s has no names", r.Block, r.Name, f.Name, f.Type)
-			}
-			if name, ok := f.ValueName(255); ok {
-				t.Errorf("%s 255 is %s", f.Type, name)
-			}
-		}
-	}
 }
 
 func TestLegible(t *testing.T) {
@@ -139,14 +123,9 @@ func TestProtection(t *testing.T) {
 	}
 }
 
-func TestDumpListWraps(t *testing.T) {
-	out := dumped(t, example(t, "identity"))
-	for line := range strings.Lines(out) {
-		if strings.HasPrefix(line, "    zero:") && len(line) > lineWidth+1 {
-			t.Errorf("line of %d: %s", len(line), line)
-		}
-		if trimmed := strings.TrimRight(line, " \n"); len(trimmed)+1 != len(line) {
-			t.Errorf("trailing space: %q", line)
-		}
+func TestWrittenTwice(t *testing.T) {
+	words := written(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
+	if len(words) != 2 || words[0].reg.Name != "InDim" || words[0].word != 3 || words[1].word != 2 {
+		t.Errorf("%v", words)
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package text
 
 import (
 	"cmp"
@@ -14,24 +14,25 @@ import (
 	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
 
-// writeNetwork is the report of a network for people. The explanation is what was tried to
+// WriteNetwork writes the report of a network. The explanation is what was tried to
 // make it faster, nil where nothing was. Top is how many layers have a row, 0 for all.
-func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
+func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.uncovered(d)
-	p.printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
+	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.coverage(&d.Coverage)
 	p.bottlenecks(d, x, explain)
-	p.printf("")
-	t := &table{columns: []column{
-		{"layer", 0, true}, {"op", 0, true}, {"in", 4, false}, {"out", 2, false}, {"kernel", 5, false}, {"tds", 6, false},
-		{"cycles", 3, false}, {"bound by", 0, true}, {"moved", 3, false}, {"GB/s", 7, false}, {"time", 0, false}, {"energy", 1, false},
-		{"TFLOP/s", 7, false},
-	}}
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("in", 4), terminal.Number("out", 2), terminal.Number("kernel", 5), terminal.Number("tds", 6),
+		terminal.Number("cycles", 3), terminal.Word("bound by", 0), terminal.Number("moved", 3), terminal.Number("GB/s", 7), terminal.Number("time", 0), terminal.Number("energy", 1),
+		terminal.Number("TFLOP/s", 7),
+	)
 	marked := inferredLayers(d)
 	shown := longestLayers(d, top)
 	for i := range d.Layers {
@@ -43,26 +44,26 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		if l.Activation != "" {
 			op += "+" + l.Activation
 		}
-		row := []string{report.Printable(l.Name) + marked[l.Rests], report.Printable(op), dims(l.In), dims(l.Out), l.Kernel}
+		row := []string{report.Printable(l.Name) + marked[l.Rests], report.Printable(op), report.Dims(l.In), report.Dims(l.Out), l.Kernel}
 		switch {
 		case l.HostNs > 0:
 			row = append(row, "-", "-", "host", "-", "-", l.HostNs.String(), "-", "-")
 		case l.Modelled && l.Descriptors == 0:
 			row = append(row, "-", "-", "fused", "-", "-", "-", "-", "-")
 		case l.Modelled:
-			row = append(row, strconv.Itoa(l.Descriptors), report.Thousands(l.Total.Cycles), report.CauseText(l.Bound), bytesText(l.Total.DMABytes),
-				rateText(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), rateText(l.TFLOPS))
+			row = append(row, strconv.Itoa(l.Descriptors), report.Thousands(l.Total.Cycles), report.CauseText(l.Bound), report.Size(l.Total.DMABytes),
+				report.Rate(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), report.Rate(l.TFLOPS))
 		default:
 			row = append(row, "-", "-", "not modelled", "-", "-", "-", "-", "-")
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	p.table(t, 0)
-	if n := len(d.Layers) - len(t.rows); n > 0 {
-		p.printf("and %s, in the totals; without --top all are here", report.Plural(n, "layer")+" more")
+	p.Table(t, 0)
+	if n := len(d.Layers) - t.Rows(); n > 0 {
+		p.Printf("and %s, in the totals; without --top all are here", report.Plural(n, "layer")+" more")
 	}
 	p.inferred(d, marked)
-	p.printf("")
+	p.Printf("")
 	p.operations(d)
 	dispatch := "the dispatch"
 	if len(d.Programs) != 1 {
@@ -77,18 +78,18 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
 	for _, note := range d.Remarks() {
-		p.printf("note: %s", report.Printable(note))
+		p.Printf("note: %s", report.Printable(note))
 	}
 	p.stages(d)
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {
-		p.printf("not modelled: %s, in no total", report.Plural(len(d.NotModelled), "layer"))
+		p.Printf("not modelled: %s, in no total", report.Plural(len(d.NotModelled), "layer"))
 	}
 	for _, m := range d.NotModelled {
-		p.printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
+		p.Printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
 	}
 	p.conclusion(d)
-	return p.err
+	return p.Err
 }
 
 // A kind is layers of a network that are alike.
@@ -132,8 +133,8 @@ func kinds(d *report.Network) (list []*kind) {
 }
 
 // bottlenecks says how long a network takes, where, why, and what to change, on lines that
-// fit headWidth columns.
-func (p *pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
+// fit HeadWidth columns.
+func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
 	const most = 5
 	list := kinds(d)
 	if len(list) == 0 {
@@ -146,18 +147,16 @@ func (p *pager) bottlenecks(d *report.Network, x *explain.Explanation, explain s
 		layers += k.count
 	}
 	t := &d.Total
-	p.printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
-		percent(sum, t.Cycles), report.Plural(layers, "layer"))
-	rows := &table{columns: []column{
-		{"layer", 0, true}, {"op", 1, true}, {"alike", 2, false}, {"share", 0, false}, {"time", 0, false}, {"bound by", 0, true}, {"for", 0, false},
-	}}
+	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
+		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
+	rows := terminal.NewTable(
+		terminal.Word("layer", 0), terminal.Word("op", 1), terminal.Number("alike", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("for", 0),
+	)
 	for _, k := range list {
-		rows.add(report.Printable(k.first.Name), report.Printable(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", percent(k.cycles, t.Cycles)), k.time.String(),
-			report.CauseText(k.first.Bound), fmt.Sprintf("%.0f%%", percent(k.bound, k.cycles)))
+		rows.Add(report.Printable(k.first.Name), report.Printable(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", report.Percent(k.cycles, t.Cycles)), k.time.String(),
+			report.CauseText(k.first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.bound, k.cycles)))
 	}
-	if err := rows.write(p.w, min(cmp.Or(p.width, headWidth), headWidth), 2); err != nil && p.err == nil {
-		p.err = err
-	}
+	p.TableWithin(rows, HeadWidth, 2)
 	p.why(&d.Cycles)
 	p.changes(x, explain)
 }
@@ -170,7 +169,7 @@ var glosses = map[string]string{
 }
 
 // why is the causes that take most of a network's cycles.
-func (p *pager) why(c *report.Cycles) {
+func (p pager) why(c *report.Cycles) {
 	const most, least = 3, 5 // causes, and per cent
 	type cause struct {
 		name string
@@ -178,33 +177,33 @@ func (p *pager) why(c *report.Cycles) {
 	}
 	var list []cause
 	for name, n := range c.All() {
-		if percent(n, c.Total) >= least {
+		if report.Percent(n, c.Total) >= least {
 			list = append(list, cause{name, n})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b cause) int { return cmp.Compare(b.n, a.n) })
 	var words []string
 	for _, x := range list[:min(most, len(list))] {
-		text := fmt.Sprintf("%s %.0f%%", report.CauseText(x.name), percent(x.n, c.Total))
+		text := fmt.Sprintf("%s %.0f%%", report.CauseText(x.name), report.Percent(x.n, c.Total))
 		if gloss := glosses[x.name]; gloss != "" {
 			text += " (" + gloss + ")"
 		}
 		words = append(words, text)
 	}
 	line := "why: " + strings.Join(words, ", ")
-	for len(words) > 1 && utf8.RuneCountInString(line) > headWidth {
+	for len(words) > 1 && utf8.RuneCountInString(line) > HeadWidth {
 		words = words[:len(words)-1]
 		line = "why: " + strings.Join(words, ", ")
 	}
-	p.printf("%s", line)
+	p.Printf("%s", line)
 }
 
 // changes are those that were tried on the layers that take most, with what they gain, and
 // the command that tells more.
-func (p *pager) changes(x *explain.Explanation, explain string) {
+func (p pager) changes(x *explain.Explanation, explain string) {
 	const most, least = 5, 0.0005 // lines, and what counts as faster
 	if x == nil {
-		p.whole("what to change: " + explain)
+		p.Whole("what to change: " + explain)
 		return
 	}
 	var within, alone []string
@@ -221,7 +220,7 @@ func (p *pager) changes(x *explain.Explanation, explain string) {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
 		gain := gainText(c, x.Now.TimeNs)
-		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), headWidth-utf8.RuneCountInString(gain)) + gain
+		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
 		if c.Before == x.Now {
 			within = append(within, line)
 		} else {
@@ -230,33 +229,27 @@ func (p *pager) changes(x *explain.Explanation, explain string) {
 	}
 	tried := report.Plural(x.Tried.All, "change")
 	if x.Tried.Left > 0 {
-		defer func() { p.printf("%s", leftText(&x.Tried)) }()
+		defer func() { p.Printf("%s", leftText(&x.Tried)) }()
 	}
 	if len(within)+len(alone) == 0 {
-		p.printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
-		p.whole("  " + explain + " --top 20")
+		p.Printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
+		p.Whole("  " + explain + " --top 20")
 		return
 	}
 	if len(within) > 0 {
-		p.printf("what to change, of the %s tried, with what the whole network gains:", tried)
-		p.lines(within)
+		p.Printf("what to change, of the %s tried, with what the whole network gains:", tried)
+		p.Lines(within)
 	}
 	if len(alone) > 0 {
 		if len(within) > 0 {
-			p.printf("tried on the layer by itself with its tensors in memory; within the network it may gain less:")
+			p.Printf("tried on the layer by itself with its tensors in memory; within the network it may gain less:")
 		} else {
-			p.printf("what to change, of the %s tried; these by itself, and within the network they may gain less:", tried)
+			p.Printf("what to change, of the %s tried; these by itself, and within the network they may gain less:", tried)
 		}
-		p.lines(alone)
+		p.Lines(alone)
 	}
-	p.printf("how, and what each change needs:")
-	p.whole("  " + explain)
-}
-
-func (p *pager) lines(list []string) {
-	for _, line := range list {
-		p.printf("%s", line)
-	}
+	p.Printf("how, and what each change needs:")
+	p.Whole("  " + explain)
 }
 
 // gainText is what a change gains of the whole network's time, or of closed tiles energy,
@@ -278,11 +271,11 @@ func elided(text string, columns int) string {
 	return string(r[:max(0, columns-3)]) + "..."
 }
 
-// headWidth is the width of the lines that a report begins with.
-const headWidth = 100
+// HeadWidth is the width of the lines that a report begins with.
+const HeadWidth = 100
 
 // uncovered names what is in no total, ahead of every figure that leaves it out.
-func (p *pager) uncovered(d *report.Network) {
+func (p pager) uncovered(d *report.Network) {
 	const named = 3
 	n := len(d.NotModelled)
 	if n == 0 {
@@ -296,17 +289,17 @@ func (p *pager) uncovered(d *report.Network) {
 	if n > named {
 		line += fmt.Sprintf(" and %d more, listed below", n-named)
 	}
-	p.printf("%s", line)
+	p.Printf("%s", line)
 }
 
 // coverage says how much of the network the figures are of.
-func (p *pager) coverage(c *report.Coverage) {
+func (p pager) coverage(c *report.Coverage) {
 	if c.Hosted > 0 && c.Hosted == c.Done {
-		p.printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
+		p.Printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
 		return
 	}
 	if c.Done == c.Nodes {
-		p.printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), bytesText(c.Bytes))
+		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), report.Size(c.Bytes))
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
@@ -314,9 +307,9 @@ func (p *pager) coverage(c *report.Coverage) {
 	if c.Unsized > 0 {
 		line += fmt.Sprintf(", %s of unknown shape left out of both", report.Plural(c.Unsized, "node"))
 	}
-	p.printf("%s", line)
+	p.Printf("%s", line)
 	for _, x := range c.Lost {
-		p.printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
+		p.Printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
 	}
 }
 
@@ -333,11 +326,11 @@ func shareText(part, whole uint64) string {
 	if part == whole {
 		return "100%"
 	}
-	return fmt.Sprintf("%.1f%%", min(99.9, percent(part, whole)))
+	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
 }
 
 // programs says which layers each program has, and why it is not more.
-func (p *pager) programs(d *report.Network) {
+func (p pager) programs(d *report.Network) {
 	for k, x := range d.Programs {
 		line := fmt.Sprintf("program %d: %s", k+1, report.Printable(x.First))
 		if x.Layers > 1 {
@@ -350,12 +343,12 @@ func (p *pager) programs(d *report.Network) {
 		if x.File != "" {
 			line += "; written to " + report.Printable(x.File)
 		}
-		p.printf("%s", line)
+		p.Printf("%s", line)
 	}
 }
 
 // weights says in which of the engine's forms the weights stand that a file has packed.
-func (p *pager) weights(d *report.Network) {
+func (p pager) weights(d *report.Network) {
 	type form struct{ as, in string }
 	layers := map[form][]string{}
 	var order []form
@@ -380,14 +373,14 @@ func (p *pager) weights(d *report.Network) {
 		if f.in == "fp16" {
 			why = ", of whose forms none has the same values in fewer bytes"
 		}
-		p.printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
+		p.Printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
 	}
 }
 
 // values says what went in and came out, and what the values rest on.
-func (p *pager) values(res *anesim.Result, d *report.Network) {
+func (p pager) values(res *anesim.Result, d *report.Network) {
 	for _, name := range d.Synthetic {
-		p.printf("input   %s  pseudo-random, seed %d", report.Printable(name), res.Options.Seed)
+		p.Printf("input   %s  pseudo-random, seed %d", report.Printable(name), res.Options.Seed)
 	}
 	p.calls(res, d.State)
 	for _, o := range res.Outputs {
@@ -395,22 +388,22 @@ func (p *pager) values(res *anesim.Result, d *report.Network) {
 		if o.Numbers != nil {
 			kind = o.Type + "  "
 		}
-		p.printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
+		p.Printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Caveat != "" {
-			p.printf("caveat  %s: %s", report.Printable(l.Name), l.Caveat)
+			p.Printf("caveat  %s: %s", report.Printable(l.Name), l.Caveat)
 		}
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Note != "" {
-			p.printf("no values: %s: %s", report.Printable(l.Name), l.Note)
+			p.Printf("no values: %s: %s", report.Printable(l.Name), l.Note)
 		}
 	}
 }
 
 // stages says what the host does of the network, and why the engine does not.
-func (p *pager) stages(d *report.Network) {
+func (p pager) stages(d *report.Network) {
 	n := 0
 	for i := range d.Layers {
 		if d.Layers[i].HostNs > 0 {
@@ -420,10 +413,10 @@ func (p *pager) stages(d *report.Network) {
 	if n == 0 {
 		return
 	}
-	p.printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", report.Plural(n, "layer"), d.StagesNs)
+	p.Printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", report.Plural(n, "layer"), d.StagesNs)
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.HostNs > 0 {
-			p.printf("  %s (%s): %s", report.Printable(l.Name), report.Printable(l.Op), report.Printable(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
+			p.Printf("  %s (%s): %s", report.Printable(l.Name), report.Printable(l.Op), report.Printable(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
 		}
 	}
 }

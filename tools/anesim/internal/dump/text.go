@@ -1,37 +1,22 @@
-package command
+package dump
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"anesim/bench/report"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 func (d *dumper) printf(format string, args ...any) { fmt.Fprintf(d.w, format, args...) }
 
-// table prints rows of tab-separated cells; the last may be empty.
-func (d *dumper) table(rows ...string) {
-	for i := range rows {
-		rows[i] = "  " + rows[i]
-	}
-	aligned(d.w, rows) // an error of the writer shows when it is flushed
-}
-
-// aligned prints rows of tab-separated cells in columns; the last may be empty.
-func aligned(w io.Writer, rows []string) error {
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(t, strings.TrimRight(r, "\t"))
-	}
-	return t.Flush()
-}
+// table prints a table; an error of the writer shows when it is flushed.
+func (d *dumper) table(t *terminal.Table) { t.Print(d.w, terminal.Gap) }
 
 func (d *dumper) writeText() error {
 	if d.p.Form == loader.FormRegisters {
@@ -73,20 +58,18 @@ func (d *dumper) summary() {
 		d.printf("its memory laid out from its descriptors")
 	}
 	d.printf("\n\nmemory\n")
-	var rows []string
+	var memory, ports terminal.Table
 	for i := range p.Segments {
 		s := &p.Segments[i]
-		rows = append(rows, fmt.Sprintf("%s\t%#x\t%#x bytes\t%s\t%s", legible(s.String()), s.Addr, s.Size, protection(s.Prot), d.bufferAt(s.Addr)))
+		memory.Add(legible(s.String()), hex(s.Addr), hex(s.Size)+" bytes", protection(s.Prot), d.bufferAt(s.Addr))
 	}
-	d.table(rows...)
+	d.table(&memory)
 	d.printf("\nports\n")
-	rows = rows[:0]
 	for i := range p.Ports {
 		q := &p.Ports[i]
-		rows = append(rows, fmt.Sprintf("%v\t%s\t%s\tstrides %s\t%#x\t%#x bytes\t%s", q.Direction, legible(q.Name),
-			joined(q.Shape, "x"), joined(q.Strides, " "), q.Address, q.Bytes, buffer(q.BAR)))
+		ports.Add(q.Direction.String(), legible(q.Name), joined(q.Shape, "x"), "strides "+joined(q.Strides, " "), hex(q.Address), hex(q.Bytes)+" bytes", buffer(q.BAR))
 	}
-	d.table(rows...)
+	d.table(&ports)
 	if p.Form == loader.FormContainer {
 		d.printf("\n%s\n", d.counts())
 	}
@@ -119,7 +102,7 @@ func (d *dumper) counts() string {
 	}, ", ")
 }
 
-func (d *dumper) descriptor(desc dumpDescriptor) {
+func (d *dumper) descriptor(desc described) {
 	h := &desc.Header
 	d.printf("\ndescriptor %d: %s\n", desc.Index, desc.words.Operation)
 	for label, text := range desc.words.Lines() {
@@ -134,11 +117,11 @@ func (d *dumper) descriptor(desc dumpDescriptor) {
 	if desc.Extended {
 		d.printf("  extra header word %#x\n", desc.Extra)
 	}
-	d.group("Header", d.header(desc.Descriptor))
-	words := d.written(desc.Descriptor)
+	d.group("Header", header(desc.Descriptor))
+	words := written(desc.Descriptor)
 	for len(words) > 0 {
 		block := words[0].reg.Block
-		var mine, rest []dumpWord
+		var mine, rest []registerWord
 		for _, w := range words {
 			if w.reg.Block == block {
 				mine = append(mine, w)
@@ -187,10 +170,10 @@ func (d *dumper) portOf(bar int) string {
 }
 
 // group prints registers of one block: a line each, then the zeros and the absent.
-func (d *dumper) group(block string, words []dumpWord) {
-	var lines []dumpRun
+func (d *dumper) group(block string, words []registerWord) {
+	var lines []run
 	var zeros []string
-	idle := !d.all && !slices.ContainsFunc(words, func(w dumpWord) bool { return w.word != 0 })
+	idle := !d.all && !slices.ContainsFunc(words, func(w registerWord) bool { return w.word != 0 })
 	for _, r := range runs(words) {
 		if idle || !d.all && r.zero() {
 			zeros = append(zeros, r.name())
@@ -211,15 +194,15 @@ func (d *dumper) group(block string, words []dumpWord) {
 }
 
 // absent names the registers of a block that words leave out.
-func (d *dumper) absent(block string, words []dumpWord) []string {
+func (d *dumper) absent(block string, words []registerWord) []string {
 	there := make(map[int]bool)
 	for _, w := range words {
 		there[w.reg.Word] = true
 	}
-	var missing []dumpWord
+	var missing []registerWord
 	for r := range regs.Registers() {
 		if r.Block == block && !there[r.Word] {
-			missing = append(missing, dumpWord{reg: r})
+			missing = append(missing, registerWord{reg: r})
 		}
 	}
 	var names []string
@@ -254,15 +237,15 @@ func (d *dumper) list(what string, names []string) {
 func (d *dumper) captured() {
 	words := d.p.Registers.Words()
 	d.printf("%s: %s captured, version 10\n\n", legible(d.p.Name), report.Plural(len(words), "register"))
-	rows := []string{"image\taddress\tregister\tvalue"}
+	t := terminal.Words("image", "address", "register", "value")
 	for _, w := range words {
-		value := fieldText(dumpWord{w.Reg, w.Value}, d.all)
+		value := fieldText(registerWord{w.Reg, w.Value}, d.all)
 		if name := v10Relocation(w.Addr); name != "" {
 			value += "; base of " + name + ", filled in by the loader"
 		}
-		rows = append(rows, fmt.Sprintf("0x%03x\t0x%04x\t%s\t%s", w.Image, w.Addr, w.Name(), value))
+		t.Add(fmt.Sprintf("0x%03x", w.Image), fmt.Sprintf("0x%04x", w.Addr), w.Name(), value)
 	}
-	d.table(rows...)
+	d.table(t)
 	if addresses, err := d.p.Addresses(); err != nil {
 		d.printf("\naddresses: %v\n", err)
 	} else if len(addresses) > 0 {
@@ -293,6 +276,8 @@ func (d *dumper) bufferAt(addr uint64) string {
 	}
 	return ""
 }
+
+func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
 func buffer(bar int) string {
 	if bar < 0 {

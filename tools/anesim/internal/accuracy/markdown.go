@@ -1,4 +1,4 @@
-package command
+package accuracy
 
 import (
 	"fmt"
@@ -17,16 +17,16 @@ type pageTable struct {
 	Rows  [][]string
 }
 
-// An accuracyPage is an accuracy with its figures, for Markdown.
-type accuracyPage struct {
+// A markdown is an accuracy with its figures.
+type markdown struct {
 	Modelled, Unmodelled int
 	Tables               []pageTable
 	Times, Errors        []byte // SVG
 }
 
-func (r *accuracyReport) page() (*accuracyPage, error) {
-	p := &accuracyPage{Modelled: len(r.Rows), Unmodelled: len(r.Unmodelled)}
-	for _, x := range accuracyTables() {
+func (r *Report) markdown() (*markdown, error) {
+	p := &markdown{Modelled: len(r.Rows), Unmodelled: len(r.Unmodelled)}
+	for _, x := range tables() {
 		if len(x.groups(r.Accuracy)) > 0 {
 			p.Tables = append(p.Tables, r.pageTable(&x))
 		}
@@ -34,12 +34,12 @@ func (r *accuracyReport) page() (*accuracyPage, error) {
 	p.Tables = append(p.Tables, r.coverageTables()...)
 	p.Tables = append(p.Tables, r.rowsTable())
 	var err error
-	p.Times, p.Errors, err = r.pictures()
+	p.Times, p.Errors, err = r.Pictures()
 	return p, err
 }
 
 // pageTable is groups with what left-out fits make of them.
-func (r *accuracyReport) pageTable(x *accuracyTable) pageTable {
+func (r *Report) pageTable(x *table) pageTable {
 	t := pageTable{Title: strings.ToUpper(x.title[:1]) + x.title[1:], Head: []string{"", "n"}}
 	fits := []*bench.Accuracy{r.Accuracy}
 	names := []string{"fitted to all"}
@@ -64,7 +64,7 @@ func (r *accuracyReport) pageTable(x *accuracyTable) pageTable {
 }
 
 // rowsTable is every row with where it was published.
-func (r *accuracyReport) rowsTable() pageTable {
+func (r *Report) rowsTable() pageTable {
 	t := pageTable{Title: "Rows", Head: []string{"row", "operation", "session", "latency us", "sustained us", "model us", hw.IntervalPercent + " interval us", "its rows", "measured mJ", "model mJ", "source"}}
 	number := func(v float64) string {
 		if v == 0 {
@@ -87,8 +87,17 @@ func (r *accuracyReport) rowsTable() pageTable {
 	return t
 }
 
-// writeMarkdown writes the page, and its figures beside it.
-func (p *accuracyPage) writeMarkdown(name string) error {
+// WriteMarkdown writes the report as Markdown, and its figures beside it.
+func (r *Report) WriteMarkdown(name string) error {
+	p, err := r.markdown()
+	if err != nil {
+		return err
+	}
+	return p.write(name)
+}
+
+// write writes the page, and its figures beside it.
+func (p *markdown) write(name string) error {
 	base := strings.TrimSuffix(name, filepath.Ext(name))
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The model against measured rows\n\n%d rows modelled, %d not. Errors are absolute.\n", p.Modelled, p.Unmodelled)

@@ -1,4 +1,4 @@
-package command
+package accuracy
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"anesim/bench"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // A jsonNetwork is a whole network beside its published time.
@@ -32,33 +33,34 @@ type jsonNetLayer struct {
 	InMemoryUs float64 `json:"engine_in_memory_us"`
 }
 
-// writeNetworks is the report on whole networks.
-func (f *accuracyFlags) writeNetworks(w io.Writer) error {
+// WriteNetworks writes the report on whole networks, as JSON or for people, with every layer if
+// layers.
+func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	list, err := bench.CompareNetworks(bench.DefaultPresets())
 	if err != nil {
 		return err
 	}
-	if f.json {
+	if asJSON {
 		return writeNetworksJSON(w, list)
 	}
-	t := numbers("network", "machine", "measured us", "model us", "error", "host us", "engine us", "with all in memory", "saved", "not modelled")
+	t := terminal.Numbers("network", "machine", "measured us", "model us", "error", "host us", "engine us", "with all in memory", "saved", "not modelled")
 	for i := range list {
 		r := &list[i]
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
-		t.add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f %%", 100*r.Time.Error()),
+		t.Add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f %%", 100*r.Time.Error()),
 			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f %%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
-	if err := t.print(w, gap); err != nil || !f.rows {
+	if err := t.Print(w, terminal.Gap); err != nil || !layers {
 		return err
 	}
 	for i := range list {
 		fmt.Fprintf(w, "\n%s\n", list[i].Row.Network)
-		t := numbers("layer", "op", "engine us", "with all in memory")
+		t := terminal.Numbers("layer", "op", "engine us", "with all in memory")
 		for _, l := range list[i].Engine.Layers {
-			t.add(l.Name, l.Op, fmt.Sprintf("%.2f", float64(l.Kept)/1e3), fmt.Sprintf("%.2f", float64(l.InMemory)/1e3))
+			t.Add(l.Name, l.Op, fmt.Sprintf("%.2f", float64(l.Kept)/1e3), fmt.Sprintf("%.2f", float64(l.InMemory)/1e3))
 		}
-		if err := t.print(w, 2*gap); err != nil {
+		if err := t.Print(w, 2*terminal.Gap); err != nil {
 			return err
 		}
 	}

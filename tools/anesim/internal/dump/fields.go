@@ -1,4 +1,4 @@
-package command
+package dump
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // fieldText prints a register's fields: those that are not zero, or all.
-func fieldText(w dumpWord, all bool) string {
+func fieldText(w registerWord, all bool) string {
 	if len(w.reg.Fields) == 0 {
 		return hexOrZero(w.word)
 	}
@@ -46,15 +46,15 @@ func hexOrZero(v uint32) string {
 	return fmt.Sprintf("%#x", v)
 }
 
-// A dumpRun is neighbours of one array in equal steps, or one register.
-type dumpRun struct {
-	words []dumpWord
+// A run is neighbours of one array in equal steps, or one register.
+type run struct {
+	words []registerWord
 	step  uint32
 }
 
 // runs folds neighbours: equal words from two on, byte offsets in equal steps from three.
-func runs(words []dumpWord) []dumpRun {
-	var out []dumpRun
+func runs(words []registerWord) []run {
+	var out []run
 	for len(words) > 0 {
 		n, step := 1, uint32(0)
 		if len(words) > 1 {
@@ -69,7 +69,7 @@ func runs(words []dumpWord) []dumpRun {
 		if n == 1 {
 			step = 0
 		}
-		out = append(out, dumpRun{words[:n], step})
+		out = append(out, run{words[:n], step})
 		words = words[n:]
 	}
 	return out
@@ -91,7 +91,7 @@ func neighbours(a, b regs.Register) bool {
 	return arrayA && arrayB && a.Block == b.Block && nameA == nameB && a.Word+1 == b.Word
 }
 
-func (r dumpRun) name() string {
+func (r run) name() string {
 	first, last := r.words[0].reg.Name, r.words[len(r.words)-1].reg.Name
 	if first == last {
 		return first
@@ -100,7 +100,7 @@ func (r dumpRun) name() string {
 	return strings.TrimSuffix(first, "]") + "-" + end
 }
 
-func (r dumpRun) text(all bool) string {
+func (r run) text(all bool) string {
 	if r.step == 0 {
 		return fieldText(r.words[0], all)
 	}
@@ -112,7 +112,7 @@ func (r dumpRun) text(all bool) string {
 }
 
 // zero reports whether the run says nothing: zeros, none of them a named choice.
-func (r dumpRun) zero() bool {
+func (r run) zero() bool {
 	if r.step != 0 || r.words[0].word != 0 {
 		return false
 	}

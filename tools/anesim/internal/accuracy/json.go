@@ -1,4 +1,4 @@
-package command
+package accuracy
 
 import (
 	"io"
@@ -7,9 +7,10 @@ import (
 	"anesim/bench/report"
 )
 
-type jsonAccuracy struct {
+// A Document is the accuracy as JSON has it.
+type Document struct {
 	report.Header
-	Rows        []jsonAccuracyRow        `json:"rows"`
+	Rows        []jsonRow                `json:"rows"`
 	Summary     map[string]any           `json:"summary"`
 	NotModelled []jsonUnmodelled         `json:"not_modelled"`
 	Baselines   map[string]jsonSummaries `json:"baselines"`
@@ -20,8 +21,8 @@ type jsonAccuracy struct {
 	Coverage map[string]map[string]jsonCoverage `json:"coverage"`
 }
 
-// A jsonAccuracyRow leaves out what was not published.
-type jsonAccuracyRow struct {
+// A jsonRow leaves out what was not published.
+type jsonRow struct {
 	ID           string   `json:"id"`
 	Tier         string   `json:"tier"`
 	Op           string   `json:"op"`
@@ -77,14 +78,14 @@ func leftOutOf(a *bench.Accuracy) map[string]jsonSummaries {
 	}
 }
 
-func (r *accuracyReport) writeJSON(w io.Writer) error {
+func (r *Report) WriteJSON(w io.Writer) error {
 	return report.WriteDocument(w, r.document())
 }
 
 // document is the accuracy as JSON has it.
-func (r *accuracyReport) document() *jsonAccuracy {
-	out := &jsonAccuracy{
-		Header: report.NewHeader(), Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
+func (r *Report) document() *Document {
+	out := &Document{
+		Header: report.NewHeader(), Rows: []jsonRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{
 			"op": summariesOf(r.Ops), "session": summariesOf(r.Sessions), "state": summariesOf(r.States), "energy": summariesOf(r.Energy),
 		},
@@ -109,7 +110,7 @@ func (r *accuracyReport) document() *jsonAccuracy {
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]
 		s := x.Sample
-		j := jsonAccuracyRow{
+		j := jsonRow{
 			ID: s.Row.ID, Tier: s.Row.Tier, Op: s.Row.Op, Chip: s.Chip, Host: s.Host, Session: s.Session, Cold: s.Row.Cold(),
 			ModelUs: x.Time.Model / 1e3, ModelLowUs: in.Low / 1e3, ModelHighUs: in.High / 1e3, IntervalRows: in.Rows,
 			ModelMJ: x.Energy.Model / 1e6,

@@ -1,4 +1,4 @@
-package command
+package accuracy
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/hw"
-	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )
@@ -17,24 +16,17 @@ import (
 // errNoRows is the error for an accuracy without a measured time.
 var errNoRows = errors.New("no row has a measured time")
 
-// writeHTML writes the accuracy as a page.
-func (r *accuracyReport) writeHTML(file string, inputs ...string) error {
-	p := r.report()
-	if len(p.Points) == 0 {
-		return errNoRows
-	}
-	return writePage(file, p, page.Options{}, inputs...)
-}
-
-// report is the accuracy as pages show it.
-func (r *accuracyReport) report() *view.Report {
+// View is the accuracy as pages show it.
+func (r *Report) View() (*view.Report, error) {
 	doc := r.document()
 	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
 	p.Facts = []view.Fact{{Label: "Rows modelled", Text: fmt.Sprint(len(doc.Rows)), Name: "rows", Value: float64(len(doc.Rows)), Note: fmt.Sprintf("%d not modelled", len(doc.NotModelled))}}
 	p.Facts = append(p.Facts, r.facts(doc)...)
-	p.Points = doc.points()
+	if p.Points = doc.points(); len(p.Points) == 0 {
+		return nil, errNoRows
+	}
 	p.Table = r.rowTable(doc)
-	for _, x := range accuracyTables() {
+	for _, x := range tables() {
 		if len(x.groups(r.Accuracy)) > 0 {
 			p.Tables = append(p.Tables, namedTable(r.pageTable(&x)))
 		}
@@ -45,11 +37,11 @@ func (r *accuracyReport) report() *view.Report {
 	for _, x := range doc.NotModelled {
 		p.Notes = append(p.Notes, fmt.Sprintf("row %s is not modelled: %s", x.ID, x.What))
 	}
-	return p
+	return p, nil
 }
 
 // points are the rows that have a measured time, by session.
-func (d *jsonAccuracy) points() (list []view.Point) {
+func (d *Document) points() (list []view.Point) {
 	for i := range d.Rows {
 		x := &d.Rows[i]
 		if x.MeasuredUs != nil {
@@ -60,8 +52,8 @@ func (d *jsonAccuracy) points() (list []view.Point) {
 	return list
 }
 
-// pictures returns the model's times and their errors over the measured times, as SVG files.
-func (r *accuracyReport) pictures() (times, misses []byte, err error) {
+// Pictures returns the model's times and their errors over the measured times, as SVG files.
+func (r *Report) Pictures() (times, misses []byte, err error) {
 	list := r.document().points()
 	if len(list) == 0 {
 		return nil, nil, errNoRows
@@ -73,7 +65,7 @@ func (r *accuracyReport) pictures() (times, misses []byte, err error) {
 
 // facts are the median errors of the time, with the row's session left out where fits to
 // the other rows are known.
-func (r *accuracyReport) facts(doc *jsonAccuracy) (list []view.Fact) {
+func (r *Report) facts(doc *Document) (list []view.Fact) {
 	all, place, what := doc.Summary, "summary", "fitted to all rows"
 	if r.left != nil {
 		all, place, what = map[string]any{}, "left_out_session.latency", "its session left out of the fit"
@@ -109,7 +101,7 @@ func namedTable(t pageTable) view.NamedTable {
 }
 
 // rowTable is every row, with the document's numbers.
-func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t view.Table) {
+func (r *Report) rowTable(doc *Document) (t view.Table) {
 	t.Columns = []view.Column{
 		{Title: "row", Help: "its number in the published tables"}, {Title: "tier", Help: "how much of the time is the engine's, as published"}, {Title: "op", Help: "operation"},
 		{Title: "chip", Help: "chip"}, {Title: "session", Help: "a machine with its software"},
@@ -148,7 +140,7 @@ func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t view.Table) {
 }
 
 // coverageTables are what intervals hold.
-func (r *accuracyReport) coverageTables() (list []pageTable) {
+func (r *Report) coverageTables() (list []pageTable) {
 	for _, c := range r.coverages() {
 		t := pageTable{"Measurements that their interval holds" + c.what, []string{"", "n", "held", "share"}, nil}
 		for _, x := range c.rows {

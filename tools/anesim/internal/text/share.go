@@ -1,4 +1,4 @@
-package command
+package text
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // notedShare is the share of a network's time from which a limit of its layers is printed
@@ -43,7 +44,7 @@ func restsOf(d *report.Network) (list []string) {
 }
 
 // inferred says what the marked rows rest on, and how much of the time that is.
-func (p *pager) inferred(d *report.Network, marks map[string]string) {
+func (p pager) inferred(d *report.Network, marks map[string]string) {
 	for _, what := range restsOf(d) {
 		share := 0.0
 		for i := range d.Layers {
@@ -51,8 +52,8 @@ func (p *pager) inferred(d *report.Network, marks map[string]string) {
 				share += float64(d.Layers[i].Total.TimeNs / d.Total.TimeNs)
 			}
 		}
-		p.printf("%s %.1f%% of the time is inferred:", marks[what][1:], 100*share)
-		p.printf("    %s", what)
+		p.Printf("%s %.1f%% of the time is inferred:", marks[what][1:], 100*share)
+		p.Printf("    %s", what)
 	}
 }
 
@@ -74,23 +75,23 @@ func longestLayers(d *report.Network, top int) []bool {
 }
 
 // operations prints what all layers of an operation come to, where there are several.
-func (p *pager) operations(d *report.Network) {
+func (p pager) operations(d *report.Network) {
 	if len(d.Operations) < 2 {
 		return
 	}
-	t := &table{columns: []column{
-		{"operation", 0, true}, {"layers", 0, false}, {"time", 0, false}, {"share", 0, false}, {"moved", 2, false}, {"MACs run", 3, false}, {"energy", 1, false},
-	}}
+	t := terminal.NewTable(
+		terminal.Word("operation", 0), terminal.Number("layers", 0), terminal.Number("time", 0), terminal.Number("share", 0), terminal.Number("moved", 2), terminal.Number("MACs run", 3), terminal.Number("energy", 1),
+	)
 	for i := range d.Operations {
 		o := &d.Operations[i]
-		t.add(report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), bytesText(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String())
+		t.Add(report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), report.Size(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String())
 	}
-	p.table(t, 0)
-	p.printf("")
+	p.Table(t, 0)
+	p.Printf("")
 }
 
 // conclusion repeats what a network takes, where a long report has scrolled its head away.
-func (p *pager) conclusion(d *report.Network) {
+func (p pager) conclusion(d *report.Network) {
 	t := &d.Total
 	if t.TimeNs <= 0 {
 		return
@@ -103,13 +104,13 @@ func (p *pager) conclusion(d *report.Network) {
 	if d.Memory.MadeUp {
 		made = " (made up, and shared by layers that are alike)"
 	}
-	p.printf("in all: %v of engine time (%v to %v), %.4g calls/s, %v; %s of weights%s, %s of device memory",
-		t.TimeNs, t.TimeLowNs, t.TimeHighNs, float64(calls)*1e9/float64(t.WallNs), t.EnergyNJ, bytesText(d.Memory.WeightBytes), made, bytesText(d.Memory.AllBytes))
+	p.Printf("in all: %v of engine time (%v to %v), %.4g calls/s, %v; %s of weights%s, %s of device memory",
+		t.TimeNs, t.TimeLowNs, t.TimeHighNs, float64(calls)*1e9/float64(t.WallNs), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // rests says what parts rest on that no program shows, where they take more than notedShare
 // of the cycles.
-func (p *pager) rests(parts []explain.Part) {
+func (p pager) rests(parts []explain.Part) {
 	share := map[string]float64{}
 	names := map[string][]string{}
 	var order []string
@@ -132,6 +133,6 @@ func (p *pager) rests(parts []explain.Part) {
 		if n := len(names[what]); n > 1 {
 			which += fmt.Sprintf(" and %d more", n-1)
 		}
-		p.printf("inferred, of %.1f%% of the cycles (%s): %s", 100*share[what], which, what)
+		p.Printf("inferred, of %.1f%% of the cycles (%s): %s", 100*share[what], which, what)
 	}
 }
