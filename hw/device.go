@@ -39,7 +39,7 @@ type Device struct {
 	opts   Options
 	open   tiles.Enables
 	mem    *dma.Memory
-	pad    *l2.Scratchpad
+	pad    *l2.Memory
 	steps  uint64 // of values computed so far
 	zeros  uint64 // multiplications of the current descriptor with a zero operand
 	line   pipeline
