@@ -93,15 +93,13 @@ func (a *Accounting) Add(b *Accounting) {
 	}
 }
 
-// Bound names the cause with the most cycles: what to relieve first. The overhead is
-// named only when it is more than all the rest together; of equal causes the first of
-// computing, coefficients, source, result and the L2.
+// Bound names the cause with the most cycles: what to relieve first. Of equal causes it is
+// the first of computing, coefficients, source, result, the L2, throttling and overhead.
 func (a *Accounting) Bound() string {
-	if rest := a.Total() - a.Overhead; a.Overhead > rest {
-		return CauseOverhead.String()
-	}
 	most := CauseCompute
-	for _, c := range [...]Cause{CauseKernelStall, CauseInputStall, CauseOutputStall, CauseL2ReadStall, CauseL2WriteStall, CauseThrottle} {
+	for _, c := range [...]Cause{
+		CauseKernelStall, CauseInputStall, CauseOutputStall, CauseL2ReadStall, CauseL2WriteStall, CauseThrottle, CauseOverhead, CauseIdle,
+	} {
 		if *a.Of(c) > *a.Of(most) {
 			most = c
 		}
