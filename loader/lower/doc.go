@@ -9,8 +9,8 @@
 // for a network. The work is done below, each package on those before it:
 //
 //	coeff    coefficients: which weight stands where in the lanes of the engines
-//	task     descriptors: operands, places in memory and in the L2, chains; nobody else sets
-//	         a register
+//	place    where tensors are in memory and in the L2; no registers
+//	task     descriptors: operands, chains; nobody else sets a register
 //	pass     what one descriptor computes, without places
 //	rows     layers over rows of features that hand each other tiles
 //	family   a layer by itself, by its operation

@@ -5,6 +5,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -113,7 +114,7 @@ func lowerLayer(o *Output, j job) error {
 
 // port returns where a tensor of the job is: where its piece has it, or in a new port behind a
 // buffer.
-func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m task.Memory) task.Memory {
+func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at
 	}
@@ -131,7 +132,7 @@ func (o *Output) Builder() *loader.Builder {
 		Constants:     o.Constants.Data,
 		ConstantBytes: uint64(o.Constants.Bytes),
 		Ports:         o.Ports,
-		Scratch:       uint64(layer.RoundUp(o.Scratch, task.ScratchPage)),
+		Scratch:       uint64(layer.RoundUp(o.Scratch, place.ScratchPage)),
 	}
 }
 
@@ -148,19 +149,19 @@ func (o *Output) finish() []*regs.Descriptor {
 
 // input returns where an input is: in buffer 4, and the output in buffer 5. Matrix products have
 // another order, and OutputFirst swaps the two.
-func (o *Output) input(j job, name string, s layer.Shape) task.Memory {
-	bar := uint32(task.Bar4)
+func (o *Output) input(j job, name string, s layer.Shape) place.Memory {
+	bar := uint32(place.Bar4)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
-		bar = task.Bar5
+		bar = place.Bar5
 	}
-	return o.port(j, name, loader.Input, bar, s, task.Surface(bar, s))
+	return o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
 }
 
 // output returns where the result goes, see input.
-func (o *Output) output(j job, name string, s layer.Shape) task.Memory {
-	bar := uint32(task.Bar5)
+func (o *Output) output(j job, name string, s layer.Shape) place.Memory {
+	bar := uint32(place.Bar5)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
-		bar = task.Bar4
+		bar = place.Bar4
 	}
-	return o.port(j, name, loader.Output, bar, s, task.Surface(bar, s))
+	return o.port(j, name, loader.Output, bar, s, place.Surface(bar, s))
 }

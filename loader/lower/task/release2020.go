@@ -3,6 +3,7 @@ package task
 import (
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/lower/place"
 )
 
 // Finish2020 is finish as the compiler of 2020 does it: every task waits for all before
@@ -50,7 +51,7 @@ func Sum2020(s regs.Shape) *Task {
 }
 
 // Stages2020 is Stages in the form of 2020.
-func (t *Task) Stages2020(m Memory, at Layout) {
+func (t *Task) Stages2020(m place.Memory, at place.Layout) {
 	t.Writes(m, at.Base)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 	l := &t.g.L2
@@ -59,7 +60,7 @@ func (t *Task) Stages2020(m Memory, at Layout) {
 }
 
 // Writes2020 is Writes of a planar task in the form of 2020, which does not pad rows.
-func (t *Task) Writes2020(m Memory, base int) {
+func (t *Task) Writes2020(m place.Memory, base int) {
 	t.Writes(m, base)
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)

@@ -1,6 +1,9 @@
 package task
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/lower/place"
+)
 
 // The tile DMA is told who else touches the bytes that it moves: how long a cache is to keep
 // a source, whether the task before wrote it, and, where a result goes over something in the
@@ -73,7 +76,7 @@ func (c Chain) reuse() []uint32 {
 		if m.writes {
 			written.put(m.result, tileReading(i))
 		}
-		if m.writes && m.result.bar == BarScratch {
+		if m.writes && m.result.bar == place.BarScratch {
 			t.overwrites(i, read.last(m.result))
 			read.put(m.result, nobody)
 		}
@@ -112,11 +115,11 @@ func (t *Task) hints(m *move, again [2]bool, read readings) {
 			continue
 		case again[k]:
 			hint = hintAgain
-		case s.bar == BarScratch && twice:
+		case s.bar == place.BarScratch && twice:
 			if k > 0 {
 				hint = hintLast
 			}
-		case s.bar == BarScratch:
+		case s.bar == place.BarScratch:
 			hint, ends = hintScratchLast, sourceEnds
 		case read.last(s) != nobody:
 			hint = hintLast
@@ -164,8 +167,8 @@ func (t *Task) move() move {
 	if b.WBE() {
 		m.result = stretchOf(&o.Result, b.WBase())
 	}
-	if o.Kernel.On && k.KBE0() && k.KBase0() == BarScratch {
-		m.kernel = stretch{bar: BarScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
+	if o.Kernel.On && k.KBE0() && k.KBase0() == place.BarScratch {
+		m.kernel = stretch{bar: place.BarScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
 	}
 	return m
 }

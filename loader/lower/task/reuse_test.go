@@ -10,6 +10,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 )
 
 // decoded is a text's tasks as far as their registers tell.
@@ -41,7 +42,7 @@ func TestReuse(t *testing.T) {
 			}
 			for k, config := range configs(w) {
 				bars := [...]uint32{w.h.Bases.RBase0(), w.h.Bases.RBase1(), w.h.Bases.WBase()}
-				switch scratch := bars[k] == BarScratch; {
+				switch scratch := bars[k] == place.BarScratch; {
 				case k == 2 && w.g.DestinationOn():
 					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&overMask != 0)]++
 				case k < 2 && config>>16&3 != 0:
@@ -73,9 +74,9 @@ func TestReuse(t *testing.T) {
 }
 
 // lines is a surface of rows of one line of 64 bytes.
-func lines(bar uint32, base, rows int) (Memory, regs.Shape) {
+func lines(bar uint32, base, rows int) (place.Memory, regs.Shape) {
 	const row = 64
-	return Memory{Bar: bar, Base: base * row, Row: row, Plane: rows * row, Depth: rows * row, Group: rows * row},
+	return place.Memory{Bar: bar, Base: base * row, Row: row, Plane: rows * row, Depth: rows * row, Group: rows * row},
 		regs.Shape{Groups: 1, Channels: 1, Height: rows, Width: row / layer.ElementBytes}
 }
 
@@ -93,10 +94,10 @@ func moving(to *run, from ...run) *Task {
 	if len(from) > 1 {
 		t = planarTask(regs.FormTwoSources, s, s)
 	}
-	t.Source1(m, Packed(s), false)
+	t.Source1(m, place.Packed(s), false)
 	if len(from) > 1 {
 		m, _ := lines(from[1].bar, from[1].base, from[1].rows)
-		t.Source2(m, Packed(s))
+		t.Source2(m, place.Packed(s))
 	}
 	if to != nil {
 		m, _ := lines(to.bar, to.base, to.rows)
@@ -109,7 +110,7 @@ func moving(to *run, from ...run) *Task {
 func multiplying(base int, to *run, from run) *Task {
 	t := moving(to, from)
 	t.Kernel(0, []coeff.Lane{{Base: base * 64, Size: 64}})
-	t.h.KernelBases = t.h.KernelBases.WithKBase0(BarScratch)
+	t.h.KernelBases = t.h.KernelBases.WithKBase0(place.BarScratch)
 	return t
 }
 
@@ -118,9 +119,9 @@ func multiplying(base int, to *run, from run) *Task {
 func TestReuseOfOwnChains(t *testing.T) {
 	const rows = 8
 	at := func(bar uint32, n int) run { return run{bar, n * rows, rows} }
-	x, z, y := at(Bar5, 0), at(Bar6, 0), at(Bar4, 0)
-	a, b := at(BarScratch, 0), at(BarScratch, 1)
-	half := run{BarScratch, 0, rows / 2}
+	x, z, y := at(place.Bar5, 0), at(place.Bar6, 0), at(place.Bar4, 0)
+	a, b := at(place.BarScratch, 0), at(place.BarScratch, 1)
+	half := run{place.BarScratch, 0, rows / 2}
 	far := Chain{moving(&a, x), moving(nil, a)}
 	for range 20 {
 		far = append(far, moving(nil, z))
@@ -155,7 +156,7 @@ func TestReuseOfOwnChains(t *testing.T) {
 			2: {0x33881, 0x8880, 0x40403c1},
 			3: {0x53901, 0x8880, 0x40000c1},
 		}},
-		{"half written over: the rest is read again", Chain{moving(&a, x), moving(nil, a), moving(&half, run{Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
+		{"half written over: the rest is read again", Chain{moving(&a, x), moving(nil, a), moving(&half, run{place.Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 		}},
@@ -187,16 +188,16 @@ func TestReuseByLines(t *testing.T) {
 		kernels := []int{}
 		for range 2 + r.IntN(24) {
 			rows := 1 + r.IntN(6)
-			place := func() run {
-				return run{[...]uint32{BarScratch, BarScratch, Bar5}[r.IntN(3)], r.IntN(12), rows}
+			p_ := func() run {
+				return run{[...]uint32{place.BarScratch, place.BarScratch, place.Bar5}[r.IntN(3)], r.IntN(12), rows}
 			}
-			source := []run{place()}
+			source := []run{p_()}
 			if r.IntN(3) == 0 {
-				source = append(source, place())
+				source = append(source, p_())
 			}
 			var result *run
 			if r.IntN(4) > 0 {
-				at := run{BarScratch, r.IntN(12), rows}
+				at := run{place.BarScratch, r.IntN(12), rows}
 				result = &at
 			}
 			kernel := -1
@@ -225,7 +226,7 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 		for _, r := range from[k] {
 			tile = tile || in(r, bar, line)
 		}
-		return tile, bar == BarScratch && kernels[k] == line
+		return tile, bar == place.BarScratch && kernels[k] == line
 	}
 	meets := func(a, b run) bool { return a.bar == b.bar && a.base < b.base+b.rows && b.base < a.base+a.rows }
 	want := [3]uint32{0x8880, 0x8880, 0xc0}
@@ -245,9 +246,9 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 		switch twice := len(from[i]) > 1 && meets(from[i][0], from[i][1]); {
 		case again:
 			want[s] = 0x3bb80
-		case r.bar == BarScratch && twice:
+		case r.bar == place.BarScratch && twice:
 			want[s] = [...]uint32{0x33880, 0x33b00}[s]
-		case r.bar == BarScratch:
+		case r.bar == place.BarScratch:
 			want[s] = 0x13900
 		case before:
 			want[s] = 0x33b00
@@ -266,12 +267,12 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 	last, kernelDMA := -1, false
 	for line := to[i].base; line < to[i].base+to[i].rows; line++ {
 		for k := i - 1; k >= 0; k-- {
-			tile, kernel := reads(k, BarScratch, line)
+			tile, kernel := reads(k, place.BarScratch, line)
 			if (tile || kernel) && k >= last {
 				kernelDMA = kernel || k == last && kernelDMA
 				last = k
 			}
-			if tile || kernel || to[k] != nil && in(*to[k], BarScratch, line) {
+			if tile || kernel || to[k] != nil && in(*to[k], place.BarScratch, line) {
 				break
 			}
 		}
@@ -290,9 +291,9 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 func TestScratchOfTexts(t *testing.T) {
 	texts, tensors := 0, 0
 	for _, e := range realTexts(t) {
-		var list []*Extent
+		var list []*place.Extent
 		var bases []int
-		live := map[*Extent]stretch{}
+		live := map[*place.Extent]stretch{}
 		for i, x := range decoded(t, e.text, e.firstWords) {
 			m := x.move()
 			for p, s := range live {
@@ -305,13 +306,13 @@ func TestScratchOfTexts(t *testing.T) {
 					p.Last = i
 				}
 			}
-			if m.writes && m.result.bar == BarScratch {
+			if m.writes && m.result.bar == place.BarScratch {
 				for p, s := range live {
 					if s.meets(m.result) {
 						delete(live, p)
 					}
 				}
-				p := &Extent{Bytes: layer.RoundUp(int(m.result.to-m.result.from), ScratchPage), First: i, Last: i}
+				p := &place.Extent{Bytes: layer.RoundUp(int(m.result.to-m.result.from), place.ScratchPage), First: i, Last: i}
 				live[p] = m.result
 				list, bases = append(list, p), append(bases, int(m.result.from))
 			}
@@ -321,7 +322,7 @@ func TestScratchOfTexts(t *testing.T) {
 		}
 		texts++
 		tensors += len(list)
-		AllocateScratch(list)
+		place.AllocateScratch(list)
 		for n, p := range list {
 			if p.Base != bases[n] {
 				t.Errorf("%s: tensor %d, from task %d to %d, at %#x, the compiler's at %#x", e.name, n, p.First, p.Last, p.Base, bases[n])

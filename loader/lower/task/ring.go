@@ -3,6 +3,7 @@ package task
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 )
 
 // Columns side by side of the tiles of two tasks that share a ring, and their rows.
@@ -14,15 +15,12 @@ const (
 	typeRing    = 3 // of L2.SourceCfg and L2.ResultCfg
 )
 
-// ringFetch: the MAC engines read a ring 16 rows of 8 columns at a time.
-var RingFetch = Fetch{8, 2}
-
 // A ring is where two tasks' shared tiles stand in the L2, one behind the other.
-type ring struct{ held, source, result Layout }
+type ring struct{ held, source, result place.Layout }
 
 func newRing(s regs.Shape, base int) ring {
-	tile := func(columns, base int) Layout {
-		return PackedColumns(s, columns).Skewed(1, PlanarFetch, RingFetch).Moved(base)
+	tile := func(columns, base int) place.Layout {
+		return place.PackedColumns(s, columns).Skewed(1, place.PlanarFetch, place.RingFetch).Moved(base)
 	}
 	held := tile(RingColumns, base)
 	source := tile(RingSource, base+held.Row*RingRows)
@@ -61,7 +59,7 @@ func (t *Task) ringWith(next *Task) bool {
 
 // A passed tensor is one that goes through the scratch buffer.
 type passed struct {
-	Extent
+	place.Extent
 	writer  int
 	readers []reader
 }
@@ -93,7 +91,7 @@ func (c Chain) Spread() int {
 		}
 	}
 	var kept []*passed
-	var extents []*Extent
+	var extents []*place.Extent
 	ringed := map[int]bool{}
 	for _, p := range list {
 		i := p.writer
@@ -113,10 +111,10 @@ func (c Chain) Spread() int {
 		kept = append(kept, p)
 		extents = append(extents, &p.Extent)
 	}
-	AllocateScratch(extents)
+	place.AllocateScratch(extents)
 	scratch := 0
 	for _, p := range kept {
-		scratch = max(scratch, layer.RoundUp(p.Base+p.Bytes, ScratchPage))
+		scratch = max(scratch, layer.RoundUp(p.Base+p.Bytes, place.ScratchPage))
 		c.pass(p)
 	}
 	return scratch
@@ -124,17 +122,17 @@ func (c Chain) Spread() int {
 
 // toScratch reports whether a task writes to the scratch buffer.
 func (t *Task) toScratch() bool {
-	return t.g.DestinationOn() && t.h.Bases.WBase() == BarScratch
+	return t.g.DestinationOn() && t.h.Bases.WBase() == place.BarScratch
 }
 
 // scratchSources are the sources that task i of a chain reads from the scratch buffer.
 func (t *Task) scratchSources(i int) []reader {
 	var list []reader
 	d, b := &t.g.TileDMASrc, t.h.Bases
-	if t.InMemory() && b.RBase0() == BarScratch {
+	if t.InMemory() && b.RBase0() == place.BarScratch {
 		list = append(list, reader{i, &d.Src1Base})
 	}
-	if t.g.Source2On() && b.RBase1() == BarScratch {
+	if t.g.Source2On() && b.RBase1() == place.BarScratch {
 		list = append(list, reader{i, &d.Src2Base})
 	}
 	return list
@@ -218,7 +216,7 @@ func (c Chain) route2023(i int, place map[*Task]int, starts bool) {
 func (t *Task) loaded() *Tile {
 	l, rows := &t.g.L2, int(t.g.Common.TileCfg.TileHeight())
 	if t.InMemory() {
-		return &Tile{At: Layout{Base: int(l.Src1Base.Bytes())}, Bytes: int(l.Src1RowStride.Bytes()) * rows}
+		return &Tile{At: place.Layout{Base: int(l.Src1Base.Bytes())}, Bytes: int(l.Src1RowStride.Bytes()) * rows}
 	}
-	return &Tile{At: Layout{Base: int(l.Src2Base.Bytes())}, Bytes: int(l.Src2RowStride.Bytes()) * rows}
+	return &Tile{At: place.Layout{Base: int(l.Src2Base.Bytes())}, Bytes: int(l.Src2RowStride.Bytes()) * rows}
 }
