@@ -9,6 +9,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
@@ -106,9 +107,9 @@ func convExample() (*loader.Builder, error) {
 	t.Kernel(0, k.Lanes)
 	t.Source1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
 	t.Stages2020(rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
-	chain, err := task.Chain{t}.Finish2020()
+	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
-		Chain:     chain,
+		Chain:     descriptors,
 		Constants: k.Data,
 		Ports:     []loader.Port{rowPort("x", loader.Input, place.Bar5, cin, 1), rowPort("y", loader.Output, place.Bar4, cout, 1)},
 	}, err
@@ -127,24 +128,24 @@ func copyRow(src, dst place.Memory, channels, width int, relu bool) *task.Task {
 func reluExample() (*loader.Builder, error) {
 	const channels, width = 4, 16
 	t := copyRow(rowSurface(place.Bar5, channels, width), rowSurface(place.Bar4, channels, width), channels, width, true)
-	chain, err := task.Chain{t}.Finish2020()
+	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
-		Chain: chain,
+		Chain: descriptors,
 		Ports: []loader.Port{rowPort("x", loader.Input, place.Bar5, channels, width), rowPort("y", loader.Output, place.Bar4, channels, width)},
 	}, err
 }
 
 func concatExample() (*loader.Builder, error) {
 	const channels = 8
-	var tasks task.Chain
+	var tasks []*task.Task
 	for i, bar := range []uint32{place.Bar6, place.Bar5} {
 		y := rowSurface(place.Bar4, 2*channels, 1)
 		y.Base = i * y.Depth / 2
 		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1, false))
 	}
-	chain, err := tasks.Finish2020()
+	descriptors, err := chain.Finish2020(tasks)
 	return &loader.Builder{
-		Chain: chain,
+		Chain: descriptors,
 		Ports: []loader.Port{
 			rowPort("a", loader.Input, place.Bar6, channels, 1), rowPort("b", loader.Input, place.Bar5, channels, 1),
 			rowPort("y", loader.Output, place.Bar4, 2*channels, 1),
@@ -163,9 +164,9 @@ func addExample() (*loader.Builder, error) {
 	t.Source1(rowSurface(place.Bar6, channels, 1), at, false)
 	t.Source2(rowSurface(place.Bar5, channels, 1), at.Moved(second))
 	t.Writes2020(rowSurface(place.Bar4, channels, 1), second+at.Row)
-	chain, err := task.Chain{t}.Finish2020()
+	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
-		Chain: chain,
+		Chain: descriptors,
 		Ports: []loader.Port{
 			rowPort("a", loader.Input, place.Bar6, channels, 1), rowPort("b", loader.Input, place.Bar5, channels, 1),
 			rowPort("y", loader.Output, place.Bar4, channels, 1),

@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
@@ -68,11 +69,11 @@ func identityLayer() (*loader.Builder, error) {
 	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, place.Bar5
 	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, place.Bar4
 	tasks, constants := identityProduct(identitySize)
-	chain := tasks.Finish()
-	task.SetDebugEvents(chain[0], identityEvents)
+	descriptors := chain.Finish(tasks)
+	chain.SetDebugEvents(descriptors[0], identityEvents)
 	b := &loader.Builder{
 		Procedure:     "main",
-		Chain:         chain,
+		Chain:         descriptors,
 		Constants:     constants,
 		Ports:         []loader.Port{in, out},
 		TextAddr:      identityText,
@@ -89,11 +90,11 @@ func identityLayer() (*loader.Builder, error) {
 		b.NoteBytes -= len(l.Raw())
 	}
 	b.NoteBytes += identityCommands
-	return b, tasks.Err()
+	return b, task.Refused(tasks)
 }
 
 // identityProduct multiplies a row of n values by the n x n identity matrix.
-func identityProduct(n int) (task.Chain, []byte) {
+func identityProduct(n int) ([]*task.Task, []byte) {
 	f := coeff.Filter{Groups: 1, Channels: n, Taps: n, Weight: func(_, c, k int) float16.Float16 {
 		if c != k {
 			return 0
@@ -120,5 +121,5 @@ func identityProduct(n int) (task.Chain, []byte) {
 	// No scratch segment is listed: neither names its buffer.
 	prep.Unlisted()
 	t.Unlisted()
-	return task.Chain{prep, t}, k.Data
+	return []*task.Task{prep, t}, k.Data
 }

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
@@ -35,12 +36,12 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 		return nil, err
 	}
 	o.spread = passes(l) && len(o.Tasks) > 1
-	return o, o.Tasks.Err()
+	return o, task.Refused(o.Tasks)
 }
 
 // An Output is what a layer is lowered to: a program in the making.
 type Output struct {
-	Tasks     task.Chain
+	Tasks     []*task.Task
 	Constants coeff.Section
 	Ports     []loader.Port
 	Scratch   int // bytes
@@ -125,10 +126,10 @@ func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s laye
 
 // Builder returns the program as a container's parts.
 func (o *Output) Builder() *loader.Builder {
-	chain := o.finish() // which says what scratch there is
+	descriptors := o.finish() // which says what scratch there is
 	return &loader.Builder{
 		Procedure:     "net",
-		Chain:         chain,
+		Chain:         descriptors,
 		Constants:     o.Constants.Data,
 		ConstantBytes: uint64(o.Constants.Bytes),
 		Ports:         o.Ports,
@@ -140,11 +141,11 @@ func (o *Output) Builder() *loader.Builder {
 func (o *Output) finish() []*regs.Descriptor {
 	if o.release == layer.Release2023 {
 		if o.spread {
-			o.Scratch = o.Tasks.Spread()
+			o.Scratch = chain.Spread(o.Tasks)
 		}
-		return o.Tasks.Finish2023(o.spread)
+		return chain.Finish2023(o.Tasks, o.spread)
 	}
-	return o.Tasks.Finish()
+	return chain.Finish(o.Tasks)
 }
 
 // input returns where an input is: in buffer 4, and the output in buffer 5. Matrix products have

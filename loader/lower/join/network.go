@@ -9,6 +9,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
@@ -102,12 +103,12 @@ func (n *Network) Join() (*Joined, error) {
 	if err := layer.Within("descriptors of a network", len(c), task.MaxTasks, "split it into networks of at most %d"); err != nil {
 		return nil, err
 	}
-	if err := c.Err(); err != nil {
+	if err := task.Refused(c); err != nil {
 		return nil, err
 	}
 	return &Joined{&loader.Builder{
 		Procedure:     "net",
-		Chain:         c.Finish(),
+		Chain:         chain.Finish(c),
 		Constants:     j.constants.Data,
 		ConstantBytes: uint64(j.constants.Bytes),
 		Ports:         j.builder,
@@ -372,8 +373,8 @@ func (j *joiner) constant(b []byte) int {
 }
 
 // place gives every step its memory and returns the tasks, and those of each node.
-func (j *joiner) place() (task.Chain, []Run, []int) {
-	var c task.Chain
+func (j *joiner) place() ([]*task.Task, []Run, []int) {
+	var c []*task.Task
 	runs, into := make([]Run, len(j.net.Nodes)), make([]int, len(j.net.Nodes))
 	for i := range into {
 		into[i] = i

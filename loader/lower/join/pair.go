@@ -117,7 +117,7 @@ func (q *Part) tabled(table []byte) *Part {
 		}
 		t.TakesTable(base, lanes, table)
 	}
-	if p.Tasks.Err() != nil {
+	if task.Refused(p.Tasks) != nil {
 		return nil
 	}
 	return &Part{Layer: q.Layer, Weights: q.Weights, made: &p, inputs: q.inputs, Shape: q.Shape, surface: q.surface}

@@ -7,7 +7,7 @@ import (
 
 // settle makes the tasks of a step, which are placed in memory, work on what is resident,
 // and moves their other tiles.
-func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, shift int) {
+func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident, shift int) {
 	plan := j.steps[step].part.made.Tasks
 	moved, gone := map[*task.Tile]bool{}, map[*task.Tile]bool{}
 	for k, t := range tasks {

@@ -12,7 +12,7 @@ import (
 
 // A Lowered is groups as tasks, and what those need of a program.
 type Lowered struct {
-	Tasks     task.Chain
+	Tasks     []*task.Task
 	Starts    []int // the first task of each group
 	Constants coeff.Section
 	Scratch   int           // bytes

@@ -18,7 +18,7 @@ type chain struct {
 	reads  map[string]int // groups that still read a tensor
 	uses   map[string][]use
 
-	tasks     task.Chain
+	tasks     []*task.Task
 	extents   []*place.Extent
 	results   map[*place.Extent]*task.Tile // the last in each
 	fixes     []fix
@@ -185,11 +185,11 @@ func (c *chain) finish() bool {
 		}
 	}
 	for i, t := range c.tasks {
-		if t.Planar() && c.tasks.Linked(i+1) && !c.tasks[i+1].Planar() {
+		if t.Planar() && task.Linked(c.tasks, i+1) && !c.tasks[i+1].Planar() {
 			t.TilePatch(c.tasks[i+1].PatchLog2())
 		}
 	}
-	return c.tasks.Err() == nil
+	return task.Refused(c.tasks) == nil
 }
 
 // constant appends to the constant section.

@@ -112,8 +112,8 @@ func planarPatch(form regs.PlanarForm, width, height int) (w, h uint32) {
 	return w, min(Log2Ceil(height), most-w)
 }
 
-// overlaps reports whether two tiles share memory in the L2.
-func (t *Tile) overlaps(u *Tile) bool {
+// Overlaps reports whether two tiles share memory in the L2.
+func (t *Tile) Overlaps(u *Tile) bool {
 	if t == nil || u == nil {
 		return false
 	}

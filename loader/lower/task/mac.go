@@ -53,7 +53,7 @@ func (m MAC) Task() *Task {
 	n.AccBias = n.AccBias.WithAccBias(m.Added)
 	switch {
 	case m.Table != nil:
-		t.table = m.Table
+		t.Table = m.Table
 		t.activate(regs.ActivationTable)
 	case m.ReLU:
 		t.activate(regs.ReLU)

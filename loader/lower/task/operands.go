@@ -21,14 +21,14 @@ func (t *Task) LeavesGroups(at place.Layout, bytes int) *Tile {
 // LeavesRing is LeavesGroups in a ring that the next task empties beside this one.
 func (t *Task) LeavesRing(at place.Layout, bytes int) *Tile {
 	tile := t.LeavesGroups(at, bytes)
-	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(typeRing)
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(TypeRing)
 	return tile
 }
 
 // TakesRing takes the first source from a ring.
 func (t *Task) TakesRing(at place.Layout, from *Tile) {
 	t.Takes1(at, from)
-	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(typeRing).WithDMAIntl(1)
+	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
 // Source2Behind is Source2 of a task whose first source stands in the L2. In memory so many
@@ -56,8 +56,8 @@ func (t *Task) WritesBeside(m place.Memory, base, beside int) {
 // SourceDescribed says that the task before described the source in the scratch buffer.
 func (t *Task) SourceDescribed(m place.Memory) {
 	t.describe1(m)
-	t.describesSource = true
-	t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
+	t.DescribesSource = true
+	t.g.TileDMASrc.Src1DMAConfig |= FromPrevious
 	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }
@@ -84,7 +84,7 @@ func (t *Task) Stages(m place.Memory, at place.Layout) {
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
 	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
-	t.staged = true
+	t.Staged = true
 	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 

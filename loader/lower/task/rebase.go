@@ -43,3 +43,9 @@ func (t *Task) Shift(which Operand, by int) {
 	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
 	t.setL2(w, int(w.Bytes())+by)
 }
+
+// MoveTo moves an operand in memory to another base in its buffer.
+func (t *Task) MoveTo(which Operand, base int) {
+	w := [...]*regs.DMAWord{&t.g.TileDMASrc.Src1Base, &t.g.TileDMASrc.Src2Base, &t.g.TileDMADst.DstBase}[which]
+	t.setDMA(w, base)
+}

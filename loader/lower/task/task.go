@@ -30,13 +30,26 @@ type Task struct {
 	First, Second, Result *Tile
 	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
 	// the L2: the first as a destination, the second as a source.
-	DescribesResult, describesSource bool
+	DescribesResult, DescribesSource bool
 	WaitsForPairs                    bool   // reads the result of steps of several pixels
 	Continues                        bool   // reads in memory what the task before wrote, in its run
-	staged                           bool   // its result goes to memory by way of a tile
-	table                            []byte // activation table, nil for none
+	Staged                           bool   // its result goes to memory by way of a tile
+	Table                            []byte // activation table, nil for none
 	columns                          int    // of a source's slice side by side, 0 for the usual
 	err                              error  // the first word that does not fit
+}
+
+// MaxTasks is the most tasks of a program: a task's number has 16 bits.
+const MaxTasks = 1 << 16
+
+// Refused returns the error of the first task that has a word that does not fit.
+func Refused(tasks []*Task) error {
+	for _, t := range tasks {
+		if t.err != nil {
+			return t.err
+		}
+	}
+	return nil
 }
 
 // Registers are copies of the header and the registers as they stand.
@@ -67,6 +80,7 @@ const (
 	bothInMemory   = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
 	kernelWord     = 0x40    // KernelDMASrc word 0 of a task with coefficients
 	sparseWord     = 0x20    // the same, zero-skipping (3/3)
+	FromPrevious   = 1 << 18 // Src1DMAConfig of a source that the task before wrote or described
 	KeptTile       = 1       // L2.SourceCfg type of a source that later tasks read (22/22)
 	HalfOne        = 0x3c00
 	singleOne      = 0x3f800000
@@ -301,9 +315,6 @@ func (t *Task) Planar() bool { return t.g.Planar() }
 
 // InMemory reports whether the first source comes from memory.
 func (t *Task) InMemory() bool { return t.g.Source1On() }
-
-// dependent reports whether an operand comes from an earlier task's tile.
-func (t *Task) dependent() bool { return !t.InMemory() || t.Second != nil }
 
 // Log2Ceil is the smallest k with 1<<k >= n.
 func Log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }

@@ -1,4 +1,4 @@
-package task
+package chain
 
 import (
 	"fmt"
@@ -11,19 +11,20 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
 )
 
 // decoded is a text's tasks as far as their registers tell.
-func decoded(t *testing.T, text []byte, first int) Chain {
+func decoded(t *testing.T, text []byte, first int) *program {
 	t.Helper()
-	var c Chain
+	p := new(program)
 	for s, err := range regs.States(text, first) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c = append(c, &Task{h: s.Header, g: s.Groups})
+		p.steps = append(p.steps, step{Task: task.New(), h: s.Header, g: s.Groups})
 	}
-	return c
+	return p
 }
 
 // The DMA configurations of every real text are what reuse makes of its addresses.
@@ -31,13 +32,14 @@ func TestReuse(t *testing.T) {
 	count, tasks := map[string]int{}, 0
 	for _, e := range realTexts(t) {
 		want, got := decoded(t, e.text, e.firstWords), decoded(t, e.text, e.firstWords)
-		for _, x := range got {
-			forget(x)
+		for i := range got.steps {
+			forget(&got.steps[i])
 		}
 		got.reuse()
-		for i, w := range want {
+		for i := range want.steps {
 			tasks++
-			if got, want := configs(got[i]), configs(w); got != want {
+			w := &want.steps[i]
+			if got, want := configs(&got.steps[i]), configs(w); got != want {
 				t.Errorf("%s: task %d: %#x, the compiler's %#x", e.name, i, got, want)
 			}
 			for k, config := range configs(w) {
@@ -88,11 +90,11 @@ type run struct {
 
 // moving is a task on the MAC engines, or with two sources on the planar engine, that reads and
 // writes runs of as many lines.
-func moving(to *run, from ...run) *Task {
+func moving(to *run, from ...run) *task.Task {
 	m, s := lines(from[0].bar, from[0].base, from[0].rows)
-	t := engineTask(regs.PassThrough, s, s)
+	t := task.Copy(s)
 	if len(from) > 1 {
-		t = planarTask(regs.FormTwoSources, s, s)
+		t = task.Planar{Form: regs.FormTwoSources, In: s}.Task()
 	}
 	t.Source1(m, place.Packed(s), false)
 	if len(from) > 1 {
@@ -107,10 +109,9 @@ func moving(to *run, from ...run) *Task {
 }
 
 // multiplying is moving with the coefficients in the scratch buffer.
-func multiplying(base int, to *run, from run) *Task {
+func multiplying(base int, to *run, from run) *task.Task {
 	t := moving(to, from)
-	t.Kernel(0, []coeff.Lane{{Base: base * 64, Size: 64}})
-	t.h.KernelBases = t.h.KernelBases.WithKBase0(place.BarScratch)
+	t.KernelIn(place.BarScratch, []coeff.Lane{{Base: base * 64, Size: 64}})
 	return t
 }
 
@@ -122,45 +123,45 @@ func TestReuseOfOwnChains(t *testing.T) {
 	x, z, y := at(place.Bar5, 0), at(place.Bar6, 0), at(place.Bar4, 0)
 	a, b := at(place.BarScratch, 0), at(place.BarScratch, 1)
 	half := run{place.BarScratch, 0, rows / 2}
-	far := Chain{moving(&a, x), moving(nil, a)}
+	far := []*task.Task{moving(&a, x), moving(nil, a)}
 	for range 20 {
 		far = append(far, moving(nil, z))
 	}
 	far = append(far, moving(&a, x))
 	for _, test := range []struct {
-		name string
-		c    Chain
-		want map[int][3]uint32
+		name  string
+		tasks []*task.Task
+		want  map[int][3]uint32
 	}{
-		{"two steps and the input again", Chain{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
+		{"two steps and the input again", []*task.Task{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x53901, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x8880, 0x40403c1},
 			3: {0x53901, 0x13900, 0x40000c1},
 		}},
-		{"both sources are one in scratch", Chain{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
+		{"both sources are one in scratch", []*task.Task{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
 			0: {0x33881, 0x33880, 0x40003c1},
 			1: {0x73881, 0x33b00, 0x40000c1},
 		}},
-		{"a source of a task further back", Chain{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
+		{"a source of a task further back", []*task.Task{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x33881, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x13900, 0x40000c1},
 		}},
-		{"half of it is read again", Chain{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
+		{"half of it is read again", []*task.Task{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0x40003c1},
 			2: {0x13901, 0x8880, 0x40000c1},
 		}},
-		{"written over, then read: another tensor", Chain{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
+		{"written over, then read: another tensor", []*task.Task{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
 			1: {0x53901, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 			3: {0x53901, 0x8880, 0x40000c1},
 		}},
-		{"half written over: the rest is read again", Chain{moving(&a, x), moving(nil, a), moving(&half, run{place.Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
+		{"half written over: the rest is read again", []*task.Task{moving(&a, x), moving(nil, a), moving(&half, run{place.Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 		}},
-		{"coefficients", Chain{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
+		{"coefficients", []*task.Task{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x3bb81, 0x8880, 0xc0},
 			3: {0x33b01, 0x8880, 0x44803c1},
@@ -169,9 +170,10 @@ func TestReuseOfOwnChains(t *testing.T) {
 			len(far) - 1: {0x33b01, 0x8880, 0x7c403c1},
 		}},
 	} {
-		test.c.reuse()
+		p := newProgram(test.tasks)
+		p.reuse()
 		for i, want := range test.want {
-			if got := configs(test.c[i]); got != want {
+			if got := configs(&p.steps[i]); got != want {
 				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
 			}
 		}
@@ -182,18 +184,18 @@ func TestReuseOfOwnChains(t *testing.T) {
 func TestReuseByLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 5))
 	for n := range 400 {
-		var c Chain
+		var tasks []*task.Task
 		var to []*run
 		var from [][]run
 		kernels := []int{}
 		for range 2 + r.IntN(24) {
 			rows := 1 + r.IntN(6)
-			p_ := func() run {
+			somewhere := func() run {
 				return run{[...]uint32{place.BarScratch, place.BarScratch, place.Bar5}[r.IntN(3)], r.IntN(12), rows}
 			}
-			source := []run{p_()}
+			source := []run{somewhere()}
 			if r.IntN(3) == 0 {
-				source = append(source, p_())
+				source = append(source, somewhere())
 			}
 			var result *run
 			if r.IntN(4) > 0 {
@@ -203,16 +205,17 @@ func TestReuseByLines(t *testing.T) {
 			kernel := -1
 			if len(source) == 1 && r.IntN(4) == 0 {
 				kernel = r.IntN(12)
-				c = append(c, multiplying(kernel, result, source[0]))
+				tasks = append(tasks, multiplying(kernel, result, source[0]))
 			} else {
-				c = append(c, moving(result, source...))
+				tasks = append(tasks, moving(result, source...))
 			}
 			to, from, kernels = append(to, result), append(from, source), append(kernels, kernel)
 		}
-		c.reuse()
-		for i := range c {
-			if got, want := configs(c[i]), byLines(i, to, from, kernels); got != want {
-				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(c), got, want)
+		p := newProgram(tasks)
+		p.reuse()
+		for i := range p.steps {
+			if got, want := configs(&p.steps[i]), byLines(i, to, from, kernels); got != want {
+				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(tasks), got, want)
 			}
 		}
 	}
@@ -294,11 +297,11 @@ func TestScratchOfTexts(t *testing.T) {
 		var list []*place.Extent
 		var bases []int
 		live := map[*place.Extent]stretch{}
-		for i, x := range decoded(t, e.text, e.firstWords) {
+		for i, x := range decoded(t, e.text, e.firstWords).steps {
 			m := x.move()
 			for p, s := range live {
-				for k := range m.Source {
-					if m.on[k] && m.Source[k].meets(s) {
+				for k := range m.source {
+					if m.on[k] && m.source[k].meets(s) {
 						p.Last = i
 					}
 				}
@@ -335,19 +338,19 @@ func TestScratchOfTexts(t *testing.T) {
 }
 
 // forget takes away what reuse writes.
-func forget(t *Task) {
+func forget(t *step) {
 	d := &t.g.TileDMASrc
 	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		if s.DepMode() != 0 {
 			*s = (*s&^hintMask | hintOnce).WithDepMode(sourceStays)
 		}
 	}
-	d.Src1DMAConfig &^= fromPrevious
+	d.Src1DMAConfig &^= task.FromPrevious
 	t.g.TileDMADst.DstDMAConfig &^= scratchHint | overMask
 }
 
 // configs are a task's DMA configurations.
-func configs(t *Task) [3]uint32 {
+func configs(t *step) [3]uint32 {
 	d := &t.g.TileDMASrc
 	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.g.TileDMADst.DstDMAConfig)}
 }
