@@ -42,10 +42,10 @@ func Takes(l *layer.Layer, w *layer.Weights) Taken {
 	}
 	if t.Table {
 		in := *l // lowering may widen its window
-		p := Plan{Layer: &in, Weights: w}
 		in.Window.Sy, in.Window.Sx = nearStride(in.Window.Sy), nearStride(in.Window.Sx)
-		p.widen()
-		t.Table = p.holdsTable()
+		j := job{layer: &in, weights: w}
+		widenWindow(j)
+		t.Table = holdsTable(j)
 	}
 	return t
 }

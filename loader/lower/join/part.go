@@ -9,6 +9,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/family"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -45,12 +46,12 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 // lower makes it the part of a layer.
 func (q *Part) lower(l layer.Layer, w layer.Weights) error {
 	given := l // lowering may widen its window
-	p, err := family.New(&l, &w)
+	made, err := family.Lower(&l, &w)
 	if err != nil {
 		return err
 	}
-	q.Layer, q.Weights, q.made, q.Shape = given, w, p.Output, given.Out()
-	for _, port := range p.Ports {
+	q.Layer, q.Weights, q.made, q.Shape = given, w, made, given.Out()
+	for _, port := range made.Ports {
 		switch {
 		case port.Direction == loader.Output:
 			q.surface = uint32(port.BAR)
@@ -80,9 +81,9 @@ func shapeOf(p *loader.Port) layer.Shape {
 func (q *Part) Out() layer.Shape { return q.Shape }
 
 // place returns copies of the part's tasks that work on buffers at new places.
-func (q *Part) place(at *task.Spots) task.Chain {
+func (q *Part) place(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}
-	moved := make(task.Chain, len(q.made.Tasks))
+	moved := make([]*task.Task, len(q.made.Tasks))
 	owners := make(map[*task.Task]*task.Task, len(moved))
 	for i, t := range q.made.Tasks {
 		c := *t
