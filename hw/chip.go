@@ -151,6 +151,7 @@ type params struct {
 	transpose    clock.Rate // elements a cycle
 	overhead     clock.Cycles
 	kernelMemory uint64 // bytes an engine
+	part         uint64 // bytes of a lane that come together: what the M1 has room for
 
 	kernelOverlap float64
 
@@ -164,6 +165,9 @@ type params struct {
 	// well; nil where a lane has one.
 	fewer *params
 }
+
+// laneBytes is the kernel memory of an engine of the M1.
+const laneBytes = 64 << 10
 
 func (c Chip) params() params {
 	hz := clock.Hertz(c.Clock.Value)
@@ -194,6 +198,7 @@ func (c Chip) params() params {
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 	}
 	p.kernelMemory *= uint64(p.tiles.PerLane()) // what the engines of a lane hold of it
+	p.part = laneBytes * uint64(p.tiles.PerLane())
 	if n := p.tiles.PerLane(); n > 1 {
 		c.Engines.Value = float64(int(tiles.Engines) << (bits.Len(uint(n-1)) - 1))
 		fewer := c.params()

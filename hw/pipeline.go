@@ -142,6 +142,18 @@ type prefetch struct {
 	behind   clock.Cycles // results of the one before that have yet to leave
 	total    clock.Cycles // of all traffic
 	resident bool         // coefficients stay in kernel memory
+	held     uint64       // bytes of a lane of them that may be in use at the end
+}
+
+// first is the bytes of a lane's coefficients that the array waits for before it starts. It
+// waits for all that the M1 has room for. A longer lane, which no task for the M1 has, does not
+// wait for more than it would in tasks for the M1, the remainder first: the rest comes beside
+// the array, which is done with the first of them at its end (inferred).
+func (p *params) first(lane uint64) uint64 {
+	if rest := lane % p.part; lane > p.part && rest > 0 {
+		return rest
+	}
+	return min(lane, p.part)
 }
 
 // prefetch finds what the array cannot start without, and what of it memory fetched while
@@ -151,12 +163,13 @@ type prefetch struct {
 func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	lands := d.dram.reads(l.dram.result) // the one before must have written what this reads
 	mem := &d.mem
-	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain}
+	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain, held: p.part}
 	kernel := clock.Cycles(0)
 	pre.resident = d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 	switch {
 	case pre.resident:
-		kernel, pre.streamed = mem.Kernel, 0
+		kernel = mem.Kernel * clock.Cycles(p.first(d.lane)) / clock.Cycles(d.lane)
+		pre.streamed -= kernel
 	case d.reread:
 		// Coefficients that do not stay come again for each part: a what-if, for no
 		// program has such a task. Its bytes count once, as in the vendor's measure.
@@ -169,8 +182,8 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
 			asked = true
-			if kernel > 0 {
-				kernel -= min(l.slack, kernel*clock.Cycles(room)/clock.Cycles(d.lane))
+			if first := p.first(d.lane); kernel > 0 {
+				kernel -= min(l.slack, kernel*clock.Cycles(min(room, first))/clock.Cycles(first))
 			}
 		}
 	}
@@ -215,7 +228,7 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	}
 	after := aftermath{body: body, busy: rest, drain: drain}
 	if pre.resident {
-		after.lane = d.lane
+		after.lane = min(d.lane, pre.held)
 	}
 	return after
 }
