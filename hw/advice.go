@@ -16,9 +16,9 @@ func (d *DescriptorReport) Advice() string {
 	case "kernel_stall":
 		return "waiting for coefficients takes " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Kernel)
 	case "input_stall":
-		return "waiting for the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Source1+d.DMA.Source2)
+		return "waiting for the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Source1+d.DMA.Source2) + d.together()
 	case "output_stall":
-		return "waiting for memory to take the result takes " + share(uint64(a.OutputStall)) + fmt.Sprintf(" (%d of %d bytes)", d.DMA.Destination, d.DMA.Total())
+		return "waiting for memory to take the result takes " + share(uint64(a.OutputStall)) + fmt.Sprintf(" (%d of %d bytes)", d.DMA.Destination, d.DMA.Total()) + d.together()
 	case "l2_read_stall":
 		return "L2 reads take " + share(uint64(a.L2ReadStall))
 	case "l2_write_stall":
@@ -30,6 +30,17 @@ func (d *DescriptorReport) Advice() string {
 		return "the planar engine takes " + share(uint64(a.Compute))
 	}
 	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines) + d.gates()
+}
+
+// together says that nothing overlaps in a multiply-accumulate of one patch, empty for others:
+// its sums need the whole source, and its results leave behind them. With more pixels the
+// results of one patch leave while the source of the next comes, so that rows which are wider
+// and take no more bytes, for they are padded to 64, take less time.
+func (d *DescriptorReport) together() string {
+	if d.MACs == 0 || d.Shape.Wout*d.Shape.Hout*max(1, d.Shape.Groups) > partElements {
+		return ""
+	}
+	return fmt.Sprintf(", none of it beside the array, since up to %d pixels come and go as a whole (inferred)", partElements)
 }
 
 // gates says what closed tiles cost the array, nothing where none does.
