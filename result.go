@@ -1,6 +1,8 @@
 package anesim
 
 import (
+	"slices"
+
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
@@ -76,11 +78,23 @@ func (r *execution) end() *Result {
 // report adds a network up, in the order in which its descriptors ran.
 func (r *Result) report() {
 	r.Report = new(hw.Report)
+	var dispatched []Dispatch
+	descriptors := 0
 	for d, p := range r.Dispatches() {
 		counted := r.Counted(p, d)
-		for i := range counted.Descriptors {
-			include(r.Report, &counted.Descriptors[i])
+		dispatched = append(dispatched, counted)
+		descriptors += len(counted.Descriptors)
+	}
+	if len(dispatched) == 1 {
+		r.Report.Descriptors = slices.Clip(dispatched[0].Descriptors)
+	} else {
+		r.Report.Descriptors = make([]hw.DescriptorReport, 0, descriptors)
+		for _, d := range dispatched {
+			r.Report.Descriptors = append(r.Report.Descriptors, d.Descriptors...)
 		}
+	}
+	for i := range r.Report.Descriptors {
+		r.Report.Add(&r.Report.Descriptors[i])
 	}
 	last := 0
 	for d, p := range r.lastRound() {
@@ -142,12 +156,13 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
 	}
+	isLost := func(t hw.DescriptorReport) bool {
+		l := r.LayerOf(p, &t)
+		return l == nil || l.Report == nil
+	}
 	all := *d
-	all.Descriptors = nil
-	for i := range d.Descriptors {
-		if l := r.LayerOf(p, &d.Descriptors[i]); l != nil && l.Report != nil {
-			all.Descriptors = append(all.Descriptors, d.Descriptors[i])
-		}
+	if slices.ContainsFunc(d.Descriptors, isLost) {
+		all.Descriptors = slices.DeleteFunc(slices.Clone(d.Descriptors), isLost)
 	}
 	return all
 }

@@ -2,8 +2,8 @@ package hw
 
 import "fmt"
 
-// Advice says in a sentence what bounds the descriptor and by how much. What relieves it
-// has to be tried: nothing here has been.
+// Advice returns one phrase that names what bounds the descriptor and its share of the cycles. It
+// does not try a remedy.
 func (d *DescriptorReport) Advice() string {
 	total := max(1, d.Cycles.Total())
 	share := func(n uint64) string {
@@ -14,11 +14,11 @@ func (d *DescriptorReport) Advice() string {
 	case "overhead":
 		return "starting the descriptor takes " + share(uint64(a.Overhead))
 	case "kernel_stall":
-		return "waiting for coefficients takes " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Kernel)
+		return "waiting for weights takes " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Kernel)
 	case "input_stall":
-		return "waiting for the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Source1+d.DMA.Source2) + d.together()
+		return "waiting for the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Source1+d.DMA.Source2) + d.patchAdvice()
 	case "output_stall":
-		return "waiting for memory to take the result takes " + share(uint64(a.OutputStall)) + fmt.Sprintf(" (%d of %d bytes)", d.DMA.Destination, d.DMA.Total()) + d.together()
+		return "waiting for memory to take the result takes " + share(uint64(a.OutputStall)) + fmt.Sprintf(" (%d of %d bytes)", d.DMA.Destination, d.DMA.Total()) + d.patchAdvice()
 	case "l2_read_stall":
 		return "L2 reads take " + share(uint64(a.L2ReadStall))
 	case "l2_write_stall":
@@ -29,22 +29,24 @@ func (d *DescriptorReport) Advice() string {
 	if d.Engines == 0 {
 		return "the planar engine takes " + share(uint64(a.Compute))
 	}
-	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines) + d.gates()
+	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines) + d.gateAdvice()
 }
 
-// together says that nothing overlaps in a multiply-accumulate of one patch, empty for others:
-// its sums need the whole source, and its results leave behind them. With more pixels the
-// results of one patch leave while the source of the next comes, so that rows which are wider
-// and take no more bytes, for they are padded to 64, take less time.
-func (d *DescriptorReport) together() string {
+// patchAdvice returns a phrase for a multiply-accumulate of one patch, in which no memory traffic
+// overlaps with the array: its sums need the whole source, and its results leave behind them. It
+// returns "" for other descriptors. In one of more pixels the results of a patch leave while the
+// source of the next arrives. So wider rows, which take no more bytes where they are padded to
+// 64, can take less time.
+func (d *DescriptorReport) patchAdvice() string {
 	if d.MACs == 0 || d.Shape.Wout*d.Shape.Hout*max(1, d.Shape.Groups) > partElements {
 		return ""
 	}
 	return fmt.Sprintf(", none of it beside the array, since up to %d pixels come and go as a whole (inferred)", partElements)
 }
 
-// gates says what closed tiles cost the array, nothing where none does.
-func (d *DescriptorReport) gates() string {
+// gateAdvice returns a phrase about the rounds that closed tiles cost the array. It returns "" if
+// they cost none.
+func (d *DescriptorReport) gateAdvice() string {
 	c := &d.Crew
 	switch {
 	case c.Pace() == c.Own:
