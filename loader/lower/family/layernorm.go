@@ -208,7 +208,7 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	if s.Width == 1 {
-		mean.PatchHigh()
+		mean.Cut(task.RowsByPatch)
 	}
 	tile := mean.Source1(turned.M, at, true)
 	means := mean.Leaves(stats, stats.Row)
@@ -392,7 +392,7 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	stats.Row, stats.Group = statBytes, stats.Channel
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
 	first := task.Transposing(s)
-	first.KeptPatch(s)
+	first.Cut(task.KeptPatch(s))
 	// Two tiles' places: what is transposed and the differences stand in the first, what
 	// is transposed again in the second.
 	at := place.Packed(s)
@@ -423,14 +423,14 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	means := reduce(meanPass(l, rows, false, true), turned)
 
 	sub := centred(s, task.C)
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	sub.Reads(x, source)
 	sub.Joins(means, flat)
 	differences := sub.Leaves(at.Moved(one), at.Row*s.Height)
 	o.add(sub)
 
 	second := task.Transposing(s)
-	second.FixPatch(task.PassedFixed(s))
+	second.Cut(task.FixedPatch(task.PassedFixed(s)))
 	second.Aside(false, true) // the bits of the planar tasks on both sides count this one (1/1)
 	second.Reads(differences, at.Moved(one))
 	again := second.Leaves(transposed.Moved(two), turnedBytes)

@@ -148,7 +148,7 @@ func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
 // addPowerTask appends and returns the exponential of differences that a planar task hands over tile by tile.
 func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
 	t := task.Copy(s)
-	t.FixPatch(task.PassedFixed(s))
+	t.Cut(task.FixedPatch(task.PassedFixed(s)))
 	t.Reads(from, from.At)
 	t.Lookup(o.Constants.PlaceTable(j.weights.Table, t.TableLanes()), j.weights.Table)
 	o.add(t)
@@ -186,7 +186,7 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	}
 
 	top := task.Maximum(v)
-	top.KeptPatch(v)
+	top.Cut(task.KeptPatch(v))
 	x := top.Source1(in.M, source, true)
 	largest := top.Leaves(single, singles)
 	o.add(top)
@@ -205,12 +205,12 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 		differences := sub.LeavesScratch(diffs, diffs.Row, row)
 		o.add(sub)
 		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
-		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
+		exp.Cut(task.FixedPatch(0)) // what few pixels prefer is for sources by DMA (1/1)
 		exp.ReadsScratch(differences, differences.At, row)
 		exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 		o.add(exp)
 	} else {
-		sub.TilePatch(task.PassedFixed(v))
+		sub.Cut(task.HandedPatch(task.PassedFixed(v)))
 		differences := sub.Leaves(exps, bytes)
 		o.add(sub)
 		exp = addPowerTask(o, j, v, differences, exps)
@@ -241,7 +241,7 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	one.Channels = 1
 	t := task.MAC{Op: regs.MantissaTable, In: s, Out: one, Window: task.Pointwise}.Task()
 	if s.Height > 1 && s.Width > 8 {
-		t.FixPatch(t.PatchLog2())
+		t.Cut(task.FixedPatch(t.PatchLog2()))
 	}
 	t.Reads(from, from.At)
 	t.Lookup(o.Constants.PlaceTable(j.weights.Reciprocal, t.TableLanes()), j.weights.Reciprocal)
@@ -259,7 +259,7 @@ func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	}
 	bytes := exps.Row * s.Height
 	sub := exponent(s, task.Seen{Along: task.C}, false).Task()
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	at := sub.PlanarTile()
 	sub.Source1(in.M, at.Moved(bytes), false)
 	sub.Source2(in.M, at.Moved(bytes+place.SecondBase(at.Row*s.Height)))
@@ -291,7 +291,7 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 
 	row := task.Seen{Along: task.W.If(s.Width > 1), Transposed: many}
 	sub := exponent(s, row, true).Task()
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	sub.Reads(x, source)
 	sub.Joins(largest, single)
 	differences := sub.Leaves(exps, exps.Row)
@@ -318,7 +318,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	alone := s.Channels == 1
 	copied := task.Copy(s)
 	if alone {
-		copied.WholeSlices(s)
+		copied.Cut(task.SlicedPatch(s))
 	}
 	held := place.Packed(s)
 	exps := held.Skewed(1, place.PlanarFetch)
@@ -371,7 +371,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 			r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
 			t := r.Task()
 			if rows.Fold {
-				t.FoldedPatch()
+				t.Cut(task.FoldedPatch)
 			}
 			t.ReadsGroups(from, at)
 			last = t.LeavesGroups(result, stats.Row)
@@ -383,7 +383,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	largest := reduce(x, 0, maxima, task.Planar{Op: task.Largest})
 	row := task.Seen{Along: task.W.If(s.Width > 1)}
 	sub := exponent(s, row, true).Task()
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	sub.Reads(x, held)
 	sub.Joins(largest, flat.Moved(maxima))
 	differences := sub.Leaves(exps.Moved(differencesAt), exps.Row*s.Height)

@@ -10,7 +10,7 @@ import (
 // tileSource returns where the source of a task is that does not fit the L2 whole, and how many
 // of its rows are there at a time; result is zero if the result streams out.
 func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
-	if at, result, ok := t.TakesColumns(w, l.L2Bytes()); ok {
+	if at, result, ok := task.TakeColumns(t, w, l.L2Bytes()); ok {
 		return at, result, src.Height
 	}
 	at = t.SourceTile()

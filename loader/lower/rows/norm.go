@@ -50,7 +50,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 	for _, part := range normParts(rows) {
 		s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 		mean := task.Planar{Form: regs.FormReduction, In: s, Mean: v.width, Transposed: true, Next: true}.Task()
-		mean.ReducePatch(v.width)
+		mean.Cut(task.WidePatch(v.width))
 		src := place.Packed(v.channelShape())
 		if x.nat != nil {
 			src = x.nat.channelsAt()
@@ -85,7 +85,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 			Added: task.Half(g.Layer.Epsilon), First: task.Seen{Along: task.W, Transposed: true},
 			Transposed: true, Previous: true, Next: true,
 		}.Task()
-		spread.ReducePatch(v.width)
+		spread.Cut(task.WidePatch(v.width))
 		c.from(spread, means, first)
 		c.with(spread, tile, whole)
 		second := first
@@ -101,7 +101,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 	affine := pass.Affine(s)
 	affine.Second.Transposed, affine.Previous = true, true
 	normal := affine.Task()
-	normal.ReducePatch(v.width)
+	normal.Cut(task.WidePatch(v.width))
 	whole := place.Packed(s)
 	if x.nat != nil {
 		whole = x.nat.channelsAt()
@@ -145,7 +145,7 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 				r.Op = task.Largest
 			}
 			t := r.Task()
-			t.ReducePatch(v.width)
+			t.Cut(task.WidePatch(v.width))
 			at := src.channelsAt()
 			at.Base += part.first * pitch
 			c.from(t, src, at)
