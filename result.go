@@ -40,15 +40,13 @@ type ProgramResult struct {
 	First int        // its first layer, of a network
 	Runs  []join.Run // descriptors of each layer, from First on; none of a compiled program
 	Why   string     // what ended the program before it, where that was not a layer that is not modelled
-	// L2 is the bytes of the L2 that each descriptor of a network's program has tensors and
-	// tiles in, and Spilled the tensors between layers that go through memory.
-	L2      []int
+	// Spilled are the tensors between layers of a network that go through memory.
 	Spilled []join.Spill
 
 	Err error // why it could not be dispatched; Result is zero then, but for Program
 
-	owner   []int // of each descriptor, the index in Runs of the layer it is of; -1 for none
-	covered []int // bytes of the L2 that each descriptor of the first dispatch covers
+	owner   []int   // of each descriptor, the index in Runs of the layer it is of; -1 for none
+	covered []cover // of the L2, by each descriptor of the first dispatch
 }
 
 // end makes the result of what the programs did.
