@@ -104,7 +104,8 @@ func meanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
 	return m
 }
 
-// deviationPass returns the pass that computes 1/sqrt of the mean squared difference of its two sources.
+// deviationPass returns the pass that computes 1/sqrt of the mean squared difference of its two
+// sources.
 func deviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
 		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: together(l), Root: true,
@@ -119,8 +120,8 @@ func rootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
 	return r
 }
 
-// affine returns the pass that subtracts the first row of its second source, which is in the L2, and multiplies by
-// the second.
+// affine returns the pass that subtracts the first row of its second source, which is in the L2,
+// and multiplies by the second.
 func affine(s regs.Shape, second task.Seen, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
@@ -395,10 +396,7 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	first.Cut(task.KeptPatch(s))
 	// Two tiles' places: what is transposed and the differences stand in the first, what
 	// is transposed again in the second.
-	at := place.Packed(s)
-	if s.Height > 1 {
-		at = at.Skewed(1, place.PlanarFetch)
-	}
+	at := place.ResultTile(s)
 	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
 	source := at.Moved(two + turnedBytes)

@@ -109,8 +109,8 @@ func eachPart(o *Output, l *layer.Layer, in, out place.View, f func(in, out plac
 	return eachPart(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
 }
 
-// lowerMinimum lowers a minimum to the negative of the maximum of negatives: no program shows a minimum of the
-// planar engine's reduction (assumed).
+// lowerMinimum lowers a minimum to the negative of the maximum of negatives: no program shows a
+// minimum of the planar engine's reduction (assumed).
 func lowerMinimum(o *Output, j job) error {
 	l := j.layer
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())

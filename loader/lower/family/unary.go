@@ -256,7 +256,8 @@ func lowerSumOfTables(o *Output, j job) error {
 	return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
 }
 
-// lowerWave lowers sine and cosine to the sine of the turns' fraction: x/2pi, a quarter more for the cosine.
+// lowerWave lowers sine and cosine to the sine of the turns' fraction: x/2pi, a quarter more for
+// the cosine.
 func lowerWave(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
@@ -297,8 +298,8 @@ func lowerPReLU(o *Output, j job) error {
 	)
 }
 
-// lowerLogicalNot lowers a negation to a table over 8-bit elements, which are moved as fp16 ones of half as many
-// columns (1/1), so the ports have that shape.
+// lowerLogicalNot lowers a negation to a table over 8-bit elements, which are moved as fp16 ones
+// of half as many columns (1/1), so the ports have that shape.
 func lowerLogicalNot(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}

@@ -23,10 +23,10 @@ func outputGroups(c *regs.Common, channels int, unicast bool) {
 	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
 }
 
-// densePatch is the patch of a multiply-accumulate, 128 pixels, 1<<ShMax of them high and
-// between ShMin and ShMax as the engines see fit unless the two are the same: the small source mode up to 8
-// columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
-// fixes it, unless every channel is convolved by itself.
+// densePatch is the patch of a multiply-accumulate, 128 pixels, 1<<ShMax of them high and between
+// ShMin and ShMax as the engines see fit unless the two are the same: the small source mode up to
+// 8 columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction fixes it,
+// unless every channel is convolved by itself.
 func densePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
 	if out.Width <= 8 {
 		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
