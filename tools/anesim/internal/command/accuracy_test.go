@@ -219,7 +219,7 @@ func TestHost(t *testing.T) {
 	if w := twice.Total.WallNs - twice.Total.TimeNs; w < 76e3 {
 		t.Errorf("two dispatches add %v ns", w)
 	}
-	if _, errs, code := invoke("run", "--host", "vax"); code != exitUsage || !strings.Contains(errs, `host "vax" is none of [none linux`) {
+	if _, errs, code := invoke("run", "--host", "vax"); code != exitUsage || !strings.Contains(errs, `unknown host "vax"; want none, linux`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	out, _, _ := invoke("run", "--host", "macos-air", "--constants")

@@ -1,15 +1,14 @@
-package network
+package settle
 
 import (
 	"fmt"
 
-	"anesim/loader/network/choose"
-	"anesim/loader/network/list"
+	"anesim/loader/network/graph"
 )
 
 // fusedMatMul is alpha times a product, of sides that may be transposed.
 func fusedMatMul(e *expansion) error {
-	side := [2]string{e.input(0), e.input(1)}
+	side := [2]*graph.Value{e.input(0), e.input(1)}
 	for i, name := range [...]string{"transA", "transB"} {
 		if e.Int("transBatchA", 0)+e.Int("transBatchB", 0) != 0 {
 			return fmt.Errorf("a product whose batch is transposed")
@@ -17,9 +16,9 @@ func fusedMatMul(e *expansion) error {
 		if e.Int(name, 0) == 0 {
 			continue
 		}
-		rank := len(e.value(side[i]).Dims)
+		rank := len(side[i].Dims)
 		if rank < 2 {
-			return fmt.Errorf("a transposed side of shape %v", e.value(side[i]).Dims)
+			return fmt.Errorf("a transposed side of shape %v", side[i].Dims)
 		}
 		perm := make([]int, rank)
 		for k := range perm {
@@ -27,12 +26,12 @@ func fusedMatMul(e *expansion) error {
 		}
 		perm[rank-1], perm[rank-2] = rank-2, rank-1
 		var err error
-		if side[i], err = e.turned("", side[i], perm...); err != nil {
+		if side[i], err = e.turned(nil, side[i], perm...); err != nil {
 			return err
 		}
 	}
 	if alpha := float64(e.Float("alpha", 1)); alpha != 1 {
-		_, err := e.chain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []string{"", e.number(alpha)}})
+		_, err := e.chain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.number(alpha)}})
 		return err
 	}
 	_, err := e.node(e.output(0), "MatMul", nil, side[:]...)
@@ -40,7 +39,7 @@ func fusedMatMul(e *expansion) error {
 }
 
 // activate reads an activation that an operator was fused with.
-func (e *expansion) activate(out, x string) error {
+func (e *expansion) activate(out, x *graph.Value) error {
 	op := e.Text("activation", "")
 	a := attributes{}
 	var parameters []float32
@@ -62,19 +61,19 @@ func (e *expansion) activate(out, x string) error {
 // fusedConv is a convolution, to which a tensor may be added, and an activation.
 func fusedConv(e *expansion) error {
 	activated := e.Text("activation", "") != ""
-	in := []string{e.input(0), e.input(1)}
-	if b := e.input(2); b != "" {
+	in := []*graph.Value{e.input(0), e.input(1)}
+	if b := e.input(2); b.Given() {
 		in = append(in, b)
 	}
-	name := ""
-	if !activated && e.input(3) == "" {
+	var name *graph.Value
+	if !activated && !e.input(3).Given() {
 		name = e.output(0)
 	}
 	x, err := e.node(name, "Conv", e.without("activation", "activation_params"), in...)
 	if err != nil {
 		return err
 	}
-	if z := e.input(3); z != "" {
+	if z := e.input(3); z.Given() {
 		if !activated {
 			name = e.output(0)
 		}
@@ -90,10 +89,10 @@ func fusedConv(e *expansion) error {
 
 func fusedGemm(e *expansion) error {
 	if e.Text("activation", "") == "" {
-		_, err := e.node(e.output(0), "Gemm", e.Attr, names(e.In)...)
+		_, err := e.node(e.output(0), "Gemm", e.Attr, e.In...)
 		return err
 	}
-	x, err := e.node("", "Gemm", e.without("activation", "activation_alpha", "activation_beta", "activation_gamma"), names(e.In)...)
+	x, err := e.node(nil, "Gemm", e.without("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.In...)
 	if err != nil {
 		return err
 	}
@@ -104,10 +103,10 @@ func fusedGemm(e *expansion) error {
 func matMulBits(e *expansion) error {
 	k, columns, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 32)
 	w, s := e.Const(1), e.Const(2)
-	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > list.MaxExtent || columns > list.MaxExtent || k*columns > 1<<31 {
+	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31 {
 		return fmt.Errorf("weights of %d bits in blocks of %d, %d of %d, that are constants", bits, block, k, columns)
 	}
-	if err := e.Spend(2 * choose.NumberBytes * k * columns); err != nil {
+	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
 	}
 	packed, err := w.Values()
@@ -142,8 +141,8 @@ func matMulBits(e *expansion) error {
 			out[i*columns+o] = (q - zero(o, b)) * scales[o*blocks+b]
 		}
 	}
-	if bias := e.input(5); bias != "" {
-		_, err = e.chain(e.output(0), e.input(0), step{"MatMul", nil, []string{"", e.floats([]int{k, columns}, out)}}, step{"Add", nil, []string{"", bias}})
+	if bias := e.input(5); bias.Given() {
+		_, err = e.chain(e.output(0), e.input(0), step{"MatMul", nil, []*graph.Value{nil, e.floats([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
 		return err
 	}
 	_, err = e.node(e.output(0), "MatMul", nil, e.input(0), e.floats([]int{k, columns}, out))

@@ -7,29 +7,29 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Rest is what those descriptors of a chain did that its report does not list. A report
-// has it where Options.List bounds the list.
+// A Rest sums up the descriptors of a chain that its report does not list. It is empty unless
+// Options.List limits the list.
 type Rest struct {
 	Count   int
 	Time    clock.Nanoseconds
 	Energy  clock.Nanojoules
-	Engines int    // the most that one of them had at work
-	Weights uint64 // bytes of coefficients that convolutions among them read
+	Engines int    // largest number of engines that one of them used
+	Weights uint64 // bytes of weights read by the convolutions among them
 
-	// Sums of the descriptors that are listed and of these, one after the other, so that
-	// they are to the last digit what they are with all of them listed.
+	// Sums over all descriptors, listed or not, in chain order. They are therefore equal to the
+	// last digit to the sums of a report that lists all descriptors.
 	Cycles   Accounting
 	Saved    clock.Cycles
 	Parts    EnergyParts
 	Interval Interval
 
-	Groups []Group // the descriptors that are not listed, by what they do, in the order of the first
+	Groups []Group // the unlisted descriptors by operation and shape, in order of first appearance
 }
 
-// A Group is descriptors of one operation on one shape.
+// A Group sums up descriptors with the same operation and shape.
 type Group struct {
 	Op     Op
-	Shape  Shape // zero of those behind the first maxGroups
+	Shape  Shape // zero for all shapes after the first maxGroups
 	Count  int
 	Cycles Accounting
 	Time   clock.Nanoseconds
@@ -39,13 +39,13 @@ type Group struct {
 	MACs   uint64
 }
 
-// maxGroups bounds the shapes that are told apart: in a chain of as many shapes as
-// descriptors those behind them are grouped by operation alone.
+// maxGroups limits the number of distinct shapes. Descriptors with further shapes are grouped by
+// operation alone.
 const maxGroups = 1 << 10
 
-// shorten takes descriptors behind the first so many off the report's list, but for the
-// last ones, open.
-func (r *Report) shorten(list, open int, g groups) {
+// trimList moves descriptors after the first list ones from the report's list to its Rest, except
+// for the last open ones.
+func (r *Report) trimList(list, open int, g groups) {
 	end := len(r.Descriptors) - open
 	if end <= list {
 		return
@@ -61,7 +61,7 @@ func (r *Report) shorten(list, open int, g groups) {
 	r.Descriptors = slices.Delete(r.Descriptors, list, end)
 }
 
-// add counts a descriptor.
+// add adds a descriptor to the rest.
 func (x *Rest) add(d *DescriptorReport) {
 	x.Count++
 	x.Time += d.Time
@@ -76,7 +76,7 @@ func (x *Rest) add(d *DescriptorReport) {
 	x.Interval.add(d.Bounds(), 1)
 }
 
-// groups are where the groups of a rest stand in its list.
+// groups maps each group to its index in Rest.Groups.
 type groups map[groupKey]int
 
 type groupKey struct {
@@ -84,7 +84,7 @@ type groupKey struct {
 	shape Shape
 }
 
-// add counts a descriptor in its group.
+// add adds a descriptor to its group in x, and creates the group if needed.
 func (g groups) add(x *Rest, d *DescriptorReport) {
 	key := groupKey{d.Op, d.Shape}
 	at, ok := g[key]

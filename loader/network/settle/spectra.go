@@ -1,4 +1,4 @@
-package network
+package settle
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -51,7 +50,7 @@ func frames(e *expansion) error {
 	if bins*length > mostWaves/2 || length > d[1] {
 		return fmt.Errorf("parts of %d of %d", length, d[1])
 	}
-	if err := e.Spend(2 * choose.NumberBytes * bins * length); err != nil {
+	if err := e.budget.Spend(2 * graph.NumberBytes * bins * length); err != nil {
 		return err
 	}
 	v := make([]float64, 2*bins*length)
@@ -61,15 +60,15 @@ func frames(e *expansion) error {
 			v[i] *= window[at]
 		}
 	}
-	x, err := e.reshaped("", e.input(0), d[0], 1, d[1])
+	x, err := e.reshaped(nil, e.input(0), d[0], 1, d[1])
 	if err == nil {
-		x, err = e.node("", "Conv", attributes{"strides": ofInts(step)}, x, e.floats([]int{2 * bins, 1, length}, v))
+		x, err = e.node(nil, "Conv", attributes{"strides": ofInts(step)}, x, e.floats([]int{2 * bins, 1, length}, v))
 	}
 	if err != nil {
 		return err
 	}
-	count := e.value(x).Dims[2]
-	if x, err = e.reshaped("", x, d[0], 2, bins, count); err == nil {
+	count := x.Dims[2]
+	if x, err = e.reshaped(nil, x, d[0], 2, bins, count); err == nil {
 		_, err = e.turned(e.output(0), x, 0, 3, 2, 1)
 	}
 	return err
@@ -138,7 +137,7 @@ func spectrum(e *expansion) error {
 	if n*parts*bins*2 > mostWaves || inverse && bins != n {
 		return fmt.Errorf("a spectrum of %d", n)
 	}
-	if err := e.Spend(choose.NumberBytes * n * parts * bins * 2); err != nil {
+	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
 		return err
 	}
 	v := spectrumWaves(n, parts, bins, inverse)
@@ -150,17 +149,17 @@ func spectrum(e *expansion) error {
 		}
 	}
 	order = append(order, axis, rank-1)
-	x, err := e.turned("", e.input(0), order...)
+	x, err := e.turned(nil, e.input(0), order...)
 	if err != nil {
 		return err
 	}
 	rest := slices.Delete(slices.Clone(d[:rank-1]), axis, axis+1)
-	x, err = e.reshaped("", x, append(slices.Clip(rest), n*parts)...)
+	x, err = e.reshaped(nil, x, append(slices.Clip(rest), n*parts)...)
 	if err == nil {
-		x, err = e.node("", "MatMul", nil, x, e.floats([]int{n * parts, bins * 2}, v))
+		x, err = e.node(nil, "MatMul", nil, x, e.floats([]int{n * parts, bins * 2}, v))
 	}
 	if err == nil {
-		x, err = e.reshaped("", x, append(slices.Clip(rest), bins, 2)...)
+		x, err = e.reshaped(nil, x, append(slices.Clip(rest), bins, 2)...)
 	}
 	if err != nil {
 		return err

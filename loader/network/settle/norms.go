@@ -1,4 +1,4 @@
-package network
+package settle
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 func biased(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		steps := []step{{op, nil, nil}}
-		if b := e.input(1); b != "" {
-			steps = append([]step{{"Add", nil, []string{"", b}}}, steps...)
+		if b := e.input(1); b.Given() {
+			steps = append([]step{{"Add", nil, []*graph.Value{nil, b}}}, steps...)
 		}
 		_, err := e.chain(e.output(0), e.input(0), steps...)
 		return err
@@ -23,15 +23,15 @@ func biased(op string) func(e *expansion) error {
 
 // biasAdd is x + bias + skip.
 func biasAdd(e *expansion) error {
-	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []string{"", e.input(1)}}, step{"Add", nil, []string{"", e.input(2)}})
+	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Add", nil, []*graph.Value{nil, e.input(2)}})
 	return err
 }
 
 func biasSoftmax(e *expansion) error {
-	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.value(e.input(0)).Dims, e.value(e.input(1)).Dims) {
-		return fmt.Errorf("a bias of shape %v that repeats inside of %v", e.value(e.input(1)).Dims, e.value(e.input(0)).Dims)
+	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.input(0).Dims, e.input(1).Dims) {
+		return fmt.Errorf("a bias of shape %v that repeats inside of %v", e.input(1).Dims, e.input(0).Dims)
 	}
-	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []string{"", e.input(1)}}, step{"Softmax", attributes{"axis": ofInt(e.Int("axis", 1))}, nil})
+	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": ofInt(e.Int("axis", 1))}, nil})
 	return err
 }
 
@@ -40,21 +40,21 @@ func skipNorm(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		gamma, beta, bias := e.input(2), e.input(3), e.input(4)
 		if op != "LayerNormalization" {
-			beta, bias = "", e.input(3)
+			beta, bias = nil, e.input(3)
 		}
-		name := ""
-		if bias == "" {
+		var name *graph.Value
+		if !bias.Given() {
 			name = e.output(3)
 		}
 		sum, err := e.node(name, "Add", nil, e.input(0), e.input(1))
-		if err == nil && bias != "" {
+		if err == nil && bias.Given() {
 			sum, err = e.node(e.output(3), "Add", nil, sum, bias)
 		}
 		if err != nil {
 			return err
 		}
-		in := []string{sum, gamma}
-		if beta != "" {
+		in := []*graph.Value{sum, gamma}
+		if beta.Given() {
 			in = append(in, beta)
 		}
 		_, err = e.node(e.output(0), op, attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.Float("epsilon", 1e-12)))}, in...)
@@ -64,39 +64,39 @@ func skipNorm(op string) func(e *expansion) error {
 
 // embedNorm is the norm of the sum of rows of tables, and how many places a mask has.
 func embedNorm(e *expansion) error {
-	ids := e.value(e.input(0)).Dims
+	ids := e.input(0).Dims
 	if len(ids) != 2 {
 		return fmt.Errorf("places of shape %v", ids)
 	}
-	sum, err := e.node("", "Gather", nil, e.input(2), e.input(0))
+	sum, err := e.node(nil, "Gather", nil, e.input(2), e.input(0))
 	if err != nil {
 		return err
 	}
-	add := func(table, places string) error {
-		row, err := e.node("", "Gather", nil, table, places)
+	add := func(table, places *graph.Value) error {
+		row, err := e.node(nil, "Gather", nil, table, places)
 		if err == nil {
-			sum, err = e.node("", "Add", nil, sum, row)
+			sum, err = e.node(nil, "Add", nil, sum, row)
 		}
 		return err
 	}
 	places := e.input(8)
-	if places == "" {
+	if !places.Given() {
 		row := make([]int, ids[1])
 		for i := range row {
 			row[i] = i
 		}
 		places = e.wholes(row...)
-		e.value(places).Set(e.value(places).Const.As([]int{1, ids[1]}))
+		places.Set(places.Const.As([]int{1, ids[1]}))
 	}
 	if err := add(e.input(3), places); err != nil {
 		return err
 	}
-	if e.input(4) != "" && e.input(1) != "" {
+	if e.input(4).Given() && e.input(1).Given() {
 		if err := add(e.input(4), e.input(1)); err != nil {
 			return err
 		}
 	}
-	if out := e.output(2); out != "" {
+	if out := e.output(2); out.Given() {
 		if sum, err = e.node(out, "Identity", nil, sum); err != nil {
 			return err
 		}
@@ -106,9 +106,9 @@ func embedNorm(e *expansion) error {
 		return err
 	}
 	switch out, mask := e.output(1), e.input(7); {
-	case out == "":
-	case mask == "":
-		e.values.made(out).Set(&graph.Const{Dims: []int{ids[0]}, Type: graph.Int32, Numbers: make([]float64, ids[0])})
+	case !out.Given():
+	case !mask.Given():
+		out.Set(&graph.Const{Dims: []int{ids[0]}, Type: graph.Int32, Numbers: make([]float64, ids[0])})
 	default:
 		_, err = e.node(out, "ReduceSum", attributes{"keepdims": ofInt(0)}, mask, e.wholes(1))
 	}
@@ -120,22 +120,22 @@ func activatedGroupNorm(e *expansion) error {
 	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
 	if last {
-		if x, err = e.turned("", x, 0, 3, 1, 2); err != nil {
+		if x, err = e.turned(nil, x, 0, 3, 1, 2); err != nil {
 			return err
 		}
 	}
-	d := e.value(x).Dims
+	d := x.Dims
 	if len(d) != 4 {
 		return fmt.Errorf("a picture of shape %v", d)
 	}
-	names := [2]string{e.input(1), e.input(2)}
-	if x, err = e.node("", "GroupNormalization", attributes{
+	names := [2]*graph.Value{e.input(1), e.input(2)}
+	if x, err = e.node(nil, "GroupNormalization", attributes{
 		"epsilon": ofFloat(float64(e.Float("epsilon", 1e-5))), "num_groups": ofInt(e.Int("groups", 1)),
 	}, x, names[0], names[1]); err != nil {
 		return err
 	}
 	if e.Int("activation", 0) != 0 {
-		if x, err = e.node("", "Swish", nil, x); err != nil {
+		if x, err = e.node(nil, "Swish", nil, x); err != nil {
 			return err
 		}
 	}
@@ -157,13 +157,13 @@ func lengthPool(e *expansion) error {
 	p := e.Int("p", 2)
 	a := e.without("p")
 	a["count_include_pad"] = ofInt(1)
-	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []string{"", e.number(float64(graph.Elements(taps)))}}}
+	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.number(float64(graph.Elements(taps)))}}}
 	x := e.input(0)
 	switch p {
 	case 1:
 		_, err = e.chain(e.output(0), x, append([]step{{"Abs", nil, nil}}, sum...)...)
 	case 2:
-		_, err = e.chain(e.output(0), x, append(append([]step{{"Mul", nil, []string{"", ""}}}, sum...), step{"Sqrt", nil, nil})...)
+		_, err = e.chain(e.output(0), x, append(append([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum...), step{"Sqrt", nil, nil})...)
 	default:
 		err = fmt.Errorf("p=%d; want a norm of 1 or 2", p)
 	}

@@ -1,4 +1,4 @@
-package network
+package settle
 
 import (
 	"slices"
@@ -7,28 +7,16 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// infer works out the shapes and types of the node's results.
-func (n *nodeReader) infer() error {
-	r, err := ops.Infer(n.Node)
-	if err != nil {
-		return err
-	}
-	if n.Results = r; len(r) > 0 && r[0].MACs > 0 {
-		n.macs = r[0].MACs
-	}
-	return nil
-}
-
 // fold works a node out whose inputs are constants, or that asks for a shape alone, and
 // reports whether it did.
-func (n *nodeReader) fold() (bool, error) {
+func (s *settler) fold(n *Node) (bool, error) {
 	switch n.Op {
 	case "Constant":
 		c, err := ops.Literal(n.Node)
 		if err != nil {
 			return false, err
 		}
-		return true, n.become(c)
+		return true, become(n, c)
 	case "Shape", "Size":
 		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
 			return false, nil
@@ -37,14 +25,14 @@ func (n *nodeReader) fold() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, n.become(c...)
+		return true, become(n, c...)
 	}
 	if v, ok := ops.Compared(n.Node); ok {
 		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err
 		}
-		return true, n.become(&graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
+		return true, become(n, &graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
 	}
 	op := ops.Of(n.Op)
 	if op.Fold == nil {
@@ -58,11 +46,11 @@ func (n *nodeReader) fold() (bool, error) {
 	if len(n.In) == 0 || n.Const(0) == nil {
 		return false, nil
 	}
-	if err := n.infer(); err != nil {
+	if err := infer(n); err != nil {
 		return false, err
 	}
 	for _, out := range n.Results {
-		if err := n.Spend(ops.FoldBytes(n.Node) * graph.Elements(out.Dims)); err != nil {
+		if err := s.budget.Spend(ops.FoldBytes(n.Node) * graph.Elements(out.Dims)); err != nil {
 			return false, err
 		}
 	}
@@ -70,16 +58,16 @@ func (n *nodeReader) fold() (bool, error) {
 	if err != nil || c == nil {
 		return false, err
 	}
-	return true, n.become(c...)
+	return true, become(n, c...)
 }
 
 // become makes the node's outputs constants.
-func (n *nodeReader) become(c ...*graph.Const) error {
+func become(n *Node, c ...*graph.Const) error {
 	for i, out := range n.Out {
 		if i < len(c) {
 			out.Set(c[i])
 		}
 	}
-	n.What = "constant"
+	n.Kind = Constant
 	return nil
 }

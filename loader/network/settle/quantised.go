@@ -1,4 +1,4 @@
-package network
+package settle
 
 import (
 	"errors"
@@ -63,7 +63,7 @@ func limits(t graph.Type) (low, high float64, exact bool) {
 }
 
 // along is a constant of one number, or of one for each of an axis.
-func (e *expansion) alongAxis(v []float64, axis, rank int) string {
+func (e *expansion) alongAxis(v []float64, axis, rank int) *graph.Value {
 	if len(v) == 1 || !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] }) {
 		return e.number(v[0])
 	}
@@ -76,36 +76,36 @@ func (e *expansion) alongAxis(v []float64, axis, rank int) string {
 }
 
 // rounded rounds x/scale to whole numbers, adds the zero point and clamps the sum.
-func (e *expansion) rounded(out, x string, s scaling) error {
+func (e *expansion) rounded(out, x *graph.Value, s scaling) error {
 	low, high, exact := limits(s.elem)
 	if !exact {
 		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", s.elem)
 	}
-	rank := len(e.value(x).Dims)
+	rank := len(x.Dims)
 	by := make([]float64, len(s.scale))
 	for i := range by {
 		if by[i] = 1 / s.scale[i]; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
 			return fmt.Errorf("a scale of %g", s.scale[i])
 		}
 	}
-	steps := []step{{"Mul", nil, []string{"", e.alongAxis(by, s.axis, rank)}}, {"RoundSmall", nil, nil}}
+	steps := []step{{"Mul", nil, []*graph.Value{nil, e.alongAxis(by, s.axis, rank)}}, {"RoundSmall", nil, nil}}
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
-		steps = append(steps, step{"Add", nil, []string{"", e.alongAxis(s.zero, s.axis, rank)}})
+		steps = append(steps, step{"Add", nil, []*graph.Value{nil, e.alongAxis(s.zero, s.axis, rank)}})
 	}
 	_, err := e.chain(out, x, append(steps, step{"Clip", attributes{"min": ofFloat(low), "max": ofFloat(high)}, nil})...)
 	if err == nil {
-		e.value(out).Type = s.elem
+		out.Type = s.elem
 	}
 	return err
 }
 
 // real takes off the zero point and multiplies by the scale; of a constant that is worked
-// out. The result is called out, "" for a name of its own.
-func (e *expansion) real(out, x string, s scaling) (string, error) {
-	rank := len(e.value(x).Dims)
-	steps := []step{{"Mul", nil, []string{"", e.alongAxis(s.scale, s.axis, rank)}}}
+// out. The result is called out, nil for one of its own.
+func (e *expansion) real(out, x *graph.Value, s scaling) (*graph.Value, error) {
+	rank := len(x.Dims)
+	steps := []step{{"Mul", nil, []*graph.Value{nil, e.alongAxis(s.scale, s.axis, rank)}}}
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
-		steps = append([]step{{"Sub", nil, []string{"", e.alongAxis(s.zero, s.axis, rank)}}}, steps...)
+		steps = append([]step{{"Sub", nil, []*graph.Value{nil, e.alongAxis(s.zero, s.axis, rank)}}}, steps...)
 	}
 	return e.chain(out, e.float(x), steps...)
 }
@@ -143,26 +143,26 @@ func dequantise(e *expansion) error {
 
 // operand is a quantised input as a tensor of floats: its values, scale and zero point are
 // inputs from i on.
-func (e *expansion) operand(i int) (string, error) {
+func (e *expansion) operand(i int) (*graph.Value, error) {
 	d, err := e.Dims(i)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	s, err := e.scaling(i+1, i+2, len(d))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if e.Const(i) != nil && len(s.scale) > 1 { // of weights, each of the first axis, or of a product's columns
 		if s.axis = 0; e.Op != "QLinearConv" {
 			s.axis = len(d) - 1
 		}
 	}
-	return e.real("", e.In[i].Name, s)
+	return e.real(nil, e.In[i], s)
 }
 
 // quantised makes x the node's result, by the scale and zero point of two inputs.
-func (e *expansion) quantised(x string, scale, zero int) error {
-	s, err := e.scaling(scale, zero, len(e.value(x).Dims))
+func (e *expansion) quantised(x *graph.Value, scale, zero int) error {
+	s, err := e.scaling(scale, zero, len(x.Dims))
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func quantisedConv(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	y, err := e.node("", "Conv", e.Attr, in...)
+	y, err := e.node(nil, "Conv", e.Attr, in...)
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func quantisedConv(e *expansion) error {
 
 // sides are both operands of a quantised operator, and a product's bias where that input is
 // given; -1 is for none.
-func (e *expansion) sides(bias int) ([]string, error) {
-	var in []string
+func (e *expansion) sides(bias int) ([]*graph.Value, error) {
+	var in []*graph.Value
 	for i := range 2 {
 		x, err := e.operand(3 * i)
 		if err != nil {
@@ -204,21 +204,21 @@ func (e *expansion) sides(bias int) ([]string, error) {
 }
 
 // product is a bias times the scales of both sides.
-func (e *expansion) product(b *graph.Const, x, w int) (string, error) {
+func (e *expansion) product(b *graph.Const, x, w int) (*graph.Value, error) {
 	v, err := b.Values()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	sx, err := e.Const(x).Scalar()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	sw, err := e.Const(w).Values()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if len(sw) != 1 && len(sw) != len(v) {
-		return "", fmt.Errorf("%d scales for a bias of %d", len(sw), len(v))
+		return nil, fmt.Errorf("%d scales for a bias of %d", len(sw), len(v))
 	}
 	out := make([]float64, len(v))
 	for i := range v {
@@ -232,12 +232,12 @@ func quantisedGemm(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	name := ""
+	var name *graph.Value
 	if !e.Given(7) {
 		name = e.output(0)
 	}
 	y, err := e.node(name, "Gemm", e.Attr, in...)
-	if err != nil || name != "" {
+	if err != nil || name.Given() {
 		return err
 	}
 	return e.quantised(y, 7, 8)
@@ -250,7 +250,7 @@ func quantisedPair(op string) func(e *expansion) error {
 		if err != nil {
 			return err
 		}
-		y, err := e.node("", op, nil, in...)
+		y, err := e.node(nil, op, nil, in...)
 		if err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func quantisedUnary(op string) func(e *expansion) error {
 		if err != nil {
 			return err
 		}
-		y, err := e.node("", op, e.without("channels_last", "opset"), x)
+		y, err := e.node(nil, op, e.without("channels_last", "opset"), x)
 		if err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func quantisedUnary(op string) func(e *expansion) error {
 
 // quantisedConcat joins tensors of scales of their own.
 func quantisedConcat(e *expansion) error {
-	var parts []string
+	var parts []*graph.Value
 	for i := 2; i+2 < len(e.In); i += 3 {
 		x, err := e.operand(i)
 		if err != nil {
@@ -286,7 +286,7 @@ func quantisedConcat(e *expansion) error {
 		}
 		parts = append(parts, x)
 	}
-	y, err := e.node("", "Concat", e.Attr, parts...)
+	y, err := e.node(nil, "Concat", e.Attr, parts...)
 	if err != nil {
 		return err
 	}
@@ -305,11 +305,11 @@ func dynamicQuantise(e *expansion) error {
 		all[i] = i
 	}
 	reduce := attributes{"axes": ofInts(all...), "keepdims": ofInt(0)}
-	var bound [2]string
+	var bound [2]*graph.Value
 	for i, op := range [...]string{"ReduceMax", "ReduceMin"} {
-		y, err := e.node("", op, reduce, e.input(0))
+		y, err := e.node(nil, op, reduce, e.input(0))
 		if err == nil {
-			bound[i], err = e.node("", [...]string{"Max", "Min"}[i], nil, y, e.number(0))
+			bound[i], err = e.node(nil, [...]string{"Max", "Min"}[i], nil, y, e.number(0))
 		}
 		if err != nil {
 			return err
@@ -317,59 +317,60 @@ func dynamicQuantise(e *expansion) error {
 	}
 	// fp16 has the steps a unit of range, and the scale as its inverse, with the same error.
 	scale, zero := e.output(1), e.output(2)
-	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []string{"", bound[1]}}, step{"Mul", nil, []string{"", e.number(1. / 255)}}); err != nil {
+	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.number(1. / 255)}}); err != nil {
 		return err
 	}
 	// The scale of a tensor of zeros is 0, which has no inverse.
-	divisor, err := e.node("", "Max", nil, scale, e.number(0x1p-14))
+	divisor, err := e.node(nil, "Max", nil, scale, e.number(0x1p-14))
 	if err != nil {
 		return err
 	}
-	steps, err := e.node("", "Reciprocal", nil, divisor)
+	steps, err := e.node(nil, "Reciprocal", nil, divisor)
 	if err != nil {
 		return err
 	}
 	clip := attributes{"min": ofFloat(0), "max": ofFloat(255)}
-	if zero, err = e.chain(zero, bound[1], step{"Mul", nil, []string{"", steps}}, step{"Neg", nil, nil},
+	if zero, err = e.chain(zero, bound[1], step{"Mul", nil, []*graph.Value{nil, steps}}, step{"Neg", nil, nil},
 		step{"RoundSmall", nil, nil}, step{"Clip", clip, nil}); err != nil {
 		return err
 	}
-	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []string{"", steps}}, step{"RoundSmall", nil, nil},
-		step{"Add", nil, []string{"", zero}}, step{"Clip", clip, nil})
-	for _, name := range [...]string{e.output(0), e.output(2)} {
-		if name != "" {
-			e.value(name).Type = graph.Uint8
+	at := *zero // as fp16 has it
+	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []*graph.Value{nil, steps}}, step{"RoundSmall", nil, nil},
+		step{"Add", nil, []*graph.Value{nil, &at}}, step{"Clip", clip, nil})
+	for _, name := range [...]*graph.Value{e.output(0), e.output(2)} {
+		if name.Given() {
+			name.Type = graph.Uint8
 		}
 	}
 	return err
 }
 
 // less is an operand of whole numbers less its zero point, which may be left out.
-func (e *expansion) less(x, zero int) (string, error) {
+func (e *expansion) less(x, zero int) (*graph.Value, error) {
 	name := e.float(e.input(x))
 	if !e.Given(zero) {
 		return name, nil
 	}
 	z := e.float(e.input(zero))
-	if c := e.value(z).Const; c != nil && !c.Absent() {
+	if c := z.Const; c != nil && !c.Absent() {
 		v, err := c.Values()
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if !slices.ContainsFunc(v, func(v float64) bool { return v != 0 }) {
 			return name, nil
 		}
-		if rank := len(e.value(name).Dims); len(v) > 1 { // one for each output channel, or column
+		if rank := len(name.Dims); len(v) > 1 { // one for each output channel, or column
 			axis := rank - 1
 			if e.Op == "ConvInteger" {
 				axis = 0
 			}
 			z = e.alongAxis(v, axis, rank)
 		}
-	} else if d := e.value(z).Dims; graph.Elements(d) != 1 {
-		return "", fmt.Errorf("zero points of shape %v", d)
+	} else if d := z.Dims; graph.Elements(d) != 1 {
+		return nil, fmt.Errorf("zero points of shape %v", d)
 	}
-	return e.node("", "Sub", nil, name, z)
+	return e.node(nil, "Sub", nil, name, z)
 }
 
 // beyond is the power of two by which a sum of so many products of eight bits is taken
@@ -385,10 +386,10 @@ func beyond(terms int) float64 {
 
 // integers makes the result of a product of whole numbers the node's: a power of two of it,
 // which the scale that follows makes up for.
-func (e *expansion) integers(op string, a attributes, x, w string, terms int) error {
+func (e *expansion) integers(op string, a attributes, x, w *graph.Value, terms int) error {
 	by := beyond(terms)
 	if by > 1 {
-		small, err := e.node("", "Mul", nil, w, e.number(1/by))
+		small, err := e.node(nil, "Mul", nil, w, e.number(1/by))
 		if err != nil {
 			return err
 		}
@@ -396,14 +397,14 @@ func (e *expansion) integers(op string, a attributes, x, w string, terms int) er
 	}
 	out, err := e.node(e.output(0), op, a, x, w)
 	if err == nil {
-		e.value(out).Type = graph.Int32
-		e.value(out).Scale = by
+		out.Type = graph.Int32
+		out.Scale = by
 	}
 	return err
 }
 
 // wholeSides are the operands of a product of whole numbers less their zero points.
-func (e *expansion) wholeSides() (x, w string, err error) {
+func (e *expansion) wholeSides() (x, w *graph.Value, err error) {
 	if x, err = e.less(0, 2); err == nil {
 		w, err = e.less(1, 3)
 	}
@@ -415,7 +416,7 @@ func integerConv(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	d := e.value(w).Dims
+	d := w.Dims
 	if len(d) < 3 {
 		return fmt.Errorf("weights of shape %v", d)
 	}
@@ -427,7 +428,7 @@ func integerProduct(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	d := e.value(x).Dims
+	d := x.Dims
 	if len(d) == 0 {
 		return fmt.Errorf("a product of shape %v", d)
 	}
@@ -436,13 +437,13 @@ func integerProduct(e *expansion) error {
 
 // dynamicProduct is the product of a tensor that is quantised by its own range.
 func dynamicProduct(e *expansion) error {
-	q, err := e.several([]string{"", "", ""}, "", "DynamicQuantizeLinear", nil, e.input(0))
+	q, err := e.several([]*graph.Value{nil, nil, nil}, "", "DynamicQuantizeLinear", nil, e.input(0))
 	if err != nil {
 		return err
 	}
-	x, err := e.node("", "Sub", nil, e.float(q[0]), e.float(q[2]))
+	x, err := e.node(nil, "Sub", nil, e.float(q[0]), e.float(q[2]))
 	if err == nil {
-		x, err = e.node("", "Mul", nil, x, q[1])
+		x, err = e.node(nil, "Mul", nil, x, q[1])
 	}
 	if err != nil {
 		return err
@@ -454,7 +455,7 @@ func dynamicProduct(e *expansion) error {
 func scaledProduct(e *expansion) error {
 	x, err := e.less(0, 4)
 	if err == nil {
-		x, err = e.node("", "Mul", nil, x, e.input(2))
+		x, err = e.node(nil, "Mul", nil, x, e.input(2))
 	}
 	if err != nil {
 		return err
@@ -463,7 +464,7 @@ func scaledProduct(e *expansion) error {
 }
 
 // realProduct multiplies by weights of whole numbers, and adds a bias.
-func (e *expansion) realProduct(x string, weights, scale, zero, bias int) error {
+func (e *expansion) realProduct(x *graph.Value, weights, scale, zero, bias int) error {
 	d, err := e.Dims(weights)
 	if err != nil {
 		return err
@@ -473,12 +474,12 @@ func (e *expansion) realProduct(x string, weights, scale, zero, bias int) error 
 		return err
 	}
 	s.axis = len(d) - 1
-	w, err := e.real("", e.In[weights].Name, s)
+	w, err := e.real(nil, e.In[weights], s)
 	if err != nil {
 		return err
 	}
-	if b := e.input(bias); b != "" {
-		_, err = e.chain(e.output(0), x, step{"MatMul", nil, []string{"", w}}, step{"Add", nil, []string{"", b}})
+	if b := e.input(bias); b.Given() {
+		_, err = e.chain(e.output(0), x, step{"MatMul", nil, []*graph.Value{nil, w}}, step{"Add", nil, []*graph.Value{nil, b}})
 		return err
 	}
 	_, err = e.node(e.output(0), "MatMul", nil, x, w)
