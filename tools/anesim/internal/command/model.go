@@ -185,7 +185,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	case f.JSON:
 		err = report.WriteDocument(c.OutOrStdout(), doc)
 	case f.CSV:
-		err = writeNetworkCSV(c.OutOrStdout(), doc)
+		err = report.WriteNetworkCSV(c.OutOrStdout(), doc)
 	default:
 		if err = text.WriteNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
 			err = text.WriteOccupancy(c.OutOrStdout(), doc)

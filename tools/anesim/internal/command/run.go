@@ -144,14 +144,14 @@ type printing struct {
 func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Options, how printing) error {
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	var rows *runCSV
+	var rows *report.RunCSV
 	if f.CSV {
-		rows = newRunCSV(stdout, m.Name(), how.several, how.header)
+		rows = report.NewRunCSV(stdout, m.Name(), how.several, how.header)
 		if !o.Values { // rows are written as the run goes on: nothing of them is kept
 			var doc report.Descriptor
 			o.Each = func(d *hw.DescriptorReport) {
 				doc = report.NewDescriptor(d)
-				rows.descriptor(&doc)
+				rows.Descriptor(&doc)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	bar.End()
 	if err != nil {
 		if o.Each != nil {
-			rows.w.Flush()
+			rows.Flush()
 		}
 		return input.ModelError(m, err)
 	}
@@ -188,11 +188,11 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	case f.CSV:
 		for i := range doc.Descriptors {
 			if o.Each == nil {
-				rows.descriptor(&doc.Descriptors[i])
+				rows.Descriptor(&doc.Descriptors[i])
 			}
 		}
-		rows.repeat(doc.Descriptors, res.Report)
-		err = rows.end()
+		rows.Repeat(doc.Descriptors, res.Report)
+		err = rows.End()
 	default:
 		if err = text.WriteRun(stdout, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err == nil {
 			err = writeExplainHint(stdout, m, how)
