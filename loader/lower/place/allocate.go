@@ -1,4 +1,4 @@
-package task
+package place
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 type Extent struct {
 	Bytes       int
 	First, Last int
-	// streams marks what lives for its task alone: sources from memory and results on
+	// Streams marks what lives for its task alone: sources from memory and results on
 	// their way out.
 	Streams bool
-	// above places it over everything it meets instead of at the lowest free address.
+	// Above places it over everything it meets instead of at the lowest free address.
 	Above bool
 	Base  int
 }
@@ -31,7 +31,7 @@ func Allocate(list []*Extent, size int) *Extent {
 	return allocateBy(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
 }
 
-// AllocateScratch is allocate in the scratch buffer, where the latest of those alike is first
+// AllocateScratch places extents in the scratch buffer as Allocate does in the L2, where the latest of those alike is first
 // (11 of 11 tensors of six texts, two of them by that). Tasks refuse addresses beyond what a
 // register holds.
 func AllocateScratch(list []*Extent) {

@@ -1,4 +1,4 @@
-package task
+package place
 
 import (
 	"math/rand/v2"

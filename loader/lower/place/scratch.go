@@ -1,4 +1,4 @@
-package task
+package place
 
 import (
 	"slices"
@@ -6,10 +6,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Scratch buffer is in memory (the scratchpad on the chip is called L2 here): where the rows that are coefficients stand from the step that
-// interleaves them to the last that needs them, while the steps are lowered. Blocks take the
-// lowest place where they fit, in whole pages. (By the sizes of chain_facts.csv; tensors
-// between steps have their places from allocate.)
+// A Scratch is the scratch buffer while steps are lowered: where rows that are weights are, from
+// the step that interleaves them to the last that needs them. Blocks take the lowest place where
+// they fit, in whole pages. (By the sizes of chain_facts.csv; tensors between steps have their
+// places from [AllocateScratch].)
 type Scratch struct {
 	live []block // by offset
 	Size int     // bytes, the most there ever were

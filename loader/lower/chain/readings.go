@@ -1,4 +1,4 @@
-package task
+package chain
 
 import "slices"
 
@@ -16,7 +16,7 @@ func (r reading) task() int { return int(r) / 2 }
 
 func (r reading) kernel() bool { return r&1 != 0 }
 
-// Readings are the last of every byte, by buffer.
+// readings are the last of every byte, by buffer.
 type readings map[uint32]*segments
 
 // newReadings has the places of all that a chain moves, which nobody has read. A task by
@@ -28,7 +28,7 @@ func newReadings(moves []move) readings {
 	b := readings{}
 	for i := range moves {
 		m := &moves[i]
-		for _, s := range [...]stretch{m.Source[0], m.Source[1], m.kernel, m.result} {
+		for _, s := range [...]stretch{m.source[0], m.source[1], m.kernel, m.result} {
 			if b[s.bar] == nil {
 				b[s.bar] = new(segments)
 			}
@@ -48,7 +48,7 @@ func newReadings(moves []move) readings {
 
 // reads makes a task the last to read what its DMAs read.
 func (b readings) reads(m *move, task int) {
-	for k, s := range m.Source {
+	for k, s := range m.source {
 		if m.on[k] {
 			b.put(s, tileReading(task))
 		}
@@ -73,7 +73,7 @@ func (b readings) last(s stretch) reading {
 	return g.latest(1, 0, len(g.at)-1, from, to)
 }
 
-// Segments are a buffer in pieces that no stretch divides, as a tree: the children of node
+// segments are a buffer in pieces that no stretch divides, as a tree: the children of node
 // n are 2n and 2n+1.
 type segments struct {
 	at    []int64   // where the pieces begin, and the last one ends

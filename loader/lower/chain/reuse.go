@@ -1,6 +1,10 @@
-package task
+package chain
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
+)
 
 // The tile DMA is told who else touches the bytes that it moves: how long a cache is to keep
 // a source, whether the task before wrote it, and, where a result goes over something in the
@@ -32,7 +36,6 @@ const (
 
 // Further bits of a source's and of a destination's DMA configuration.
 const (
-	fromPrevious  = 1 << 18 // a source that the task before wrote or described
 	scratchHint   = 0x300   // a destination in the scratch buffer
 	overTileDMA   = 1 << 18 // a destination over what a tile DMA read
 	overKernelDMA = 2 << 18 // a destination over what a kernel DMA read
@@ -57,29 +60,29 @@ const (
 // kept apart (residency.md: 3/3).
 //
 // reuse returns the last task that wrote the coefficients of each, 0 where none did.
-func (c Chain) reuse() []uint32 {
-	moves := make([]move, len(c))
-	for i, t := range c {
-		moves[i] = t.move()
+func (p *program) reuse() []uint32 {
+	moves := make([]move, len(p.steps))
+	for i := range p.steps {
+		moves[i] = p.steps[i].move()
 	}
 	again := readAgain(moves)
 	read, written := newReadings(moves), newReadings(moves)
-	writers := make([]uint32, len(c))
-	for i, t := range c {
-		m := &moves[i]
+	writers := make([]uint32, len(p.steps))
+	for i := range p.steps {
+		t, m := &p.steps[i], &moves[i]
 		if by := written.last(m.kernel); by != nobody {
 			writers[i] = uint32(by.task())
 		}
 		if m.writes {
 			written.put(m.result, tileReading(i))
 		}
-		if m.writes && m.result.bar == BarScratch {
+		if m.writes && m.result.bar == place.BarScratch {
 			t.overwrites(i, read.last(m.result))
 			read.put(m.result, nobody)
 		}
 		t.hints(m, again[i], read)
-		if i > 0 && (m.Source[0].meets(moves[i-1].result) || m.Source[1].meets(moves[i-1].result)) {
-			t.g.TileDMASrc.Src1DMAConfig |= fromPrevious // of either source
+		if i > 0 && (m.source[0].meets(moves[i-1].result) || m.source[1].meets(moves[i-1].result)) {
+			t.g.TileDMASrc.Src1DMAConfig |= task.FromPrevious // of either source
 		}
 		read.reads(m, i)
 	}
@@ -87,7 +90,7 @@ func (c Chain) reuse() []uint32 {
 }
 
 // overwrites marks a destination in the scratch buffer, over what a reader read last.
-func (t *Task) overwrites(i int, by reading) {
+func (t *step) overwrites(i int, by reading) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
 	if by == nobody {
@@ -101,22 +104,22 @@ func (t *Task) overwrites(i int, by reading) {
 }
 
 // hints writes how long a cache is to keep the sources that the tile DMA reads.
-func (t *Task) hints(m *move, again [2]bool, read readings) {
-	twice := m.on[0] && m.on[1] && m.Source[0].meets(m.Source[1])
+func (t *step) hints(m *move, again [2]bool, read readings) {
+	twice := m.on[0] && m.on[1] && m.source[0].meets(m.source[1])
 	d := &t.g.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
-		s := m.Source[k]
+		s := m.source[k]
 		hint, ends := regs.SrcDMAConfig(hintOnce), uint32(sourceStays)
 		switch {
 		case !m.on[k]:
 			continue
 		case again[k]:
 			hint = hintAgain
-		case s.bar == BarScratch && twice:
+		case s.bar == place.BarScratch && twice:
 			if k > 0 {
 				hint = hintLast
 			}
-		case s.bar == BarScratch:
+		case s.bar == place.BarScratch:
 			hint, ends = hintScratchLast, sourceEnds
 		case read.last(s) != nobody:
 			hint = hintLast
@@ -135,7 +138,7 @@ func readAgain(moves []move) [][2]bool {
 		if m.writes && m.result.dense {
 			later.put(m.result, nobody)
 		}
-		for k, s := range m.Source {
+		for k, s := range m.source {
 			again[i][k] = m.on[k] && later.last(s) != nobody
 		}
 		later.reads(m, i)
@@ -143,34 +146,34 @@ func readAgain(moves []move) [][2]bool {
 	return again
 }
 
-// A Move is the operands of a task in memory, by its registers: those that it only
+// A move is the operands of a task in memory, by its registers: those that it only
 // describes have a place too.
 type move struct {
-	Source         [2]stretch
+	source         [2]stretch
 	on             [2]bool // read by the tile DMA
 	result, kernel stretch // coefficients in the scratch buffer alone
 	writes         bool
 }
 
-func (t *Task) move() move {
+func (t *step) move() move {
 	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
 	m := move{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}
 	if b.RBE0() {
-		m.Source[0] = stretchOf(&o.Source1, b.RBase0())
+		m.source[0] = stretchOf(&o.Source1, b.RBase0())
 	}
 	if b.RBE1() {
-		m.Source[1] = stretchOf(&o.Source2, b.RBase1())
+		m.source[1] = stretchOf(&o.Source2, b.RBase1())
 	}
 	if b.WBE() {
 		m.result = stretchOf(&o.Result, b.WBase())
 	}
-	if o.Kernel.On && k.KBE0() && k.KBase0() == BarScratch {
-		m.kernel = stretch{bar: BarScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
+	if o.Kernel.On && k.KBE0() && k.KBase0() == place.BarScratch {
+		m.kernel = stretch{bar: place.BarScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
 	}
 	return m
 }
 
-// A Stretch is lines of 64 bytes of a buffer.
+// A stretch is lines of 64 bytes of a buffer.
 type stretch struct {
 	bar      uint32
 	from, to int64

@@ -1,4 +1,4 @@
-package task
+package place
 
 import (
 	"anesim/hw/regs"
@@ -56,13 +56,14 @@ func (v View) Folded() View {
 	if v.S.Height != 1 || v.S.Width%FoldColumns != 0 {
 		return v
 	}
-	v.S.Height, v.S.Width = foldRows, v.S.Width/foldRows
+	v.S.Height, v.S.Width = FoldRows, v.S.Width/FoldRows
 	v.M.Row = v.S.Width * layer.ElementBytes
 	v.Fold = true
 	return v
 }
 
-const FoldColumns, foldRows, foldLog2 = 128, 4, 2
+// A row whose columns are a multiple of FoldColumns folds to FoldRows rows, 1<<FoldLog2.
+const FoldColumns, FoldRows, FoldLog2 = 128, 4, 2
 
 // Element is one element of the batch.
 func (v View) Element(n int) View {
