@@ -9,22 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"anesim/tools/anesim/internal/usage"
 )
-
-// zeros never end.
-type zeros struct{}
-
-func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
-
-// A pipe without an end is given up on.
-func TestEndlessPipe(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 256 MiB, which is no short run")
-	}
-	if data, err := readAll(zeros{}); err == nil || data != nil || !strings.Contains(err.Error(), "more than 268435456 bytes") {
-		t.Errorf("%d bytes, %v", len(data), err)
-	}
-}
 
 // A raw tensor that no register can stride is refused by its size, before it is read.
 func TestRawTensorTooLarge(t *testing.T) {
@@ -102,7 +89,7 @@ func TestInterrupted(t *testing.T) {
 		context.Canceled: {130, "anesim: interrupted\n"},
 		fmt.Errorf("x.hwx: %w", context.Canceled): {130, "anesim: interrupted\n"},
 		errors.New("bad"):                         {1, "anesim: bad\n"},
-		usage("worse"):                            {2, "anesim: worse\n"},
+		usage.Errorf("worse"):                     {2, "anesim: worse\n"},
 	} {
 		var b strings.Builder
 		if got := conclude(&b, err); got != want.status || b.String() != want.text {
