@@ -14,9 +14,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// beforeScale returns what to add to x so that its product with a factor f comes to x*f + a. It
+// BeforeScale returns what to add to x so that its product with a factor f comes to x*f + a. It
 // fails where the quotient is no normal fp16 value.
-func beforeScale(a, f float16.Float16) (float16.Float16, bool) {
+func BeforeScale(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
 	if a&^SignBit == 0 {
 		return 0, true
@@ -255,7 +255,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		case layer.Mul:
 			scale = v
 			if l.Bias {
-				b, ok := beforeScale(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
+				b, ok := BeforeScale(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
 				if !ok {
 					return l.Unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
 				}
