@@ -75,8 +75,8 @@ func (c *Convolution) TaskGroups() int {
 	return max(1, c.Layer.Groups)
 }
 
-// Kernel packs the coefficients of a share, in room for them if they are kept as they are. The taps of an input
-// channel stand in the order of their stride phase.
+// Kernel packs the coefficients of a share, in room for them if they are kept as they are. The
+// taps of an input channel stand in the order of their stride phase.
 func (c *Convolution) Kernel(s Share, width int, room func(n int) []byte) *Kernel {
 	l, w := c.Layer, c.Weights
 	win := &l.Window

@@ -222,10 +222,11 @@ func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 	return coeff.Product(j.layer, j.weights, s, width, room).Behind(table)
 }
 
-// TakesColumns reports whether a product of m rows of k with constants takes them transposed
-// as they stand: the engines do, but for the few rows that the compiler has in blocks.
-func TakesColumns(m, k int) bool {
-	return !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= layer.MaxTile
+// TakesColumns reports whether a product with constants takes its rows transposed as they
+// stand: the engines do where a slice of them fits the L2, but for the few rows that the compiler
+// has in blocks.
+func TakesColumns(l *layer.Layer) bool {
+	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }
 
 // lowerTransposedProduct turns the sides of a product that are given the other way round, then
@@ -268,7 +269,7 @@ func lowerTransposedProduct(o *Output, j job) error {
 	if _, given := to["x"]; !given {
 		to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= j.layer.LargestTile() {
+	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && TakesColumns(&l) {
 		// It stands there as the engines take it.
 		src, out := place.Matrix(bar, k, m), placeBeforeActivation(o, j, y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base

@@ -9,8 +9,8 @@ import (
 // stands here makes the same values of what programs show: views by DMA strides, planar
 // maxima, transposes, stride 1 (inferred).
 
-// lowerPool lowers a maximum over windows to maxima over the rows of each, then over its columns with
-// columns as rows.
+// lowerPool lowers a maximum over windows to maxima over the rows of each, then over its columns
+// with columns as rows.
 //
 //	x --max of shifted rows--> scratch --transpose--> columns as rows
 //	  --max of shifted rows--> scratch --transpose--> y
