@@ -1,4 +1,4 @@
-package command
+package sweepcommand
 
 import (
 	"fmt"
@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"anesim/bench/report"
 	"anesim/bench/sweep"
 	"anesim/tools/anesim/internal/terminal"
-
-	"github.com/spf13/cobra"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // statusFlags are the flags of sweep status.
@@ -37,16 +38,16 @@ when a file was made. A shard that has not written for a minute is called stale:
 stopped, or its points are slow.`,
 		Example: `  anesim sweep status shard-*.csv --points 10000000 --shards 500
   anesim sweep status shard-*.csv --points 10000000 --over 10s`,
-		Args: someFiles,
+		Args: usage.SomeFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("points") && (f.points < 1 || f.points > sweep.MaxPoints) {
-				return usage("--points %d: must be between 1 and %d", f.points, sweep.MaxPoints)
+				return usage.Errorf("--points %d: must be between 1 and %d", f.points, sweep.MaxPoints)
 			}
 			if c.Flags().Changed("shards") && (f.shards < len(args) || f.shards > sweep.MaxPoints) {
-				return usage("--shards %d: must be between the %s named and %d", f.shards, report.Plural(len(args), "file"), sweep.MaxPoints)
+				return usage.Errorf("--shards %d: must be between the %s named and %d", f.shards, report.Plural(len(args), "file"), sweep.MaxPoints)
 			}
 			if f.over < 0 {
-				return usage("--over %v: must be 0 or more", f.over)
+				return usage.Errorf("--over %v: must be 0 or more", f.over)
 			}
 			return f.run(c.OutOrStdout(), args)
 		},

@@ -1,6 +1,8 @@
-package command
+package sweepcommand
 
 import (
+	"bytes"
+	"encoding/csv"
 	"errors"
 	"io"
 	"os"
@@ -8,20 +10,48 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"anesim"
-
 	"github.com/spf13/cobra"
 
+	"anesim"
+	"anesim/bench/report"
 	"anesim/bench/sweep"
 	"anesim/hw"
 	"anesim/hw/spelling"
 	"anesim/loader/network/keys"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/usage"
+	"anesim/tools/anesim/internal/view"
 )
+
+// writeSweepPage writes the page of a sweep's rows.
+func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
+	if f.resume != "" { // the file has the rows of earlier runs as well
+		data, err := os.ReadFile(f.resume)
+		if err != nil {
+			return err
+		}
+		all, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+		if err != nil || len(all) == 0 {
+			return input.InFile(f.resume, err)
+		}
+		rows = all[1:]
+	}
+	columns := s.Header()
+	last := len(columns) - 1 // the origin, the same in all rows
+	short := make([][]string, len(rows))
+	for i, row := range rows {
+		short[i] = row[:last]
+	}
+	d := &view.Sweep{Header: report.NewHeader(), Name: s.Name, Chip: s.Options.Chip.Name, Columns: columns[:last], Rows: short}
+	return page.WriteFile(f.HTML, view.OfSweep(d, report.Peak(&s.Options.Chip)), page.Options{}, s.Files()...)
+}
 
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
-	runFlags
+	flags.Run
 	resume  string
 	shard   string
 	area    string
@@ -30,7 +60,7 @@ type sweepFlags struct {
 	workers int
 }
 
-func sweepCommand() *cobra.Command {
+func New() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use:   "sweep OP|FILE... key=values...",
@@ -72,13 +102,13 @@ The rows become a Parquet file with tools/parquet, a module of its own.`,
   anesim sweep conv cin=64 h=56 w=56 cout=64 k=3 chip.ReadRate=20e9..60e9+10e9 --pareto time,chip.ReadRate
   anesim sweep resnet50.yaml 'matmul m=512 k=512 n=512' chip.Engines=8,16,32 chip.MACs=128,256 \
       --area '2 + 0.003*Engines*MACs' --pareto time,energy,area --plot front.svg`,
-		ValidArgsFunction: operationWords,
+		ValidArgsFunction: flags.OperationWords,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "init", "pprof", "trace", "html")
+	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "set", "init", "pprof", "trace", "html")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
@@ -88,7 +118,7 @@ The rows become a Parquet file with tools/parquet, a module of its own.`,
 	s.StringVar(&f.pareto, "pareto", "", "print the Pareto front over these `GOALS`")
 	s.StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg as well")
 	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "points at a time")
-	completeFlags(c)
+	flags.CompleteFlags(c)
 	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimiseCommand())
 	return c
 }
@@ -106,10 +136,10 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	}
 	part, err := sweep.ParseShard(f.shard)
 	if err != nil {
-		return usage("--shard %v", err)
+		return usage.Errorf("--shard %v", err)
 	}
 	if f.workers < 1 || f.workers > maxWorkers {
-		return usage("--workers %d: must be between 1 and %d", f.workers, maxWorkers)
+		return usage.Errorf("--workers %d: must be between 1 and %d", f.workers, maxWorkers)
 	}
 	best, err := f.front(s)
 	if err != nil {
@@ -119,15 +149,15 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.html != "" && total > maxPagePoints {
-		return usage("--html: a page of %d points; it has at most %d", total, maxPagePoints)
+	if f.HTML != "" && total > maxPagePoints {
+		return usage.Errorf("--html: a page of %d points; it has at most %d", total, maxPagePoints)
 	}
 	if err := s.Try(); err != nil {
 		return err
 	}
 	n := part.Points(total)
-	if (f.pprof != "" || f.trace != "") && n > maxProfiled {
-		return usage("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
+	if (f.Pprof != "" || f.Trace != "") && n > maxProfiled {
+		return usage.Errorf("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
 	}
 	out := sweep.NewOutput(stdout, s.Header())
 	if f.resume != "" {
@@ -137,12 +167,12 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		}
 		defer file.Close()
 		if err := out.Resume(file, n, s.Origin, func(row int) []string { return s.Label(part.Point(row)) }); err != nil {
-			return inFile(f.resume, err)
+			return input.InFile(f.resume, err)
 		}
 	}
 	var rows [][]string // of the page
 	err = f.time(stderr, s, part, out.Rows, n, func(row []string) error {
-		if f.html != "" {
+		if f.HTML != "" {
 			rows = append(rows, row)
 		}
 		if best != nil {
@@ -170,7 +200,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err := f.profilePoints(s, part); err != nil {
 		return err
 	}
-	if f.html == "" {
+	if f.HTML == "" {
 		return nil
 	}
 	return f.writePage(s, rows)
@@ -200,25 +230,25 @@ func (f *sweepFlags) sweep(args []string) (*sweep.Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sweep.New(&sweep.Description{Words: args, Fields: f.set, Area: f.area, Options: o, Open: sweepFile})
+	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: sweepFile})
 }
 
 // shared are the options that all points of a sweep have.
 func (f *sweepFlags) shared() (anesim.Options, error) {
-	g := f.runFlags
-	g.set, g.timingOnly = nil, true
-	return g.options()
+	g := f.Run
+	g.Set, g.TimingOnly = nil, true
+	return g.Options()
 }
 
 // sweepFile opens the model that a word names, or says that it names nothing.
 func sweepFile(name string) (*anesim.Model, error) {
 	if name == "-" {
-		return nil, usage("sweep reads no program from standard input")
+		return nil, usage.Errorf("sweep reads no program from standard input")
 	}
-	m, err := openModel(name, nil)
-	if errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./") {
+	m, err := input.OpenModel(name, nil)
+	if errors.As(err, new(*input.MissingError)) && !strings.ContainsAny(name, "./") {
 		names := keys.Names()
-		return nil, usage("%q is no file and no operation; operations are %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
+		return nil, usage.Errorf("%q is no file and no operation; operations are %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
 	}
 	return m, err
 }
@@ -227,20 +257,20 @@ func sweepFile(name string) (*anesim.Model, error) {
 func (f *sweepFlags) front(s *sweep.Sweep) (*sweep.Front, error) {
 	switch {
 	case f.picture != "" && f.pareto == "":
-		return nil, usage("--plot requires --pareto")
+		return nil, usage.Errorf("--plot requires --pareto")
 	case f.pareto == "":
 		return nil, nil
 	case f.resume != "":
-		return nil, usage("--pareto and --resume are mutually exclusive: a front is known once all points are timed; anesim sweep front reads them")
+		return nil, usage.Errorf("--pareto and --resume are mutually exclusive: a front is known once all points are timed; anesim sweep front reads them")
 	case f.shard != "":
-		return nil, usage("--pareto and --shard are mutually exclusive: anesim sweep front reads the shards' files")
+		return nil, usage.Errorf("--pareto and --shard are mutually exclusive: anesim sweep front reads the shards' files")
 	}
 	if err := checkPicture(f.picture, s.Files()...); err != nil {
 		return nil, err
 	}
 	best, err := sweep.NewFront(f.pareto, s.Header(), s.Programs())
 	if err != nil {
-		return nil, usage("--pareto %v", err)
+		return nil, usage.Errorf("--pareto %v", err)
 	}
 	return best, nil
 }

@@ -1,4 +1,4 @@
-package command
+package sweepcommand
 
 import (
 	"fmt"
@@ -9,8 +9,10 @@ import (
 
 	"anesim"
 	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
+	"anesim/tools/anesim/internal/usage"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -19,7 +21,7 @@ func checkPicture(file string, inputs ...string) error {
 	if file == "" {
 		return nil
 	}
-	if err := checkSVG("--plot", file); err != nil {
+	if err := flags.CheckSVG("--plot", file); err != nil {
 		return err
 	}
 	if err := outfile.Avoiding(file, inputs...); err != nil {
@@ -34,7 +36,7 @@ func drawFront(f *sweep.Front, file, name, chip string) error {
 	d := picture.Front(plane)
 	p := d.Draw()
 	if p == nil {
-		return fmt.Errorf("front: %w: no point has figures", errNothing)
+		return fmt.Errorf("front: %w: no point has figures", picture.ErrNothing)
 	}
 	return outfile.Write(file, p.File(p.Caption(&view.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})...))
 }
@@ -57,7 +59,7 @@ a sweep of several programs, --programs says how many: a design is as many rows.
   anesim sweep front time,area 1.csv 2.csv 3.csv --programs 2 --plot front.svg`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage("%s requires goals and a file", c.CommandPath())
+				return usage.Errorf("%s requires goals and a file", c.CommandPath())
 			}
 			return nil
 		},
@@ -72,7 +74,7 @@ a sweep of several programs, --programs says how many: a design is as many rows.
 
 func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
 	if f.programs < 1 || f.programs > sweep.MaxPrograms {
-		return usage("--programs %d: must be between 1 and %d", f.programs, sweep.MaxPrograms)
+		return usage.Errorf("--programs %d: must be between 1 and %d", f.programs, sweep.MaxPrograms)
 	}
 	if err := checkPicture(f.picture, names...); err != nil {
 		return err

@@ -1,10 +1,9 @@
-package command
+package flags
 
 import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
@@ -12,15 +11,13 @@ import (
 	"anesim/loader/network/keys"
 )
 
-type flagOf = pflag.Flag
-
-// programFiles completes the names of programs.
-func programFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// ProgramFiles completes the names of programs.
+func ProgramFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"hwx", "bin"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// networkFiles completes the name of a network.
-func networkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// NetworkFiles completes the name of a network.
+func NetworkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -31,8 +28,8 @@ func networkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return list, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// operationWords completes an operation and its keys.
-func operationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// OperationWords completes an operation and its keys.
+func OperationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return keys.Names(), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -48,8 +45,8 @@ func operationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeFlags completes the values of a command's flags.
-func completeFlags(c *cobra.Command) {
+// CompleteFlags completes the values of a command's flags.
+func CompleteFlags(c *cobra.Command) {
 	words := func(name string, list []string) {
 		if c.Flags().Lookup(name) != nil {
 			c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))

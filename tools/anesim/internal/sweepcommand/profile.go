@@ -1,4 +1,4 @@
-package command
+package sweepcommand
 
 import (
 	"io"
@@ -7,6 +7,8 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/outfile"
 )
 
 // maxProfiled bounds the points of a profile or a trace: their results are all kept.
@@ -14,10 +16,10 @@ const maxProfiled = 1000
 
 // profilePoints writes the profile and the trace of a sweep's points, one behind the other.
 func (f *sweepFlags) profilePoints(s *sweep.Sweep, part sweep.Shard) error {
-	if f.pprof == "" && f.trace == "" {
+	if f.Pprof == "" && f.Trace == "" {
 		return nil
 	}
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	total, err := s.Points()
 	if err != nil {
@@ -34,12 +36,12 @@ func (f *sweepFlags) profilePoints(s *sweep.Sweep, part sweep.Shard) error {
 		}
 		parts = append(parts, p)
 	}
-	if err := writeTo(f.pprof, func(w io.Writer) error {
+	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error {
 		return report.WriteProfiles(w, "sweep "+s.Name, strings.Join(s.Files(), " "), parts, 0)
 	}); err != nil {
 		return err
 	}
-	return writeTo(f.trace, func(w io.Writer) error {
+	return outfile.WriteTo(f.Trace, func(w io.Writer) error {
 		return report.WriteTraces(w, "sweep "+s.Name, func(yield func(string, *anesim.Result) bool) {
 			for i := range parts {
 				if !yield(parts[i].Name, parts[i].Result) {

@@ -1,9 +1,10 @@
-package command
+package sweepcommand
 
 import (
-	"anesim/bench/sweep"
-
 	"github.com/spf13/cobra"
+
+	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/usage"
 )
 
 func mergeCommand() *cobra.Command {
@@ -18,10 +19,10 @@ many as the values that the rows have make combinations.`,
 		Example: `  anesim sweep conv cin=16..256+16 cout=64 --shard 1/2 --resume 1.csv
   anesim sweep conv cin=16..256+16 cout=64 --shard 2/2 --resume 2.csv
   anesim sweep merge 1.csv 2.csv > all.csv`,
-		Args: someFiles,
+		Args: usage.SomeFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("points") && (points < 1 || points > sweep.MaxPoints) {
-				return usage("--points %d: must be between 1 and %d", points, sweep.MaxPoints)
+				return usage.Errorf("--points %d: must be between 1 and %d", points, sweep.MaxPoints)
 			}
 			return sweep.Merge(c.OutOrStdout(), args, points)
 		},

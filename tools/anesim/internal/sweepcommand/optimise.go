@@ -1,4 +1,4 @@
-package command
+package sweepcommand
 
 import (
 	"fmt"
@@ -10,7 +10,9 @@ import (
 
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // optimiseFlags are the flags of sweep optimise.
@@ -43,13 +45,13 @@ and the goal and budget at both. --csv prints the row of each program instead, a
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.OutOrStdout(), args) },
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "seed", "gate-tiles", "init", "csv")
+	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "init", "csv")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("csv").Usage = "print the best design's rows as CSV"
 	s.StringVar(&f.area, "area", "", "a proxy of the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
 	s.StringVar(&f.least, "least", "time", "the `GOAL` to have the least of")
 	s.StringVar(&f.within, "within", "", "the budget, `GOAL=MOST,...`")
-	completeFlags(c)
+	flags.CompleteFlags(c)
 	return c
 }
 
@@ -62,7 +64,7 @@ func (f *optimiseFlags) run(w io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.csv {
+	if f.CSV {
 		out := sweep.NewOutput(w, s.Header())
 		for _, row := range best.Rows {
 			if err := out.Write(row); err != nil {
@@ -85,10 +87,10 @@ func (f *optimiseFlags) search(args []string) (*sweep.Search, error) {
 		return nil, err
 	}
 	if err := s.Reduce(f.least); err != nil {
-		return nil, usage("--least %v", err)
+		return nil, usage.Errorf("--least %v", err)
 	}
 	if err := s.Keep(f.within); err != nil {
-		return nil, usage("--within %v", err)
+		return nil, usage.Errorf("--within %v", err)
 	}
 	return s, nil
 }
