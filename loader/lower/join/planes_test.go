@@ -1,13 +1,11 @@
 package join
 
 import (
-	"bytes"
 	"encoding/binary"
 	"testing"
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/family"
@@ -21,45 +19,6 @@ func numberedHalves(n int) []float16.Float16 {
 		v[i] = float16.Float16(0x2000 + i%0x1800)
 	}
 	return v
-}
-
-// A table that a network folds into a convolution stands where the layer itself would have
-// it: ahead of the weights of every lane, whatever form these have.
-func TestTableOfConvolution(t *testing.T) {
-	tanh, _ := mac.TableOf(mac.Tanh)
-	encoded := tanh.Encode()
-	table := encoded[:]
-	in := layer.Shape{N: 1, C: 48, H: 12, W: 12}
-	few, many, alone := layer.Conv(in, 12, layer.Same(3, 1, in)), layer.Conv(in, 32, layer.Same(3, 2, in)), layer.Depthwise(in, layer.Same(3, 2, in))
-	many.Bias = true
-	for _, l := range []layer.Layer{few, many, alone} {
-		w := layer.Weights{Filter: numberedHalves(l.Cout * l.In.C / max(1, l.Groups) * 9), Bias: numberedHalves(l.Cout)}
-		part, err := NewPart(l, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folded := part.tabled(table)
-		l.Activation, w.Table = layer.Tanh, table
-		whole, err := NewPart(l, w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if folded == nil {
-			t.Errorf("%+v: the table is not folded", l)
-			continue
-		}
-		if got, want := len(folded.made.Tasks), len(whole.made.Tasks); got != 1 || want != 1 {
-			t.Errorf("%+v: %d tasks folded, %d whole, want one", l, got, want)
-			continue
-		}
-		_, a := folded.made.Tasks[0].Registers()
-		if _, b := whole.made.Tasks[0].Registers(); a.KernelDMASrc != b.KernelDMASrc {
-			t.Errorf("%+v: the lanes stand elsewhere", l)
-		}
-		if !bytes.Equal(folded.made.Constants.Data, whole.made.Constants.Data) {
-			t.Errorf("%+v: other constants", l)
-		}
-	}
 }
 
 // Zero-skipping planes of channels by themselves begin at multiples of 64 bytes, each with a
