@@ -7,30 +7,31 @@ import (
 	"anesim/loader/layer"
 )
 
-// executed returns the function that a call of a program of so many tasks calls after each. It
-// notes the L2 that the descriptors of the first dispatch cover, and counts them for m.
-func (p *ProgramResult) executed(o *Options, tasks int, m *meter) func(*regs.Task) {
+// executedFunc returns the function that a run of a program with the given number of tasks calls
+// after each task. It records the L2 bytes that each descriptor of the first dispatch covers, and
+// counts the descriptors in m.
+func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs.Task) {
 	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
 	if o.Brief {
-		most = maxBrief // a longer program lists fewer
+		most = maxBrief // longer programs list fewer
 	}
 	return func(t *regs.Task) {
 		if p.L2 == nil && t.Index == len(p.covered) && t.Index < most {
 			if p.covered == nil {
 				p.covered = make([]int, 0, min(tasks, most))
 			}
-			p.covered = append(p.covered, occupied(t, size))
+			p.covered = append(p.covered, occupiedBytes(t, size))
 		}
 		m.add(1)
 	}
 }
 
-// maxBrief is the most descriptors that a brief result lists.
+// maxBrief is the largest number of descriptors that a brief result lists.
 const maxBrief = 1 << 16
 
-// Occupancy returns the bytes of the L2 that each listed descriptor of the program has
-// tensors and tiles in. For a network's program it is what its residency planned, which
-// includes tensors that wait for a later descriptor; for any other what the registers say.
+// Occupancy returns, for each listed descriptor of the program, the bytes of the L2 that tensors
+// and buffers occupy. For a network's program it returns the plan of its residency, which includes
+// tensors that wait for a later descriptor. For other programs it is derived from the registers.
 func (p *ProgramResult) Occupancy() []int {
 	if p.L2 != nil {
 		return p.L2
@@ -42,13 +43,14 @@ func (p *ProgramResult) Occupancy() []int {
 	return p.covered[:min(listed, len(p.covered))]
 }
 
-// occupied is the bytes of an L2 of a size that a task's operands cover. A result on its
-// way to memory has at most what the largest tile of a source leaves (inferred).
-func occupied(t *regs.Task, size uint64) int {
+// occupiedBytes returns the number of bytes that a task's operands cover in an L2 of the given
+// size. A result on its way to memory covers at most the space that the largest slice of a source
+// leaves (inferred).
+func occupiedBytes(t *regs.Task, size uint64) int {
 	staged := size - uint64(layer.LargestTile(int(size)))
 	o := t.Operands
 	type span struct{ from, to uint64 }
-	var covered [3]span // by where they begin; without allocation, as every run asks for it
+	var covered [3]span // sorted by start; an array avoids an allocation in every run
 	n := 0
 	for _, x := range o.List() {
 		if !x.Used || x.Shape.Elements() <= 0 {
@@ -56,7 +58,7 @@ func occupied(t *regs.Task, size uint64) int {
 		}
 		shape := x.Shape
 		if tile := int(t.Groups.Common.TileCfg.TileHeight()); x.Role != regs.Destination && tile > 0 && tile < o.Out.Height {
-			// A source comes in as many rows as a tile of the result needs.
+			// A source needs as many rows at a time as a slice of the result requires.
 			shape.Height = min(shape.Height, (tile-1)*max(1, int(t.Groups.Common.ConvCfg.Sy()))+max(1, int(t.Groups.Common.ConvCfg.Kh())))
 		}
 		from, to := uint64(x.Tile.Base), x.Tile.Span(shape)
