@@ -94,13 +94,20 @@ func (r *Result) recordLayers(k int) {
 	}
 }
 
-// record sums up the layer's descriptors in all dispatches of program p.
+// record sums up the layer's descriptors in all dispatches of program p. If there is only one
+// dispatch, the layer's report shares its descriptors with the program's report.
 func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
-		for i := range all.Descriptors[at:][:run.Tasks] {
-			d := &all.Descriptors[at+i]
-			addDescriptor(r, d)
+		own := all.Descriptors[at : at+run.Tasks : at+run.Tasks]
+		if r.Descriptors == nil {
+			r.Descriptors = own
+		} else {
+			r.Descriptors = append(r.Descriptors, own...)
+		}
+		for i := range own {
+			d := &own[i]
+			r.Add(d)
 			if l.Note == "" {
 				l.Note = d.Note()
 			}
@@ -124,12 +131,6 @@ func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	default:
 		l.Reason = "follows a device fault"
 	}
-}
-
-// addDescriptor appends d to the list of r and adds its figures to the sums.
-func addDescriptor(r *hw.Report, d *hw.DescriptorReport) {
-	r.Descriptors = append(r.Descriptors, *d)
-	r.Add(d)
 }
 
 // LayerOf returns the layer that descriptor d of program p belongs to, or nil if there is none.

@@ -1,7 +1,9 @@
 package anesim
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
@@ -16,11 +18,11 @@ func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs
 		most = maxBrief // longer programs list fewer
 	}
 	return func(t *regs.Task) {
-		if p.L2 == nil && t.Index == len(p.covered) && t.Index < most {
+		if t.Index == len(p.covered) && t.Index < most {
 			if p.covered == nil {
-				p.covered = make([]int, 0, min(tasks, most))
+				p.covered = make([]cover, 0, min(tasks, most))
 			}
-			p.covered = append(p.covered, occupiedBytes(t, size))
+			p.covered = append(p.covered, coverOf(t, size))
 		}
 		m.add(1)
 	}
@@ -29,29 +31,78 @@ func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs
 // maxBrief is the largest number of descriptors that a brief result lists.
 const maxBrief = 1 << 16
 
-// Occupancy returns, for each listed descriptor of the program, the bytes of the L2 that tensors
-// and buffers occupy. For a network's program it returns the plan of its residency, which includes
-// tensors that wait for a later descriptor. For other programs it is derived from the registers.
+// Occupancy returns, for each listed descriptor of the program, the bytes of the L2 that its tensors
+// and buffers occupy, including data there that a later descriptor reads.
 func (p *ProgramResult) Occupancy() []int {
-	if p.L2 != nil {
-		return p.L2
-	}
 	listed := 0
 	for i := range p.Dispatches {
 		listed = max(listed, len(p.Dispatches[i].Descriptors))
 	}
-	return p.covered[:min(listed, len(p.covered))]
+	list := make([]int, min(listed, len(p.covered)))
+	var live []span // read by later descriptors
+	for i := len(p.covered) - 1; i >= 0; i-- {
+		c := &p.covered[i]
+		for k, s := range c.spans[:c.n] {
+			if !c.reads[k] {
+				live = subtract(live, s)
+			}
+		}
+		if i < len(list) {
+			list[i] = countBytes(append(slices.Clone(live), c.spans[:c.n]...))
+		}
+		for k, s := range c.spans[:c.n] {
+			if c.reads[k] {
+				live = append(subtract(live, s), s)
+			}
+		}
+	}
+	return list
 }
 
-// occupiedBytes returns the number of bytes that a task's operands cover in an L2 of the given
-// size. A result on its way to memory covers at most the space that the largest slice of a source
-// leaves (inferred).
-func occupiedBytes(t *regs.Task, size uint64) int {
+// A span is an address range in the L2, without to.
+type span struct{ from, to uint32 }
+
+// subtract returns the parts of the spans in list that lie outside s.
+func subtract(list []span, s span) []span {
+	var out []span
+	for _, x := range list {
+		if x.from < min(x.to, s.from) {
+			out = append(out, span{x.from, min(x.to, s.from)})
+		}
+		if max(x.from, s.to) < x.to {
+			out = append(out, span{max(x.from, s.to), x.to})
+		}
+	}
+	return out
+}
+
+// countBytes returns the number of bytes that the spans cover, counting shared ones once. It sorts
+// list.
+func countBytes(list []span) int {
+	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	sum, end := uint32(0), uint32(0)
+	for _, s := range list {
+		if s.to > max(end, s.from) {
+			sum += s.to - max(end, s.from)
+			end = s.to
+		}
+	}
+	return int(sum)
+}
+
+// A cover holds the L2 ranges of a task's operands. reads marks operands that an earlier task left
+// there.
+type cover struct {
+	spans [3]span
+	reads [3]bool
+	n     int
+}
+
+// coverOf returns the cover of a task in an L2 of the given size. A result on its way to memory
+// covers at most the space that the largest slice of a source leaves (inferred).
+func coverOf(t *regs.Task, size uint64) (c cover) {
 	staged := size - uint64(layer.LargestTile(int(size)))
 	o := t.Operands
-	type span struct{ from, to uint64 }
-	var covered [3]span // sorted by start; an array avoids an allocation in every run
-	n := 0
 	for _, x := range o.List() {
 		if !x.Used || x.Shape.Elements() <= 0 {
 			continue
@@ -65,19 +116,9 @@ func occupiedBytes(t *regs.Task, size uint64) int {
 		if x.Role == regs.Destination && x.DRAM {
 			to = min(to, from+staged)
 		}
-		s, at := span{min(from, size), min(to, size)}, n
-		for ; at > 0 && covered[at-1].from > s.from; at-- {
-			covered[at] = covered[at-1]
-		}
-		covered[at] = s
-		n++
+		c.spans[c.n] = span{uint32(min(from, size)), uint32(min(to, size))}
+		c.reads[c.n] = x.Role != regs.Destination && !x.DRAM
+		c.n++
 	}
-	sum, end := uint64(0), uint64(0)
-	for _, s := range covered[:n] {
-		if s.to > max(end, s.from) {
-			sum += s.to - max(end, s.from)
-			end = s.to
-		}
-	}
-	return int(sum)
+	return c
 }

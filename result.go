@@ -1,6 +1,8 @@
 package anesim
 
 import (
+	"slices"
+
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
@@ -37,15 +39,13 @@ type ProgramResult struct {
 	First int        // index of its first layer in a network
 	Runs  []join.Run // descriptors of each layer, starting with First; empty for a compiled program
 	Why   string     // why the previous program ended here, if not because of a layer that is not modelled
-	// L2 is the number of L2 bytes that tensors and buffers occupy, per descriptor of a network's
-	// program. Spilled lists the tensors between layers that go through memory.
-	L2      []int
+	// Spilled lists the tensors between layers of a network that go through memory.
 	Spilled []join.Spill
 
 	Err error // why the program could not be dispatched; Result then holds only Program
 
-	owner   []int // index in Runs of the layer of each descriptor, -1 for none
-	covered []int // L2 bytes that each descriptor of the first dispatch covers
+	owner   []int   // index in Runs of the layer of each descriptor, -1 for none
+	covered []cover // L2 ranges of each descriptor of the first dispatch
 }
 
 // newResult assembles the result of the run from the results of its programs.
@@ -78,11 +78,23 @@ func (r *execution) newResult() *Result {
 // ran.
 func (r *Result) sumReport() {
 	r.Report = new(hw.Report)
+	var dispatched []Dispatch
+	descriptors := 0
 	for d, p := range r.Dispatches() {
 		counted := r.Counted(p, d)
-		for i := range counted.Descriptors {
-			addDescriptor(r.Report, &counted.Descriptors[i])
+		dispatched = append(dispatched, counted)
+		descriptors += len(counted.Descriptors)
+	}
+	if len(dispatched) == 1 {
+		r.Report.Descriptors = slices.Clip(dispatched[0].Descriptors)
+	} else {
+		r.Report.Descriptors = make([]hw.DescriptorReport, 0, descriptors)
+		for _, d := range dispatched {
+			r.Report.Descriptors = append(r.Report.Descriptors, d.Descriptors...)
 		}
+	}
+	for i := range r.Report.Descriptors {
+		r.Report.Add(&r.Report.Descriptors[i])
 	}
 	last := 0
 	for d, p := range r.lastRound() {
@@ -144,12 +156,13 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
 	}
+	isLost := func(t hw.DescriptorReport) bool {
+		l := r.LayerOf(p, &t)
+		return l == nil || l.Report == nil
+	}
 	all := *d
-	all.Descriptors = nil
-	for i := range d.Descriptors {
-		if l := r.LayerOf(p, &d.Descriptors[i]); l != nil && l.Report != nil {
-			all.Descriptors = append(all.Descriptors, d.Descriptors[i])
-		}
+	if slices.ContainsFunc(d.Descriptors, isLost) {
+		all.Descriptors = slices.DeleteFunc(slices.Clone(d.Descriptors), isLost)
 	}
 	return all
 }

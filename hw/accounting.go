@@ -93,15 +93,14 @@ func (a *Accounting) Add(b *Accounting) {
 	}
 }
 
-// Bound returns the name of the cause with the most cycles. It returns "overhead" only if the
-// overhead is larger than all other causes together. Ties go to the first of compute, weights,
-// source, result, L2 reads and L2 writes. Idle is never returned.
+// Bound returns the name of the cause with the most cycles. Ties go to the first of compute,
+// weights, source, result, L2 reads, L2 writes, throttling and overhead. Idle is last: it is
+// returned only if it has more cycles than every other cause.
 func (a *Accounting) Bound() string {
-	if rest := a.Total() - a.Overhead; a.Overhead > rest {
-		return CauseOverhead.String()
-	}
 	most := CauseCompute
-	for _, c := range [...]Cause{CauseKernelStall, CauseInputStall, CauseOutputStall, CauseL2ReadStall, CauseL2WriteStall, CauseThrottle} {
+	for _, c := range [...]Cause{
+		CauseKernelStall, CauseInputStall, CauseOutputStall, CauseL2ReadStall, CauseL2WriteStall, CauseThrottle, CauseOverhead, CauseIdle,
+	} {
 		if *a.Of(c) > *a.Of(most) {
 			most = c
 		}

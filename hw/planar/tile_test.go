@@ -117,12 +117,12 @@ func TestShapeErrors(t *testing.T) {
 	ok := Source{d, Shape{1, 2, 3}}
 	huge := Source{d, Shape{1 << 40, 1 << 40, 1 << 40}}
 	for name, err := range map[string]error{
-		"planar: source 1 is 1x2x3, want 1x3x3":                                            c.ApplyTile(d, ok, Source{d, Shape{1, 3, 2}}),
-		"planar: source 1 is 0x2x3; want positive extents":                             c.ApplyTile(d, Source{d, Shape{0, 2, 3}}, ok),
+		"planar: source 1 is 1x2x3, want 1x3x3":                                                     c.ApplyTile(d, ok, Source{d, Shape{1, 3, 2}}),
+		"planar: source 1 is 0x2x3; want positive extents":                                          c.ApplyTile(d, Source{d, Shape{0, 2, 3}}, ok),
 		"planar: source 2 is 1x2x3, but its slice has length 5":                                     c.ApplyTile(d, ok, Source{d[:5], ok.Shape}),
 		"planar: destination is 1x2x3, but its slice has length 2":                                  c.ApplyTile(d[:2], ok, ok),
 		"planar: destination is 1x2x1, but its slice has length 1":                                  c.Reduce(d[:1], AxisW, ok),
-		"planar: factor is 2x1x1, want 1x2x3":                                              c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
+		"planar: factor is 2x1x1, want 1x2x3":                                                       c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
 		"planar: source 1 is 1099511627776x1099511627776x1099511627776, but its slice has length 6": c.Reduce(d, AxisC, huge),
 	} {
 		var se *ShapeError

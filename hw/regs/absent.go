@@ -9,7 +9,9 @@ type AbsentError struct {
 	What   string
 }
 
-func (e *AbsentError) Error() string { return e.Engine + " (" + e.What + ") does not exist in the M1's engine" }
+func (e *AbsentError) Error() string {
+	return e.Engine + " (" + e.What + ") does not exist in the M1's engine"
+}
 
 // Absent returns an error if register, such as BLOCK or BLOCK.REGISTER, names an engine that the M1
 // lacks. It ignores case and underscores. It returns nil for all other names. The documents name
