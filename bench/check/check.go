@@ -111,7 +111,7 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
 	v.Constants = constantChanges(want.Constants, got.Constants)
 	if want.Chip != got.Chip {
-		v.gone("total", fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
+		v.gone(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
 	}
 	pairs := align(want.Descriptors, got.Descriptors)
 	for _, p := range pairs {
@@ -120,7 +120,7 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 		}
 	}
 	everywhere, byLayer, each := registersOf(pairs)
-	v.compare("total", &want.Total, &got.Total, most, everywhere)
+	v.compare(total, &want.Total, &got.Total, most, everywhere)
 	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
 		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
@@ -223,8 +223,8 @@ func counterChanges(want, got *report.Counters, most float64, missed map[string]
 	for name, n := range got.All() {
 		at++
 		switch {
-		case at < hw.DMAReadBytes && missed[measuredCycles], at == hw.DPEEnergy && missed[measuredEnergy],
-			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[measuredBytes]:
+		case at < hw.DMAReadBytes && missed[MeasuredCycles], at == hw.DPEEnergy && missed[MeasuredEnergy],
+			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[MeasuredBytes]:
 			continue
 		}
 		d := Difference{Want: float64(want[at]), Got: float64(n)}

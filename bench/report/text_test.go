@@ -14,3 +14,11 @@ func TestCell(t *testing.T) {
 		}
 	}
 }
+
+func TestSize(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 1_838_000: "1.84 MB", 99_960: "100 kB", 999_499: "999 kB", 104_700_000: "105 MB"} {
+		if got := Size(n); got != want {
+			t.Errorf("Size(%d) = %s, want %s", n, got, want)
+		}
+	}
+}

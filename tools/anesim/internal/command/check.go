@@ -332,13 +332,15 @@ func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) erro
 		if !v.Passed() {
 			s.Failures++
 			var b strings.Builder
-			for k := range v.Differences {
-				fmt.Fprintln(&b, v.Differences[k].String())
-				for _, why := range v.Differences[k].Why {
+			for _, p := range v.Places() {
+				for k := range p.Differences {
+					fmt.Fprintln(&b, p.Differences[k].String())
+				}
+				for _, why := range p.Why {
 					fmt.Fprintln(&b, " ", why)
 				}
 			}
-			c.Failure = &junitFailure{v.Cause(), b.String()}
+			c.Failure = &junitFailure{v.Summary(), v.Cause() + "\n" + b.String()}
 		}
 		s.Cases = append(s.Cases, c)
 	}

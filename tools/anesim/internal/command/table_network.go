@@ -91,59 +91,19 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	return p.err
 }
 
-// A kind is layers of a network that are alike.
-type kind struct {
-	first  *report.Layer
-	count  int
-	cycles uint64
-	bound  uint64 // of the cause that bounds the first
-	time   clock.Nanoseconds
-}
-
-// kinds are a network's layers by kind, those that take most first.
-func kinds(d *report.Network) (list []*kind) {
-	type key struct {
-		op, activation, kernel, bound string
-		in, out                       [4]int
-	}
-	found := map[key]*kind{}
-	for i := range d.Layers {
-		l := &d.Layers[i]
-		if !l.Modelled || l.Total.Cycles == 0 {
-			continue
-		}
-		at := key{l.Op, l.Activation, l.Kernel, l.Bound, l.In, l.Out}
-		k := found[at]
-		if k == nil {
-			k = &kind{first: l}
-			found[at], list = k, append(list, k)
-		}
-		k.count++
-		k.cycles += l.Total.Cycles
-		k.time += l.Total.TimeNs
-		for name, n := range l.Cycles.All() {
-			if name == l.Bound {
-				k.bound += n
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *kind) int { return cmp.Compare(b.cycles, a.cycles) })
-	return list
-}
-
 // bottlenecks says how long a network takes, where, why, and what to change, on lines that
 // fit headWidth columns.
 func (p *pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
 	const most = 5
-	list := kinds(d)
+	list := view.OfNetwork(d).Kinds()
 	if len(list) == 0 {
 		return
 	}
 	list = list[:min(most, len(list))]
 	sum, layers := uint64(0), 0
 	for _, k := range list {
-		sum += k.cycles
-		layers += k.count
+		sum += k.Cycles
+		layers += k.Count
 	}
 	t := &d.Total
 	p.printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
@@ -152,8 +112,9 @@ func (p *pager) bottlenecks(d *report.Network, x *explain.Explanation, explain s
 		{"layer", 0, true}, {"op", 1, true}, {"alike", 2, false}, {"share", 0, false}, {"time", 0, false}, {"bound by", 0, true}, {"for", 0, false},
 	}}
 	for _, k := range list {
-		rows.add(report.Printable(k.first.Name), report.Printable(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", percent(k.cycles, t.Cycles)), k.time.String(),
-			report.CauseText(k.first.Bound), fmt.Sprintf("%.0f%%", percent(k.bound, k.cycles)))
+		first := &d.Layers[k.First]
+		rows.add(report.Printable(first.Name), report.Printable(first.Op), strconv.Itoa(k.Count), fmt.Sprintf("%.1f%%", percent(k.Cycles, t.Cycles)), k.Time.String(),
+			report.CauseText(first.Bound), fmt.Sprintf("%.0f%%", percent(k.Bound, k.Cycles)))
 	}
 	if err := rows.write(p.w, min(cmp.Or(p.width, headWidth), headWidth), 2); err != nil && p.err == nil {
 		p.err = err

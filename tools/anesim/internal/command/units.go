@@ -1,26 +1,12 @@
 package command
 
-import "fmt"
+import (
+	"fmt"
 
-// bytesText is a size in a unit a person reads; documents have it exact.
-func bytesText(n uint64) string {
-	v, unit := float64(n), ""
-	for _, u := range [...]string{"kB", "MB", "GB", "TB"} {
-		if v < 999.95 {
-			break
-		}
-		v, unit = v/1e3, u
-	}
-	switch {
-	case unit == "":
-		return fmt.Sprintf("%d B", n)
-	case v < 9.995:
-		return fmt.Sprintf("%.2f %s", v, unit)
-	case v < 99.95:
-		return fmt.Sprintf("%.1f %s", v, unit)
-	}
-	return fmt.Sprintf("%.0f %s", v, unit)
-}
+	"anesim/bench/report"
+)
+
+func bytesText(n uint64) string { return report.Size(n) }
 
 // rateText is a rate to three digits.
 func rateText(v float64) string {
