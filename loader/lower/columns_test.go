@@ -33,7 +33,7 @@ func TestColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := family.New(&l, &layer.Weights{SizesOnly: true})
+		p, err := family.Lower(&l, &layer.Weights{SizesOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,12 +26,12 @@ type Part struct {
 
 // NewPart lowers a layer to a part. Errors are those of [Lower].
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
-	p, err := family.New(&l, &w)
+	made, err := family.Lower(&l, &w)
 	if err != nil {
 		return nil, err
 	}
-	q := &Part{Layer: l, Weights: w, made: p.Output, Shape: l.Out()}
-	for _, port := range p.Ports {
+	q := &Part{Layer: l, Weights: w, made: made, Shape: l.Out()}
+	for _, port := range made.Ports {
 		switch {
 		case port.Direction == loader.Output:
 			q.surface = uint32(port.BAR)

@@ -84,7 +84,7 @@ func newChain(groups []Group) *chain {
 	return &chain{
 		results: map[*task.Extent]*task.Tile{},
 		l2:      groups[0].Layer.L2Bytes(), groups: groups, uses: usesOf(groups),
-		values: map[string]*value{}, reads: map[string]int{}, tables: map[string]int{},
+		values: map[string]*value{}, reads: map[string]int{},
 		constants: coeff.Section{SizesOnly: slices.ContainsFunc(groups, func(g Group) bool { return g.Weights.SizesOnly })},
 	}
 }

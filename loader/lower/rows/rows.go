@@ -22,10 +22,9 @@ type chain struct {
 	results   map[*task.Extent]*task.Tile // the last in each
 	fixes     []fix
 	constants coeff.Section
-	tables    map[string]int // tables by themselves, by their bytes
-	kernels   task.Scratch   // coefficients that tasks make, by group
-	step      int            // the group in the making
-	described int            // bytes of the scratch buffer that a preparation describes
+	kernels   task.Scratch // coefficients that tasks make, by group
+	step      int          // the group in the making
+	described int          // bytes of the scratch buffer that a preparation describes
 	output    task.Memory
 }
 
@@ -204,13 +203,7 @@ func (c *chain) table(t *task.Task, table []byte) {
 	if c.try {
 		return
 	}
-	section := coeff.TableSection(table, t.TableLanes())
-	at, ok := c.tables[string(section)]
-	if !ok {
-		at = c.constant(section)
-		c.tables[string(section)] = at
-	}
-	t.Lookup(at, table)
+	t.Lookup(c.constants.PlaceTable(table, t.TableLanes()), table)
 }
 
 // value is a tensor's value.

@@ -29,7 +29,7 @@ func TestCheckCommand(t *testing.T) {
 		}
 	}
 	xml, err := os.ReadFile(report)
-	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") || !strings.Contains(string(xml), `message="engine time `) {
+	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") || !strings.Contains(string(xml), `message="cycles 434 `) {
 		t.Errorf("%v: %s", err, xml)
 	}
 	for _, bad := range [][]string{
