@@ -131,7 +131,7 @@ func (c *Cost) terms() (list []term) {
 		for _, x := range [...]struct {
 			name string
 			v    uint64
-		}{{"source 1", d.Source1}, {"source 2", d.Source2}, {"coefficients", d.Kernel}, {"result", d.Destination}} {
+		}{{"source 1", d.Source1}, {"source 2", d.Source2}, {"weights", d.Kernel}, {"result", d.Destination}} {
 			list = append(list, term{"bytes", x.name, "B", float64(x.v)})
 		}
 	}

@@ -103,7 +103,7 @@ func (d *Difference) change() string {
 	if math.IsInf(d.Relative(), 0) {
 		return fmt.Sprintf("%s -> %s", want, got)
 	}
-	return fmt.Sprintf("%s -> %s (%+.2f %%)", want, got, 100*d.Relative())
+	return fmt.Sprintf("%s -> %s (%+.2f%%)", want, got, 100*d.Relative())
 }
 
 // Summary says in a sentence which totals got worse and by how much, and which part lost the

@@ -82,7 +82,7 @@ func share(text string) (float64, error) {
 		return 0, usage("--max %q: want a share of 0 or more, like 2%%", text)
 	}
 	if !percent && v > 1 {
-		return 0, usage("--max %s is %g %%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
+		return 0, usage("--max %s is %g%%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
 	}
 	return v, nil
 }
@@ -299,7 +299,11 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		}
 	}
 	if missed > 0 {
-		return fmt.Errorf("%d of %s beyond %g %% of the baseline", missed, report.Plural(len(verdicts), "model"), 100*most)
+		verb := "differ"
+		if missed == 1 {
+			verb = "differs"
+		}
+		return fmt.Errorf("%d of %d models %s from the baseline by more than %g%%", missed, len(verdicts), verb, 100*most)
 	}
 	return nil
 }

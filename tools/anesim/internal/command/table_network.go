@@ -348,7 +348,7 @@ func (p *pager) weights(d *report.Network) {
 // values says what went in and came out, and what the values rest on.
 func (p *pager) values(res *anesim.Result, d *report.Network) {
 	for _, name := range d.Synthetic {
-		p.printf("input   %s  pseudo-random, seed %d", report.Printable(name), res.Options.Seed)
+		p.printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)
 	}
 	p.calls(res, d.State)
 	for _, o := range res.Outputs {

@@ -115,9 +115,9 @@ func (d *pageData) explain() {
 		if k.Count > 1 {
 			b.Alike = fmt.Sprintf("%d more like it", k.Count-1)
 		}
-		b.Share = fmt.Sprintf("%.1f %%", 100*float64(k.Cycles)/float64(all))
+		b.Share = fmt.Sprintf("%.1f%%", 100*float64(k.Cycles)/float64(all))
 		if k.Bound > 0 {
-			b.Cause = fmt.Sprintf("%.0f %% of %s cycles", 100*float64(k.Bound)/float64(k.Cycles), map[bool]string{true: "their", false: "its"}[k.Count > 1])
+			b.Cause = fmt.Sprintf("%.0f%% of %s cycles", 100*float64(k.Bound)/float64(k.Cycles), map[bool]string{true: "their", false: "its"}[k.Count > 1])
 		}
 		d.Bottlenecks = append(d.Bottlenecks, b)
 	}

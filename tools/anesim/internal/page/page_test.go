@@ -272,10 +272,10 @@ func TestCompare(t *testing.T) {
 		t.Fatalf("rows %q, want %q", order, want)
 	}
 	q := b.Rows[2]
-	if !slices.Equal(q.Alike, []string{"layer k"}) || q.Time != (Values{"2.000 us", "3.100 us", "+55.00 %", true}) || q.Sent.Want != "1.84 MB" {
+	if !slices.Equal(q.Alike, []string{"layer k"}) || q.Time != (Values{"2.000 us", "3.100 us", "+55.00%", true}) || q.Sent.Want != "1.84 MB" {
 		t.Errorf("row %+v", q)
 	}
-	if want := []string{"cycles 1,000 -> 2,000 (+100.00 %)", "kernel stall +9 cycles"}; !slices.Equal(q.Why, want) {
+	if want := []string{"cycles 1,000 -> 2,000 (+100.00%)", "kernel stall +9 cycles"}; !slices.Equal(q.Why, want) {
 		t.Errorf("reasons %q, want %q", q.Why, want)
 	}
 }

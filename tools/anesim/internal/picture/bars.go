@@ -30,7 +30,7 @@ func bar(width float64, name string, parts []segment) *canvas {
 		if s.value <= 0 || sum <= 0 {
 			continue
 		}
-		share := fmt.Sprintf("%.1f %%", 100*s.value/sum)
+		share := fmt.Sprintf("%.1f%%", 100*s.value/sum)
 		c.rect(from, 0, to-from, height, s.class, fmt.Sprintf("%s: %s, %s", s.name, s.text, share))
 		const room = 44 // of a share in print
 		if to-from > room {

@@ -66,7 +66,7 @@ func Energy(r *view.Report) *Picture {
 		sum += float64(n)
 		note += " The dispatch has an energy of its own, whatever it runs."
 	default: // it would leave no room for what can be changed
-		note += fmt.Sprintf(" The dispatch's own %v are not drawn: %.0f %% of all.", n, 100*float64(n)/(sum+float64(n)))
+		note += fmt.Sprintf(" The dispatch's own %v are not drawn: %.0f%% of all.", n, 100*float64(n)/(sum+float64(n)))
 	}
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 380, "Energy of each "+r.Of+" by part")
@@ -133,7 +133,7 @@ func squarify(c *canvas, list []leaf, b box, rest, all float64) {
 
 // leaf draws one item with its parts along its longer side.
 func (c *canvas) leaf(x *leaf, b box, all float64) {
-	title := fmt.Sprintf("%s: %v, %.1f %% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
+	title := fmt.Sprintf("%s: %v, %.1f%% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
 	for _, p := range x.parts {
 		if p.value > 0 {
 			title += fmt.Sprintf("; %s %s", p.name, p.text)

@@ -107,7 +107,7 @@ func (r *Report) wall(t *report.Wall, peak report.Rates) {
 	r.Facts = []Fact{
 		{"Engine time", t.TimeNs.String(), "total.time_ns", float64(t.TimeNs), interval},
 		{"Wall time", t.WallNs.String(), "total.wall_ns", float64(t.WallNs), "host " + r.Host},
-		{"Cycles", count(t.Cycles).Text, "total.cycles", float64(t.Cycles), count(t.Saved).Text + " saved by running side by side"},
+		{"Cycles", count(t.Cycles).Text, "total.cycles", float64(t.Cycles), count(t.Saved).Text + " saved by overlap"},
 		{"Energy", t.EnergyNJ.String(), "total.energy_nj", float64(t.EnergyNJ), t.DispatchNJ.String() + " of it the dispatch"},
 		{"Peak power", fmt.Sprintf("%.3g W", t.PeakW), "total.peak_w", t.PeakW, "of the highest span"},
 		{"Moved", report.Size(t.DMABytes), "total.dma_bytes", float64(t.DMABytes), fmt.Sprintf("%s GB/s of %s", Rate(t.GBPerS), Rate(peak.GBPerS))},

@@ -187,5 +187,5 @@ func share(part, whole float64) string {
 	if whole == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f %%", 100*part/whole)
+	return fmt.Sprintf("%.1f%%", 100*part/whole)
 }
