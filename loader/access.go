@@ -6,21 +6,22 @@ import (
 	"anesim/hw/regs"
 )
 
-// An access is one unit's DMA of a task: which buffer it goes to and how far.
+// An access is one DMA transfer of a task: the buffer that a unit reads or writes, and the
+// range of bytes.
 type access struct {
-	role    regs.Role // of a surface
-	lane    int       // of coefficients
+	role    regs.Role // of a tile DMA
+	lane    int       // of a kernel DMA
 	bar     int       // -1 when the header names no buffer
 	on      bool
 	write   bool
-	low     int64 // of the first byte in the buffer: below zero where a stride leads there
-	off     uint64
+	low     int64        // offset of the first byte in the buffer; negative if a stride is
+	off     uint64       // max(0, low)
 	bytes   uint64       // to the end of the last element
 	surface regs.Surface // of a tile DMA
-	kernel  bool         // a coefficient lane, without a surface
+	kernel  bool         // kernel DMA: one lane of weights, without a surface
 }
 
-// name is the unit as messages call it.
+// name returns the name of the unit for messages, such as "source 1" or "kernel lane 3".
 func (a *access) name() string {
 	if a.kernel {
 		return fmt.Sprintf("kernel lane %d", a.lane)
@@ -28,10 +29,10 @@ func (a *access) name() string {
 	return a.role.String()
 }
 
-// accesses lists a task's DMAs: source 1, source 2, destination, then the coefficient
-// lanes that are on. A DMA that is off and names a buffer is listed too: it says how
-// large the vendor's compiler made that buffer.
-func accesses(dst []access, h *regs.Header, g *regs.Groups, ops *regs.Operands) []access {
+// listAccesses appends a task's DMA transfers to dst[:0]: source 1, source 2, the
+// destination, then every enabled lane of weights. A DMA that is off but names a buffer is
+// listed too, because it shows how large the vendor's compiler made that buffer.
+func listAccesses(dst []access, h *regs.Header, g *regs.Groups, ops *regs.Operands) []access {
 	dst = dst[:0]
 	for i, n := range [...]struct {
 		named bool

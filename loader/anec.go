@@ -6,10 +6,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// The Linux driver's form (.anec) is a header of sizes and shapes, the chain, and the
-// weights. It names memory by channel: 0 the chain, 1 the weights, 2 and 3 scratch, then
-// the destinations and behind them the sources. A channel's number is the index of its
-// buffer in the descriptors.
+// The Linux driver's form (.anec) is a header with sizes and shapes, followed by the chain
+// and the weights. It names memory by channel: 0 is the chain, 1 the weights, 2 and 3 are
+// scratch memory, then come the destinations, then the sources. A channel's number is the
+// buffer index that descriptors use.
 //
 //	0x000  size u64, td_size u32, td_count u32, tsk_size u64, krn_size u64,
 //	       src_count u32, dst_count u32
@@ -17,26 +17,27 @@ import (
 //	0x0a8  nchw[32][6] u64: N, C, H, W, plane stride, row stride
 //	0x800  the chain; weights at the next multiple of 16 (0x1000 in some files)
 const (
-	anecHeader     = 0x800
-	anecHeaderWide = 0x1000
-	anecTiles      = 0x28
-	anecShapes     = 0xa8
-	anecShape      = 48 // bytes a channel
-	anecChannels   = 32
-	anecFirst      = 4 // the first channel of a tensor
-	anecTensors    = anecChannels - anecFirst
-	anecAlign      = 16
+	anecHeader      = 0x800
+	anecHeaderWide  = 0x1000
+	anecTiles       = 0x28
+	anecShapes      = 0xa8
+	anecShape       = 48 // bytes a channel
+	anecChannels    = 32
+	anecFirstTensor = 4 // the first channel of a tensor
+	anecTensors     = anecChannels - anecFirstTensor
+	anecAlign       = 16
 )
 
-// An anec is the header of a file in the Linux driver's form.
+// An anec holds the header fields of a file in the Linux driver's form.
 type anec struct {
 	size, task, kernel uint64
 	firstSize, count   uint32
 	sources, results   int
 }
 
-// readAnecHeader reads the header of a file of size bytes from its head; ok is false where
-// the sizes do not add up, since the form has no magic.
+// readAnecHeader parses the header of a file of size bytes from its first bytes. The form
+// has no magic number, so ok is false if head is too short or the sizes contradict each
+// other.
 func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
 	if len(head) < anecHeader {
 		return h, false
@@ -55,10 +56,11 @@ func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
 		h.firstSize > 0 && uint64(h.firstSize) <= h.task && h.count > 0 && uint64(h.count) <= h.task
 }
 
-// readAnec reads a program in the Linux driver's form.
+// readAnec reads a program in the Linux driver's form. Segments are placed from
+// ApertureBase on: scratch memory, destinations, sources, text and weights.
 func readAnec(name string, file []byte, h anec) (*Program, error) {
 	p := &Program{Name: name, Form: FormANEC, Subtype: SubtypeM1, TaskCount: int(h.count), file: file}
-	weights, err := p.anecText(file, h)
+	weights, err := p.findANECText(file, h)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +69,7 @@ func readAnec(name string, file []byte, h anec) (*Program, error) {
 		pages := uint64(le.Uint32(file[anecTiles+4*channel:]))
 		s := Segment{Name: segment, Section: section, Addr: at, Size: pages * PageSize, Prot: prot}
 		if s.Size > MaxScratch {
-			return s, fail(uint64(anecTiles+4*channel), pages, "channel %d exceeds %#x bytes, pages", channel, uint64(MaxScratch))
+			return s, fail(uint64(anecTiles+4*channel), pages, "channel %d exceeds %#x bytes; pages", channel, uint64(MaxScratch))
 		}
 		at += s.Size
 		p.BARs[channel] = s.Addr
@@ -83,7 +85,7 @@ func readAnec(name string, file []byte, h anec) (*Program, error) {
 		}
 	}
 	for i := range h.results + h.sources {
-		channel := anecFirst + i
+		channel := anecFirstTensor + i
 		port := Port{Name: fmt.Sprintf("dst%d", i), Direction: Output, Type: Float16(), BAR: channel}
 		section, prot := "__data", ProtRead|ProtWrite
 		if i >= h.results {
@@ -95,12 +97,12 @@ func readAnec(name string, file []byte, h anec) (*Program, error) {
 			return nil, err
 		}
 		port.Address, port.Bytes = s.Addr, s.Size
-		if err := port.anecShape(file, channel); err != nil {
+		if err := port.readANECShape(file, channel); err != nil {
 			return nil, err
 		}
 		p.Ports = append(p.Ports, port)
 	}
-	// Inputs first, as the ports of a container.
+	// Like in a container, inputs come first.
 	p.Ports = append(p.Ports[h.results:len(p.Ports):len(p.Ports)], p.Ports[:h.results]...)
 	p.TextAddr, p.BARs[regs.BARText] = at, at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: uint64(len(p.Text)), Data: p.Text, Prot: ProtRead | ProtExec})
@@ -112,10 +114,10 @@ func readAnec(name string, file []byte, h anec) (*Program, error) {
 	return p, nil
 }
 
-// anecText finds the chain and the weights. The data stand behind a header of 0x800 or
-// 0x1000 bytes, and the first descriptor's size is counted in bytes or in words: the chain
-// tells which.
-func (p *Program) anecText(file []byte, h anec) (weights []byte, err error) {
+// findANECText sets the program's text and returns the weights. The data follows a header
+// of 0x800 or 0x1000 bytes, and the first descriptor's size is given in bytes or in words.
+// findANECText tries each combination and keeps the first one with a valid chain.
+func (p *Program) findANECText(file []byte, h anec) (weights []byte, err error) {
 	var first error
 	for _, header := range [...]uint64{anecHeader, anecHeaderWide} {
 		at := roundUp(header+h.task, anecAlign)
@@ -132,7 +134,7 @@ func (p *Program) anecText(file []byte, h anec) (weights []byte, err error) {
 				continue
 			}
 			p.FirstWords = int(words)
-			if err := p.walk(); err != nil {
+			if err := p.checkChain(); err != nil {
 				if first == nil {
 					first = err
 				}
@@ -142,13 +144,13 @@ func (p *Program) anecText(file []byte, h anec) (weights []byte, err error) {
 		}
 	}
 	if first == nil {
-		first = fail(8, h.firstSize, "no chain of %#x bytes with a first descriptor of such a size", h.task)
+		first = fail(8, h.firstSize, "found no valid chain of %#x bytes; size of the first descriptor", h.task)
 	}
 	return nil, first
 }
 
-// anecShape reads a channel's extents and strides.
-func (p *Port) anecShape(file []byte, channel int) error {
+// readANECShape sets the port's shape and strides from the entry of a channel.
+func (p *Port) readANECShape(file []byte, channel int) error {
 	at := anecShapes + anecShape*channel
 	var v [6]uint64
 	for i := range v {
@@ -167,44 +169,45 @@ func (p *Port) anecShape(file []byte, channel int) error {
 	}
 	p.Strides = [4]uint64{v[4] * v[1], v[4], v[5], elementBytes}
 	if n := p.span(); v[4] > p.Bytes || n > p.Bytes {
-		return fail(uint64(at), n, "shape %v of channel %d exceeds its %#x bytes, it needs", p.Shape, channel, p.Bytes)
+		return fail(uint64(at), n, "shape %v of channel %d exceeds its %#x bytes; bytes needed", p.Shape, channel, p.Bytes)
 	}
 	return nil
 }
 
-// ANEC writes the program in the Linux driver's form. Buffers are numbered as that form
-// has them, destinations ahead of sources, and the descriptors' headers with them.
+// ANEC returns the program as a file in the Linux driver's form. It renumbers buffers as
+// that form requires, destinations first and then sources, and adjusts the descriptors'
+// headers. It returns an *UnsupportedError if the form cannot hold the program.
 func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
-		return nil, &UnsupportedError{string(p.Form), "the Linux driver's form holds version 7 descriptors"}
+		return nil, &UnsupportedError{string(p.Form), "unsupported by the Linux driver's form, which holds version 7 descriptors only"}
 	}
 	var ports []*Port
 	for _, d := range [...]Direction{Output, Input} {
 		for q := range p.ports(d) {
 			if q.BAR == regs.BARWeights {
-				return nil, &UnsupportedError{string(p.Form), "its weights are not in the file; the Linux driver's form holds them"}
+				return nil, &UnsupportedError{string(p.Form), "weights are missing from the file; the Linux driver's form stores them"}
 			}
 			if q.BAR < 0 {
-				return nil, &UnsupportedError{"port " + q.Name, "no buffer stands at its address"}
+				return nil, &UnsupportedError{"port " + q.Name, "found no buffer at its address"}
 			}
 			ports = append(ports, q)
 		}
 	}
 	if len(ports) == 0 || len(ports) > anecTensors {
-		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("%d tensors; the Linux driver's form has room for %d", len(ports), anecTensors)}
+		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("found %d tensors; the Linux driver's form holds 1 to %d", len(ports), anecTensors)}
 	}
 	to := make(map[uint32]uint32)
 	for i, q := range ports {
 		if _, twice := to[uint32(q.BAR)]; twice {
-			return nil, &UnsupportedError{"port " + q.Name, "two tensors stand behind one buffer"}
+			return nil, &UnsupportedError{"port " + q.Name, "shares its buffer with another tensor"}
 		}
-		to[uint32(q.BAR)] = uint32(anecFirst + i)
+		to[uint32(q.BAR)] = uint32(anecFirstTensor + i)
 	}
-	text, err := p.renumbered(to)
+	text, err := p.renumberBuffers(to)
 	if err != nil {
 		return nil, err
 	}
-	weights := p.behind(regs.BARWeights)
+	weights := p.bufferData(regs.BARWeights)
 	data := roundUp(uint64(anecHeader+len(text)), anecAlign)
 	out := make([]byte, data+uint64(len(weights)))
 	copy(out[anecHeader:], text)
@@ -214,7 +217,7 @@ func (p *Program) ANEC() ([]byte, error) {
 	n := 0
 	for _, err := range p.Descriptors() {
 		if err != nil {
-			return nil, p.streamError(err)
+			return nil, p.wrapStreamError(err)
 		}
 		n++
 	}
@@ -237,8 +240,8 @@ func (p *Program) ANEC() ([]byte, error) {
 		} else {
 			le.PutUint32(out[32:], le.Uint32(out[32:])+1)
 		}
-		pages(anecFirst+i, max(q.Bytes, q.span()))
-		at := anecShapes + anecShape*(anecFirst+i)
+		pages(anecFirstTensor+i, max(q.Bytes, q.span()))
+		at := anecShapes + anecShape*(anecFirstTensor+i)
 		for j, e := range q.Shape {
 			le.PutUint64(out[at+8*j:], uint64(e))
 		}
@@ -248,15 +251,16 @@ func (p *Program) ANEC() ([]byte, error) {
 	return out, nil
 }
 
-// behind is what stands in the file from a buffer's address on.
-func (p *Program) behind(bar int) []byte {
+// bufferData returns the segment's bytes from a buffer's address to the segment's end. It
+// returns nil if the buffer has no address or its segment has no data.
+func (p *Program) bufferData(bar int) []byte {
 	if s := p.segmentAt(p.BARs[bar]); s != nil && s.Data != nil && p.BARs[bar] != 0 {
 		return s.Data[min(uint64(len(s.Data)), p.BARs[bar]-s.Addr):]
 	}
 	return nil
 }
 
-// segmentAt is the segment that holds an address, nil when none does.
+// segmentAt returns the segment that contains addr, or nil if there is none.
 func (p *Program) segmentAt(addr uint64) *Segment {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; addr >= s.Addr && addr-s.Addr < s.Size {
@@ -266,12 +270,14 @@ func (p *Program) segmentAt(addr uint64) *Segment {
 	return nil
 }
 
-// renumbered is the text with other buffer numbers of surfaces in the headers.
-func (p *Program) renumbered(to map[uint32]uint32) ([]byte, error) {
+// renumberBuffers returns a copy of the text in which the descriptors' headers use the
+// buffer numbers that to maps the old ones to. Buffers that are not in to keep their
+// number.
+func (p *Program) renumberBuffers(to map[uint32]uint32) ([]byte, error) {
 	text := append([]byte(nil), p.Text...)
 	for d, err := range p.Descriptors() {
 		if err != nil {
-			return nil, p.streamError(err)
+			return nil, p.wrapStreamError(err)
 		}
 		b := d.Header.Bases
 		if n, ok := to[b.RBase0()]; ok && b.RBE0() {

@@ -2,22 +2,23 @@ package loader
 
 import "strings"
 
-// A Banner is the compiler's own command line, as the container keeps it.
+// A Banner is the compiler's command line, as recorded in the container.
 type Banner struct {
 	Text     string // verbatim
-	Compiler string // zin_ane_compiler
-	Version  string // v4.2.1
-	Target   string // value of -t: h13, h13g
-	Flags    []Flag // in their order
+	Compiler string // such as zin_ane_compiler
+	Version  string // such as v4.2.1
+	Target   string // value of -t, such as h13 or h13g
+	Flags    []Flag // in order
 }
 
-// A Flag is an option of the command line.
+// A Flag is one option of the compiler's command line.
 type Flag struct {
 	Name  string // with its dashes
 	Value string
 }
 
-// parseBanner reads "ANEC v1", the compiler with its version, and a flag per line.
+// parseBanner splits a banner: a first line "ANEC v1", which it skips, then the compiler
+// with its version, then one flag per line.
 func parseBanner(text string) Banner {
 	b := Banner{Text: text}
 	for i, line := range strings.Split(text, "\n") {
@@ -29,7 +30,7 @@ func parseBanner(text string) Banner {
 				b.Compiler, b.Version, _ = strings.Cut(line, " ")
 			}
 		default:
-			// Long flags have their value after =, short ones after a space.
+			// The value of a long flag follows =, that of a short flag follows a space.
 			f := Flag{Name: line}
 			if strings.HasPrefix(line, "--") {
 				f.Name, f.Value, _ = strings.Cut(line, "=")

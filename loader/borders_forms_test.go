@@ -27,7 +27,7 @@ func TestCharactersOfACapture(t *testing.T) {
 	}{
 		{pair(0), false}, {append(pair(0), pair(4)...), true}, {append(pair(0), pair(4)[:7]...), false}, {append(pair(0), pair(0)...), false},
 	} {
-		if got := captureBinary(tc.file) != nil; got != tc.want {
+		if got := readCaptureBinary(tc.file) != nil; got != tc.want {
 			t.Errorf("% x: pairs %v, want %v", tc.file, got, tc.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain": "plain", `a\b`: `a\b`, "é": "é", "a\nb": `a\nb`, "\xff": `\xff`, "a\"\x00": `a"\x00`, "\ufffd": "\ufffd",
 	} {
-		if got := printable(text); got != want {
+		if got := escapeUnprintable(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
@@ -128,7 +128,7 @@ func TestPackageLimits(t *testing.T) {
 		what string // of the error, "" for none
 	}{
 		{"a text of no bytes", section(PackageText, packageMemory), 0, ""},
-		{"less than its entry", section(PackageText, packageMemory-1), 0, "text section is below 56 bytes"},
+		{"less than its entry", section(PackageText, packageMemory-1), 0, "text section is smaller than 56 bytes"},
 		{"coefficients of no bytes", section(PackageKernel, packageMemory), 0, ""},
 		{"a port without a name", func() *PackageSection {
 			s := section(PackageOperation, packagePort, 1, 5, 5, 0, 1, 1, 1, 1)
@@ -136,16 +136,16 @@ func TestPackageLimits(t *testing.T) {
 			le.PutUint64(s.Data[72:], 64)
 			return s
 		}(), 0, ""},
-		{"less than a port", section(PackageOperation, packagePort-1, 1), 0, "below 80 bytes"},
+		{"less than a port", section(PackageOperation, packagePort-1, 1), 0, "smaller than 80 bytes"},
 		{"the shortest descriptor", section(PackageProc, packageProcedure, regs.HeaderWords), 0, ""},
-		{"a shorter one", section(PackageProc, packageProcedure, regs.HeaderWords-1), 0, "are not between"},
+		{"a shorter one", section(PackageProc, packageProcedure, regs.HeaderWords-1), 0, "is not between"},
 		{"the longest", section(PackageProc, packageProcedure, maxWords), 0, ""},
-		{"a longer one", section(PackageProc, packageProcedure, maxWords+1), 0, "are not between"},
+		{"a longer one", section(PackageProc, packageProcedure, maxWords+1), 0, "is not between"},
 		{"as many descriptors as the file has room for", section(PackageProc, packageProcedure, maxWords, tasks), 0, ""},
 		{"one more", section(PackageProc, packageProcedure, maxWords, tasks+1), 4, "descriptor count exceeds"},
 	} {
 		p := &Program{file: make([]byte, 2*descriptorUnit)}
-		err := p.packageSection(tc.s)
+		err := p.readPackageSection(tc.s)
 		var f *FormatError
 		if tc.what == "" && err != nil || tc.what != "" && (!errors.As(err, &f) || f.Off != uint64(0x100+tc.off) || !strings.Contains(err.Error(), tc.what)) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.what)
@@ -207,7 +207,7 @@ func TestANECParts(t *testing.T) {
 		}
 		_, err := p.ANEC()
 		var u *UnsupportedError
-		if ok && err != nil || !ok && (!errors.As(err, &u) || !strings.Contains(u.What, "29 tensors; the Linux driver's form has room for 28")) {
+		if ok && err != nil || !ok && (!errors.As(err, &u) || !strings.Contains(u.What, "found 29 tensors; the Linux driver's form holds 1 to 28")) {
 			t.Errorf("%d tensors: %v", n, err)
 		}
 	}
@@ -216,7 +216,7 @@ func TestANECParts(t *testing.T) {
 		text := regs.EncodeChain(Sequence(blank(max(words, regs.HeaderWords))))
 		b := append(append(make([]byte, anecHeader), text...), make([]byte, anecAlign)...)
 		p := new(Program)
-		if _, err := p.anecText(b, anec{task: uint64(len(text)), firstSize: uint32(4 * words), count: 1}); (err == nil) != ok {
+		if _, err := p.findANECText(b, anec{task: uint64(len(text)), firstSize: uint32(4 * words), count: 1}); (err == nil) != ok {
 			t.Errorf("a first descriptor of %d words: %v", words, err)
 		}
 	}
@@ -346,7 +346,7 @@ func TestPortCommands(t *testing.T) {
 		b := command(tc.kind, 0x20, map[int]uint64{8: 0x18})
 		dst := bytes.Clone(b)
 		(&PortLoad{LoadBytes: b, Addr: tc.addr}).store(dst)
-		l, err := (&reader{file: pieces{rest: dst}}).port(0, dst)
+		l, err := (&reader{file: pieces{rest: dst}}).decodePort(0, dst)
 		if err != nil || l.(*PortLoad).Addr != tc.addr || tc.kind == CommandPort && !bytes.Equal(dst[0x14:], b[0x14:]) {
 			t.Errorf("%v: % x, %v", tc.kind, dst, err)
 		}
@@ -359,7 +359,7 @@ func TestPortCommands(t *testing.T) {
 	}
 	le.PutUint64(o[operationStrides+16:], 1<<42)
 	var f *FormatError
-	if _, err := new(reader).operation(0x1000, o); !errors.As(err, &f) || f.Off != 0x1000+operationStrides+16 || !strings.Contains(err.Error(), "axis h") {
+	if _, err := new(reader).decodeOperation(0x1000, o); !errors.As(err, &f) || f.Off != 0x1000+operationStrides+16 || !strings.Contains(err.Error(), "axis h") {
 		t.Errorf("%v", err)
 	}
 }
@@ -385,11 +385,11 @@ func TestNamesOfSymbols(t *testing.T) {
 		{0, "\x00ab\x00", "", ""},
 		{1, "\x00ab\x00", "ab", ""},
 		{3, "\x00ab\x00", "", ""},
-		{4, "\x00ab\x00", "", "name of symbol 1 leaves the 0x4 bytes"},
-		{1, "\x00abc", "", "name of symbol 1 has no end"},
+		{4, "\x00ab\x00", "", "name of symbol 1 starts past the end of the string table"},
+		{1, "\x00abc", "", "name of symbol 1 is not terminated"},
 	} {
 		file, b := table(tc.index, tc.strings)
-		l, err := (&reader{file: pieces{rest: file}}).symtab(0x100, b)
+		l, err := (&reader{file: pieces{rest: file}}).decodeSymtab(0x100, b)
 		var f *FormatError
 		switch {
 		case tc.what == "" && (err != nil || l.(*SymtabLoad).Symbols[1].Name != tc.name):
@@ -413,14 +413,14 @@ func TestWordsForPlaces(t *testing.T) {
 		{4, Input, 0, "input in (b4)"}, {4, Output, 0x40, "output out (b4) from byte 0x40 on"}, {3, Input, 0, "the scratch memory (b3)"},
 		{1, Input, 0, "the constants (b1)"}, {5, Input, 0, "input b5"}, {9, Input, 0, "buffer b9"},
 	} {
-		if got := p.place(true, tc.bar, tc.d, tc.base); got != tc.want {
+		if got := p.describeMemory(true, tc.bar, tc.d, tc.base); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
-	if got := p.place(false, 4, Input, 0); got != "memory that no buffer names" {
+	if got := p.describeMemory(false, 4, Input, 0); got != "memory that no buffer names" {
 		t.Errorf("%q", got)
 	}
-	if a, b := hexadecimal(0), hexadecimal(16); a != "0" || b != "0x10" {
+	if a, b := formatHex(0), formatHex(16); a != "0" || b != "0x10" {
 		t.Errorf("%q, %q", a, b)
 	}
 	var labels []string
@@ -447,15 +447,15 @@ func TestWordsForPlaces(t *testing.T) {
 	}
 	lane(0, 0x40, 0x80)
 	lane(1, 0x40, 0x80)
-	if got, want := p.coefficients(&h, &g), "128 bytes, the same for all 2 engines, the constants (b1) from byte 0x40 on"; got != want {
+	if got, want := p.describeWeights(&h, &g), "128 bytes, the same for all 2 engines, the constants (b1) from byte 0x40 on"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	lane(1, 0xc0, 0x80)
-	if got, want := p.coefficients(&h, &g), "256 bytes, 128 for each of 2 engines, the constants (b1) from byte 0x40 on"; got != want {
+	if got, want := p.describeWeights(&h, &g), "256 bytes, 128 for each of 2 engines, the constants (b1) from byte 0x40 on"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	lane(2, 0x140, 0x40)
-	if got, want := p.coefficients(&h, &g), "320 bytes, 64 to 128 for each of 3 engines, the constants (b1) from byte 0x40 on"; got != want {
+	if got, want := p.describeWeights(&h, &g), "320 bytes, 64 to 128 for each of 3 engines, the constants (b1) from byte 0x40 on"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -35,17 +35,17 @@ func TestPlacesOfRelocations(t *testing.T) {
 		{"the first value", RelocPair{44, good}, ""},
 		{"the last", RelocPair{descriptorUnit - 4, good}, ""},
 		{"the second descriptor's first", RelocPair{descriptorUnit + 44, good}, ""},
-		{"a record's own word", RelocPair{40, good}, "no register word of descriptor 0"},
-		{"a header's", RelocPair{descriptorUnit, good}, "no register word of descriptor 1"},
-		{"half a word", RelocPair{46, good}, "no register word of descriptor 0"},
-		{"the chain's end", RelocPair{2 * descriptorUnit, good}, "in no descriptor"},
+		{"a record's own word", RelocPair{40, good}, "not a register word of descriptor 0"},
+		{"a header's", RelocPair{descriptorUnit, good}, "not a register word of descriptor 1"},
+		{"half a word", RelocPair{46, good}, "not a register word of descriptor 0"},
+		{"the chain's end", RelocPair{2 * descriptorUnit, good}, "not inside any descriptor"},
 		{"the first section", RelocPair{44, good&^0xffffff | 1}, ""},
-		{"none", RelocPair{44, good &^ 0xffffff}, "section 0 of 2"},
-		{"one beyond", RelocPair{44, good&^0xffffff | 3}, "section 3 of 2"},
-		{"another kind", RelocPair{44, 0x04000002}, "is not that of a section-relative word"},
+		{"none", RelocPair{44, good &^ 0xffffff}, "section 0 is not between 1 and 2"},
+		{"one beyond", RelocPair{44, good&^0xffffff | 3}, "section 3 is not between 1 and 2"},
+		{"another kind", RelocPair{44, 0x04000002}, "unknown relocation info"},
 	} {
 		m := imaged(RelocPair{44, good}, tc.pair)
-		err := m.chain()
+		err := m.readChain()
 		var f *FormatError
 		switch {
 		case tc.what == "" && (err != nil || len(m.p.Relocations) != 2 || m.p.Relocations[1].Off != tc.pair.Off):
@@ -55,8 +55,8 @@ func TestPlacesOfRelocations(t *testing.T) {
 		}
 	}
 	words := len(imaged().text.Data) / 4
-	for n, what := range map[int]string{words: "", words + 1: "more relocations than the 128 words of text"} {
-		err := imaged(slices.Repeat([]RelocPair{{44, good}}, n)...).chain()
+	for n, what := range map[int]string{words: "", words + 1: "relocation count exceeds the 128 words of text"} {
+		err := imaged(slices.Repeat([]RelocPair{{44, good}}, n)...).readChain()
 		if what == "" && err != nil || what != "" && (err == nil || !strings.Contains(err.Error(), what)) {
 			t.Errorf("%d relocations of %d words: %v", n, words, err)
 		}
@@ -70,9 +70,9 @@ func TestExtentOfAProcedure(t *testing.T) {
 		m := imaged()
 		m.main = &ProgramLoad{Start: start}
 		m.main.BARs[regs.BARText] = bar
-		m.programs = []placed[*ProgramLoad]{{0, m.main}}
+		m.programs = []loadAt[*ProgramLoad]{{0, m.main}}
 		for _, o := range others {
-			m.programs = append(m.programs, placed[*ProgramLoad]{0, &ProgramLoad{Start: o}})
+			m.programs = append(m.programs, loadAt[*ProgramLoad]{0, &ProgramLoad{Start: o}})
 		}
 		return m
 	}
@@ -91,7 +91,7 @@ func TestExtentOfAProcedure(t *testing.T) {
 		{"at its end", one(0x1000+2*unit, 0x1000+2*unit), 0, 0},
 		{"at its last byte", one(0x1000+2*unit-1, 0x1000+2*unit-1), 2*unit - 1, 2 * unit},
 	} {
-		start, end, err := tc.m.extent()
+		start, end, err := tc.m.chainExtent()
 		var u *UnsupportedError
 		if tc.end == 0 && !errors.As(err, &u) || tc.end != 0 && (err != nil || start != tc.start || end != tc.end) {
 			t.Errorf("%s: %#x to %#x, %v; want %#x to %#x", tc.name, start, end, err, tc.start, tc.end)
@@ -101,7 +101,7 @@ func TestExtentOfAProcedure(t *testing.T) {
 	for off, n := range map[uint32]int{44: 0, unit - 4: 0, unit + 44: 1, 2*unit - 4: 1, 2 * unit: 0} {
 		m := one(0x1000+unit, 0x1000+unit, 0x1000)
 		m.text.Relocs = []RelocPair{{off, relocSection}}
-		if err := m.chain(); err != nil || len(m.p.Relocations) != n {
+		if err := m.readChain(); err != nil || len(m.p.Relocations) != n {
 			t.Errorf("a relocation at %#x: %d, %v; want %d", off, len(m.p.Relocations), err, n)
 		}
 		if m.p.TextAddr != 0x1000+unit || m.p.TextOffset() != 0x4000+unit || len(m.p.Text) != unit {
@@ -110,7 +110,7 @@ func TestExtentOfAProcedure(t *testing.T) {
 	}
 	m := one(0x1000+unit, 0x1000+unit, 0x1000)
 	m.text.Relocs = []RelocPair{{unit, relocSection}}
-	if err := m.chain(); err == nil || !strings.Contains(err.Error(), "no register word") {
+	if err := m.readChain(); err == nil || !strings.Contains(err.Error(), "not a register word") {
 		t.Errorf("a relocation of the procedure's first word: %v", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestOwnersOfText(t *testing.T) {
 	const words = descriptorUnit / 4
 	chain := Sequence(blank(words), blank(words+3), blank(2*words), blank(12))
 	p := &Program{Text: regs.EncodeChain(chain), FirstWords: words}
-	owner, err := p.owners()
+	owner, err := p.findOwners()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,17 +151,17 @@ func TestPortsOfAContainer(t *testing.T) {
 		what string // of the error, "" for none
 	}{
 		{"one element", window(0x4000, 2, ProtRead), op(1), Input, ""},
-		{"and a byte less", window(0x4000, 1, ProtRead), op(1), Input, "no element in the 1 bytes"},
+		{"and a byte less", window(0x4000, 1, ProtRead), op(1), Input, "window of 1 bytes is smaller than one element"},
 		{"as many as fit", window(0x4000, 64, ProtRead), op(32), Input, ""},
-		{"one more", window(0x4000, 64, ProtRead), op(33), Input, "needs 0x42 bytes of the 0x40"},
-		{"a window of no bytes", window(0x4000, 0, ProtRead), op(1), Input, "no __FVMLIB section stands"},
-		{"one elsewhere", window(0x4040, 64, ProtRead), op(1), Input, "no __FVMLIB section stands"},
+		{"one more", window(0x4000, 64, ProtRead), op(33), Input, "needs 0x42 bytes but the window has 0x40"},
+		{"a window of no bytes", window(0x4000, 0, ProtRead), op(1), Input, "no __FVMLIB section starts"},
+		{"one elsewhere", window(0x4040, 64, ProtRead), op(1), Input, "no __FVMLIB section starts"},
 		{"an input that may be written", window(0x4000, 64, ProtWrite), op(1), Input, "window of input port x has protection 2"},
 		{"an output", window(0x4000, 64, ProtWrite), op(1), Output, ""},
 		{"one that may be read", window(0x4000, 64, ProtRead), op(1), Output, "window of output port x has protection 1"},
 	} {
 		m := &imager{p: &Program{Segments: []Segment{tc.s}}}
-		err := m.port(placed[*PortLoad]{0x100, &PortLoad{Addr: 0x4000, Name: "x"}}, tc.op, tc.d)
+		err := m.addPort(loadAt[*PortLoad]{0x100, &PortLoad{Addr: 0x4000, Name: "x"}}, tc.op, tc.d)
 		switch {
 		case tc.what == "" && (err != nil || len(m.p.Ports) != 1 || m.p.Ports[0].BAR != -1):
 			t.Errorf("%s: %+v, %v", tc.name, m.p.Ports, err)
@@ -179,10 +179,10 @@ func TestPortsWithoutOperations(t *testing.T) {
 		{Name: "__FVMLIB", Addr: 0xc000, Size: 64, Prot: ProtRead | ProtWrite},
 	}, BARs: regs.BARs{4: 0x4000, 5: 0x8000, 6: 0xc000}}}
 	for _, l := range []*PortLoad{{Addr: 0x4000, Name: "out"}, {Addr: 0x8000, Name: "in"}, {Addr: 0xc000, Name: "named"}} {
-		m.ports = append(m.ports, placed[*PortLoad]{0, l})
+		m.ports = append(m.ports, loadAt[*PortLoad]{0, l})
 	}
-	m.ops = []placed[*OperationLoad]{{0, &OperationLoad{Port: "named", Direction: Input, Type: 5, Shape: [4]int{1, 1, 1, 4}, Strides: [4]uint64{8, 8, 8, 2}}}}
-	if err := m.bind(); err != nil {
+	m.ops = []loadAt[*OperationLoad]{{0, &OperationLoad{Port: "named", Direction: Input, Type: 5, Shape: [4]int{1, 1, 1, 4}, Strides: [4]uint64{8, 8, 8, 2}}}}
+	if err := m.makePorts(); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -195,9 +195,9 @@ func TestPortsWithoutOperations(t *testing.T) {
 	}
 	// One without a window has no direction either.
 	m.p.Ports, m.ops = nil, nil
-	m.ports = []placed[*PortLoad]{{0x100, &PortLoad{Addr: 0xf000, Name: "lost"}}}
+	m.ports = []loadAt[*PortLoad]{{0x100, &PortLoad{Addr: 0xf000, Name: "lost"}}}
 	var f *FormatError
-	if err := m.bind(); !errors.As(err, &f) || f.Off != 0x110 || !strings.Contains(err.Error(), "port lost") {
+	if err := m.makePorts(); !errors.As(err, &f) || f.Off != 0x110 || !strings.Contains(err.Error(), "port lost") {
 		t.Errorf("a port without a window: %v", err)
 	}
 }
@@ -224,12 +224,12 @@ func TestElementTypes(t *testing.T) {
 func TestCountsOfPorts(t *testing.T) {
 	m := &imager{p: new(Program)}
 	for i := range maxPorts*maxProcedures + 1 {
-		p, o := m.add(0, &PortLoad{}), m.add(0, &OperationLoad{})
+		p, o := m.addLoad(0, &PortLoad{}), m.addLoad(0, &OperationLoad{})
 		last := i == maxPorts*maxProcedures
 		if (p != nil) != last || (o != nil) != last {
 			t.Fatalf("%d: %v, %v", i, p, o)
 		}
-		if last && (!strings.Contains(p.Error(), "more than 2048 ports") || !strings.Contains(o.Error(), "more than 2048 operations")) {
+		if last && (!strings.Contains(p.Error(), "port count exceeds 2048") || !strings.Contains(o.Error(), "operation count exceeds 2048")) {
 			t.Errorf("%v, %v", p, o)
 		}
 	}

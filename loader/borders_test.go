@@ -21,11 +21,11 @@ func TestSizesOfFiles(t *testing.T) {
 		file []byte
 		what string // of the error, "" for none
 	}{
-		{-1, nil, "file of -1 bytes, want at most"},
-		{0, nil, "file of 0 bytes is no program"},
-		{3, make([]byte, 3), "file of 3 bytes is no program"},
+		{-1, nil, "unsupported file size of -1 bytes; want at most"},
+		{0, nil, "file of 0 bytes is not a program"},
+		{3, make([]byte, 3), "file of 3 bytes is not a program"},
 		{4, make([]byte, 4), "neither a container"},
-		{MaxFile, make([]byte, 64), "file ends"},
+		{MaxFile, make([]byte, 64), "unexpected end of file"},
 		{MaxFile + 1, make([]byte, 64), "want at most"},
 		{int64(len(conv.Text)), conv.Text, ""},
 	} {
@@ -34,7 +34,7 @@ func TestSizesOfFiles(t *testing.T) {
 			t.Errorf("%d bytes: %v, want %q", tc.size, err, tc.what)
 		}
 	}
-	for n, what := range map[int]string{maxWords: "neither a container", maxWords + 1: "want at most"} {
+	for n, what := range map[int]string{maxWords: "neither a container", maxWords + 1: "want 0 to"} {
 		_, err := (&Options{FirstWords: n}).Read("words", bytes.NewReader(conv.Text), int64(len(conv.Text)))
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("a first descriptor of %d words: %v, want %q", n, err, what)
@@ -123,7 +123,7 @@ func TestAccesses(t *testing.T) {
 	down := g
 	down.TileDMASrc.Src1PlaneStride = regs.DMAWord(0xffff_ffc0) // 64 bytes down a channel
 	down.TileDMASrc.Src1Base = regs.DMAWord(0x4000)
-	up, low := accesses(nil, &h, &g, g.Operands())[0], accesses(nil, &h, &down, down.Operands())[0]
+	up, low := listAccesses(nil, &h, &g, g.Operands())[0], listAccesses(nil, &h, &down, down.Operands())[0]
 	if up.bytes != 31*64+2 || low.bytes != 31*64+2 || low.low != 0x4000-31*64 || low.off != uint64(low.low) {
 		t.Errorf("planes up: %d bytes from %d; down: %d bytes from %d, want 31 planes and a value", up.bytes, up.low, low.bytes, low.low)
 	}
@@ -134,7 +134,7 @@ func TestAccesses(t *testing.T) {
 	k.CoeffBfrSize[1] = 64
 	h.KernelBases = h.KernelBases.WithKBE0(false)
 	var lanes []access
-	for _, a := range accesses(nil, &h, &g, g.Operands()) {
+	for _, a := range listAccesses(nil, &h, &g, g.Operands()) {
 		if a.kernel {
 			lanes = append(lanes, a)
 		}
@@ -147,12 +147,12 @@ func TestAccesses(t *testing.T) {
 // A surface that stays in the L2 has room in its buffer for what it would take there.
 func TestRoomOfABuffer(t *testing.T) {
 	b := new(buffer)
-	b.add(&access{off: 0x40, bytes: 2, surface: regs.Surface{DepthStride: 0x1000}})
+	b.addAccess(&access{off: 0x40, bytes: 2, surface: regs.Surface{DepthStride: 0x1000}})
 	if b.bytes != 0x1040 || b.touched != 0 {
 		t.Errorf("%#x bytes, %#x touched", b.bytes, b.touched)
 	}
-	b.add(&access{on: true, off: 0x2000, bytes: 0x10})
-	b.add(&access{on: true, write: true, off: 0x100, bytes: 0x10})
+	b.addAccess(&access{on: true, off: 0x2000, bytes: 0x10})
+	b.addAccess(&access{on: true, write: true, off: 0x100, bytes: 0x10})
 	if b.bytes != 0x2010 || b.touched != 0x2010 || !b.read || !b.written || b.first.off != 0x2000 || b.last.off != 0x100 {
 		t.Errorf("%+v", b)
 	}
@@ -228,7 +228,7 @@ func TestTextPort(t *testing.T) {
 		{"coefficients elsewhere", 4, access{kernel: true}, 65, 65, [4]int{1, 1, 1, 64}, 128},
 	} {
 		p := &Program{BARs: regs.BARs{1: 0x1000, 4: 0x4000}}
-		q := p.textPort("p", Input, &buffer{bar: tc.bar, bytes: tc.bytes, touched: tc.touched}, &tc.a)
+		q := p.newTextPort("p", Input, &buffer{bar: tc.bar, bytes: tc.bytes, touched: tc.touched}, &tc.a)
 		if q.Shape != tc.shape || q.Bytes != tc.n || q.Address != p.BARs[tc.bar] || q.BAR != tc.bar {
 			t.Errorf("%s: %v of %d bytes, want %v of %d", tc.name, q.Shape, q.Bytes, tc.shape, tc.n)
 		}
@@ -242,7 +242,7 @@ func TestOrderOfTextPorts(t *testing.T) {
 	for bar := range 8 {
 		list = append(list, &buffer{bar: bar, bytes: 64, touched: 64, read: bar != 6, written: bar >= 6})
 	}
-	p.textPorts(list)
+	p.makeTextPorts(list)
 	var got []string
 	for i := range p.Ports {
 		got = append(got, p.Ports[i].Direction.String()+" "+p.Ports[i].Name)

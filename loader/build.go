@@ -8,34 +8,34 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Builder makes a container from scratch. Surfaces are placed as in a bare text: from
-// 0x30000000 the scratch, then the ports in the order of their buffer index, each rounded
-// to a page, then the text and the constants. Addresses that are given hold instead.
+// A Builder makes a container from scratch. From 0x30000000 on it places the scratch
+// memory, then the ports in order of their buffer index, each rounded up to a page, then
+// the text and the constants. An address that the caller sets takes precedence.
 type Builder struct {
 	Procedure     string             // "net" when empty
 	Chain         []*regs.Descriptor // linked by Sequence
-	Constants     []byte             // behind buffer 1; nil gives the 16 KiB of zeros of the vendor's compiler
-	ConstantBytes uint64             // size of constants that Layout is not given
+	Constants     []byte             // contents of buffer 1; nil means 16 KiB of zeros, as the vendor's compiler writes
+	ConstantBytes uint64             // size of the constants for Layout if Constants is nil
 	Ports         []Port             // Name, Direction, Shape, Strides, BAR; Address and Bytes may be 0
-	Scratch       uint64             // bytes behind buffer 3, 0 for none
-	TextAddr      uint64             // 0 is placed
-	ConstantsAddr uint64             // 0 puts them behind the text, in its segment
+	Scratch       uint64             // size of buffer 3 in bytes, 0 for none
+	TextAddr      uint64             // 0 to have it placed
+	ConstantsAddr uint64             // 0 to place them after the text, in the same segment
 	Banner        string             // the compiler's command line
 	Empty         []string           // names of segments without memory
 	NoteBytes     int                // size of a note command, 0 for none
 
-	// Late writes what compilers of 2024 on write otherwise than those before: operation
-	// commands of 0xd48 bytes ahead of their names, an output's operand named NAME@output
-	// beside its port NAME, and sentinel tiles for the lanes a descriptor leaves off.
+	// Late selects the format of compilers from 2024 on: operation commands have 0xd48
+	// bytes before their names, the operand of the output port NAME is called NAME@output,
+	// and lanes that a descriptor leaves off have sentinel tiles.
 	Late bool
 
-	// Also are further procedures of the container: their Procedure, Chain, Constants,
-	// Ports and Scratch. Port names are the container's, so no two may be the same.
+	// Also lists further procedures of the container. Only their Procedure, Chain,
+	// Constants, Ports and Scratch are used. Port names must be unique in the container.
 	Also []*Builder
 }
 
-// Build makes the container, reads it back and links it: what it returns runs. Constants
-// become part of the program, without a copy where they are the only ones.
+// Build makes the container, reads it back and links it, so the program it returns can run.
+// If the builder has one procedure, the program shares the memory of Constants.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {
@@ -44,10 +44,10 @@ func (b *Builder) Build(name string) (*Program, error) {
 	if c.Size > MaxFile {
 		return nil, fail(0, nil, "file of %d bytes, want at most %d", c.Size, int64(MaxFile))
 	}
-	if c, err = parseContainer(*c.pieces(c.largest())); err != nil {
+	if c, err = parseContainer(*c.encode(c.largestSection())); err != nil {
 		return nil, err
 	}
-	p, err := c.program(name, "")
+	p, err := c.toProgram(name, "")
 	if err != nil {
 		return nil, err
 	}
@@ -57,23 +57,23 @@ func (b *Builder) Build(name string) (*Program, error) {
 	return p, nil
 }
 
-// Layout is the program of Build without a container and without the bytes of constants
-// that are not given: everything stands where Build puts it. It has no symbols, and is
-// linked and timed but not written.
+// Layout returns the program that Build would return, with the same addresses, but without
+// a container. It does not need the bytes of the constants, only ConstantBytes. The program
+// has no symbols. It can be linked and timed but not written.
 func (b *Builder) Layout(name string) (*Program, error) {
 	if len(b.Also) > 0 {
-		return nil, fmt.Errorf("program %s: Layout takes a single procedure", b.procedure())
+		return nil, fmt.Errorf("program %s has several procedures; Layout supports one", b.procedureName())
 	}
 	q := &part{Builder: b, ports: slices.Clone(b.Ports)}
-	if err := q.check(); err != nil {
+	if err := q.validate(); err != nil {
 		return nil, err
 	}
 	l := &layout{Builder: b, parts: []*part{q}, sizes: b.Constants == nil && b.ConstantBytes > 0}
-	l.place()
+	l.placeAll()
 	p := &Program{
 		Name: name, Form: FormContainer, Subtype: SubtypeM1,
 		Text: l.text.Data, TextAddr: l.text.Addr, FirstWords: b.Chain[0].Words, TaskCount: len(b.Chain), BARs: q.bars,
-		Procedures: []string{b.procedure()}, Procedure: b.procedure(),
+		Procedures: []string{b.procedureName()}, Procedure: b.procedureName(),
 	}
 	p.Segments = make([]Segment, 0, len(l.segments)+1)
 	for _, s := range l.segments {
@@ -95,10 +95,11 @@ func (b *Builder) Layout(name string) (*Program, error) {
 	return p, nil
 }
 
-// check refuses what no container can have.
-func (q *part) check() error {
+// validate returns an error if the procedure has no descriptors, or a port with an invalid
+// buffer index.
+func (q *part) validate() error {
 	if len(q.Chain) == 0 {
-		return fmt.Errorf("program %s has no descriptors", q.procedure())
+		return fmt.Errorf("program %s has no descriptors", q.procedureName())
 	}
 	for _, p := range q.Ports {
 		if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {
@@ -108,32 +109,32 @@ func (q *part) check() error {
 	return nil
 }
 
-// Container lays out the container.
+// Container returns the container with everything placed, in memory and in the file.
 func (b *Builder) Container() (*Container, error) {
 	l := &layout{Builder: b}
 	for _, q := range append([]*Builder{b}, b.Also...) {
 		r := &part{Builder: q, ports: slices.Clone(q.Ports)}
-		if err := r.check(); err != nil {
+		if err := r.validate(); err != nil {
 			return nil, err
 		}
 		l.parts = append(l.parts, r)
 	}
-	l.place()
+	l.placeAll()
 	c := &Container{CPUType: cpuTypeEngine, Subtype: SubtypeM1, FileType: fileExecutable, Flags: headerFlags}
 	for _, s := range l.segments {
 		c.Loads = append(c.Loads, s)
 	}
 	for _, q := range l.parts {
 		for i := range q.ports {
-			c.Loads = append(c.Loads, portLoad(&q.ports[i]))
+			c.Loads = append(c.Loads, newPortLoad(&q.ports[i]))
 		}
 	}
 	for _, q := range l.parts {
-		c.Loads = append(c.Loads, q.program())
+		c.Loads = append(c.Loads, q.newProgramLoad())
 		for _, d := range [...]Direction{Input, Output} {
 			for i := range q.ports {
 				if q.ports[i].Direction == d {
-					c.Loads = append(c.Loads, q.operation(&q.ports[i], b.Late))
+					c.Loads = append(c.Loads, q.newOperationLoad(&q.ports[i], b.Late))
 				}
 			}
 		}
@@ -144,25 +145,25 @@ func (b *Builder) Container() (*Container, error) {
 	if b.NoteBytes > 0 {
 		c.Loads = append(c.Loads, newLoad(CommandNote, b.NoteBytes))
 	}
-	symtab := l.symtab()
+	symtab := l.newSymtab()
 	c.Loads = append(c.Loads, symtab)
-	l.offsets(c, symtab)
+	l.assignFileOffsets(c, symtab)
 	return c, nil
 }
 
-func (b *Builder) procedure() string { return cmp.Or(b.Procedure, "net") }
+func (b *Builder) procedureName() string { return cmp.Or(b.Procedure, "net") }
 
-// A layout is a container in the making.
+// A layout is a container under construction.
 type layout struct {
 	*Builder
 	parts    []*part
 	segments []*SegmentLoad
 	text     *SectionHeader
 	consts   *SectionHeader
-	sizes    bool // constants have a size alone
+	sizes    bool // only the size of the constants is known
 }
 
-// A part is a procedure's share of the container.
+// A part is the share of one procedure in the container.
 type part struct {
 	*Builder
 	ports      []Port
@@ -171,7 +172,7 @@ type part struct {
 	text, data uint64 // offsets of its chain and constants in their sections
 }
 
-// newLoad makes an empty command, its size rounded up to 8 bytes.
+// newLoad returns an empty command with its size rounded up to a multiple of 8 bytes.
 func newLoad(cmd Command, size int) LoadBytes {
 	b := make(LoadBytes, roundUp(uint64(size), 8))
 	le.PutUint32(b, uint32(cmd))
@@ -195,11 +196,12 @@ const (
 	tileAlign = 6
 )
 
-// place gives everything its device address and makes the segments.
-func (l *layout) place() {
+// placeAll assigns device addresses to the scratch memory, the ports, the text and the
+// constants, and makes the segments.
+func (l *layout) placeAll() {
 	l.segments = []*SegmentLoad{newSegment("__PAGEZERO", 0, PageSize, 0, SegmentPadded)}
 	at := uint64(ApertureBase)
-	// Procedures do not run at the same time: one scratch serves all.
+	// Procedures do not run at the same time, so they share one scratch memory.
 	var scratch uint64
 	for _, q := range l.parts {
 		scratch = max(scratch, q.Scratch)
@@ -224,7 +226,8 @@ func (l *layout) place() {
 	}
 }
 
-// placePorts gives a procedure's ports their windows from at on and returns their end.
+// placePorts assigns addresses from at on to the ports of a procedure that have none, and
+// returns the end of the last window.
 func (l *layout) placePorts(q *part, at uint64) uint64 {
 	order := make([]*Port, len(q.ports))
 	for i := range q.ports {
@@ -248,8 +251,9 @@ func (l *layout) placePorts(q *part, at uint64) uint64 {
 	return at
 }
 
-// placeText puts the chains and the constants of all procedures one behind the other:
-// chains at multiples of a descriptor's alignment, constants at multiples of a tile.
+// placeText concatenates the chains of all procedures, each at a multiple of
+// regs.Alignment, and their constants, each at a multiple of TileSize. It places both from
+// at on.
 func (l *layout) placeText(at uint64) {
 	var text, constants []byte
 	flags := SegmentPadded
@@ -271,7 +275,7 @@ func (l *layout) placeText(at uint64) {
 		}
 		constants = padTo(constants, TileSize)
 		if q.data = uint64(len(constants)); constants == nil {
-			constants = slices.Clip(q.constants) // of most programs all there are
+			constants = slices.Clip(q.constants) // most programs have no others
 			continue
 		}
 		constants = append(constants, q.constants...)
@@ -304,7 +308,8 @@ func padTo(b []byte, unit uint64) []byte {
 	return append(b, make([]byte, roundUp(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
-// sectionIndex is a section's ordinal from 1.
+// sectionIndex returns the ordinal, from 1, of the section at an address, or 0 if there is
+// none.
 func (l *layout) sectionIndex(at uint64) uint8 {
 	n := uint8(0)
 	for _, s := range l.segments {
@@ -318,31 +323,31 @@ func (l *layout) sectionIndex(at uint64) uint8 {
 	return 0
 }
 
-func portLoad(p *Port) *PortLoad {
+func newPortLoad(p *Port) *PortLoad {
 	b := newLoad(CommandPort64, 0x18+len(p.Name)+1)
 	le.PutUint32(b[8:], 0x18)
 	copy(b[0x18:], p.Name)
 	return &PortLoad{b, p.Address, p.Name}
 }
 
-// program makes the thread command of flavor 1 as later compilers write it.
-func (q *part) program() *ProgramLoad {
+// newProgramLoad returns the thread command of flavor 1 as later compilers write it.
+func (q *part) newProgramLoad() *ProgramLoad {
 	const size = 0x878
-	b := newLoad(CommandThread, size+len(q.procedure())+1)
+	b := newLoad(CommandThread, size+len(q.procedureName())+1)
 	for at, v := range map[int]uint32{
 		8: uint32(FlavorProgram), 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
 		programWord850: 0x11, programWord858: 4, 0x860: 1, 0x868: 9, 0x86c: 8,
 	} {
 		le.PutUint32(b[at:], v)
 	}
-	copy(b[size:], q.procedure())
+	copy(b[size:], q.procedureName())
 	return &ProgramLoad{
 		LoadBytes: b, BARs: q.bars, Start: q.bars[regs.BARText],
-		FirstWords: q.Chain[0].Words, Tasks: len(q.Chain), Procedure: q.procedure(),
+		FirstWords: q.Chain[0].Words, Tasks: len(q.Chain), Procedure: q.procedureName(),
 	}
 }
 
-func (q *part) operation(p *Port, late bool) *OperationLoad {
+func (q *part) newOperationLoad(p *Port, late bool) *OperationLoad {
 	operand, size := p.Name, operationSize
 	if late {
 		size = operationLateSize
@@ -351,7 +356,7 @@ func (q *part) operation(p *Port, late bool) *OperationLoad {
 		}
 	}
 	fields := size
-	names := []string{q.procedure(), operand, p.Name}
+	names := []string{q.procedureName(), operand, p.Name}
 	var at [3]uint32
 	for i, n := range names {
 		at[i] = uint32(size)
@@ -378,14 +383,14 @@ func (q *part) operation(p *Port, late bool) *OperationLoad {
 		copy(b[at[i]:], n)
 	}
 	return &OperationLoad{
-		LoadBytes: b, Direction: p.Direction, Procedure: q.procedure(), Operand: operand, Port: p.Name,
+		LoadBytes: b, Direction: p.Direction, Procedure: q.procedureName(), Operand: operand, Port: p.Name,
 		Type: uint32(Float16().Code), Shape: p.Shape, Strides: p.Strides,
 	}
 }
 
-// offsets places the parts of the file: symbols, strings and relocations behind the
-// commands, then a page for each run of bytes in memory.
-func (l *layout) offsets(c *Container, symtab *SymtabLoad) {
+// assignFileOffsets places the parts of the file: symbols, strings and relocations follow
+// the commands, then every segment with data starts a new page.
+func (l *layout) assignFileOffsets(c *Container, symtab *SymtabLoad) {
 	at := uint64(headerSize)
 	for _, load := range c.Loads {
 		at += uint64(len(load.Raw()))

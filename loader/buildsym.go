@@ -7,11 +7,12 @@ import (
 	"anesim/hw/regs"
 )
 
-// lanes is the most coefficient lanes a descriptor has, one for each MAC engine.
+// lanes is the maximum number of weight lanes of a descriptor, one for each MAC engine.
 const lanes = 16
 
-// knownTypes is the part of the element-type catalogue that is known: ten entries stand
-// in the containers of 2020, e4m3 and int4 are quoted from the 24 of later ones.
+// knownTypes returns the known part of the element-type catalogue. Containers of 2020 have
+// ten of these entries. e4m3 and int4 are documented for the 24 entries of later
+// containers.
 func knownTypes() []ElementType {
 	return []ElementType{
 		{1, "void", "1"}, {2, "int8", "r2;0;127"}, {3, "uint8", "r1;0;255"},
@@ -21,11 +22,12 @@ func knownTypes() []ElementType {
 	}
 }
 
-// firstShape is the type number of the first shape, as listing 23.5 has it: t0:t44.
+// firstShape is the type number of the first shape, as in listing 23.5: t0:t44.
 const firstShape = 44
 
-// symtab makes the symbol table and, with its weight tiles, the relocations.
-func (l *layout) symtab() *SymtabLoad {
+// newSymtab returns the symbol table and adds the relocations of the weight tiles to the
+// text section.
+func (l *layout) newSymtab() *SymtabLoad {
 	t := &SymtabLoad{LoadBytes: newLoad(CommandSymtab, 24), Strings: []byte{0}}
 	add := func(s Symbol) {
 		s.index = uint32(len(t.Strings))
@@ -36,7 +38,7 @@ func (l *layout) symtab() *SymtabLoad {
 	var ports []Port
 	for _, q := range l.parts {
 		for _, d := range q.Chain {
-			for _, s := range l.tiles(q, d) {
+			for _, s := range l.addTiles(q, d) {
 				s.Section = constants
 				add(s)
 			}
@@ -58,14 +60,15 @@ func (l *layout) symtab() *SymtabLoad {
 		p := &ports[i]
 		number := firstShape + i*(1+len(axes))
 		sh := Shape{p.Name, p.Shape, p.Strides, Float16().Code}
-		add(Symbol{Name: sh.spell(number), Type: SymbolShape, Desc: uint16(number)})
+		add(Symbol{Name: sh.symbolText(number), Type: SymbolShape, Desc: uint16(number)})
 	}
 	return t
 }
 
-// tiles names a descriptor's coefficient lanes and adds their relocations. The lanes
-// are those of the constants; a kernel in scratch memory has none.
-func (l *layout) tiles(q *part, d *regs.Descriptor) []Symbol {
+// addTiles returns the symbols of a descriptor's weight lanes and adds their relocations.
+// It returns nil for a descriptor that reads no constants, for example because its kernel
+// is in scratch memory.
+func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
 	var f regs.File
 	var g regs.Groups
 	if d.Apply(&f) != nil || !d.Header.KernelBases.KBE0() || d.Header.KernelBases.KBase0() != regs.BARWeights {
@@ -75,8 +78,8 @@ func (l *layout) tiles(q *part, d *regs.Descriptor) []Symbol {
 	register, _ := regs.Lookup("KernelDMASrc", "CoeffBaseAddr[0]")
 	var words [lanes]uint32
 	for i := range words {
-		for _, at := range wordsOf(d, register.Addr()+4*uint32(i)) {
-			words[i] = uint32(q.text) + at // of several the last holds
+		for _, at := range wordOffsets(d, register.Addr()+4*uint32(i)) {
+			words[i] = uint32(q.text) + at // the last word that is written counts
 		}
 	}
 	digest := sha256.New()
@@ -86,7 +89,7 @@ func (l *layout) tiles(q *part, d *regs.Descriptor) []Symbol {
 		base, size := uint64(g.KernelDMASrc.CoeffBaseAddr[i].Bytes()), uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes())
 		if !c.En() || base+size > uint64(len(q.constants)) || words[i] == 0 {
 			if l.Late {
-				out = append(out, l.sentinel(i))
+				out = append(out, l.sentinelTile(i))
 			}
 			continue
 		}
@@ -96,7 +99,7 @@ func (l *layout) tiles(q *part, d *regs.Descriptor) []Symbol {
 		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: SymbolDefined, Desc: 2, Value: l.consts.Addr + q.data + base})
 	}
 	if len(l.text.Relocs) == first {
-		return nil // no lane is on: a weight without tiles has no name
+		return nil // no lane is on, so there is no weight to name
 	}
 	for i := range out {
 		out[i].Name = fmt.Sprintf("K%X%s", digest.Sum(nil), out[i].Name)
@@ -104,7 +107,8 @@ func (l *layout) tiles(q *part, d *regs.Descriptor) []Symbol {
 	return out
 }
 
-// sentinel is the tile of a lane that reads nothing: it stands at the section's end.
-func (l *layout) sentinel(lane int) Symbol {
+// sentinelTile returns the symbol of a lane that reads nothing. Its address is the end of
+// the constants.
+func (l *layout) sentinelTile(lane int) Symbol {
 	return Symbol{Name: fmt.Sprintf("_ne_%d", lane), Type: SymbolDefined, Value: l.consts.Addr + l.consts.Size}
 }

@@ -8,9 +8,9 @@ import (
 	"anesim/hw/regs"
 )
 
-// isCaptureText reports whether the file is printable text whose first line that is not
-// a comment begins with a hexadecimal number, or with the name of a register that the
-// version 10 image has or that the M1 lacks.
+// isCaptureText reports whether the file is printable text whose first line, after
+// comments, starts with a hexadecimal number or a register name. The register is one of the
+// version 10 image or one that the M1 lacks.
 func isCaptureText(file []byte) bool {
 	for _, c := range file {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c >= 0x7f {
@@ -32,7 +32,8 @@ func isCaptureText(file []byte) bool {
 	return false
 }
 
-// readCaptureText reads a pair per line; a comma between the two is allowed.
+// readCaptureText reads one pair of address and value per line, optionally separated by a
+// comma. A # starts a comment.
 func readCaptureText(name string, file []byte) (*Program, error) {
 	v := new(regs.V10)
 	at := uint64(0)
@@ -41,18 +42,18 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 		fields := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n' })
 		if len(fields) > 0 {
 			if len(fields) != 2 {
-				return nil, fail(at, strings.TrimSpace(text), "line is not an address and a value")
+				return nil, fail(at, strings.TrimSpace(text), "malformed line; want an address and a value")
 			}
-			addr, err := captureAddress(at, fields[0])
+			addr, err := parseCaptureAddress(at, fields[0])
 			if err != nil {
 				return nil, err
 			}
-			value, err := captureNumber(at, fields[1])
+			value, err := parseCaptureNumber(at, fields[1])
 			if err != nil {
 				return nil, err
 			}
 			if err := v.Store(addr, value); err != nil {
-				return nil, wrap(at, err, "captured register")
+				return nil, wrap(at, err, "cannot store captured register")
 			}
 		}
 		at += uint64(len(line))
@@ -60,31 +61,32 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
 }
 
-// captureAddress reads a register's address, or its name as the written text has it.
-func captureAddress(at uint64, text string) (uint32, error) {
+// parseCaptureAddress parses a register's address or name.
+func parseCaptureAddress(at uint64, text string) (uint32, error) {
 	if e := regs.Absent(text); e != nil {
 		return 0, &UnsupportedError{"captured registers", e.Error()}
 	}
 	if strings.Contains(text, ".") {
 		addr, ok := regs.V10Address(text)
 		if !ok {
-			return 0, fail(at, text, "no register of the version 10 image is called")
+			return 0, fail(at, text, "unknown register of the version 10 image")
 		}
 		return addr, nil
 	}
-	return captureNumber(at, text)
+	return parseCaptureNumber(at, text)
 }
 
-func captureNumber(at uint64, text string) (uint32, error) {
+func parseCaptureNumber(at uint64, text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 0, 32)
 	if err != nil {
-		return 0, fail(at, text, "not a 32-bit number")
+		return 0, fail(at, text, "malformed number; want at most 32 bits")
 	}
 	return uint32(n), nil
 }
 
-// captureBinary reads a run of pairs that nothing else can be; nil is something else.
-func captureBinary(file []byte) *regs.V10 {
+// readCaptureBinary reads a file of binary (address, value) pairs. It returns nil unless
+// every address is different and inside a version 10 register window.
+func readCaptureBinary(file []byte) *regs.V10 {
 	const pair = 8
 	if len(file) < 2*pair || len(file)%pair != 0 {
 		return nil

@@ -60,13 +60,13 @@ func captureVectors() (out []vector) {
 		off  int
 		what string
 	}{
-		{"0x0 1\n0xc\n", 6, "not an address and a value"},
-		{"0x0 1 2\n", 0, "not an address and a value"},
-		{"0x0 yes\n", 0, "not a 32-bit number"},
-		{"0x0 0x100000000\n", 0, "not a 32-bit number"},
+		{"0x0 1\n0xc\n", 6, "malformed line"},
+		{"0x0 1 2\n", 0, "malformed line"},
+		{"0x0 yes\n", 0, "malformed number"},
+		{"0x0 0x100000000\n", 0, "malformed number"},
 		{"# dump\n0x2000 1\n", 7, "no group's window"},
 		{"0x1 1\n", 0, "no group's window"},
-		{"0x0 1\nCommon.Cinn 3\n", 6, "no register of the version 10 image"},
+		{"0x0 1\nCommon.Cinn 3\n", 6, "unknown register of the version 10 image"},
 		{"0x0 1\n#" + strings.Repeat(" ", maxCapture), 0, "want at most"},
 	} {
 		out = append(out, vector{tt.text[:min(len(tt.text), 20)], []byte(tt.text), tt.off, tt.what})
@@ -90,7 +90,7 @@ func TestNotCapture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if captureBinary(p.Text) != nil || isCaptureText(p.Text) || isAnec(p.Text) {
+		if readCaptureBinary(p.Text) != nil || isCaptureText(p.Text) || isAnec(p.Text) {
 			t.Errorf("the text of %s passes for something else", name)
 		}
 	}
@@ -210,7 +210,7 @@ KernelDMASrc.BiasLow 0x40
 // TestCapturedGap is the gap as data: once a document places what a run needs, this fails
 // and captures are to run.
 func TestCapturedGap(t *testing.T) {
-	if gaps := capturedGaps(); len(gaps) != 7 {
+	if gaps := missingFields(); len(gaps) != 7 {
 		t.Errorf("of what a run needs only %q is missing", gaps)
 	}
 	named := 0

@@ -7,25 +7,25 @@ import (
 	"anesim/hw/regs"
 )
 
-// Captured registers tell what the tile DMA reads: an address, strides, and the extents of
-// the input. They do not tell what is computed. The version 10 image has 198 words, of
-// which the documents place 41; the operation, the window, the extents of the output and
-// the tiles in the L2 are in none of those. So the transfers are resolved as those of a
-// program are, and the rest is refused by name.
+// Captured registers show the tile DMA's addresses, its strides and the extents of the
+// input. They do not show the computation. The documents place 41 of the 198 words of the
+// version 10 image. The operation, the kernel size, the extents of the output and the
+// buffers in L2 are not among them. Therefore the package resolves the transfers as it does
+// for other programs, and refuses to link.
 
 // A Transfer is a tensor that captured registers place in device memory.
 type Transfer struct {
 	Role    regs.Role
 	Address uint64
-	Surface regs.Surface // its extents are zero where the image does not place them
-	// Low and High are the device addresses of the first byte and behind the last; equal
-	// where the extents are not known.
+	Surface regs.Surface // its extents are zero if they were not captured
+	// Low is the device address of the first byte and High the address after the last. They
+	// are equal if the extents are unknown.
 	Low, High uint64
 }
 
-// Transfers resolves the tensors of captured registers, those whose address was captured.
-// An address that does not join, or a tensor that leaves the device space, is a
-// *FormatError: Off is the register's address.
+// Transfers returns the tensors whose address was captured. It returns a *FormatError if an
+// address is invalid or a tensor extends past the device address space. The error's Off is
+// then the register's address.
 func (p *Program) Transfers() ([]Transfer, error) {
 	addresses, err := p.Addresses()
 	if err != nil {
@@ -41,19 +41,19 @@ func (p *Program) Transfers() ([]Transfer, error) {
 		case regs.Destination.String():
 			role, prefix = regs.Destination, "TileDMADst.Dst"
 		default:
-			continue // a stream of coefficients has a size that is not captured
+			continue // a weight stream, whose size was not captured
 		}
 		t := Transfer{Role: role, Address: a.Address, Low: a.Address, High: a.Address}
 		s := &t.Surface
-		s.Row, s.Plane = p.captureStride(prefix+"RowStride"), p.captureStride(prefix+"PlaneStride")
-		s.DepthStride, s.Group = p.captureStride(prefix+"DepthStride"), p.captureStride(prefix+"GroupStride")
+		s.Row, s.Plane = p.capturedStride(prefix+"RowStride"), p.capturedStride(prefix+"PlaneStride")
+		s.DepthStride, s.Group = p.capturedStride(prefix+"DepthStride"), p.capturedStride(prefix+"GroupStride")
 		if role != regs.Destination {
-			s.Shape = p.captureInput()
+			s.Shape = p.capturedInputShape()
 		}
 		if low, high := s.Extent(); s.Elements() > 0 {
 			t.Low, t.High = a.Address+uint64(low), a.Address+uint64(high)
 			if int64(a.Address)+low < 0 || t.High > 1<<regs.AddressBits {
-				return nil, fail(uint64(a.Register), a.Address, "tensor of %v, bytes %d to %d, leaves the %d-bit device space at", role, low, high, regs.AddressBits)
+				return nil, fail(uint64(a.Register), a.Address, "tensor of %v, bytes %d to %d, extends past the %d-bit device address space; address", role, low, high, regs.AddressBits)
 			}
 		}
 		out = append(out, t)
@@ -61,28 +61,29 @@ func (p *Program) Transfers() ([]Transfer, error) {
 	return out, nil
 }
 
-// captureInput is the input's shape, empty unless its extents were captured.
-func (p *Program) captureInput() regs.Shape {
-	dims, ok := p.captured("Common.InDim")
-	channels, ok2 := p.captured("Common.Cin")
+// capturedInputShape returns the shape of the input, or the zero Shape unless its extents
+// and channels were captured.
+func (p *Program) capturedInputShape() regs.Shape {
+	dims, ok := p.capturedValue("Common.InDim")
+	channels, ok2 := p.capturedValue("Common.Cin")
 	if !ok || !ok2 {
 		return regs.Shape{}
 	}
-	groups, _ := p.captured("Common.Groups")
+	groups, _ := p.capturedValue("Common.Groups")
 	return regs.Shape{
 		Groups: max(1, int(groups&0x1fff)), Channels: int(channels & 0x1ffff),
 		Width: int(dims & 0x7fff), Height: int(dims >> 16 & 0x7fff),
 	}
 }
 
-// captureStride is a stride in bytes, a signed field of 26 bits at bit 6; 0 where it was
-// not captured.
-func (p *Program) captureStride(name string) int64 {
-	w, _ := p.captured(name)
+// capturedStride returns a stride in bytes, from a signed field of 26 bits at bit 6. It
+// returns 0 if the register was not captured.
+func (p *Program) capturedStride(name string) int64 {
+	w, _ := p.capturedValue(name)
 	return regs.DMAWord(w).Stride()
 }
 
-func (p *Program) captured(name string) (uint32, bool) {
+func (p *Program) capturedValue(name string) (uint32, bool) {
 	addr, ok := regs.V10Address(name)
 	if !ok {
 		return 0, false
@@ -90,7 +91,7 @@ func (p *Program) captured(name string) (uint32, bool) {
 	return p.Registers.Load(addr)
 }
 
-// String says what moves.
+// String describes the transfer in words.
 func (t Transfer) String() string {
 	var b strings.Builder
 	verb := "reads"
@@ -99,7 +100,7 @@ func (t Transfer) String() string {
 	}
 	fmt.Fprintf(&b, "%v %s", t.Role, verb)
 	if t.Surface.Elements() > 0 {
-		fmt.Fprintf(&b, " %s at %#x, bytes %#x to %#x", extents(t.Surface.Shape), t.Address, t.Low, t.High)
+		fmt.Fprintf(&b, " %s at %#x, bytes %#x to %#x", formatShape(t.Surface.Shape), t.Address, t.Low, t.High)
 	} else {
 		fmt.Fprintf(&b, " at %#x, a tensor whose extents the image does not place", t.Address)
 	}
@@ -114,9 +115,9 @@ func (t Transfer) String() string {
 	return b.String()
 }
 
-// capturedGaps are what a run needs and the version 10 image does not place: the fields
-// of the version 7 registers, by what they are for.
-func capturedGaps() []string {
+// missingFields returns descriptions of the version 7 fields that a run needs and the
+// version 10 image does not place.
+func missingFields() []string {
 	var gaps []string
 	for _, n := range [...]struct{ what, field string }{
 		{"the output's extents", "Wout"},

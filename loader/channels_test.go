@@ -28,8 +28,8 @@ func TestANECScratch(t *testing.T) {
 	if got := pages(regs.BARScratch); got != 2 {
 		t.Errorf("scratch of 0x5000 bytes takes %d pages", got)
 	}
-	if pages(2) != 0 || pages(anecFirst) == 0 {
-		t.Errorf("%d pages of channel 2, %d of the result", pages(2), pages(anecFirst))
+	if pages(2) != 0 || pages(anecFirstTensor) == 0 {
+		t.Errorf("%d pages of channel 2, %d of the result", pages(2), pages(anecFirstTensor))
 	}
 	p, err := Read("scratch", bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -63,11 +63,11 @@ func TestANECScratch(t *testing.T) {
 	q := *from
 	q.Ports = append([]Port(nil), from.Ports...)
 	q.Ports[0].BAR = -1
-	if _, err := q.ANEC(); err == nil || !strings.Contains(err.Error(), "no buffer stands") {
+	if _, err := q.ANEC(); err == nil || !strings.Contains(err.Error(), "found no buffer") {
 		t.Errorf("%v", err)
 	}
 	q.Ports[0].BAR = 0
-	if _, err := q.ANEC(); err != nil && strings.Contains(err.Error(), "no buffer stands") {
+	if _, err := q.ANEC(); err != nil && strings.Contains(err.Error(), "found no buffer") {
 		t.Errorf("buffer 0 is one: %v", err)
 	}
 	q.Ports = nil

@@ -22,7 +22,7 @@ const (
 	CommandPort64  = enums.LoadWidePort
 )
 
-// A Flavor says what a thread command describes.
+// A Flavor selects the contents of a thread command.
 type Flavor = enums.ThreadFlavor
 
 // Flavors of thread commands.
@@ -34,16 +34,16 @@ const (
 // SegmentFlags are the flags of a segment.
 type SegmentFlags = enums.SegmentFlags
 
-// Flags of the segments seen.
+// Segment flags that occur in containers.
 const (
 	SegmentPadded = enums.SegmentPadded
 	SegmentWindow = enums.SegmentWindow
 )
 
-// SectionFlags are the flags of a section: its kind in the low byte, attributes above.
+// SectionFlags holds a section's kind in the low byte and attributes above it.
 type SectionFlags uint32
 
-// Flags of the sections seen.
+// Section kinds and attributes that occur in containers.
 const (
 	SectionScratch = SectionFlags(enums.SectionScratch)
 	SectionInput   = SectionFlags(enums.SectionInput)
@@ -54,7 +54,8 @@ const (
 	SectionRelocated SectionFlags = 0x100 // attribute: the section has relocations (bytes)
 )
 
-// String names the kind and the attribute.
+// String returns the kind and the attributes separated by commas, such as "text,relocated".
+// Unknown attributes are written in hexadecimal.
 func (f SectionFlags) String() string {
 	parts := []string{enums.SectionKind(f & 0xff).String()}
 	if f&SectionRelocated != 0 {
@@ -69,27 +70,27 @@ func (f SectionFlags) String() string {
 // A SymbolType is the type of a symbol table's entry.
 type SymbolType = enums.SymbolType
 
-// Types of the symbols seen.
+// Symbol types that occur in containers.
 const (
 	SymbolDefined = enums.SymbolDefined
 	SymbolShape   = enums.SymbolShape
 	SymbolElement = enums.SymbolElementType
 )
 
-// A Subtype is the processor subtype of a container: which generation of the engine its
-// text is for (decompiled; 4 is bytes).
+// A Subtype is the processor subtype of a container. It identifies the engine generation
+// that the text was compiled for (decompiled; 4 is seen in files).
 type Subtype uint32
 
-// SubtypeM1 is the engine of the M1 and A14, H13: the one the model runs.
+// SubtypeM1 is the engine of the M1 and A14 (H13), the one that the model runs.
 const SubtypeM1 Subtype = 4
 
-// String names the machines.
+// String returns the name of the engine generation, or "subtype N" for an unknown one.
 func (s Subtype) String() string {
-	if s.known() {
+	if s.isKnown() {
 		return enums.Generation(s).String()
 	}
 	return fmt.Sprintf("subtype %d", uint32(s))
 }
 
-// known reports whether the documents name the generation.
-func (s Subtype) known() bool { return s <= math.MaxUint8 && enums.Generation(s).Known() }
+// isKnown reports whether the documents name the generation.
+func (s Subtype) isKnown() bool { return s <= math.MaxUint8 && enums.Generation(s).Known() }

@@ -11,8 +11,8 @@ import (
 
 var le = binary.LittleEndian
 
-// A Container is a hardware container: the header, the load commands, and the bytes
-// they own. What no field names is carried as it was.
+// A Container is a hardware container: the header, the load commands and the bytes they
+// refer to. Bytes with an unknown meaning are kept unchanged.
 type Container struct {
 	CPUType, FileType, Flags, Reserved uint32
 	Subtype                            Subtype
@@ -29,42 +29,43 @@ type Load interface {
 	store(dst []byte) // writes the known fields over a copy of Raw
 }
 
-// LoadBytes are a load command's bytes; alone, a command the package does not know.
+// LoadBytes holds the bytes of a load command. On its own it is a command of an unknown
+// kind.
 type LoadBytes []byte
 
-// Command is the command's number.
+// Command returns the command's number.
 func (b LoadBytes) Command() Command { return Command(le.Uint32(b)) }
 
-// Raw returns the bytes.
+// Raw returns the whole command.
 func (b LoadBytes) Raw() []byte { return b }
 
 func (b LoadBytes) store([]byte) {}
 
-// A SegmentLoad is a run of device memory and its sections.
+// A SegmentLoad describes a range of device memory and its sections.
 type SegmentLoad struct {
 	LoadBytes
 	Name             string
 	Addr, MemSize    uint64 // device address and bytes
-	Offset, FileSize uint64 // where its bytes are; both zero in a window
+	Offset, FileSize uint64 // range of its bytes in the file; both zero for a window
 	MaxProt, Prot    Protection
 	Flags            SegmentFlags
 	Sections         []*SectionHeader
-	Data             []byte // of a segment without sections
+	Data             []byte // set only if there are no sections
 }
 
-// A SectionHeader is a section of a segment.
+// A SectionHeader describes a section of a segment.
 type SectionHeader struct {
 	Name, Segment string
 	Addr, Size    uint64
-	Offset        uint32 // in the file; 0 in a window
+	Offset        uint32 // in the file; 0 for a window
 	Align         uint32 // log2
 	RelocOffset   uint32
 	Flags         SectionFlags
 	Relocs        []RelocPair
-	Data          []byte // nil in a window
+	Data          []byte // nil for a window
 }
 
-// A RelocPair is a relocation as the container has it.
+// A RelocPair is a relocation entry of the container.
 type RelocPair struct {
 	Off  uint32 // of the word, from the start of the section
 	Info uint32
@@ -77,8 +78,8 @@ type PortLoad struct {
 	Name string
 }
 
-// A ProgramLoad is the thread command of flavor 1: where the chain starts and which
-// buffers it has.
+// A ProgramLoad is the thread command of flavor 1. It gives the start of a procedure's
+// chain and the addresses of its buffers.
 type ProgramLoad struct {
 	LoadBytes
 	BARs       [32]uint64
@@ -88,9 +89,9 @@ type ProgramLoad struct {
 	Procedure  string
 }
 
-// An OperationLoad is a thread command of flavor 3: an operand of a procedure, the port
-// it is bound to, and its shape. Compilers of 2020 give the operand and the port the same
-// name; later ones name an output's operand probs@output and its port probs.
+// An OperationLoad is a thread command of flavor 3. It binds an operand of a procedure to a
+// port and gives its shape. Compilers of 2020 use one name for the operand and the port.
+// Later ones name the operand of the output port probs "probs@output".
 type OperationLoad struct {
 	LoadBytes
 	Direction Direction
@@ -102,13 +103,13 @@ type OperationLoad struct {
 	Strides   [4]uint64 // bytes
 }
 
-// A BannerLoad is the compiler's own command line.
+// A BannerLoad holds the compiler's command line.
 type BannerLoad struct {
 	LoadBytes
 	Text string
 }
 
-// A SymtabLoad is the symbol table.
+// A SymtabLoad holds the symbol table.
 type SymtabLoad struct {
 	LoadBytes
 	Offset, StringOffset uint32
@@ -116,7 +117,7 @@ type SymtabLoad struct {
 	Strings              []byte
 }
 
-// An extent is a run of bytes of the file.
+// An extent is a range of bytes of the file.
 type extent struct {
 	off  uint64
 	data []byte
@@ -125,44 +126,48 @@ type extent struct {
 
 func (e extent) end() uint64 { return e.off + uint64(len(e.data)) }
 
-// fail makes a *FormatError.
+// fail returns a *FormatError for the byte at off. The formatted text is followed by val
+// unless val is nil.
 func fail(off uint64, val any, format string, args ...any) error {
 	return &FormatError{Off: off, What: fmt.Sprintf(format, args...), Val: val}
 }
 
-// wrap makes a *FormatError with a cause.
+// wrap returns a *FormatError for the byte at off with err as its cause.
 func wrap(off uint64, err error, format string, args ...any) error {
 	return &FormatError{Off: off, What: fmt.Sprintf(format, args...), Err: err}
 }
 
-// A reader holds the file while its commands are decoded.
+// A reader decodes the load commands of a file and records the bytes they refer to.
 type reader struct {
 	file    pieces
-	owned   []extent // what commands own so far
-	nbytes  uint64   // of owned
-	foreign bool     // of another generation than the M1's
+	owned   []extent // ranges that commands claimed so far
+	nbytes  uint64   // total size of owned
+	foreign bool     // made for another generation than the M1's
 }
 
-// own returns the n bytes at off, after a check that the file has them.
-func (r *reader) own(at, off, n uint64, what string) ([]byte, error) {
+// claim returns the n bytes at off and records that they belong to what. It returns an
+// error if the file does not have them. The error refers to the byte at, which holds the
+// offset.
+func (r *reader) claim(at, off, n uint64, what string) ([]byte, error) {
 	size := r.file.size()
 	if off > size || n > size-off {
-		return nil, fail(at, off, "%s of %#x bytes leaves the file of %#x bytes at", what, n, size)
+		return nil, fail(at, off, "%s of %#x bytes extends past the end of the file (%#x bytes); offset", what, n, size)
 	}
 	b := r.file.slice(off, off+n)
 	if n > 0 {
-		// Owners overlap when they sum to more than the file: stopping here keeps
-		// the work linear in the file; seal finds the others.
+		// Claims overlap if they sum to more than the file. Stopping here keeps the work
+		// linear in the size of the file. findGaps detects all other overlaps.
 		if r.nbytes += n; r.nbytes > size {
-			return nil, fail(at, off, "%s overlaps another part of the file at", what)
+			return nil, fail(at, off, "%s overlaps another part of the file; offset", what)
 		}
 		r.owned = append(r.owned, extent{off, b, what})
 	}
 	return b, nil
 }
 
-// seal checks that no two owners share a byte and returns the bytes between them.
-func (r *reader) seal() ([]extent, error) {
+// findGaps returns the ranges of the file that nobody claimed. It returns an error if two
+// claims overlap.
+func (r *reader) findGaps() ([]extent, error) {
 	slices.SortFunc(r.owned, func(a, b extent) int {
 		switch {
 		case a.off < b.off:
@@ -190,12 +195,12 @@ func (r *reader) seal() ([]extent, error) {
 	return gaps, nil
 }
 
-// parseContainer decodes the header and every load command. They stand ahead of the piece
-// that is apart, where one is.
+// parseContainer decodes the header and every load command. They must precede the part of
+// the file that is stored separately, if there is one.
 func parseContainer(in pieces) (*Container, error) {
-	r, file := &reader{file: in}, in.ahead()
+	r, file := &reader{file: in}, in.head()
 	if len(file) < headerSize {
-		return nil, fail(uint64(len(file)), nil, "container header of %d bytes is cut off", headerSize)
+		return nil, fail(uint64(len(file)), nil, "truncated container header; want %d bytes", headerSize)
 	}
 	c := &Container{
 		CPUType: le.Uint32(file[4:]), Subtype: Subtype(le.Uint32(file[8:])), FileType: le.Uint32(file[12:]),
@@ -204,8 +209,8 @@ func parseContainer(in pieces) (*Container, error) {
 	if c.CPUType != cpuTypeEngine {
 		return nil, fail(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
 	}
-	if !c.Subtype.known() {
-		return nil, c.unsupported()
+	if !c.Subtype.isKnown() {
+		return nil, c.unsupportedError()
 	}
 	r.foreign = c.Subtype != SubtypeM1
 	if c.FileType != fileExecutable {
@@ -213,27 +218,27 @@ func parseContainer(in pieces) (*Container, error) {
 	}
 	n, total := le.Uint32(file[16:]), uint64(le.Uint32(file[20:]))
 	if total > uint64(len(file)-headerSize) {
-		return nil, fail(20, total, "load commands leave the file of %#x bytes", len(file))
+		return nil, fail(20, total, "load commands extend past the end of the file (%#x bytes); size", len(file))
 	}
 	if uint64(n) > total/commandHeader {
-		return nil, fail(16, n, "too many load commands for %#x bytes", total)
+		return nil, fail(16, n, "load commands do not fit in %#x bytes; count", total)
 	}
 	if n > maxLoads {
-		return nil, fail(16, n, "more than %d load commands", maxLoads)
+		return nil, fail(16, n, "load command count exceeds %d", maxLoads)
 	}
-	if _, err := r.own(20, 0, headerSize+total, "load commands"); err != nil {
+	if _, err := r.claim(20, 0, headerSize+total, "load commands"); err != nil {
 		return nil, err
 	}
 	at, end := uint64(headerSize), headerSize+total
 	for i := range n {
 		if end-at < commandHeader {
-			return nil, fail(at, nil, "load command %d of %d is cut off", i, n)
+			return nil, fail(at, nil, "truncated load command %d of %d", i, n)
 		}
 		size := uint64(le.Uint32(file[at+4:]))
 		if size < commandHeader || size > end-at {
 			return nil, fail(at+4, size, "size of load command %d is not between %d and %d", i, commandHeader, end-at)
 		}
-		l, err := r.load(at, file[at:at+size:at+size])
+		l, err := r.decodeLoad(at, file[at:at+size:at+size])
 		if err != nil {
 			return nil, err
 		}
@@ -241,44 +246,45 @@ func parseContainer(in pieces) (*Container, error) {
 		at += size
 	}
 	if at != end {
-		return nil, fail(at, nil, "%d bytes after the last load command", end-at)
+		return nil, fail(at, nil, "found %d bytes after the last load command", end-at)
 	}
 	var err error
-	if c.gaps, err = r.seal(); err != nil {
+	if c.gaps, err = r.findGaps(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// unsupported is the error of a container for another generation.
-func (c *Container) unsupported() error {
+// unsupportedError returns an *UnsupportedError for a container of another generation.
+func (c *Container) unsupportedError() error {
 	return &UnsupportedError{"container for " + c.Subtype.String(),
-		fmt.Sprintf("subtype %d; the model runs subtype %d, %v", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
+		fmt.Sprintf("unsupported subtype %d; want %d, %v", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
 }
 
-// load decodes the command at file offset at.
-func (r *reader) load(at uint64, b []byte) (Load, error) {
+// decodeLoad decodes the command b, which starts at file offset at.
+func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
 	switch Command(le.Uint32(b)) {
 	case CommandSegment:
-		return r.segment(at, b)
+		return r.decodeSegment(at, b)
 	case CommandPort, CommandPort64:
-		return r.port(at, b)
+		return r.decodePort(at, b)
 	case CommandThread:
-		return r.thread(at, b)
+		return r.decodeThread(at, b)
 	case CommandBanner:
 		return &BannerLoad{b, cString(b[commandHeader:])}, nil
 	case CommandSymtab:
-		return r.symtab(at, b)
+		return r.decodeSymtab(at, b)
 	}
 	return LoadBytes(b), nil
 }
 
-// short is the error of a command without room for its fields.
-func short(at uint64, b []byte, want int, what string) error {
+// shortCommandError returns the error for a command that is too small for its fields. want
+// is the minimum size in bytes.
+func shortCommandError(at uint64, b []byte, want int, what string) error {
 	return fail(at+4, uint64(len(b)), "size of %s is below %#x", what, want)
 }
 
-// cString is the text up to the first zero byte.
+// cString returns the text before the first zero byte, or all of b if there is none.
 func cString(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
@@ -286,31 +292,32 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// name is the string at the offset that stands at b[field:].
-func (r *reader) name(at uint64, b []byte, field int, what string) (string, error) {
+// readName returns the zero-terminated string in command b whose offset is stored at
+// b[field:].
+func (r *reader) readName(at uint64, b []byte, field int, what string) (string, error) {
 	off := le.Uint32(b[field:])
 	if uint64(off) >= uint64(len(b)) {
-		return "", fail(at+uint64(field), off, "name of %s leaves the command of %#x bytes", what, len(b))
+		return "", fail(at+uint64(field), off, "name of %s starts past the end of its command (%#x bytes); offset", what, len(b))
 	}
 	n := bytes.IndexByte(b[off:], 0)
 	if n < 0 || n > maxName {
-		return "", fail(at+uint64(off), nil, "name of %s has no end in its command", what)
+		return "", fail(at+uint64(off), nil, "name of %s is not terminated within its command", what)
 	}
-	return printable(string(b[off : int(off)+n])), nil
+	return escapeUnprintable(string(b[off : int(off)+n])), nil
 }
 
-func (r *reader) port(at uint64, b []byte) (Load, error) {
+func (r *reader) decodePort(at uint64, b []byte) (Load, error) {
 	p := &PortLoad{LoadBytes: b}
 	want, addr := 0x14, func() uint64 { return uint64(le.Uint32(b[0x10:])) }
 	if Command(le.Uint32(b)) == CommandPort64 {
 		want, addr = 0x18, func() uint64 { return le.Uint64(b[0x10:]) }
 	}
 	if len(b) < want {
-		return nil, short(at, b, want, "port command")
+		return nil, shortCommandError(at, b, want, "port command")
 	}
 	p.Addr = addr()
 	var err error
-	if p.Name, err = r.name(at, b, 8, "port"); err != nil {
+	if p.Name, err = r.readName(at, b, 8, "port"); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -324,26 +331,26 @@ func (p *PortLoad) store(dst []byte) {
 	le.PutUint32(dst[0x10:], uint32(p.Addr))
 }
 
-func (r *reader) thread(at uint64, b []byte) (Load, error) {
+func (r *reader) decodeThread(at uint64, b []byte) (Load, error) {
 	if len(b) < 12 {
-		return nil, short(at, b, 12, "thread command")
+		return nil, shortCommandError(at, b, 12, "thread command")
 	}
 	l, err := Load(LoadBytes(b)), error(nil)
 	switch Flavor(le.Uint32(b[8:])) {
 	case FlavorProgram:
-		l, err = r.program(at, b)
+		l, err = r.decodeProgram(at, b)
 	case FlavorOperation:
-		l, err = r.operation(at, b)
+		l, err = r.decodeOperation(at, b)
 	}
 	if err != nil && r.foreign {
-		return LoadBytes(b), nil // laid out as another generation's compiler does
+		return LoadBytes(b), nil // another generation's layout may differ
 	}
 	return l, err
 }
 
-func (r *reader) program(at uint64, b []byte) (Load, error) {
+func (r *reader) decodeProgram(at uint64, b []byte) (Load, error) {
 	if len(b) < programSize {
-		return nil, short(at, b, programSize, "program descriptor")
+		return nil, shortCommandError(at, b, programSize, "program descriptor")
 	}
 	p := &ProgramLoad{LoadBytes: b, Start: le.Uint64(b[programStart:])}
 	for i := range p.BARs {
@@ -351,14 +358,14 @@ func (r *reader) program(at uint64, b []byte) (Load, error) {
 	}
 	words, tasks := le.Uint32(b[programFirstWords:]), le.Uint32(b[programTasks:])
 	if words >= maxWords {
-		return nil, fail(at+programFirstWords, words, "words of the first descriptor, minus one, are not below %d", maxWords)
+		return nil, fail(at+programFirstWords, words, "word count of the first descriptor, minus one, is not below %d", maxWords)
 	}
 	if most := r.file.size()/descriptorUnit + 1; tasks == 0 || uint64(tasks) > most {
 		return nil, fail(at+programTasks, tasks, "descriptor count is not between 1 and the %d the file has room for", most)
 	}
 	p.FirstWords, p.Tasks = int(words)+1, int(tasks)
 	var err error
-	if p.Procedure, err = r.name(at, b, programName, "procedure"); err != nil {
+	if p.Procedure, err = r.readName(at, b, programName, "procedure"); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -373,16 +380,16 @@ func (p *ProgramLoad) store(dst []byte) {
 	le.PutUint32(dst[programTasks:], uint32(p.Tasks))
 }
 
-func (r *reader) operation(at uint64, b []byte) (Load, error) {
+func (r *reader) decodeOperation(at uint64, b []byte) (Load, error) {
 	if len(b) < operationSize {
-		return nil, short(at, b, operationSize, "operation descriptor")
+		return nil, shortCommandError(at, b, operationSize, "operation descriptor")
 	}
 	o := &OperationLoad{LoadBytes: b, Type: le.Uint32(b[operationType:])}
 	switch d := le.Uint32(b[operationDirection:]); d {
 	case uint32(Input), uint32(Output):
 		o.Direction = Direction(d)
 	default:
-		return nil, fail(at+operationDirection, d, "direction of an operation is neither 1, input, nor 2, output")
+		return nil, fail(at+operationDirection, d, "unknown direction of an operation; want 1 (input) or 2 (output)")
 	}
 	for i := range o.Shape {
 		n := le.Uint32(b[operationShape+4*i:])
@@ -391,17 +398,17 @@ func (r *reader) operation(at uint64, b []byte) (Load, error) {
 		}
 		o.Shape[i] = int(n)
 		if o.Strides[i] = le.Uint64(b[operationStrides+8*i:]); o.Strides[i]>>regs.AddressBits != 0 {
-			return nil, fail(at+operationStrides+8*uint64(i), o.Strides[i], "stride of axis %c is beyond %d bits", axes[i], regs.AddressBits)
+			return nil, fail(at+operationStrides+8*uint64(i), o.Strides[i], "stride of axis %c exceeds %d bits", axes[i], regs.AddressBits)
 		}
 	}
 	var err error
-	if o.Procedure, err = r.name(at, b, operationProcedure, "procedure"); err != nil {
+	if o.Procedure, err = r.readName(at, b, operationProcedure, "procedure"); err != nil {
 		return nil, err
 	}
-	if o.Operand, err = r.name(at, b, operationOperand, "operand"); err != nil {
+	if o.Operand, err = r.readName(at, b, operationOperand, "operand"); err != nil {
 		return nil, err
 	}
-	if o.Port, err = r.name(at, b, operationSymbol, "port"); err != nil {
+	if o.Port, err = r.readName(at, b, operationSymbol, "port"); err != nil {
 		return nil, err
 	}
 	return o, nil

@@ -8,16 +8,17 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Description says in words what a descriptor computes, from where and to where. It
-// says what the registers say; what a register's bits do not tell is left out.
+// A Description describes in words a descriptor's operation and operands. It contains only
+// facts that the registers show.
 type Description struct {
-	Operation string   // 3x3 convolution with bias, then ReLU
-	Sources   []string // 64 channels of 8x8, input x (b4)
-	Weights   string   // 4,608 bytes ..., empty where it reads no coefficients
-	Result    string   // 128 channels of 8x8, the L2 at 0x400
+	Operation string   // such as "3x3 convolution with bias, then ReLU"
+	Sources   []string // such as "64 channels of 8x8, input x (b4)"
+	Weights   string   // such as "4608 bytes for one engine, the constants (b1)"; empty if it reads no weights
+	Result    string   // such as "128 channels of 8x8, the L2 at 0x400"
 }
 
-// Lines are the description's parts behind the operation, each with its label.
+// Lines yields the sources, the weights and the result, each with its label: "reads",
+// "weights" or "writes".
 func (d *Description) Lines() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, s := range d.Sources {
@@ -32,7 +33,7 @@ func (d *Description) Lines() iter.Seq2[string, string] {
 	}
 }
 
-// String is the description as one sentence.
+// String returns the description as one line.
 func (d Description) String() string {
 	s := d.Operation + "; reads " + strings.Join(d.Sources, " and ")
 	if d.Weights != "" {
@@ -41,15 +42,15 @@ func (d Description) String() string {
 	return s + "; writes " + d.Result
 }
 
-// Describe says what each descriptor of the program computes, in their order. A
-// descriptor takes what it does not write from those before it. The walk ends after the
-// first error, a *FormatError.
+// Describe yields a description of each descriptor of the program in order. A register that
+// a descriptor does not write keeps the value of earlier descriptors. The iteration ends
+// after the first error, a *FormatError.
 func (p *Program) Describe() iter.Seq2[*Description, error] {
 	return func(yield func(*Description, error) bool) {
 		var ops regs.Operands
 		for s, err := range p.States() {
 			if err != nil {
-				yield(nil, p.streamError(err))
+				yield(nil, p.wrapStreamError(err))
 				return
 			}
 			ops.Resolve(&s.Groups)
@@ -62,34 +63,35 @@ func (p *Program) Describe() iter.Seq2[*Description, error] {
 
 func (p *Program) describe(h *regs.Header, g *regs.Groups, o *regs.Operands) *Description {
 	b := h.Bases
-	d := &Description{Operation: operation(g, o), Weights: p.coefficients(h, g)}
-	d.Sources = append(d.Sources, p.operand(&o.Source1, b.RBE0(), b.RBase0(), Input))
+	d := &Description{Operation: describeOperation(g, o), Weights: p.describeWeights(h, g)}
+	d.Sources = append(d.Sources, p.describeOperand(&o.Source1, b.RBE0(), b.RBase0(), Input))
 	if o.Source2.Used || o.Source2.DRAM {
-		d.Sources = append(d.Sources, p.operand(&o.Source2, b.RBE1(), b.RBase1(), Input))
+		d.Sources = append(d.Sources, p.describeOperand(&o.Source2, b.RBE1(), b.RBase1(), Input))
 	}
-	d.Result = p.operand(&o.Result, b.WBE(), b.WBase(), Output)
+	d.Result = p.describeOperand(&o.Result, b.WBE(), b.WBase(), Output)
 	return d
 }
 
-// operand is a tensor's shape and where it stands.
-func (p *Program) operand(o *regs.Operand, named bool, bar uint32, d Direction) string {
+// describeOperand returns a tensor's shape and location. The location is an address in L2,
+// or the memory of buffer bar if named is true.
+func (p *Program) describeOperand(o *regs.Operand, named bool, bar uint32, d Direction) string {
 	s := o.Shape
 	if o.Transposed {
 		s.Channels, s.Width = s.Width, s.Channels
 	}
-	text := extents(s)
+	text := formatShape(s)
 	if o.Element == 1 {
 		text += " of 8 bits"
 	}
 	if !o.DRAM {
-		return fmt.Sprintf("%s, the L2 at %s", text, hexadecimal(uint64(o.Tile.Base)))
+		return fmt.Sprintf("%s, the L2 at %s", text, formatHex(uint64(o.Tile.Base)))
 	}
-	return text + ", " + p.place(named, bar, d, o.Base)
+	return text + ", " + p.describeMemory(named, bar, d, o.Base)
 }
 
-// extents spells a shape.
-func extents(s regs.Shape) string {
-	text := count(s.Channels, "channel")
+// formatShape returns a shape in words, such as "64 channels of 8x8".
+func formatShape(s regs.Shape) string {
+	text := formatCount(s.Channels, "channel")
 	if s.Height > 1 || s.Width > 1 {
 		text += fmt.Sprintf(" of %dx%d", s.Height, s.Width)
 	}
@@ -102,8 +104,9 @@ func extents(s regs.Shape) string {
 	return text
 }
 
-// place names memory behind a buffer: a port, the constants, the scratch memory.
-func (p *Program) place(named bool, bar uint32, d Direction, base uint32) string {
+// describeMemory returns the name of the memory at offset base of buffer bar: a port,
+// preferably one of direction d, the constants or the scratch memory.
+func (p *Program) describeMemory(named bool, bar uint32, d Direction, base uint32) string {
 	text := "memory that no buffer names"
 	if named {
 		text = fmt.Sprintf("buffer b%d", bar)
@@ -118,7 +121,7 @@ func (p *Program) place(named bool, bar uint32, d Direction, base uint32) string
 			if q.BAR != int(bar) || bar <= regs.BARScratch {
 				continue
 			}
-			text = fmt.Sprintf("%v %s", q.Direction, printable(q.Name))
+			text = fmt.Sprintf("%v %s", q.Direction, escapeUnprintable(q.Name))
 			if b := fmt.Sprintf("b%d", bar); q.Name != b {
 				text += " (" + b + ")"
 			}
@@ -133,8 +136,9 @@ func (p *Program) place(named bool, bar uint32, d Direction, base uint32) string
 	return text
 }
 
-// coefficients says what the kernel DMA brings, empty where it brings nothing.
-func (p *Program) coefficients(h *regs.Header, g *regs.Groups) string {
+// describeWeights returns how many bytes the kernel DMA reads for how many engines, and
+// from where. It returns "" if no lane is on.
+func (p *Program) describeWeights(h *regs.Header, g *regs.Groups) string {
 	k := &g.KernelDMASrc
 	var lanes int
 	var total, least, most uint64
@@ -156,27 +160,27 @@ func (p *Program) coefficients(h *regs.Header, g *regs.Groups) string {
 	if lanes == 0 {
 		return ""
 	}
-	where := p.place(h.KernelBases.KBE0(), h.KernelBases.KBase0(), Input, first)
+	where := p.describeMemory(h.KernelBases.KBE0(), h.KernelBases.KBase0(), Input, first)
 	switch {
 	case lanes == 1:
-		return fmt.Sprintf("%s for one engine, %s", count(int(total), "byte"), where)
+		return fmt.Sprintf("%s for one engine, %s", formatCount(int(total), "byte"), where)
 	case shared && least == most:
-		return fmt.Sprintf("%s, the same for all %d engines, %s", count(int(most), "byte"), lanes, where)
+		return fmt.Sprintf("%s, the same for all %d engines, %s", formatCount(int(most), "byte"), lanes, where)
 	case least == most:
-		return fmt.Sprintf("%s, %d for each of %d engines, %s", count(int(total), "byte"), most, lanes, where)
+		return fmt.Sprintf("%s, %d for each of %d engines, %s", formatCount(int(total), "byte"), most, lanes, where)
 	}
-	return fmt.Sprintf("%s, %d to %d for each of %d engines, %s", count(int(total), "byte"), least, most, lanes, where)
+	return fmt.Sprintf("%s, %d to %d for each of %d engines, %s", formatCount(int(total), "byte"), least, most, lanes, where)
 }
 
-// count is a number with its noun.
-func count(n int, noun string) string {
+// formatCount returns n and the noun, with an s unless n is 1.
+func formatCount(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-func hexadecimal(n uint64) string {
+func formatHex(n uint64) string {
 	if n == 0 {
 		return "0"
 	}

@@ -2,16 +2,18 @@ package loader
 
 import "anesim/hw/regs"
 
-// Events every descriptor logs, by its place in the chain (bytes: 104 of 104).
+// Events that every descriptor logs, depending on its position in the chain (seen in 104 of
+// 104 descriptors).
 const (
 	logEvents      = 0x400
 	logEventsFirst = 0x008
 	logEventsLast  = 0x022
 )
 
-// NewDescriptor encodes a task's groups as the vendor's compiler does: KernelDMASrc,
-// Common, TileDMASrc, L2, PE, NE, TileDMADst, one record each. A task without
-// coefficients leaves the lanes' bases and sizes out: 18 words, then 12.
+// NewDescriptor encodes a task's register groups as the vendor's compiler does:
+// KernelDMASrc, Common, TileDMASrc, L2, PE, NE and TileDMADst, with one record each. For a
+// task without weights, KernelDMASrc has two records, of 18 and 12 words, because the
+// addresses and sizes of the lanes are left out.
 func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	d := &regs.Descriptor{Header: h}
 	for _, w := range regs.V7Windows() {
@@ -47,7 +49,7 @@ func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 		d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: v})
 	}
 	d.Words = regs.HeaderWords
-	if h.KernelBases&3 == 3 { // the kernel is a scratch surface: an extra word, 0
+	if h.KernelBases&3 == 3 { // the kernel is a scratch surface: the header has an extra word, 0
 		d.Extended = true
 		d.Words++
 	}
@@ -57,8 +59,9 @@ func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	return d
 }
 
-// Sequence links descriptors into a chain, in their order: places at multiples of
-// 0x100, next pointers and sizes, task numbers, first and last marks, logged events.
+// Sequence links descriptors into a chain in the given order and returns it. It sets their
+// offsets, at multiples of 0x100, and the next pointers and sizes, task numbers, first and
+// last marks and logged events in their headers.
 func Sequence(chain ...*regs.Descriptor) []*regs.Descriptor {
 	off := uint32(0)
 	for i, d := range chain {

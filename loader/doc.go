@@ -1,10 +1,10 @@
-// Package loader reads compiled engine programs, checks that everything they touch is
-// theirs, and writes them.
+// Package loader reads and writes compiled engine programs, and checks that they access
+// only their own memory.
 //
 // A program arrives in one of several forms: the hardware container, a bare chain of task
-// descriptors, the firmware container, the Linux driver's form, or captured register
-// pairs. The hardware container is shaped like a Mach-O file, with its own magic and an
-// address space that starts at 0x30000000:
+// descriptors, the firmware container, the Linux driver's form, or captured register pairs.
+// The hardware container is shaped like a Mach-O file, with its own magic and an address
+// space that starts at 0x30000000:
 //
 //	offset 0     +-------------------------------------------+
 //	             | header  0xbeefface, subtype 4 = M1        |
@@ -25,22 +25,22 @@
 //	0x4000       +-------------------------------------------+  |  |
 //	             | descriptor 0 -> descriptor 1 -> ...       |<-+  |
 //	             +-------------------------------------------+     |
-//	             | coefficients, one run per engine          |<----+
+//	             | weights, one run per engine               |<----+
 //	             +-------------------------------------------+
 //
-// Operation commands bind operands to ports by the port's symbol; compilers from 2024 on
-// name the operand of an output apart, probs@output of the port probs. A container may
-// have several procedures: a flavor 1 command, a chain and ports each.
+// Operation commands bind operands to ports by the port's symbol. Compilers from 2024 on
+// give the operand of an output a name of its own, such as probs@output for the port probs.
+// A container may have several procedures, each with a flavor 1 command, a chain and ports.
 //
-// A descriptor names its buffers by index. Index i stands for BAR[i], a device address;
-// a DMA's base register is an offset from there. Link resolves both and checks that
-// every surface lies inside one segment before anything runs.
+// A descriptor names its buffers by index. Index i means BAR[i], a device address, and a
+// DMA's base register is an offset from there. Link resolves both and checks that every
+// surface lies inside one segment before anything runs.
 //
-// Read recognises the form from the content. A file that breaks its form gives a
-// *FormatError with the byte offset; one of a form the model knows and does not run
-// gives an *UnsupportedError by name. All sizes are checked against the file before
-// anything is allocated, and no error comes with a partial program.
+// Read recognises the form from the content. A file that violates its form gives a
+// *FormatError with the byte offset. A file of a known form that the model does not run
+// gives an *UnsupportedError. All sizes are checked against the file before anything is
+// allocated, and no partial program is returned with an error.
 //
-// What the package does not understand of a container it carries: a Program read from a
-// container writes the same bytes again.
+// The package keeps the parts of a container that it does not understand: a Program that
+// was read from a container is written with the same bytes.
 package loader

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// printable escapes what a terminal would not show: names and messages stay on one line
-// and readable whatever bytes a damaged file has.
-func printable(s string) string {
+// escapeUnprintable returns s with unprintable characters escaped as in a Go string. Names
+// from damaged files therefore stay readable and on one line.
+func escapeUnprintable(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) < 0 {
 		return s
 	}
@@ -17,15 +17,15 @@ func printable(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// A FormatError is a file that breaks its format.
+// A FormatError reports a file that violates its format.
 type FormatError struct {
 	Off  uint64 // byte offset in the file
 	What string // what is wrong, and what was expected
-	Val  any    // the offending value, or nil
-	Err  error  // the cause, or nil
+	Val  any    // offending value, or nil
+	Err  error  // cause, or nil
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *FormatError) Unwrap() error { return e.Err }
 
 func (e *FormatError) Error() string {
@@ -40,35 +40,35 @@ func (e *FormatError) Error() string {
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
-	return printable(s)
+	return escapeUnprintable(s)
 }
 
-// An UnsupportedError is a file of a known form that the model does not run.
+// An UnsupportedError reports a file of a known form that the model does not run.
 type UnsupportedError struct {
-	Form string // what the file is
-	What string // what about it is not modelled
+	Form string // form of the file
+	What string // reason
 }
 
-func (e *UnsupportedError) Error() string { return printable(e.Form + ": " + e.What) }
+func (e *UnsupportedError) Error() string { return escapeUnprintable(e.Form + ": " + e.What) }
 
-// A SurfaceError is a descriptor that moves bytes outside the program's memory.
+// A SurfaceError reports a descriptor that moves bytes outside the program's memory.
 type SurfaceError struct {
-	Task    int    // descriptor in the chain
-	Unit    string // source 1, source 2, destination, kernel lane n
+	Task    int    // index of the descriptor in the chain
+	Unit    string // "source 1", "source 2", "destination" or "kernel lane n"
 	Addr    uint64 // device address of the first byte
-	Bytes   uint64 // from the first to the end of the last
-	Segment string // where the address stands, or what is nearest below it
+	Bytes   uint64 // from the first byte to the end of the last
+	Segment string // segment that contains Addr, or the nearest one below
 	What    string // what is wrong
 }
 
 func (e *SurfaceError) Error() string {
-	return printable(fmt.Sprintf("descriptor %d, %s: %#x bytes at device address %#x %s %s",
+	return escapeUnprintable(fmt.Sprintf("descriptor %d, %s: %#x bytes at device address %#x %s %s",
 		e.Task, e.Unit, e.Bytes, e.Addr, e.What, e.Segment))
 }
 
-// A MemoryError is a memory map that no program can have.
+// A MemoryError reports a memory map that no program can have.
 type MemoryError struct {
 	What string
 }
 
-func (e *MemoryError) Error() string { return printable("memory map: " + e.What) }
+func (e *MemoryError) Error() string { return escapeUnprintable("memory map: " + e.What) }

@@ -47,7 +47,7 @@ func ExampleUnsupportedError() {
 	_, err = loader.Read("other", bytes.NewReader(file), int64(len(file)))
 	var u *loader.UnsupportedError
 	fmt.Println(errors.As(err, &u), err)
-	// Output: true container for A16/M3: subtype 6; the model runs subtype 4, M1/A14
+	// Output: true container for A16/M3: unsupported subtype 6; want 4, M1/A14
 }
 
 // A broken container is refused with the byte that is wrong.
@@ -58,5 +58,5 @@ func ExampleFormatError() {
 	}
 	_, err = loader.Read("cut", bytes.NewReader(file[:0x1000]), 0x1000)
 	fmt.Println(err)
-	// Output: byte 0x14: load commands leave the file of 0x1000 bytes: 0x32d8
+	// Output: byte 0x14: load commands extend past the end of the file (0x1000 bytes); size: 0x32d8
 }

@@ -6,9 +6,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// The firmware container has three levels: a package of programs, of sections. Their
-// magics, their nesting and the kinds of section are the documents' (table C.12); the
-// layout is ours (assumed), since they give no offsets:
+// The firmware container has three levels: a package contains programs, and a program
+// contains sections. The magic numbers, the nesting and the kinds of section follow the
+// documents (table C.12). The documents give no offsets, so the layout is this package's
+// own (assumed):
 //
 //	package   ANEH u32, header bytes u32 (32), version u32 (1), programs u32,
 //	          bytes of the package u64, 0 u64
@@ -17,31 +18,32 @@ import (
 //	section   ANES u32, header bytes u32 (32), kind u32, flags u32, bytes of data u64,
 //	          0 u64, the data, zeros to a multiple of 16
 //
-// On disk the magics are the letters reversed: HENA, PENA, SENA.
+// On disk the letters of each magic number are reversed: HENA, PENA, SENA.
 const (
 	packageVersion   = 1
 	packageHeader    = 32
 	packageAlign     = 16
-	packagePrograms  = 64  // most programs of a package
-	packageSections  = 256 // most sections of a program
-	packageMemory    = 56  // bytes an entry of a generic section
-	packagePort      = 80  // bytes of an operation section ahead of its name
+	packagePrograms  = 64  // maximum number of programs in a package
+	packageSections  = 256 // maximum number of sections in a program
+	packageMemory    = 56  // bytes of an entry in a generic section
+	packagePort      = 80  // bytes before the name in an operation section
 	packageProcedure = 16 + 8*len(regs.BARs{})
 )
 
-// A PackageKind is what a section of a firmware container holds.
+// A PackageKind is the kind of a section in a firmware container.
 type PackageKind uint32
 
-// Kinds of section by the documents' names; their numbers are ours (assumed).
+// Kinds of section. The names are those of the documents, the numbers are this package's
+// own (assumed).
 const (
 	PackageGeneric   PackageKind = 1 // memory without contents
-	PackageKernel    PackageKind = 2 // coefficients
+	PackageKernel    PackageKind = 2 // weights
 	PackageText      PackageKind = 3 // the chain
 	PackageOperation PackageKind = 4 // a port
-	PackageProc      PackageKind = 5 // buffers, first descriptor, count
+	PackageProc      PackageKind = 5 // buffer addresses, size of the first descriptor, descriptor count
 )
 
-// String names the kind.
+// String returns the name of the kind, such as "kernel".
 func (k PackageKind) String() string {
 	switch k {
 	case PackageGeneric:
@@ -63,7 +65,7 @@ type Package struct {
 	Programs []PackageProgram
 }
 
-// A PackageProgram is a program of a package.
+// A PackageProgram is one program of a Package.
 type PackageProgram struct {
 	ID       uint32
 	Name     string
@@ -72,7 +74,7 @@ type PackageProgram struct {
 	off uint64 // in the file
 }
 
-// A PackageSection is a section of a program.
+// A PackageSection is one section of a PackageProgram.
 type PackageSection struct {
 	Kind  PackageKind
 	Flags uint32
@@ -81,23 +83,24 @@ type PackageSection struct {
 	off uint64 // of Data in the file
 }
 
-// ReadPackage reads a firmware container. An error is a *FormatError.
+// ReadPackage parses a firmware container. Every error is a *FormatError. The sections
+// share memory with file.
 func ReadPackage(file []byte) (*Package, error) {
 	if len(file) < packageHeader {
-		return nil, fail(uint64(len(file)), nil, "package header of %d bytes is cut off", packageHeader)
+		return nil, fail(uint64(len(file)), nil, "truncated package header; want %d bytes", packageHeader)
 	}
 	count, size := le.Uint32(file[12:]), le.Uint64(file[16:])
 	switch {
 	case le.Uint32(file) != magicFirmware:
-		return nil, fail(0, le.Uint32(file), "magic is not that of a package, ANEH")
+		return nil, fail(0, le.Uint32(file), "unknown magic number; want a package's, ANEH")
 	case le.Uint32(file[4:]) != packageHeader:
-		return nil, fail(4, le.Uint32(file[4:]), "package header has not %d bytes", packageHeader)
+		return nil, fail(4, le.Uint32(file[4:]), "unexpected size of the package header; want %d bytes", packageHeader)
 	case le.Uint32(file[8:]) != packageVersion:
-		return nil, fail(8, le.Uint32(file[8:]), "package is not of version %d", packageVersion)
+		return nil, fail(8, le.Uint32(file[8:]), "unknown package version; want %d", packageVersion)
 	case count == 0 || count > packagePrograms:
-		return nil, fail(12, count, "programs are not between 1 and %d", packagePrograms)
+		return nil, fail(12, count, "program count is not between 1 and %d", packagePrograms)
 	case size != uint64(len(file)):
-		return nil, fail(16, size, "package is not the %#x bytes of the file", len(file))
+		return nil, fail(16, size, "package size differs from the file's %#x bytes", len(file))
 	case le.Uint64(file[24:]) != 0:
 		return nil, fail(24, le.Uint64(file[24:]), "reserved word of the package is not zero")
 	}
@@ -112,7 +115,7 @@ func ReadPackage(file []byte) (*Package, error) {
 		at = end
 	}
 	if at != uint64(len(file)) {
-		return nil, fail(at, nil, "%d bytes behind the last program", uint64(len(file))-at)
+		return nil, fail(at, nil, "found %d bytes after the last program", uint64(len(file))-at)
 	}
 	return p, nil
 }
@@ -120,22 +123,22 @@ func ReadPackage(file []byte) (*Package, error) {
 func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, err error) {
 	b := file[at:]
 	if len(b) < packageHeader {
-		return q, 0, fail(at, nil, "program header of %d bytes is cut off", packageHeader)
+		return q, 0, fail(at, nil, "truncated program header; want %d bytes", packageHeader)
 	}
 	header, count, size, name := uint64(le.Uint32(b[4:])), le.Uint32(b[12:]), le.Uint64(b[16:]), uint64(le.Uint32(b[24:]))
 	switch {
 	case le.Uint32(b) != magicFirmwareProg:
-		return q, 0, fail(at, le.Uint32(b), "magic is not that of a program, ANEP")
+		return q, 0, fail(at, le.Uint32(b), "unknown magic number; want a program's, ANEP")
 	case size > uint64(len(b)):
-		return q, 0, fail(at+16, size, "program leaves the %#x bytes of the package", len(file))
+		return q, 0, fail(at+16, size, "program extends past the package's %#x bytes; size", len(file))
 	case name > maxName || header != roundUp(packageHeader+name, packageAlign) || header > size:
-		return q, 0, fail(at+4, header, "program header is not its name's %d bytes and %d, in units of %d", name, packageHeader, packageAlign)
+		return q, 0, fail(at+4, header, "program header size is wrong; want the name's %d bytes plus %d, rounded up to a multiple of %d", name, packageHeader, packageAlign)
 	case count > packageSections:
 		return q, 0, fail(at+12, count, "program has more than %d sections", packageSections)
 	case le.Uint32(b[28:]) != 0:
 		return q, 0, fail(at+28, le.Uint32(b[28:]), "reserved word of the program is not zero")
 	}
-	if err := zeros(file, at+packageHeader+name, at+header); err != nil {
+	if err := checkZeros(file, at+packageHeader+name, at+header); err != nil {
 		return q, 0, err
 	}
 	q = PackageProgram{ID: le.Uint32(b[8:]), Name: string(b[packageHeader : packageHeader+name]), off: at}
@@ -143,36 +146,36 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 	at += header
 	for i := range count {
 		if end-at < packageHeader {
-			return q, 0, fail(at, nil, "section %d of %d is cut off", i, count)
+			return q, 0, fail(at, nil, "truncated section %d of %d", i, count)
 		}
 		b := file[at:end]
 		n := le.Uint64(b[16:])
 		switch {
 		case le.Uint32(b) != magicFirmwareSect:
-			return q, 0, fail(at, le.Uint32(b), "magic is not that of a section, ANES")
+			return q, 0, fail(at, le.Uint32(b), "unknown magic number; want a section's, ANES")
 		case le.Uint32(b[4:]) != packageHeader:
-			return q, 0, fail(at+4, le.Uint32(b[4:]), "section header has not %d bytes", packageHeader)
+			return q, 0, fail(at+4, le.Uint32(b[4:]), "unexpected size of the section header; want %d bytes", packageHeader)
 		case le.Uint64(b[24:]) != 0:
 			return q, 0, fail(at+24, le.Uint64(b[24:]), "reserved word of the section is not zero")
 		case n > uint64(len(b)-packageHeader) || roundUp(n, packageAlign) > uint64(len(b)-packageHeader):
-			return q, 0, fail(at+16, n, "section leaves its program's %#x bytes", size)
+			return q, 0, fail(at+16, n, "section extends past its program's %#x bytes; size", size)
 		}
 		s := PackageSection{Kind: PackageKind(le.Uint32(b[8:])), Flags: le.Uint32(b[12:]), off: at + packageHeader}
 		s.Data = file[s.off : s.off+n : s.off+n]
 		at = s.off + roundUp(n, packageAlign)
-		if err := zeros(file, s.off+n, at); err != nil {
+		if err := checkZeros(file, s.off+n, at); err != nil {
 			return q, 0, err
 		}
 		q.Sections = append(q.Sections, s)
 	}
 	if at != end {
-		return q, 0, fail(at, nil, "%d bytes behind the last section", end-at)
+		return q, 0, fail(at, nil, "found %d bytes after the last section", end-at)
 	}
 	return q, end, nil
 }
 
-// zeros checks padding.
-func zeros(file []byte, from, to uint64) error {
+// checkZeros returns an error unless the padding file[from:to] is zero.
+func checkZeros(file []byte, from, to uint64) error {
 	for at := from; at < to; at++ {
 		if file[at] != 0 {
 			return fail(at, file[at], "padding is not zero")
@@ -181,7 +184,7 @@ func zeros(file []byte, from, to uint64) error {
 	return nil
 }
 
-// Bytes is the package as a file.
+// Bytes returns the package as a file.
 func (p *Package) Bytes() []byte {
 	out := make([]byte, packageHeader)
 	le.PutUint32(out, magicFirmware)
@@ -189,13 +192,13 @@ func (p *Package) Bytes() []byte {
 	le.PutUint32(out[8:], packageVersion)
 	le.PutUint32(out[12:], uint32(len(p.Programs)))
 	for i := range p.Programs {
-		out = p.Programs[i].append(out)
+		out = p.Programs[i].appendTo(out)
 	}
 	le.PutUint64(out[16:], uint64(len(out)))
 	return out
 }
 
-func (q *PackageProgram) append(out []byte) []byte {
+func (q *PackageProgram) appendTo(out []byte) []byte {
 	start := len(out)
 	out = append(out, make([]byte, packageHeader)...)
 	out = padTo(append(out, q.Name...), packageAlign)

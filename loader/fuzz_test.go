@@ -66,7 +66,7 @@ func try(file []byte) error {
 	}
 	var buf []access
 	for _, task := range l.Tasks {
-		buf = accesses(buf, &task.Header, &task.Groups, task.Operands)
+		buf = listAccesses(buf, &task.Header, &task.Groups, task.Operands)
 		for _, a := range buf {
 			if a.on && l.Segment(p.BARs[a.bar]+a.off, a.bytes) == nil {
 				return fmt.Errorf("descriptor %d, %s: outside the program's memory after it was linked", task.Index, a.name())

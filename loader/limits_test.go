@@ -82,24 +82,24 @@ func TestContainerLimits(t *testing.T) {
 		what string // of the error, "" for none
 	}{
 		{"a header alone", contained(0), ""},
-		{"a header less a byte", contained(0)[:headerSize-1], "cut off"},
+		{"a header less a byte", contained(0)[:headerSize-1], "truncated"},
 		{"the shortest command", contained(0, command(unknown, commandHeader, nil)), ""},
 		{"one too short", contained(0, set(command(unknown, commandHeader, nil), 4, commandHeader-1)), "is not between 8 and 8"},
 		{"one that is longer than the rest", contained(8, set(command(unknown, commandHeader, nil), 4, commandHeader+1)), "is not between 8 and 8"},
-		{"bytes behind the last command", set(contained(8, command(unknown, commandHeader, nil)), 20, commandHeader+4), "4 bytes after the last load command"},
-		{"less than a command behind it", set(set(contained(8, command(unknown, commandHeader+4, nil)), 16, 2), 20, commandHeader+8), "load command 1 of 2 is cut off"},
+		{"bytes after the last command", set(contained(8, command(unknown, commandHeader, nil)), 20, commandHeader+4), "4 bytes after the last load command"},
+		{"less than a command behind it", set(set(contained(8, command(unknown, commandHeader+4, nil)), 16, 2), 20, commandHeader+8), "truncated load command 1 of 2"},
 		{"commands to the file's end", set(contained(16, command(unknown, commandHeader, nil)), 20, 24), "16 bytes after"},
-		{"commands beyond it", set(contained(16, command(unknown, commandHeader, nil)), 20, 25), "leave the file"},
-		{"more commands than bytes", set(contained(0, command(unknown, commandHeader, nil)), 16, 2), "too many"},
+		{"commands beyond it", set(contained(16, command(unknown, commandHeader, nil)), 20, 25), "extend past the end of the file"},
+		{"more commands than bytes", set(contained(0, command(unknown, commandHeader, nil)), 16, 2), "do not fit in"},
 		{"as many commands as there may be", contained(0, many(maxLoads)...), ""},
-		{"one more", contained(0, many(maxLoads+1)...), "more than 4096"},
+		{"one more", contained(0, many(maxLoads+1)...), "count exceeds 4096"},
 		{"a port with a name", contained(0, port(0x18, "abc")), ""},
 		{"the shortest name", contained(0, port(0x15, "")), ""},
 		{"a port without room for its fields", contained(0, port(0x13, "")), "below 0x14"},
-		{"a port that ends with its fields", contained(0, port(0x14, "")), "leaves the command"},
-		{"a name without an end", contained(0, port(0x18, "abcd")), "no end"},
+		{"a port that ends with its fields", contained(0, port(0x14, "")), "starts past the end of its command"},
+		{"a name without an end", contained(0, port(0x18, "abcd")), "not terminated"},
 		{"the longest name", contained(0, port(0x14+maxName+1, strings.Repeat("n", maxName))), ""},
-		{"a longer one", contained(0, port(0x14+maxName+2, strings.Repeat("n", maxName+1))), "no end"},
+		{"a longer one", contained(0, port(0x14+maxName+2, strings.Repeat("n", maxName+1))), "not terminated"},
 		{"a port of 64 bits without room", contained(0, command(CommandPort64, 0x17, map[int]uint64{8: 0x16})), "below 0x18"},
 		{"a port of 64 bits", contained(0, command(CommandPort64, 0x19, map[int]uint64{8: 0x18})), ""},
 		{"a thread of some other flavour", contained(0, command(CommandThread, 12, nil)), ""},
@@ -109,16 +109,16 @@ func TestContainerLimits(t *testing.T) {
 		{"one more than that", contained(0, program(0, uint32((headerSize+programSize+4)/descriptorUnit+2))), "descriptor count"},
 		{"none", contained(0, program(0, 0)), "descriptor count"},
 		{"the longest first descriptor", contained(0, program(maxWords-1, 1)), ""},
-		{"a longer one", contained(0, program(maxWords, 1)), "words of the first descriptor"},
+		{"a longer one", contained(0, program(maxWords, 1)), "word count of the first descriptor"},
 		{"a program of its fields alone", contained(0, set(set(command(CommandThread, programSize, nil), 8, uint32(FlavorProgram)), programTasks, 1)), ""},
 		{"a program without its fields", contained(0, set(command(CommandThread, programSize-1, nil), 8, uint32(FlavorProgram))), "program descriptor"},
 		{"an input", contained(0, operation(1, 1, 0)), ""},
 		{"an output of the largest extents", contained(0, operation(2, maxExtent, 1<<42-1)), ""},
-		{"neither", contained(0, operation(3, 1, 0)), "neither 1, input"},
+		{"neither", contained(0, operation(3, 1, 0)), "unknown direction"},
 		{"an extent of 0", contained(0, operation(1, 0, 0)), "extent of axis n"},
 		{"one too large", contained(0, operation(1, maxExtent+1, 0)), "extent of axis n"},
 		{"a stride of 43 bits", contained(0, operation(1, 1, 1<<42)), "stride of axis n"},
-		{"an operation of its fields alone", contained(0, set(operation(1, 1, 0)[:operationSize], 4, operationSize)), "leaves the command"},
+		{"an operation of its fields alone", contained(0, set(operation(1, 1, 0)[:operationSize], 4, operationSize)), "starts past the end of its command"},
 		{"an operation without its fields", contained(0, set(command(CommandThread, operationSize-1, nil), 8, uint32(FlavorOperation))), "operation descriptor"},
 	} {
 		c, err := parseContainer(pieces{rest: tc.file})
@@ -157,8 +157,8 @@ func TestOwners(t *testing.T) {
 		{[]part{{4, 4}, {12, 2}}, "00010203 08090a0b 0e0f", ""},
 		{[]part{{16, 0}}, "000102030405060708090a0b0c0d0e0f", ""},
 		{[]part{{0, 16}, {8, 0}}, "", ""},
-		{[]part{{17, 0}}, "", "leaves the file"},
-		{[]part{{8, 9}}, "", "leaves the file"},
+		{[]part{{17, 0}}, "", "extends past the end of the file"},
+		{[]part{{8, 9}}, "", "extends past the end of the file"},
 		{[]part{{0, 8}, {7, 8}}, "", "overlaps"},
 		{[]part{{0, 16}, {0, 1}}, "", "overlaps another part"},
 		{[]part{{3, 4}, {3, 4}}, "", "overlaps"},
@@ -166,14 +166,14 @@ func TestOwners(t *testing.T) {
 		r := &reader{file: pieces{rest: file}}
 		var err error
 		for _, p := range tc.parts {
-			if _, e := r.own(0, p.off, p.n, "part"); e != nil && err == nil {
+			if _, e := r.claim(0, p.off, p.n, "part"); e != nil && err == nil {
 				err = e
 			}
 		}
 		var got []string
 		if err == nil {
 			var gaps []extent
-			gaps, err = r.seal()
+			gaps, err = r.findGaps()
 			for _, g := range gaps {
 				got = append(got, fmt.Sprintf("%x", g.data))
 			}
@@ -229,7 +229,7 @@ func TestANECLimits(t *testing.T) {
 		t.Error("less than a header is taken for one")
 	}
 
-	const channel = anecFirst // the result
+	const channel = anecFirstTensor // the result
 	at := anecShapes + anecShape*channel
 	for _, tc := range []struct {
 		name string
@@ -252,7 +252,7 @@ func TestANECLimits(t *testing.T) {
 			le.PutUint64(b[at+8*i:], v)
 		}
 		p := Port{Bytes: tc.room, Type: Float16()}
-		err := p.anecShape(b, channel)
+		err := p.readANECShape(b, channel)
 		var f *FormatError
 		if tc.off == 0 && (err != nil || p.Strides != [4]uint64{tc.v[4] * tc.v[1], tc.v[4], tc.v[5], 2}) || tc.off != 0 && (!errors.As(err, &f) || f.Off != uint64(tc.off)) {
 			t.Errorf("%s: strides %v, %v; want an error at %#x", tc.name, p.Strides, err, tc.off)

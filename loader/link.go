@@ -11,43 +11,45 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Linked program has its addresses resolved and checked: every byte its tasks move
-// stands inside one segment.
+// A Linked is a program whose addresses have been resolved and checked: all bytes that a
+// task moves with one DMA lie inside one segment.
 type Linked struct {
 	Program *Program
-	Stream  regs.Stream  // what the firmware walks: the relocated text and the buffers
-	Count   int          // of its tasks
-	Tasks   []*regs.Task // all of them; none where they were not asked for
-	Map     []Segment    // memory with at least one byte, by address
-	Reach   []Reach      // of Map, what the tile DMA moves from and to each segment
+	Stream  regs.Stream  // the relocated text and the buffer addresses, from which tasks are read
+	Count   int          // number of tasks
+	Tasks   []*regs.Task // all tasks; nil for LinkStream
+	Map     []Segment    // segments of at least one byte, sorted by address
+	Reach   []Reach      // range that the tile DMA accesses in each segment of Map
 
-	eightBit uint32 // buffers that a source of 8-bit elements is read from, bit i of BAR i
+	eightBit uint32 // bit i is set if a source of 8-bit elements is read from buffer i
 }
 
-// A Reach is the part of a segment that the tile DMA of a program's tasks moves data from
-// or to. It is the zero value for a segment that no tile DMA touches.
+// A Reach is the part of a segment that a program's tasks read or write by tile DMA. It is
+// the zero Reach for a segment that no tile DMA accesses.
 type Reach struct {
-	Low, End uint64 // device addresses of the first byte and of the end behind the last
+	Low, End uint64 // device addresses of the first byte and after the last
 	Written  bool   // a task writes there
 }
 
 // ReadsEightBit reports whether a task reads its first source from buffer bar as elements
-// of 8 bits.
+// of 8 bits. It returns false if bar is out of range.
 func (l *Linked) ReadsEightBit(bar int) bool {
 	return bar >= 0 && bar < len(regs.BARs{}) && l.eightBit>>bar&1 != 0
 }
 
-// Segment is the segment that holds n bytes at a device address, nil when none does.
+// Segment returns the segment that contains all of the n bytes at addr, or nil if there is
+// none.
 func (l *Linked) Segment(addr, n uint64) *Segment {
-	s := find(l.Map, addr)
+	s := segmentBelow(l.Map, addr)
 	if s == nil || addr-s.Addr >= s.Size || n > s.Size-(addr-s.Addr) {
 		return nil
 	}
 	return s
 }
 
-// find returns the last segment that starts at or below an address, or nil if there is none.
-func find(m []Segment, addr uint64) *Segment {
+// segmentBelow returns the last segment that starts at or below an address, or nil if there
+// is none.
+func segmentBelow(m []Segment, addr uint64) *Segment {
 	if i := indexBelow(m, addr); i >= 0 {
 		return &m[i]
 	}
@@ -60,10 +62,11 @@ func indexBelow(m []Segment, addr uint64) int {
 	return sort.Search(len(m), func(i int) bool { return m[i].Addr > addr }) - 1
 }
 
-// Link resolves every base of every descriptor to a device address and checks the
-// result. Errors are a *FormatError for a chain or a count that is wrong, a
-// *SurfaceError for bytes outside the program's memory, a *RelocError, a *MemoryError,
-// and an *UnsupportedError for captured registers; see Transfers for what they tell.
+// Link resolves the base addresses of every descriptor to device addresses and checks that
+// all memory accesses are inside the program's segments. It returns a *FormatError for a
+// chain or a descriptor count that is wrong, a *SurfaceError for an access outside the
+// program's memory, a *RelocError, a *MemoryError, or an *UnsupportedError for captured
+// registers and other generations.
 func (p *Program) Link() (*Linked, error) {
 	type task struct {
 		regs.Task
@@ -81,30 +84,30 @@ func (p *Program) Link() (*Linked, error) {
 	}
 	l.Tasks = make([]*regs.Task, len(tasks))
 	for i := range tasks {
-		tasks[i].Operands = &tasks[i].ops // the walk's own are for its next tasks
+		tasks[i].Operands = &tasks[i].ops // the iteration reuses its own
 		l.Tasks[i] = &tasks[i].Task
 	}
 	return l, nil
 }
 
-// LinkStream is Link without Tasks: what it takes does not grow with the chain. The
-// linked program's Stream walks them.
+// LinkStream is like Link but leaves Tasks nil, so its memory use does not grow with the
+// chain. The caller reads the tasks from the program's Stream.
 func (p *Program) LinkStream() (*Linked, error) { return p.link(func(*regs.Task, int) {}) }
 
-// link links the program and shows each task, with how many there are at most. The task is
-// good until the next.
+// link links the program and calls show for each task with the maximum number of tasks. A
+// task is valid only until show returns.
 func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
-		return nil, &UnsupportedError{"captured registers", "they do not run: no document says where version 10 has " + strings.Join(capturedGaps(), ", ")}
+		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(missingFields(), ", ")}
 	}
 	if p.Subtype != SubtypeM1 {
-		return nil, p.Container.unsupported()
+		return nil, p.Container.unsupportedError()
 	}
-	m, err := memoryMap(p.Segments)
+	m, err := newMemoryMap(p.Segments)
 	if err != nil {
 		return nil, err
 	}
-	text, err := p.relocated()
+	text, err := p.relocateText()
 	if err != nil {
 		return nil, err
 	}
@@ -112,17 +115,17 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 		Program: p, Map: m, Reach: make([]Reach, len(m)),
 		Stream: regs.Stream{Text: text, File: p.TextFile, FirstWords: p.FirstWords, BARs: p.BARs},
 	}
-	// Room for as many as are declared, which is not checked yet, and no more than the
-	// text can hold.
+	// Allocate for the declared number of tasks, which is not checked yet, but no more than
+	// fit in the text.
 	most := min(max(0, p.TaskCount), int(p.textBytes()/regs.Alignment)+1)
-	buf := make([]access, 0, 3+len(regs.KernelDMASrc{}.CoeffBaseAddr)) // the tensors and the lanes
+	buf := make([]access, 0, 3+len(regs.KernelDMASrc{}.CoeffBaseAddr)) // three tensors and the weight lanes
 	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {
-			return nil, p.streamError(err)
+			return nil, p.wrapStreamError(err)
 		}
-		buf = accesses(buf, &t.Header, &t.Groups, t.Operands)
+		buf = listAccesses(buf, &t.Header, &t.Groups, t.Operands)
 		for i := range buf {
-			if err := l.check(t.Index, &buf[i]); err != nil {
+			if err := l.checkAccess(t.Index, &buf[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -133,22 +136,23 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 		l.Count++
 	}
 	if p.TaskCount != 0 && p.TaskCount != l.Count {
-		return nil, fail(p.textOff, nil, "chain has %d descriptors, the program declares %d", l.Count, p.TaskCount)
+		return nil, fail(p.textOff, nil, "chain has %d descriptors; want %d as declared", l.Count, p.TaskCount)
 	}
 	return l, nil
 }
 
-// streamError gives a chain's error its place in the file.
-func (p *Program) streamError(err error) error {
+// wrapStreamError adds the file offset to an error of the chain.
+func (p *Program) wrapStreamError(err error) error {
 	var s *regs.StreamError
 	if errors.As(err, &s) {
-		return wrap(p.textOff+s.Off, err, "program text")
+		return wrap(p.textOff+s.Off, err, "cannot read the program text")
 	}
-	return wrap(p.textOff, err, "program text")
+	return wrap(p.textOff, err, "cannot read the program text")
 }
 
-// check holds an access to one segment, and adds it to the segment's reach.
-func (l *Linked) check(task int, a *access) error {
+// checkAccess checks that an access lies inside one segment and is allowed there, and adds
+// tile DMA accesses to the segment's reach.
+func (l *Linked) checkAccess(task int, a *access) error {
 	if !a.on {
 		return nil
 	}
@@ -159,7 +163,7 @@ func (l *Linked) check(task int, a *access) error {
 		s = &l.Map[at]
 	}
 	bad := func(what string) error {
-		name := "a program without memory"
+		name := "(the program has no memory)"
 		if s != nil {
 			name = fmt.Sprintf("%v, %#x bytes at %#x", s, s.Size, s.Addr)
 		}
@@ -167,13 +171,13 @@ func (l *Linked) check(task int, a *access) error {
 	}
 	switch {
 	case s == nil || addr-s.Addr >= s.Size:
-		return bad("stand in no segment; the nearest below is")
+		return bad("are not inside any segment; the nearest below is")
 	case a.bytes > s.Size-(addr-s.Addr):
-		return bad("leave")
+		return bad("extend past")
 	case s.Prot == 0:
-		return bad("may not touch")
+		return bad("are not accessible in")
 	case a.write && s.Prot&ProtWrite == 0:
-		return bad("may not be written in")
+		return bad("are not writable in")
 	}
 	if !a.kernel {
 		l.Reach[at].add(addr, addr+a.bytes, a.write)
@@ -181,7 +185,7 @@ func (l *Linked) check(task int, a *access) error {
 	return nil
 }
 
-// add extends the reach by the bytes from low up to end.
+// add extends the reach to include the bytes from low up to end.
 func (r *Reach) add(low, end uint64, write bool) {
 	if *r == (Reach{}) {
 		r.Low = low
@@ -189,9 +193,10 @@ func (r *Reach) add(low, end uint64, write bool) {
 	r.Low, r.End, r.Written = min(r.Low, low), max(r.End, end), r.Written || write
 }
 
-// memoryMap sorts the segments by address and checks that they are apart and that
-// together they ask for no more than a program may.
-func memoryMap(segments []Segment) ([]Segment, error) {
+// newMemoryMap returns the segments that are not empty, sorted by address. It returns a
+// *MemoryError if two of them overlap or together they exceed MaxZeroFill or
+// MaxAddressRange.
+func newMemoryMap(segments []Segment) ([]Segment, error) {
 	m := make([]Segment, 0, len(segments))
 	for _, s := range segments {
 		if s.Size > 0 {
@@ -203,13 +208,13 @@ func memoryMap(segments []Segment) ([]Segment, error) {
 	for i := range m {
 		s := &m[i]
 		if !inAperture(s.Addr, s.Size) {
-			return nil, &MemoryError{fmt.Sprintf("%v, %#x bytes at %#x, leaves the %d-bit device space", s, s.Size, s.Addr, regs.AddressBits)}
+			return nil, &MemoryError{fmt.Sprintf("%v, %#x bytes at %#x, extends past the %d-bit device address space", s, s.Size, s.Addr, regs.AddressBits)}
 		}
 		if i > 0 && m[i-1].End() > s.Addr {
 			return nil, &MemoryError{fmt.Sprintf("%v at %#x overlaps %v, %#x bytes at %#x", s, s.Addr, &m[i-1], m[i-1].Size, m[i-1].Addr)}
 		}
 		if s.Prot == 0 {
-			continue // a guard: nothing stands there
+			continue // a guard segment, without contents
 		}
 		if high == 0 {
 			low = s.Addr
@@ -219,11 +224,11 @@ func memoryMap(segments []Segment) ([]Segment, error) {
 			zero += s.Size - uint64(len(s.Data))
 		}
 		if zero > MaxZeroFill {
-			return nil, &MemoryError{fmt.Sprintf("more than %#x bytes without contents, up to %v", MaxZeroFill, s)}
+			return nil, &MemoryError{fmt.Sprintf("segments up to %[2]v have more than %#[1]x bytes without contents", MaxZeroFill, s)}
 		}
 	}
 	if high-low > MaxAddressRange {
-		return nil, &MemoryError{fmt.Sprintf("addresses %#x to %#x, more than %#x bytes apart", low, high, MaxAddressRange)}
+		return nil, &MemoryError{fmt.Sprintf("addresses %#x to %#x are more than %#x bytes apart", low, high, MaxAddressRange)}
 	}
 	return m, nil
 }

@@ -27,7 +27,7 @@ func edited(t *testing.T, name string, task int, block, register string, value u
 		if d.Index != task {
 			continue
 		}
-		for at, rec := range recordsAt(d) {
+		for at, rec := range recordOffsets(d) {
 			if a := r.Addr(); a >= rec.Addr && a < rec.Addr+4*uint32(len(rec.Values)) {
 				le.PutUint32(p.Text[at+a-rec.Addr:], value)
 				return p
@@ -47,15 +47,15 @@ func TestSurfaceErrors(t *testing.T) {
 		value           uint32
 		unit, what      string
 	}{
-		{"conv", 0, "TileDMASrc", "Src1Base", 0x40, "source 1", "leave __FVMLIB,__const"},
-		{"conv", 0, "TileDMASrc", "Src1Base", 0x2000, "source 1", "in no segment"},
-		{"conv", 0, "Common", "Cin", 6, "source 1", "leave __FVMLIB,__const"},
-		{"add", 0, "TileDMASrc", "Src1PlaneStride", 0xffff_ffc0, "source 1", "stand in"}, // 64 bytes down for each channel
-		{"add", 0, "TileDMASrc", "Src2PlaneStride", 0x80, "source 2", "leave __FVMLIB,__const"},
-		{"concat", 1, "TileDMADst", "DstBase", 0x240, "destination", "leave __FVMLIB,__data"},
-		{"conv", 0, "TileDMADst", "DstBase", 0x4000, "destination", "may not be written"},
-		{"conv", 0, "KernelDMASrc", "CoeffBaseAddr[2]", 0x100, "kernel lane 2", "in no segment"},
-		{"conv", 0, "KernelDMASrc", "CoeffBfrSize[1]", 0x1000, "kernel lane 1", "leave __TEXT,__const"},
+		{"conv", 0, "TileDMASrc", "Src1Base", 0x40, "source 1", "extend past __FVMLIB,__const"},
+		{"conv", 0, "TileDMASrc", "Src1Base", 0x2000, "source 1", "not inside any segment"},
+		{"conv", 0, "Common", "Cin", 6, "source 1", "extend past __FVMLIB,__const"},
+		{"add", 0, "TileDMASrc", "Src1PlaneStride", 0xffff_ffc0, "source 1", "not inside any segment"}, // 64 bytes down for each channel
+		{"add", 0, "TileDMASrc", "Src2PlaneStride", 0x80, "source 2", "extend past __FVMLIB,__const"},
+		{"concat", 1, "TileDMADst", "DstBase", 0x240, "destination", "extend past __FVMLIB,__data"},
+		{"conv", 0, "TileDMADst", "DstBase", 0x4000, "destination", "are not writable"},
+		{"conv", 0, "KernelDMASrc", "CoeffBaseAddr[2]", 0x100, "kernel lane 2", "not inside any segment"},
+		{"conv", 0, "KernelDMASrc", "CoeffBfrSize[1]", 0x1000, "kernel lane 1", "extend past __TEXT,__const"},
 	} {
 		p := edited(t, tt.example, tt.task, tt.block, tt.register, tt.value)
 		l, err := p.Link()
@@ -91,7 +91,7 @@ func TestBaseErrors(t *testing.T) {
 	link(p, "buffer 5 is not in the program", new(*regs.BaseError))
 	p = get()
 	p.TaskCount = 3
-	link(p, "chain has 2 descriptors, the program declares 3", new(*FormatError))
+	link(p, "chain has 2 descriptors; want 3 as declared", new(*FormatError))
 	p = get()
 	p.BARs[4] = 1 << 42
 	link(p, "beyond 42 bits", new(*regs.BaseError))
@@ -99,10 +99,10 @@ func TestBaseErrors(t *testing.T) {
 	p.BARs[5] = 0
 	p.Segments = nil
 	p.BARs[5] = identityInput
-	link(p, "program without memory", new(*SurfaceError))
+	link(p, "the program has no memory", new(*SurfaceError))
 	p = get()
 	p.BARs[5] = 0x40 // the guard
-	link(p, "may not touch __PAGEZERO", new(*SurfaceError))
+	link(p, "are not accessible in __PAGEZERO", new(*SurfaceError))
 	p = get()
 	p.Segments[1].Size = 0x8000
 	link(p, "overlaps", new(*MemoryError))
@@ -114,7 +114,7 @@ func TestBaseErrors(t *testing.T) {
 	link(p, "without contents", new(*MemoryError))
 	p = get()
 	p.Segments[2].Addr = 1<<42 - 0x40
-	link(p, "device space", new(*MemoryError))
+	link(p, "device address space", new(*MemoryError))
 	p = &Program{Form: FormRegisters}
 	link(p, "captured registers", new(*UnsupportedError))
 }

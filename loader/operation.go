@@ -10,13 +10,14 @@ import (
 	"anesim/hw/regs"
 )
 
-// operation says what a task computes.
-func operation(g *regs.Groups, o *regs.Operands) string {
+// describeOperation returns the operation of a task in words, such as "3x3 convolution with
+// bias, then ReLU".
+func describeOperation(g *regs.Groups, o *regs.Operands) string {
 	var parts []string
 	if g.Planar() {
-		parts = planarOperation(g, o)
+		parts = describePlanarOperation(g, o)
 	} else {
-		parts = engineOperation(g)
+		parts = describeEngineOperation(g)
 	}
 	if g.ResultTransposed() {
 		parts = append(parts, "the result transposed")
@@ -24,8 +25,8 @@ func operation(g *regs.Groups, o *regs.Operands) string {
 	return strings.Join(parts, ", ")
 }
 
-// engineOperation says what the MAC engines do.
-func engineOperation(g *regs.Groups) []string {
+// describeEngineOperation returns the operation of the MAC engines as a list of phrases.
+func describeEngineOperation(g *regs.Groups) []string {
 	c, m := &g.Common, g.NE.MACCfg
 	var parts []string
 	switch m.OpMode() {
@@ -85,10 +86,11 @@ func activationName(n regs.Nonlinear) string {
 	return fmt.Sprintf("activation %d, whose meaning is not known", uint32(n))
 }
 
-// planarOperation says what the planar engine does, in the order of its stages: the
-// operation on the sources, the constants, the reduction, the function of its result, ReLU
-// (hw/planar has the stages and what they rest on).
-func planarOperation(g *regs.Groups, o *regs.Operands) []string {
+// describePlanarOperation returns the operation of the planar engine as a list of phrases,
+// in the order of its stages: the operation on the sources, the constants, the reduction,
+// the function of its result, ReLU. Package hw/planar describes the stages and their
+// evidence.
+func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	form, pe := g.Common.Cfg.PlanarForm(), &g.PE
 	bias, scale := float16.Frombits(uint16(pe.BiasScale.Bias())), float16.Frombits(uint16(pe.BiasScale.Scale()))
 	var parts []string
@@ -97,7 +99,7 @@ func planarOperation(g *regs.Groups, o *regs.Operands) []string {
 	case regs.FormConstant, regs.FormReduction:
 		what = "source"
 	case regs.FormTwoSources, regs.FormTwoReduced:
-		what = twoSources(pe.Cfg)
+		what = twoSourceName(pe.Cfg)
 	case regs.FormBiasScale:
 		sign := "plus"
 		if pe.Cfg.SecSrc() == negated {
@@ -160,11 +162,11 @@ func planarOperation(g *regs.Groups, o *regs.Operands) []string {
 	return parts
 }
 
-// negated is PE.Cfg.SecSrc where source 2 has its sign turned (bytes: binary_sub).
+// negated is the value of PE.Cfg.SecSrc that negates source 2 (seen in binary_sub).
 const negated = 3
 
-// twoSources names an operation on two sources, empty when it has no name.
-func twoSources(c regs.PECfg) string {
+// twoSourceName returns the name of an operation on two sources, or "" if it has no name.
+func twoSourceName(c regs.PECfg) string {
 	sum := "sum of two sources"
 	switch {
 	case c.FirstSrc() && c.SecSrc() == negated:
@@ -189,7 +191,7 @@ func twoSources(c regs.PECfg) string {
 	return ""
 }
 
-// reductionName names what a reduction makes of the elements it joins.
+// reductionName returns the name of a reduction, such as "maximum", "sum" or "mean".
 func reductionName(pe *regs.PE, o *regs.Operands) string {
 	op := pe.Cfg.OpMode()
 	switch {

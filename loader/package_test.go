@@ -34,7 +34,7 @@ func TestPackagePortLimits(t *testing.T) {
 		{"the last buffer", func(b []byte) { le.PutUint32(b[4:], 32) }, 0, ""},
 		{"one beyond", func(b []byte) { le.PutUint32(b[4:], 33) }, 4, "not below 32"},
 		{"no buffer", func(b []byte) { le.PutUint32(b[4:], 0) }, 0, ""},
-		{"a name that is longer than the entry", func(b []byte) { le.PutUint32(b[12:], 2) }, 12, "not the 1 bytes"},
+		{"a name that is longer than the entry", func(b []byte) { le.PutUint32(b[12:], 2) }, 12, "differs from the 1 bytes"},
 		{"an extent of all bytes", func(b []byte) { le.PutUint32(b[28:], 64) }, 0, ""},
 		{"one more", func(b []byte) { le.PutUint32(b[28:], 65) }, 28, "between 1 and the port's 0x40"},
 		{"none", func(b []byte) { le.PutUint32(b[20:], 0) }, 20, "extent of axis c"},
@@ -46,7 +46,7 @@ func TestPackagePortLimits(t *testing.T) {
 		{"any stride of one row", func(b []byte) { le.PutUint64(b[48:], 1<<60) }, 0, ""},
 	} {
 		p := new(Program)
-		err := p.packagePort(&PackageSection{Data: entry(tc.edit)})
+		err := p.readPackagePort(&PackageSection{Data: entry(tc.edit)})
 		var f *FormatError
 		switch {
 		case tc.what == "" && (err != nil || len(p.Ports) != 1 || p.Ports[0].Name != "x"):
@@ -57,7 +57,7 @@ func TestPackagePortLimits(t *testing.T) {
 	}
 	p := new(Program)
 	for i := range maxPorts + 1 {
-		err := p.packagePort(&PackageSection{Data: entry(func([]byte) {})})
+		err := p.readPackagePort(&PackageSection{Data: entry(func([]byte) {})})
 		if (err == nil) != (i < maxPorts) {
 			t.Fatalf("port %d of at most %d: %v", i+1, maxPorts, err)
 		}
@@ -68,7 +68,7 @@ func TestPackagePortLimits(t *testing.T) {
 func TestPackageHeaders(t *testing.T) {
 	good := firmwareExample(t, "conv")
 	for n := range packageHeader {
-		if _, _, err := readPackageProgram(good[:packageHeader+n], packageHeader); err == nil || !strings.Contains(err.Error(), "is cut off") {
+		if _, _, err := readPackageProgram(good[:packageHeader+n], packageHeader); err == nil || !strings.Contains(err.Error(), "truncated") {
 			t.Errorf("%d bytes of a program's header: %v", n, err)
 		}
 	}
@@ -90,18 +90,18 @@ func TestPackageHeaders(t *testing.T) {
 		le.PutUint32(s, magicFirmwareSect)
 		le.PutUint32(s[4:], packageHeader)
 		q, _, err := readPackageProgram(c, packageHeader)
-		if whole := n == packageHeader; whole && (err != nil || len(q.Sections) != 1) || !whole && (err == nil || !strings.Contains(err.Error(), "section 0 of 1 is cut off")) {
+		if whole := n == packageHeader; whole && (err != nil || len(q.Sections) != 1) || !whole && (err == nil || !strings.Contains(err.Error(), "truncated section 0 of 1")) {
 			t.Errorf("%d bytes for a section: %+v, %v", n, q.Sections, err)
 		}
 	}
-	// What stands behind the last of each is counted.
+	// What stands after the last of each is counted.
 	more := append(bytes.Clone(good), 0, 0, 0)
 	le.PutUint64(more[16:], uint64(len(more)))
-	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 bytes behind the last program") {
+	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 bytes after the last program") {
 		t.Errorf("%v", err)
 	}
 	le.PutUint64(more[packageHeader+16:], uint64(len(more)-packageHeader))
-	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 bytes behind the last section") {
+	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 bytes after the last section") {
 		t.Errorf("%v", err)
 	}
 }

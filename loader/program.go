@@ -6,64 +6,64 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Form is how a program came.
+// A Form is the file format that a program was read from.
 type Form string
 
-// Forms a program is read from.
+// Forms of programs.
 const (
 	FormContainer Form = "container" // hardware container, magic 0xbeefface
-	FormText      Form = "text"      // a chain of descriptors and nothing else
-	FormANEC      Form = "anec"      // the Linux driver's: sizes, shapes, the chain, weights
-	FormFirmware  Form = "firmware"  // the firmware container: a package of programs of sections
+	FormText      Form = "text"      // bare chain of descriptors
+	FormANEC      Form = "anec"      // the Linux driver's form: sizes, shapes, the chain, weights
+	FormFirmware  Form = "firmware"  // firmware container: a package of programs, each with sections
 	FormRegisters Form = "registers" // captured (address, value) pairs, version 10
 )
 
-// A Program is what a file says the engine shall do: descriptors, the buffers they name
-// and the memory behind the buffers.
+// A Program is a compiled engine program: a chain of descriptors, the buffers they name and
+// the memory of those buffers.
 type Program struct {
 	Name    string // as given to Read
 	Form    Form
-	Subtype Subtype // 4, the M1; 0 for captured registers
+	Subtype Subtype // 4 for the M1, 0 for captured registers
 
-	Text       []byte         // the descriptor chain, __text
-	TextFile   *regs.TextFile // the chain where it stays in its file and Text is nil; see Options.InFile
-	TextAddr   uint64         // its device address
+	Text       []byte         // descriptor chain, __text
+	TextFile   *regs.TextFile // the chain if it was left in its file; Text is then nil (see Options.InFile)
+	TextAddr   uint64         // device address of the chain
 	FirstWords int            // size of the first descriptor in words
-	TaskCount  int            // declared number of descriptors, 0 when nothing declares it
+	TaskCount  int            // declared number of descriptors, 0 if unknown
 	BARs       regs.BARs      // buffer addresses by index
 
-	Segments    []Segment // memory, in the file's order
-	Ports       []Port    // inputs in the order of the operations, then outputs
+	Segments    []Segment // memory in file order
+	Ports       []Port    // inputs, then outputs, each in the order of the operations
 	Symbols     []Symbol
 	Tiles       []Tile        // weight tiles, from Symbols
 	Types       []ElementType // element-type catalogue, from Symbols
-	Shapes      []Shape       // of tensors, from Symbols
+	Shapes      []Shape       // shapes of tensors, from Symbols
 	Relocations []Relocation
-	LiveAxes    []LiveAxis // of Ports
-	Procedures  []string   // of the container
-	Procedure   string     // the one that was read
+	LiveAxes    []LiveAxis // extents and strides of Ports that depend on run-time parameters
+	Procedures  []string   // names of all procedures in the container
+	Procedure   string     // name of the procedure that was read
 	Banner      Banner
 
-	Registers *regs.V10 // of FormRegisters, nil otherwise
+	Registers *regs.V10 // captured registers for FormRegisters, nil otherwise
 
-	Container *Container // of FormContainer, nil otherwise
+	Container *Container // the container for FormContainer, nil otherwise
 
 	textOff uint64 // file offset of Text
-	file    []byte // of FormANEC and FormFirmware: Text and data are parts of it
+	file    []byte // whole file for FormANEC and FormFirmware; Text and data are slices of it
 }
 
-// Descriptors walks the chain; see regs.Chain.
+// Descriptors yields the descriptors of the chain. See regs.Chain.
 func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).Descriptors()
 }
 
-// States walks the chain and yields the registers as each descriptor finds them; see
+// States yields the state of the registers at each descriptor of the chain. See
 // regs.States.
 func (p *Program) States() iter.Seq2[*regs.State, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
 }
 
-// textBytes is the size of the chain.
+// textBytes returns the size of the chain in bytes.
 func (p *Program) textBytes() uint64 {
 	if p.TextFile != nil {
 		return p.TextFile.Bytes
@@ -71,13 +71,13 @@ func (p *Program) textBytes() uint64 {
 	return uint64(len(p.Text))
 }
 
-// TextOffset is where Text stands in the program's file.
+// TextOffset returns the offset of Text in the program's file.
 func (p *Program) TextOffset() uint64 { return p.textOff }
 
-// Inputs yields the ports a caller fills.
+// Inputs yields the ports that the caller fills.
 func (p *Program) Inputs() iter.Seq[*Port] { return p.ports(Input) }
 
-// Outputs yields the ports a run fills.
+// Outputs yields the ports that a run fills.
 func (p *Program) Outputs() iter.Seq[*Port] { return p.ports(Output) }
 
 func (p *Program) ports(d Direction) iter.Seq[*Port] {
@@ -90,7 +90,7 @@ func (p *Program) ports(d Direction) iter.Seq[*Port] {
 	}
 }
 
-// Port finds a port by name and direction.
+// Port returns the port with the given name and direction.
 func (p *Program) Port(name string, d Direction) (*Port, bool) {
 	for q := range p.ports(d) {
 		if q.Name == name {
@@ -100,7 +100,7 @@ func (p *Program) Port(name string, d Direction) (*Port, bool) {
 	return nil, false
 }
 
-// Segment finds a section by segment and section name, the first of that name.
+// Segment returns the first segment with the given segment and section names.
 func (p *Program) Segment(segment, section string) (*Segment, bool) {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Name == segment && s.Section == section {
@@ -110,32 +110,32 @@ func (p *Program) Segment(segment, section string) (*Segment, bool) {
 	return nil, false
 }
 
-// Protection bits of device memory.
+// A Protection is a set of access rights to device memory.
 type Protection uint32
 
-// Bits of a protection, as Mach-O has them.
+// Protection bits, as in Mach-O.
 const (
 	ProtRead  Protection = 1
 	ProtWrite Protection = 2
 	ProtExec  Protection = 4
 )
 
-// A Segment is a run of device memory: a section of the container, or a window made for
-// a bare text.
+// A Segment is a range of device memory: a section of a container, or a window made for a
+// program of another form.
 type Segment struct {
 	Name    string // segment: __TEXT, __FVMLIB, __DATA, ...
 	Section string // section, empty when the segment has none
 	Addr    uint64 // device address
 	Size    uint64 // bytes
-	Data    []byte // its bytes, nil when it starts as zeros
+	Data    []byte // contents, nil if it starts as zeros
 	Prot    Protection
-	Unmade  bool // its bytes are known to be there and were not made, of a program that is only timed
+	Unmade  bool // contents exist but were not loaded, for a program that is only timed
 }
 
-// End is the device address behind the segment.
+// End returns the device address after the segment.
 func (s *Segment) End() uint64 { return s.Addr + s.Size }
 
-// String names the segment and its section.
+// String returns the names of the segment and the section, such as "__TEXT,__text".
 func (s *Segment) String() string {
 	if s.Section == "" {
 		return s.Name
@@ -143,16 +143,16 @@ func (s *Segment) String() string {
 	return s.Name + "," + s.Section
 }
 
-// A Direction is which way a port carries.
+// A Direction says whether a port is an input or an output.
 type Direction uint8
 
-// Directions of a port, by the numbers of the operation command.
+// Directions, numbered as in the operation command.
 const (
 	Input  Direction = 1
 	Output Direction = 2
 )
 
-// String is "input" or "output".
+// String returns "input" or "output".
 func (d Direction) String() string {
 	if d == Output {
 		return "output"
@@ -160,26 +160,26 @@ func (d Direction) String() string {
 	return "input"
 }
 
-// A LiveAxis is a size or a stride of a port that follows a run-time parameter: Scale times
-// its value and Plus.
+// A LiveAxis is an extent or a stride of a port that depends on a run-time parameter: Scale
+// times the parameter, plus Plus.
 type LiveAxis struct {
 	Port      string
 	Direction Direction
-	Axis      int  // of Shape or Strides
-	Stride    bool // of Strides
+	Axis      int  // index in Shape or Strides
+	Stride    bool // whether it is a stride
 	Name      string
 	Scale     int64
 	Plus      int64
 }
 
-// A Port is a tensor the program takes or gives.
+// A Port is an input or output tensor of the program.
 type Port struct {
 	Name      string
 	Direction Direction
 	Shape     [4]int    // N, C, H, W in elements
-	Strides   [4]uint64 // of the same axes, bytes
+	Strides   [4]uint64 // bytes, in the same order
 	Type      ElementType
 	Address   uint64 // device address
-	Bytes     uint64 // size of its window
-	BAR       int    // buffer that holds its address, -1 when none does
+	Bytes     uint64 // size of the window
+	BAR       int    // index of the buffer at the port's address, -1 if there is none
 }

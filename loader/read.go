@@ -12,58 +12,60 @@ import (
 	"anesim/hw/regs"
 )
 
-// Options say what a file does not. FirstWords and Windows matter to a bare text only.
+// Options configures how programs are read. FirstWords and Windows apply to bare texts
+// only.
 type Options struct {
-	FirstWords int      // words of the first descriptor; 0 reads to the first zero padding
-	Windows    []Window // memory the caller knows better than the descriptors
+	FirstWords int      // words of the first descriptor; 0 to read up to the first zero padding
+	Windows    []Window // addresses and sizes that override the ones derived from the descriptors
 
-	// Procedure is the procedure of a container to read, its first when empty.
+	// Procedure is the name of the container's procedure to read, "" for the first.
 	Procedure string
-	// Inspect reads containers of other generations too, for what does not depend on
-	// the generation: segments, ports, symbols and banner. Such a program has no
-	// descriptors and does not link. A bare text whose memory cannot be laid out from its
-	// descriptors is read too, without memory.
+	// Inspect permits containers of other generations, of which only segments, ports,
+	// symbols and banner are read. Such a program has no descriptors and cannot be linked.
+	// Inspect also permits a bare text whose memory cannot be laid out; the program then
+	// has no memory.
 	Inspect bool
-	// InFile leaves the chain of a bare text in its file, for programs that are only timed:
-	// Program.Text is nil, and the reader is read whenever the chain is walked. A program of
-	// another form, or whose descriptors move bytes of the text, is read as ever. Open then
-	// leaves closing the file to the collector.
+	// InFile leaves the chain of a bare text in its file, for programs that are only timed.
+	// Program.Text is then nil, and the reader is used whenever the chain is read. InFile
+	// has no effect on other forms or if a descriptor moves bytes of the text. With InFile,
+	// Open leaves the file open until it is garbage collected.
 	InFile bool
 }
 
-// A Window is the memory behind a buffer index.
+// A Window sets the memory of a buffer index.
 type Window struct {
 	BAR   int
 	Addr  uint64 // device address, 0 to have it placed
-	Bytes uint64 // size, 0 to have it derived
+	Bytes uint64 // minimum size, 0 to have it derived
 }
 
-// Read reads a program of size bytes; name is what errors of others may call it. The
-// form is recognised by content:
+// Read reads a program of size bytes from r. name becomes Program.Name. Read recognises the
+// form by the content:
 //
 //   - 0xbeefface at offset 0: a hardware container of subtype 4
 //   - 0x414e4548 at offset 0: a firmware container
-//   - text of lines "0xADDRESS 0xVALUE", # starting a comment: captured registers
-//   - two or more (address, value) pairs of little-endian words to the end of the
-//     file, every address different and in a version 10 window: the same in binary
-//   - sizes, counts and shapes that add up: the Linux driver's form
+//   - text of lines "0xADDRESS 0xVALUE", with comments after #: captured registers
+//   - two or more (address, value) pairs of little-endian words up to the end of the
+//     file, every address different and in a version 10 window: captured registers in
+//     binary form
+//   - sizes, counts and shapes that are consistent: the Linux driver's form
 //   - otherwise a chain of descriptors
 //
-// No chain passes for binary pairs: the third word of a descriptor, its log events, is
-// outside the windows in every real program (0x400 to 0x42a). Nor does one pass for the
-// Linux driver's form, which has no magic: its sizes have to add up and its tensors to be
-// counted. Parts of firmware containers, Mach-O files, dispatch descriptors and networks are
-// refused by name.
+// A chain cannot be mistaken for binary pairs, because the third word of a descriptor, its
+// log events, is outside the windows in every known program (0x400 to 0x42a). A chain is
+// not mistaken for the Linux driver's form either, because that form's sizes and tensor
+// counts must be consistent. Read refuses parts of firmware containers, Mach-O files,
+// dispatch descriptors and networks with an error that names the form.
 //
-// Errors are a *FormatError, an *UnsupportedError, or that of r.
+// The error is a *FormatError, an *UnsupportedError, or an error of r.
 func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	return new(Options).Read(name, r, size)
 }
 
-// Open reads the program in a file.
+// Open reads the program in a file, as Read does.
 func Open(path string) (*Program, error) { return new(Options).Open(path) }
 
-// Open is Open with options.
+// Open reads the program in a file with the given options.
 func (o *Options) Open(path string) (*Program, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -79,22 +81,22 @@ func (o *Options) Open(path string) (*Program, error) {
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read is Read with options.
+// Read reads a program of size bytes from r like the function Read, with the given options.
 func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	if size < 0 || size > MaxFile {
-		return nil, fail(0, nil, "file of %d bytes, want at most %d", size, int64(MaxFile))
+		return nil, fail(0, nil, "unsupported file size of %d bytes; want at most %d", size, int64(MaxFile))
 	}
 	head, err := readExact(r, min(size, headBytes))
 	if err != nil {
 		return nil, err
 	}
 	if len(head) < 4 {
-		return nil, fail(0, nil, "file of %d bytes is no program", len(head))
+		return nil, fail(0, nil, "file of %d bytes is not a program", len(head))
 	}
-	if form := foreign(head); form != "" {
+	if form := foreignForm(head); form != "" {
 		return nil, &UnsupportedError{form, foreignAdvice(form)}
 	}
-	// What the head shows to be no program is not read further.
+	// Do not read the rest of a file that cannot be a program.
 	read, err := o.recognise(name, head, size)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	if read == nil {
 		read = func(file []byte) (*Program, error) { return o.readText(name, file) }
 		if o.InFile && size > int64(len(head)) {
-			return o.leaveText(name, r, size)
+			return o.readTextInFile(name, r, size)
 		}
 	}
 	file := head
@@ -114,12 +116,12 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	return read(file)
 }
 
-// headBytes is what a file's form is recognised by: more than the longest descriptor and
-// the Linux driver's header take.
+// headBytes is the number of bytes by which the form of a file is recognised. It exceeds
+// the longest descriptor and the Linux driver's header.
 const headBytes = 64 << 10
 
-// readExact reads the first size bytes. The last of them is read ahead of the rest, so
-// that a size that is not the file's costs no memory.
+// readExact reads the first size bytes. It reads the last byte first, so that a size beyond
+// the end of the file is detected before memory is allocated.
 func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
@@ -130,7 +132,7 @@ func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 		case n == len(b):
 			return nil
 		case err == io.EOF:
-			return fail(uint64(off)+uint64(n), nil, "file ends, want %d bytes", size)
+			return fail(uint64(off)+uint64(n), nil, "unexpected end of file; want %d bytes", size)
 		}
 		return err
 	}
@@ -141,9 +143,9 @@ func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 	return b, at(b, 0)
 }
 
-// recognise finds the reader of a file of size bytes by its head, which is all of a file
-// that is no longer. It is nil for a bare text. An error says that the file is no program,
-// whatever follows.
+// recognise returns the function that reads a file of size bytes, chosen by its first
+// bytes, head. The function is nil for a bare text. An error means that the file cannot be
+// a program.
 func (o *Options) recognise(name string, head []byte, size int64) (func(file []byte) (*Program, error), error) {
 	switch le.Uint32(head) {
 	case magicFirmware:
@@ -153,12 +155,12 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 	}
 	if isCaptureText(head) {
 		if size > maxCapture {
-			return nil, fail(0, nil, "captured registers of %d bytes, want at most %d", size, maxCapture)
+			return nil, fail(0, nil, "captured registers have %d bytes; want at most %d", size, maxCapture)
 		}
 		return func(file []byte) (*Program, error) { return readCaptureText(name, file) }, nil
 	}
 	if int64(len(head)) == size {
-		if v := captureBinary(head); v != nil {
+		if v := readCaptureBinary(head); v != nil {
 			return func([]byte) (*Program, error) { return &Program{Name: name, Form: FormRegisters, Registers: v}, nil }, nil
 		}
 	}
@@ -166,51 +168,54 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 		return func(file []byte) (*Program, error) { return readAnec(name, file, h) }, nil
 	}
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
-		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
+		return nil, fail(0, nil, "first descriptor has %d words; want 0 to %d", o.FirstWords, maxWords)
 	}
 	switch d, err := regs.Decode(head, 0, 0, o.FirstWords); {
 	case err != nil:
-		return nil, notChain(err)
+		return nil, notChainError(err)
 	case len(d.Records) == 0:
-		return nil, noRecords(d.Index, d.Offset)
+		return nil, noRecordsError(d.Index, d.Offset)
 	}
 	return nil, nil
 }
 
-// readContainer reads a hardware container.
+// readContainer reads a program from a hardware container. It refuses other generations
+// unless o.Inspect is set.
 func (o *Options) readContainer(name string, file []byte) (*Program, error) {
 	c, err := parseContainer(pieces{rest: file})
 	if err != nil {
 		return nil, err
 	}
 	if c.Subtype != SubtypeM1 && !o.Inspect {
-		return nil, c.unsupported()
+		return nil, c.unsupportedError()
 	}
-	return c.program(name, o.Procedure)
+	return c.toProgram(name, o.Procedure)
 }
 
-// notChain is the error of a file whose first bytes are no descriptor.
-func notChain(err error) error {
+// notChainError returns the error for a file whose first bytes are not a descriptor.
+func notChainError(err error) error {
 	var broken *regs.StreamError
 	if !errors.As(err, &broken) {
 		return err
 	}
-	return wrap(broken.Off, err, "no program: neither a container, captured registers nor a chain")
+	return wrap(broken.Off, err, "unrecognised file: neither a container, captured registers nor a chain")
 }
 
-// noRecords is the error of a descriptor that writes nothing, as zeros are read.
-func noRecords(index int, off uint32) error {
-	return fail(uint64(off), nil, "no program: descriptor %d has no register records", index)
+// noRecordsError returns the error for a descriptor that writes no register. Zeros decode
+// to such descriptors.
+func noRecordsError(index int, off uint32) error {
+	return fail(uint64(off), nil, "not a program: descriptor %d has no register records", index)
 }
 
-// What an UnsupportedError calls forms that other packages read.
+// Values of UnsupportedError.Form for forms that other packages read.
 const (
 	DispatchDescriptor = "dispatch descriptor (.e5, FlatBuffer)" // package e5
 	DescriptorText     = "descriptor text"                       // package asm
 )
 
-// foreign names a form the package knows and does not read, or is empty.
-func foreign(file []byte) string {
+// foreignForm returns the name of a form that the package recognises but does not read, or
+// "".
+func foreignForm(file []byte) string {
 	switch le.Uint32(file) {
 	case magicFirmwareProg, magicFirmwareSect:
 		return fmt.Sprintf("part of a firmware container (%s)", file[:4])
@@ -237,23 +242,24 @@ func foreign(file []byte) string {
 	return ""
 }
 
-// foreignAdvice says what to do with a file of a form that is not a program.
+// foreignAdvice returns advice on a file of the given foreign form, for an error message.
 func foreignAdvice(form string) string {
 	switch form {
 	case DescriptorText:
-		return "anesim asm makes a program of it"
+		return "not a compiled program; anesim asm assembles it"
 	case DispatchDescriptor:
-		return "it names containers and holds none; anesim dump prints it and finds them"
+		return "refers to containers but contains none; anesim dump prints it and finds them"
 	case "network description (property list)":
-		return "it is what the compiler reads; no reader of it is here"
+		return "input of the compiler, not a compiled program; unsupported"
 	case "intermediate text of a network (MIL)":
-		return "it is a network, not a compiled program"
+		return "network, not a compiled program"
 	}
-	return "the model reads hardware and firmware containers, the Linux driver's form, bare texts and captured registers"
+	return "unsupported; want a hardware or firmware container, the Linux driver's form, a bare text or captured registers"
 }
 
-// isDispatch recognises the root table of a dispatch descriptor by the virtual table
-// every one has: 12 bytes, a table of 20, fields at 4, 8, 12 and 16 (decompiled).
+// isDispatch reports whether the file is a dispatch descriptor. It recognises the virtual
+// table that the root tables of all dispatch descriptors share: 12 bytes, for a table of 20
+// bytes with fields at 4, 8, 12 and 16 (decompiled).
 func isDispatch(file []byte) bool {
 	root := uint64(le.Uint32(file))
 	if root%4 != 0 || root+4 > uint64(len(file)) {

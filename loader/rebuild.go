@@ -7,39 +7,40 @@ import (
 	"anesim/hw/regs"
 )
 
-// Rebuild makes a hardware container of a program that came in another form. Ports keep
-// their addresses; the scratch memory, the text and the constants stand where Builder puts
-// them. The descriptors do not change. The error is an *UnsupportedError for what a
-// container cannot say: weights that are not in the file, scratch behind buffer 2.
+// Rebuild converts a program of another form to a hardware container. The descriptors do
+// not change. Ports keep their addresses unless there is scratch memory, and Builder places
+// everything else. Rebuild returns an *UnsupportedError if a container cannot represent the
+// program, for example because its weights are not in the file or buffer 2 is scratch
+// memory.
 func (p *Program) Rebuild() (*Program, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
-		return nil, &UnsupportedError{string(p.Form), "a container holds version 7 descriptors"}
+		return nil, &UnsupportedError{string(p.Form), "unsupported by containers, which hold version 7 descriptors only"}
 	}
-	b := &Builder{Procedure: p.Procedure, Constants: p.behind(regs.BARWeights)}
+	b := &Builder{Procedure: p.Procedure, Constants: p.bufferData(regs.BARWeights)}
 	for i := range p.Ports {
 		q := p.Ports[i]
 		if q.BAR == regs.BARWeights {
-			return nil, &UnsupportedError{string(p.Form), "its weights are not in the file; a container holds them"}
+			return nil, &UnsupportedError{string(p.Form), "weights are missing from the file; a container stores them"}
 		}
 		if q.BAR <= regs.BARScratch {
-			return nil, &UnsupportedError{"port " + q.Name, "no buffer of a container's port stands at its address"}
+			return nil, &UnsupportedError{"port " + q.Name, fmt.Sprintf("found buffer %d at its address; a container's ports have buffers above %d", q.BAR, regs.BARScratch)}
 		}
 		if p.BARs[regs.BARScratch] != 0 {
-			q.Address = 0 // the scratch memory stands below all
+			q.Address = 0 // the scratch memory is placed first
 		}
 		b.Ports = append(b.Ports, q)
 	}
 	if n := p.BARs[2]; n != 0 {
-		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("scratch memory behind buffer 2 at %#x; a container has it behind buffer %d", n, regs.BARScratch)}
+		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("unsupported scratch memory in buffer 2 at %#x; a container's scratch memory is buffer %d", n, regs.BARScratch)}
 	}
 	if s := p.segmentAt(p.BARs[regs.BARScratch]); s != nil && p.BARs[regs.BARScratch] != 0 {
 		b.Scratch = s.End() - p.BARs[regs.BARScratch]
 	}
 	for d, err := range p.Descriptors() {
 		if err != nil {
-			return nil, p.streamError(err)
+			return nil, p.wrapStreamError(err)
 		}
 		b.Chain = append(b.Chain, d)
 	}
-	return b.Build(cmp.Or(p.Name, b.procedure()))
+	return b.Build(cmp.Or(p.Name, b.procedureName()))
 }

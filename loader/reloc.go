@@ -9,20 +9,20 @@ import (
 	"anesim/hw/regs"
 )
 
-// A RelocKind is what a relocation writes.
+// A RelocKind is the kind of value that a relocation writes.
 type RelocKind uint8
 
-// Kinds of relocation. The first is the container's own; the others are the "bars" of
-// the documents (decompiled), which no program at hand has.
+// Kinds of relocation. Containers use the first. The others are the "bars" of the documents
+// (decompiled), which no known program has.
 const (
-	SectionRelative RelocKind = iota // the word is already relative to its section: nothing to write
-	DeviceAddress                    // address of buffer Target, plus Value
-	DataSet                          // on-chip data-set id Value
-	BufferOffset                     // offset Value in a buffer
-	LiveIn                           // run-time parameter Value, within Range
+	SectionRelative RelocKind = iota // nothing; the word is already relative to its section
+	DeviceAddress                    // the address of buffer Target, plus Value
+	DataSet                          // the on-chip data-set id Value
+	BufferOffset                     // the offset Value in a buffer
+	LiveIn                           // the run-time parameter Value, which must be in Range
 )
 
-// String names the kind.
+// String returns the name of the kind, such as "device-address".
 func (k RelocKind) String() string {
 	switch k {
 	case SectionRelative:
@@ -39,7 +39,7 @@ func (k RelocKind) String() string {
 	return fmt.Sprintf("RelocKind(%d)", uint8(k))
 }
 
-// A Relocation is a bit field of a register that a loader resolves.
+// A Relocation is a bit field of a register whose value is set when the program is loaded.
 type Relocation struct {
 	Kind     RelocKind
 	Task     int    // descriptor in the chain
@@ -47,17 +47,18 @@ type Relocation struct {
 	Off      uint32 // byte offset of its word in __text
 	Bit      int    // lowest bit of the field
 	Width    int    // bits of the field
-	Shift    int    // log2 of the field's unit in bytes: 6 in a DMA word
+	Shift    int    // log2 of the field's unit in bytes, 6 for a DMA word
 	Target   int    // section ordinal from 1, or buffer index
-	Value    uint64 // what to write, in the kind's measure
-	Scale    int64  // of a run-time parameter: the field has Scale times Value and Plus; 0 is 1
+	Value    uint64 // value to write, with the meaning and unit of Kind
+	Scale    int64  // for a run-time parameter, whose field is Scale*Value+Plus; 0 means 1
 	Plus     int64
-	Name     string // of a run-time parameter
-	Range    Range  // of a run-time parameter
+	Name     string // name of a run-time parameter
+	Range    Range  // values that a run-time parameter may have
 	Info     uint32 // second word of the container's pair
 }
 
-// A Range is what a run-time parameter may be: Start, Start+Step, ... up to Stop.
+// A Range is the set of values of a run-time parameter: Start, Start+Step, and so on up to
+// Stop.
 type Range struct {
 	Start, Stop, Step uint64
 }
@@ -70,17 +71,18 @@ func (r Range) Contains(v uint64) bool {
 	return v == r.Start || r.Step > 0 && (v-r.Start)%r.Step == 0
 }
 
-// A RelocError is a relocation that cannot be resolved.
+// A RelocError reports a relocation that cannot be resolved.
 type RelocError struct {
 	Relocation
 	What string
 }
 
 func (e *RelocError) Error() string {
-	return printable(fmt.Sprintf("%v relocation of descriptor %d, %s: %s", e.Kind, e.Task, e.Field(), e.What))
+	return escapeUnprintable(fmt.Sprintf("%v relocation of descriptor %d, %s: %s", e.Kind, e.Task, e.Field(), e.What))
 }
 
-// Field names what the relocation writes, BLOCK.REGISTER.FIELD where the field has a name.
+// Field returns the name of the bit field that the relocation writes: BLOCK.REGISTER.FIELD
+// if the field has a name, otherwise the register and its bits.
 func (r *Relocation) Field() string {
 	reg, ok := regs.RegisterAt(r.Register)
 	if !ok {
@@ -94,13 +96,14 @@ func (r *Relocation) Field() string {
 	return fmt.Sprintf("%s.%s bits %d to %d", reg.Block, reg.Name, r.Bit, r.Bit+r.Width-1)
 }
 
-// Resolve is the value that the relocation's field takes.
+// Resolve returns the value to write into the relocation's field, in units of the field.
+// bars holds the addresses of the buffers. Every error is a *RelocError.
 func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 	bad := func(format string, args ...any) (uint64, error) {
 		return 0, &RelocError{*r, fmt.Sprintf(format, args...)}
 	}
 	if r.Bit < 0 || r.Width < 1 || r.Bit+r.Width > 32 || r.Shift < 0 || r.Shift > 31 {
-		return bad("no such field in a word")
+		return bad("invalid field of %d bits at bit %d with shift %d", r.Width, r.Bit, r.Shift)
 	}
 	v := r.Value
 	switch r.Kind {
@@ -111,7 +114,7 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		v += bars[r.Target]
 	case LiveIn:
 		if !r.Range.Contains(v) {
-			return bad("%s is %d, want %d to %d by %d", r.Name, v, r.Range.Start, r.Range.Stop, r.Range.Step)
+			return bad("%s is %d; want %d to %d in steps of %d", r.Name, v, r.Range.Start, r.Range.Stop, r.Range.Step)
 		}
 		scaled, ok := Linear(v, r.Scale, r.Plus)
 		if !ok {
@@ -120,16 +123,16 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		v = scaled
 	}
 	if v&(1<<r.Shift-1) != 0 {
-		return bad("%#x is no multiple of %d", v, 1<<r.Shift)
+		return bad("%#x is not a multiple of %d", v, 1<<r.Shift)
 	}
 	if v >>= r.Shift; v>>r.Width != 0 {
-		return bad("%#x does not fit %d bits", v, r.Width)
+		return bad("%#x does not fit in %d bits", v, r.Width)
 	}
 	return v, nil
 }
 
-// Linear is scale times v and plus; a scale of 0 is 1. It is false where that is negative
-// or has more than 63 bits.
+// Linear returns scale*v+plus, where a scale of 0 means 1. It returns false if the result
+// is negative or exceeds 63 bits, or if an intermediate value overflows.
 func Linear(v uint64, scale, plus int64) (uint64, bool) {
 	if scale == 0 {
 		scale = 1
@@ -150,24 +153,24 @@ func Linear(v uint64, scale, plus int64) (uint64, bool) {
 	return uint64(total), true
 }
 
-// Store resolves the relocation and writes it into its word of text. Errors are a
-// *RelocError.
+// Store resolves the relocation and writes the value into its word of text. Every error is
+// a *RelocError.
 func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 	v, err := r.Resolve(bars)
 	if err != nil {
 		return err
 	}
 	if r.Off%4 != 0 || uint64(r.Off)+4 > uint64(len(text)) {
-		return &RelocError{*r, fmt.Sprintf("no word at offset %#x of the %#x bytes of text", r.Off, len(text))}
+		return &RelocError{*r, fmt.Sprintf("offset %#x is not a word of the %#x bytes of text", r.Off, len(text))}
 	}
 	w, mask := text[r.Off:], uint32(1<<r.Width-1)<<r.Bit
 	le.PutUint32(w, regs.Masked(le.Uint32(w), mask, uint32(v)<<r.Bit))
 	return nil
 }
 
-// recordWord is the register that the word at a byte offset of __text is stored to.
-func recordWord(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
-	for at, r := range recordsAt(d) {
+// registerAt returns the register that the word at byte offset off of __text is written to.
+func registerAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
+	for at, r := range recordOffsets(d) {
 		if off >= at && off < at+4*uint32(len(r.Values)) && off%4 == 0 {
 			return r.Addr + off - at, true
 		}
@@ -175,8 +178,9 @@ func recordWord(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
 	return 0, false
 }
 
-// recordsAt yields the byte offset in __text of each record's first value.
-func recordsAt(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
+// recordOffsets yields the records of a descriptor, each with the byte offset of its first
+// value in __text.
+func recordOffsets(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
 	return func(yield func(uint32, *regs.Record) bool) {
 		at := d.Offset + regs.HeaderBytes
 		if d.Extended {
@@ -191,9 +195,9 @@ func recordsAt(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
 	}
 }
 
-// relocated is the program's text with every relocation resolved. It is the program's
-// own when none writes anything, as in every container at hand.
-func (p *Program) relocated() ([]byte, error) {
+// relocateText returns the program's text with all relocations applied. It returns p.Text
+// itself if no relocation writes anything, as in every known container.
+func (p *Program) relocateText() ([]byte, error) {
 	text := p.Text
 	own := true
 	for i := range p.Relocations {
@@ -218,13 +222,15 @@ func (p *Program) relocated() ([]byte, error) {
 	return text, nil
 }
 
-// WordsOf are the offsets in Text of the words that a descriptor of the program writes to
-// a register.
-func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 { return wordsOf(d, register) }
+// WordsOf returns the offsets in Text of the words that descriptor d writes to the given
+// register.
+func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 {
+	return wordOffsets(d, register)
+}
 
-func wordsOf(d *regs.Descriptor, register uint32) []uint32 {
+func wordOffsets(d *regs.Descriptor, register uint32) []uint32 {
 	var words []uint32
-	for at, r := range recordsAt(d) {
+	for at, r := range recordOffsets(d) {
 		if register >= r.Addr && register < r.Addr+4*uint32(len(r.Values)) && register%4 == 0 {
 			words = append(words, at+register-r.Addr)
 		}

@@ -24,16 +24,16 @@ func TestRelocationResolve(t *testing.T) {
 		{"offset", Relocation{Kind: BufferOffset, Value: 0x80, Bit: 6, Width: 26, Shift: 6}, 2, ""},
 		{"live-in", Relocation{Kind: LiveIn, Value: 12, Width: 15, Range: Range{4, 20, 8}}, 12, ""},
 		{"one value", Relocation{Kind: LiveIn, Value: 4, Width: 15, Range: Range{4, 4, 0}}, 4, ""},
-		{"between steps", Relocation{Kind: LiveIn, Name: "rows", Value: 13, Width: 15, Range: Range{4, 20, 8}}, 0, "rows is 13, want 4 to 20 by 8"},
+		{"between steps", Relocation{Kind: LiveIn, Name: "rows", Value: 13, Width: 15, Range: Range{4, 20, 8}}, 0, "rows is 13; want 4 to 20 in steps of 8"},
 		{"below", Relocation{Kind: LiveIn, Value: 3, Width: 15, Range: Range{4, 20, 1}}, 0, "want 4 to 20"},
 		{"above", Relocation{Kind: LiveIn, Value: 21, Width: 15, Range: Range{4, 20, 1}}, 0, "want 4 to 20"},
 		{"no step", Relocation{Kind: LiveIn, Value: 5, Width: 15, Range: Range{4, 20, 0}}, 0, "want 4 to 20"},
 		{"no buffer", Relocation{Kind: DeviceAddress, Target: 5, Width: 32}, 0, "buffer 5 is not in the program"},
 		{"no such buffer", Relocation{Kind: DeviceAddress, Target: 32, Width: 32}, 0, "buffer 32"},
-		{"too wide", Relocation{Kind: DataSet, Value: 4, Bit: 4, Width: 2}, 0, "does not fit 2 bits"},
-		{"not in units", Relocation{Kind: BufferOffset, Value: 0x20, Bit: 6, Width: 26, Shift: 6}, 0, "no multiple of 64"},
-		{"beyond the word", Relocation{Kind: DataSet, Bit: 20, Width: 13}, 0, "no such field"},
-		{"no bits", Relocation{Kind: DataSet}, 0, "no such field"},
+		{"too wide", Relocation{Kind: DataSet, Value: 4, Bit: 4, Width: 2}, 0, "does not fit in 2 bits"},
+		{"not in units", Relocation{Kind: BufferOffset, Value: 0x20, Bit: 6, Width: 26, Shift: 6}, 0, "not a multiple of 64"},
+		{"beyond the word", Relocation{Kind: DataSet, Bit: 20, Width: 13}, 0, "invalid field"},
+		{"no bits", Relocation{Kind: DataSet}, 0, "invalid field"},
 	} {
 		got, err := tt.r.Resolve(&bars)
 		var r *RelocError
@@ -56,7 +56,7 @@ func TestRelocationLink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at, r := range recordsAt(d) {
+		for at, r := range recordOffsets(d) {
 			if d.Index == 1 && base.Addr() >= r.Addr && base.Addr() < r.Addr+4*uint32(len(r.Values)) {
 				off = at + base.Addr() - r.Addr
 			}

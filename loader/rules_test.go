@@ -80,10 +80,10 @@ func manyVectors(t *testing.T) []vector {
 	}
 	return []vector{
 		{"ports of a package", pkg.Bytes(), -1, "program has more than"},
-		{"load commands", commands(maxLoads+1, note), 16, "more than"},
-		{"ports", commands(maxPorts*maxProcedures+1, copied("t0", "t2")), -1, "ports"},
-		{"operations", commands(maxPorts*maxProcedures+1, copied("op t0", "op t2")), -1, "operations"},
-		{"procedures", procedures, -1, "procedures"},
+		{"load commands", commands(maxLoads+1, note), 16, "exceeds"},
+		{"ports", commands(maxPorts*maxProcedures+1, copied("t0", "t2")), -1, "port count"},
+		{"operations", commands(maxPorts*maxProcedures+1, copied("op t0", "op t2")), -1, "operation count"},
+		{"procedures", procedures, -1, "procedure count"},
 	}
 }
 
@@ -223,7 +223,7 @@ func TestEveryRule(t *testing.T) {
 	add(linkVectors(t)...)
 	add(windowErrors(t)...)
 	add(addressErrors(t)...)
-	list, err := rules.Of([]string{"fail", "wrap", "bad", "short"},
+	list, err := rules.Of([]string{"fail", "wrap", "bad", "shortCommandError"},
 		"read.go", "text.go", "container.go", "segment.go", "image.go", "symbols.go", "anec.go", "firmware.go",
 		"firmware_program.go", "capture.go", "capture_address.go", "link.go", "../hw/regs/frame.go")
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"anesim/hw/regs"
 )
 
-func (r *reader) segment(at uint64, b []byte) (Load, error) {
+func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 	if len(b) < segmentSize {
-		return nil, short(at, b, segmentSize, "segment command")
+		return nil, shortCommandError(at, b, segmentSize, "segment command")
 	}
 	s := &SegmentLoad{
 		LoadBytes: b, Name: cString(b[8:24]),
@@ -19,20 +19,20 @@ func (r *reader) segment(at uint64, b []byte) (Load, error) {
 	}
 	n := uint64(le.Uint32(b[64:]))
 	if n > uint64(len(b)-segmentSize)/sectionSize {
-		return nil, fail(at+64, n, "sections of segment %s leave the command of %#x bytes", s.Name, len(b))
+		return nil, fail(at+64, n, "sections of segment %s extend past the command's %#x bytes; count", s.Name, len(b))
 	}
 	if !inAperture(s.Addr, s.MemSize) {
-		return nil, fail(at+24, s.Addr, "segment %s of %#x bytes leaves the %d-bit device space at", s.Name, s.MemSize, regs.AddressBits)
+		return nil, fail(at+24, s.Addr, "segment %s of %#x bytes extends past the %d-bit device address space; address", s.Name, s.MemSize, regs.AddressBits)
 	}
 	size := r.file.size()
 	if s.Offset > size || s.FileSize > size-s.Offset {
-		return nil, fail(at+40, s.Offset, "segment %s of %#x bytes leaves the file of %#x bytes at", s.Name, s.FileSize, size)
+		return nil, fail(at+40, s.Offset, "segment %s of %#x bytes extends past the end of the file (%#x bytes); offset", s.Name, s.FileSize, size)
 	}
 	if s.FileSize > s.MemSize {
-		return nil, fail(at+48, s.FileSize, "segment %s has more bytes in the file than the %#x in memory", s.Name, s.MemSize)
+		return nil, fail(at+48, s.FileSize, "segment %s has more bytes in the file than its %#x in memory", s.Name, s.MemSize)
 	}
 	for i := range n {
-		sec, err := r.section(at+segmentSize+sectionSize*i, b[segmentSize+sectionSize*i:][:sectionSize], s)
+		sec, err := r.decodeSection(at+segmentSize+sectionSize*i, b[segmentSize+sectionSize*i:][:sectionSize], s)
 		if err != nil {
 			return nil, err
 		}
@@ -40,20 +40,20 @@ func (r *reader) segment(at uint64, b []byte) (Load, error) {
 	}
 	if n == 0 && s.FileSize > 0 {
 		var err error
-		if s.Data, err = r.own(at+40, s.Offset, s.FileSize, "segment "+s.Name); err != nil {
+		if s.Data, err = r.claim(at+40, s.Offset, s.FileSize, "segment "+s.Name); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// inAperture reports whether n bytes at addr fit a device address.
+// inAperture reports whether the n bytes at addr are inside the device address space.
 func inAperture(addr, n uint64) bool {
 	const top = 1 << regs.AddressBits
 	return addr <= top && n <= top-addr
 }
 
-func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, error) {
+func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, error) {
 	h := &SectionHeader{
 		Name: cString(b[:16]), Segment: cString(b[16:32]),
 		Addr: le.Uint64(b[32:]), Size: le.Uint64(b[40:]),
@@ -61,26 +61,26 @@ func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, e
 		RelocOffset: le.Uint32(b[56:]), Flags: SectionFlags(le.Uint32(b[64:])),
 	}
 	if h.Addr < s.Addr || h.Addr-s.Addr > s.MemSize || h.Size > s.MemSize-(h.Addr-s.Addr) {
-		return nil, fail(at+32, h.Addr, "section %s,%s of %#x bytes leaves its segment's %#x bytes at %#x: it stands at",
+		return nil, fail(at+32, h.Addr, "section %s,%s of %#x bytes is not inside its segment's %#x bytes at %#x; address",
 			h.Segment, h.Name, h.Size, s.MemSize, s.Addr)
 	}
 	if err := h.check(at); err != nil {
 		return nil, err
 	}
-	// A window has no bytes in the file: its segment's file range is empty.
+	// A window has no bytes in the file, so the file range of its segment is empty.
 	if s.FileSize > 0 {
 		off := uint64(h.Offset)
 		if off < s.Offset || off-s.Offset > s.FileSize || h.Size > s.FileSize-(off-s.Offset) {
-			return nil, fail(at+48, h.Offset, "bytes of section %s,%s leave its segment's %#x bytes at %#x: they stand at",
+			return nil, fail(at+48, h.Offset, "bytes of section %s,%s are not inside its segment's %#x bytes at file offset %#x; offset",
 				h.Segment, h.Name, s.FileSize, s.Offset)
 		}
 		var err error
-		if h.Data, err = r.own(at+48, off, h.Size, "section "+h.Segment+","+h.Name); err != nil {
+		if h.Data, err = r.claim(at+48, off, h.Size, "section "+h.Segment+","+h.Name); err != nil {
 			return nil, err
 		}
 	}
 	if n := uint64(le.Uint32(b[60:])); n > 0 {
-		pairs, err := r.own(at+56, uint64(h.RelocOffset), n*relocSize, "relocations of "+h.Segment+","+h.Name)
+		pairs, err := r.claim(at+56, uint64(h.RelocOffset), n*relocSize, "relocations of "+h.Segment+","+h.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +92,9 @@ func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, e
 	return h, nil
 }
 
-// check holds a section to its granule, the page of the address translation for windows
-// and the tile of 64 bytes for text and coefficients (table 23.6; every container at
-// hand), and to the compiler's limits.
+// check checks the section's alignment and size. Windows are aligned to the page of the
+// address translation, and text and weights to 64 bytes (table 23.6; seen in every
+// container). The maximum sizes are those of the compiler.
 func (h *SectionHeader) check(at uint64) error {
 	granule := uint64(1)
 	switch h.Flags & 0xff {
@@ -104,7 +104,7 @@ func (h *SectionHeader) check(at uint64) error {
 		granule = TileSize
 	}
 	if h.Addr%granule != 0 {
-		return fail(at+32, h.Addr, "section %s,%s does not stand at a multiple of %#x", h.Segment, h.Name, granule)
+		return fail(at+32, h.Addr, "section %s,%s is not aligned to %#x; address", h.Segment, h.Name, granule)
 	}
 	switch {
 	case strings.HasPrefix(h.Segment, "__KERN_") && h.Size > MaxKernelSection:

@@ -9,43 +9,44 @@ import (
 	"anesim/loader/enums"
 )
 
-// A Symbol is an entry of the symbol table.
+// A Symbol is one entry of the symbol table.
 type Symbol struct {
 	Name    string
 	Type    SymbolType
 	Section uint8  // ordinal of its section from 1, 0 for none
-	Desc    uint16 // of a tile 2 live, 0 sentinel; of a shape its type number
+	Desc    uint16 // for a tile, 2 if live and 0 if sentinel; for a shape, its type number
 	Value   uint64 // device address
 
-	index uint32 // of the name in the strings
+	index uint32 // offset of the name in the string table
 }
 
-// A Tile is a weight tile: the coefficients one engine reads.
+// A Tile is a weight tile: the weights that one engine reads.
 type Tile struct {
-	Digest string // sha256 of the weight, hexadecimal
-	Lane   int    // engine, -1 for a tile all engines share
+	Digest string // SHA-256 of the weights in hexadecimal
+	Lane   int    // engine, -1 for a tile that all engines share
 	Addr   uint64 // device address; the section's end for a sentinel
 	Live   bool   // false for the empty tile of an unused lane
 }
 
-// An ElementType is an element type by the catalogue's number: 5 is fp16, 16 e4m3, 23
-// int4, 2 int8, 3 uint8 (bytes; listing 23.5).
+// An ElementType is an entry of the catalogue of element types. Known codes are 2 for int8,
+// 3 for uint8, 5 for float16, 16 for e4m3 and 23 for int4 (seen in files; listing 23.5).
 type ElementType struct {
 	Code  int
 	Name  string
-	Range string // as the catalogue has it: r<kind>;<low>;<high>
+	Range string // as written in the catalogue: r<kind>;<low>;<high>
 }
 
-// String is the type's name, by the catalogue's number where the container names none.
+// String returns the name of the type. If the container gives no name, it returns the
+// catalogue's name for the code.
 func (t ElementType) String() string {
 	if t.Name != "" {
-		return printable(t.Name)
+		return escapeUnprintable(t.Name)
 	}
 	return enums.CatalogueType(t.Code).String()
 }
 
-// Bits is the width of an element in memory, 0 where it is not known. The catalogue has 24
-// entries; the documents and the containers at hand name twelve.
+// Bits returns the size of an element in memory in bits, or 0 if it is unknown. The
+// catalogue has 24 entries, of which the documents and the known containers name twelve.
 func (t ElementType) Bits() int {
 	switch t.Name {
 	case "int8", "uint8", "e4m3":
@@ -60,40 +61,42 @@ func (t ElementType) Bits() int {
 	return 0
 }
 
-// bytes is the least memory an element takes.
+// bytes returns the minimum number of bytes that an element takes, at least 1.
 func (t ElementType) bytes() uint64 { return uint64(max(1, t.Bits()/8)) }
 
-// Float16 is the element type of every real surface.
+// Float16 returns the element type of all known surfaces.
 func Float16() ElementType { return ElementType{5, "float16", "r1;2;0"} }
 
-// A Shape is a tensor's extents and byte strides, as a shape symbol spells them.
+// A Shape holds a tensor's extents and byte strides from a shape symbol.
 type Shape struct {
 	Name    string
 	Extents [4]int    // N, C, H, W
 	Strides [4]uint64 // bytes
-	Type    int       // element type by the catalogue's number
+	Type    int       // code of the element type
 }
 
-// axes are the letters of a shape in the order of Port.Shape.
+// axes holds the letters of the axes in the order of Port.Shape.
 const axes = "nchw"
 
-// maxExtent bounds a tensor's extent: the registers' channel fields have 17 bits.
+// maxExtent is the maximum extent of a tensor. The channel fields of the registers have 17
+// bits.
 const maxExtent = 1<<17 - 1
 
-func (r *reader) symtab(at uint64, b []byte) (Load, error) {
+func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 	if len(b) < 24 {
-		return nil, short(at, b, 24, "symbol table command")
+		return nil, shortCommandError(at, b, 24, "symbol table command")
 	}
 	t := &SymtabLoad{LoadBytes: b, Offset: le.Uint32(b[8:]), StringOffset: le.Uint32(b[16:])}
 	n := uint64(le.Uint32(b[12:]))
-	entries, err := r.own(at+8, uint64(t.Offset), n*symbolSize, "symbol table")
+	entries, err := r.claim(at+8, uint64(t.Offset), n*symbolSize, "symbol table")
 	if err != nil {
 		return nil, err
 	}
-	if t.Strings, err = r.own(at+16, uint64(t.StringOffset), uint64(le.Uint32(b[20:])), "string table"); err != nil {
+	if t.Strings, err = r.claim(at+16, uint64(t.StringOffset), uint64(le.Uint32(b[20:])), "string table"); err != nil {
 		return nil, err
 	}
-	// One string for all names: a hostile table cannot make them cost more than itself.
+	// The names share one string, so a hostile table cannot make them use more memory than
+	// the file.
 	text := string(t.Strings)
 	t.Symbols = make([]Symbol, n)
 	for i := range t.Symbols {
@@ -101,12 +104,12 @@ func (r *reader) symtab(at uint64, b []byte) (Load, error) {
 		s := Symbol{index: le.Uint32(e), Type: SymbolType(e[4]), Section: e[5], Desc: le.Uint16(e[6:]), Value: le.Uint64(e[8:])}
 		where := uint64(t.Offset) + symbolSize*uint64(i)
 		if uint64(s.index) >= uint64(len(text)) {
-			return nil, fail(where, s.index, "name of symbol %d leaves the %#x bytes of strings", i, len(text))
+			return nil, fail(where, s.index, "name of symbol %d starts past the end of the string table (%#x bytes); offset", i, len(text))
 		}
 		name := text[s.index:min(int(s.index)+maxName, len(text))]
 		end := strings.IndexByte(name, 0)
 		if end < 0 {
-			return nil, fail(where, s.index, "name of symbol %d has no end within %d bytes", i, maxName)
+			return nil, fail(where, s.index, "name of symbol %d is not terminated within %d bytes; offset", i, maxName)
 		}
 		s.Name = name[:end]
 		t.Symbols[i] = s
@@ -128,8 +131,8 @@ func (s *Symbol) store(dst []byte) {
 	le.PutUint64(dst[8:], s.Value)
 }
 
-// tile reads a name of the form K<sha256>_ne_<lane> or K<sha256>.
-func (s *Symbol) tile() (Tile, bool) {
+// parseTile parses a symbol of the form K<sha256>_ne_<lane> or K<sha256>.
+func (s *Symbol) parseTile() (Tile, bool) {
 	const digest = 64
 	if s.Type != SymbolDefined || len(s.Name) < 1+digest || s.Name[0] != 'K' {
 		return Tile{}, false
@@ -148,8 +151,8 @@ func (s *Symbol) tile() (Tile, bool) {
 	return t, true
 }
 
-// element reads a catalogue entry, such as float16:t5=r1;2;0.
-func (s *Symbol) element() (ElementType, bool) {
+// parseElementType parses a catalogue entry such as float16:t5=r1;2;0.
+func (s *Symbol) parseElementType() (ElementType, bool) {
 	name, rest, ok := strings.Cut(s.Name, ":t")
 	if !ok || s.Type != SymbolElement {
 		return ElementType{}, false
@@ -159,10 +162,10 @@ func (s *Symbol) element() (ElementType, bool) {
 	return ElementType{code, name, span}, ok && err == nil && code > 0
 }
 
-// shape reads a shape symbol, per axis an extent and a stride:
+// parseShape parses a shape symbol, which has an extent and a stride for each axis:
 //
 //	image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;77;15=s2w:5
-func (s *Symbol) shape() (Shape, bool) {
+func (s *Symbol) parseShape() (Shape, bool) {
 	name, rest, ok := cutLast(s.Name, ":t", "=")
 	if !ok || s.Type != SymbolShape {
 		return Shape{}, false
@@ -195,8 +198,8 @@ func (s *Symbol) shape() (Shape, bool) {
 	return sh, err == nil && sh.Type >= 0
 }
 
-// cutLast splits text at the last mark that stands ahead of the first end: a port's
-// name may hold the mark itself.
+// cutLast splits text at the last mark before the first end. The text before it, a port's
+// name, may contain the mark too. ok is false unless a number follows the mark.
 func cutLast(text, mark, end string) (before, after string, ok bool) {
 	head, after, ok := strings.Cut(text, end)
 	i := strings.LastIndex(head, mark)
@@ -209,8 +212,9 @@ func cutLast(text, mark, end string) (before, after string, ok bool) {
 	return head[:i], after, true
 }
 
-// spell is the text of the shape symbol: its type number, those of its axes after it.
-func (s Shape) spell(number int) string {
+// symbolText returns the text of the shape symbol. number is the type number of the shape,
+// and its axes have the next four numbers.
+func (s Shape) symbolText(number int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:t%d=", s.Name, number)
 	for i := range axes {

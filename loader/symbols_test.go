@@ -29,15 +29,15 @@ func TestShapeSymbol(t *testing.T) {
 		{":t11=", Shape{}, false},
 		{"image:tt=", Shape{}, false},
 	} {
-		got, ok := (&Symbol{Name: tt.text, Type: SymbolShape}).shape()
+		got, ok := (&Symbol{Name: tt.text, Type: SymbolShape}).parseShape()
 		if ok != tt.ok || ok && got != tt.want {
 			t.Errorf("%q: %+v, %v; want %+v, %v", tt.text, got, ok, tt.want, tt.ok)
 		}
 		if !ok {
 			continue
 		}
-		if again, ok := (&Symbol{Name: got.spell(30), Type: SymbolShape}).shape(); !ok || again != got {
-			t.Errorf("%q reads as %+v", got.spell(30), again)
+		if again, ok := (&Symbol{Name: got.symbolText(30), Type: SymbolShape}).parseShape(); !ok || again != got {
+			t.Errorf("%q reads as %+v", got.symbolText(30), again)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestTileSymbol(t *testing.T) {
 		{Symbol{Name: "Kz" + digest[1:] + "_ne_1", Type: 0xf}, Tile{}, false},
 		{Symbol{Name: "Kernel", Type: 0xf}, Tile{}, false},
 	} {
-		got, ok := tt.s.tile()
+		got, ok := tt.s.parseTile()
 		if ok != tt.ok || ok && got != tt.want {
 			t.Errorf("%s: %+v, %v; want %+v, %v", tt.s.Name, got, ok, tt.want, tt.ok)
 		}
@@ -75,7 +75,7 @@ func TestElementSymbol(t *testing.T) {
 		t.Errorf("catalogue (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"float16", "float16:t5", "float16:tx=1", "float16:t0=1"} {
-		if e, ok := (&Symbol{Name: name, Type: SymbolElement}).element(); ok {
+		if e, ok := (&Symbol{Name: name, Type: SymbolElement}).parseElementType(); ok {
 			t.Errorf("%q is %+v", name, e)
 		}
 	}

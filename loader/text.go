@@ -10,26 +10,26 @@ import (
 	"anesim/hw/regs"
 )
 
-// A bare text says which buffers it reads and writes and how far, and nothing about
-// where they are. Its windows are made as the vendor's compiler places them (41
-// programs whose addresses are known): from 0x30000000 the scratch, then the surfaces
-// in the order of their index, each rounded to a page; then the text, and the constants
-// at the next multiple of 64.
+// A bare text shows which buffers it reads and writes and how far, but not where they are.
+// Its windows are placed as the vendor's compiler places them (seen in 41 programs with
+// known addresses): from 0x30000000 the scratch memory, then the surfaces in the order of
+// their index, each rounded up to a page, then the text, and the constants at the next
+// multiple of 64.
 
-// unreadConstants is the section the compiler writes for programs that read no
-// constants: 16 KiB of zeros (bytes).
+// unreadConstants is the size of the section of zeros, 16 KiB, that the compiler writes for
+// programs that read no constants (seen in files).
 const unreadConstants = 0x4000
 
-// A buffer is what the descriptors do with one buffer index.
+// A buffer collects how the descriptors use one buffer index.
 type buffer struct {
 	bar     int
-	bytes   uint64 // to the end of the farthest byte touched or declared
-	touched uint64 // to the end of the farthest byte a DMA moves
-	read    bool   // read before it was written
+	bytes   uint64 // end of the last byte that is moved or declared
+	touched uint64 // end of the last byte that a DMA moves
+	read    bool   // read before it is written
 	written bool
-	reached bool   // by a reader
-	first   access // reader
-	last    access // writer
+	reached bool   // whether first is set
+	first   access // first read
+	last    access // last write
 }
 
 // readText reads a chain of descriptors and makes its windows.
@@ -37,8 +37,9 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 	return o.readChain(&Program{Name: name, Text: text})
 }
 
-// leaveText is readText of a chain that stays in its file.
-func (o *Options) leaveText(name string, r io.ReaderAt, size int64) (*Program, error) {
+// readTextInFile is like readText but leaves the chain in its file. It falls back to
+// readText if a descriptor moves bytes of the text.
+func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Program, error) {
 	if p, err := o.readChain(&Program{Name: name, TextFile: &regs.TextFile{R: r, Bytes: uint64(size)}}); !errors.Is(err, errTextMoved) {
 		return p, err
 	}
@@ -49,31 +50,31 @@ func (o *Options) leaveText(name string, r io.ReaderAt, size int64) (*Program, e
 	return o.readText(name, text)
 }
 
-// errTextMoved is a chain in its file whose descriptors move bytes of the text: those have to
-// be there.
+// errTextMoved is returned if a chain was left in its file but its descriptors move bytes
+// of the text, which must then be in memory.
 var errTextMoved = errors.New("descriptors move bytes of the text")
 
-// readChain makes the windows of a program that is its chain.
+// readChain fills in a program that consists of only its chain: form, windows and ports.
 func (o *Options) readChain(p *Program) (*Program, error) {
 	p.Form, p.Subtype, p.FirstWords = FormText, SubtypeM1, o.FirstWords
-	buffers, err := p.buffers()
+	buffers, err := p.gatherBuffers()
 	if p.TextFile != nil && slices.ContainsFunc(buffers, func(b *buffer) bool { return b.bar == regs.BARText && b.touched > 0 }) {
 		return nil, errTextMoved
 	}
 	if err != nil {
-		if o.Inspect && p.walk() == nil {
-			return p, nil // a chain whose memory cannot be laid out
+		if o.Inspect && p.checkChain() == nil {
+			return p, nil // the chain is valid but its memory cannot be laid out
 		}
 		return nil, err
 	}
-	if err := o.place(p, buffers); err != nil {
+	if err := o.placeWindows(p, buffers); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// buffers walks the chain and gathers what it does with each buffer, by index.
-func (p *Program) buffers() ([]*buffer, error) {
+// gatherBuffers reads the chain and returns the buffers it uses, sorted by index.
+func (p *Program) gatherBuffers() ([]*buffer, error) {
 	var (
 		byBAR [len(regs.BARs{})]*buffer
 		list  []access
@@ -82,34 +83,34 @@ func (p *Program) buffers() ([]*buffer, error) {
 	for d, err := range p.States() {
 		var broken *regs.StreamError
 		if errors.As(err, &broken) && broken.Index == 0 {
-			return nil, notChain(err)
+			return nil, notChainError(err)
 		}
 		if err != nil {
-			return nil, p.streamError(err)
+			return nil, p.wrapStreamError(err)
 		}
 		if d.Records == 0 {
-			return nil, noRecords(d.Index, d.Offset)
+			return nil, noRecordsError(d.Index, d.Offset)
 		}
 		if d.Index == 0 {
 			p.FirstWords = d.Words
 		}
 		ops.Resolve(&d.Groups)
-		list = accesses(list, &d.Header, &d.Groups, &ops)
+		list = listAccesses(list, &d.Header, &d.Groups, &ops)
 		lanes := uint64(0)
 		for i := range list {
 			a := &list[i]
 			if a.bar < 0 {
-				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.name(), BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
+				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.name(), BAR: -1, What: "header names no buffer"}, "descriptor %d", d.Index)
 			}
 			b := byBAR[a.bar]
 			if b == nil {
 				b = &buffer{bar: a.bar}
 				byBAR[a.bar] = b
 			}
-			b.add(a)
+			b.addAccess(a)
 			if a.kernel {
-				// The compiler keeps room for every lane of its own, also where all
-				// read one activation table (bytes: 7 of 7 constant sections).
+				// The compiler reserves separate space for every lane, even if all of them
+				// read one activation table (seen in 7 of 7 constant sections).
 				lanes += a.bytes
 				b.bytes = max(b.bytes, lanes)
 			}
@@ -124,10 +125,10 @@ func (p *Program) buffers() ([]*buffer, error) {
 	return out, nil
 }
 
-func (b *buffer) add(a *access) {
+func (b *buffer) addAccess(a *access) {
 	end := a.off + a.bytes
 	if !a.on {
-		// The surface stays in the L2; its depth stride is what the compiler kept
+		// The surface stays in L2. Its depth stride is the size that the compiler reserved
 		// for it in memory.
 		b.bytes = max(b.bytes, end, a.off+uint64(max(0, a.surface.DepthStride)))
 		return
@@ -146,8 +147,9 @@ func (b *buffer) add(a *access) {
 	}
 }
 
-// place gives every buffer its window and makes the ports.
-func (o *Options) place(p *Program, buffers []*buffer) error {
+// placeWindows assigns an address and a size to every buffer and makes the segments and
+// ports.
+func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	given := make(map[int]Window, len(o.Windows))
 	for _, w := range o.Windows {
 		if w.BAR < 0 || w.BAR >= len(p.BARs) {
@@ -168,7 +170,7 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 		w := given[b.bar]
 		size, addr := max(b.bytes, w.Bytes, 1), cmp.Or(w.Addr, at)
 		if size > MaxAddressRange || !inAperture(addr, size) {
-			return fail(0, nil, "buffer %d needs %#x bytes at %#x, want at most %#x", b.bar, size, addr, uint64(MaxAddressRange))
+			return fail(0, nil, "buffer %d needs %#x bytes at %#x; want at most %#x inside the device address space", b.bar, size, addr, uint64(MaxAddressRange))
 		}
 		size = roundUp(size, PageSize)
 		at = max(at, roundUp(addr+size, PageSize))
@@ -185,7 +187,7 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 	at = cmp.Or(given[regs.BARText].Addr, at)
 	size := p.textBytes()
 	if !inAperture(at, size) {
-		return fail(0, at, "text leaves the device space at")
+		return fail(0, at, "text extends past the device address space; address")
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: size, Data: p.Text, Prot: ProtRead | ProtExec, Unmade: p.TextFile != nil})
@@ -199,19 +201,20 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 	size = max(size, w.Bytes)
 	at = cmp.Or(w.Addr, roundUp(at, TileSize))
 	if size > MaxAddressRange || !inAperture(at, size) {
-		return fail(0, nil, "constants need %#x bytes at %#x, want at most %#x", size, at, uint64(MaxAddressRange))
+		return fail(0, nil, "constants need %#x bytes at %#x; want at most %#x inside the device address space", size, at, uint64(MaxAddressRange))
 	}
 	p.BARs[regs.BARWeights] = at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: size, Prot: ProtRead})
-	p.textPorts(buffers)
+	p.makeTextPorts(buffers)
 	return nil
 }
 
 func roundUp(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
 
-// textPorts makes the ports of a bare text: read before written is an input, written is
-// an output, and the constants are an input a caller may fill.
-func (p *Program) textPorts(buffers []*buffer) {
+// makeTextPorts makes the ports of a bare text. A buffer that is read before it is written
+// is an input, and one that is written is an output. Constants that are read are an input
+// called weights.
+func (p *Program) makeTextPorts(buffers []*buffer) {
 	for _, b := range buffers {
 		name := fmt.Sprintf("b%d", b.bar)
 		switch b.bar {
@@ -221,10 +224,10 @@ func (p *Program) textPorts(buffers []*buffer) {
 			name = "weights"
 		}
 		if b.read {
-			p.Ports = append(p.Ports, p.textPort(name, Input, b, &b.first))
+			p.Ports = append(p.Ports, p.newTextPort(name, Input, b, &b.first))
 		}
 		if b.written {
-			p.Ports = append(p.Ports, p.textPort(name, Output, b, &b.last))
+			p.Ports = append(p.Ports, p.newTextPort(name, Output, b, &b.last))
 		}
 	}
 	// Weights come last among the inputs.
@@ -232,57 +235,60 @@ func (p *Program) textPorts(buffers []*buffer) {
 		if a.Direction != b.Direction {
 			return cmp.Compare(a.Direction, b.Direction)
 		}
-		return cmp.Compare(order(a.BAR), order(b.BAR))
+		return cmp.Compare(portOrder(a.BAR), portOrder(b.BAR))
 	})
 }
 
-func order(bar int) int {
+func portOrder(bar int) int {
 	if bar == regs.BARWeights {
 		return len(regs.BARs{})
 	}
 	return bar
 }
 
-func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port {
+func (p *Program) newTextPort(name string, d Direction, b *buffer, a *access) Port {
 	port := Port{Name: name, Direction: d, Type: Float16(), Address: p.BARs[b.bar], BAR: b.bar}
 	if b.bar == regs.BARWeights || a.kernel {
 		port.Bytes = roundUp(b.touched, TileSize)
-		port.flat()
+		port.setFlatShape()
 		return port
 	}
 	room := roundUp(max(b.bytes, 1), PageSize)
-	port.Shape, port.Strides = tensor(&a.surface)
+	port.Shape, port.Strides = wholeTensor(&a.surface)
 	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0], port.span())
 	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room || a.surface.Element == 1 {
-		// Strides that make no tensor, or elements of eight bits: the bytes as they are.
+		// The strides do not form a tensor, or elements have 8 bits: use the bytes as they
+		// are.
 		port.Bytes = min(max(b.touched, elementBytes), room)
-		port.flat()
+		port.setFlatShape()
 	}
 	return port
 }
 
-// tensor is the whole tensor of which a surface is a part: the strides tell its
-// channels and rows where a task moves only some of them.
-func tensor(s *regs.Surface) ([4]int, [4]uint64) {
+// wholeTensor returns the shape and the strides of the tensor that contains a surface. A
+// task may move only part of the channels and rows, so their counts are computed from the
+// strides where possible.
+func wholeTensor(s *regs.Surface) ([4]int, [4]uint64) {
 	row, plane, depth, group := uint64(max(0, s.Row)), uint64(max(0, s.Plane)), uint64(max(0, s.DepthStride)), uint64(max(0, s.Group))
-	split := s.Groups > 1 && group < depth // the groups lie inside one element
+	split := s.Groups > 1 && group < depth // the groups are inside one batch element
 	switch {
 	case s.Transposed && split && s.Width == 1 && s.Height == 1:
 		return [4]int{1, 1, s.Groups, s.Channels}, [4]uint64{depth, depth, group, elementBytes}
 	case s.Transposed:
-		// Element (c, x) stands at x*plane + 2c: rows of channels.
+		// Element (c, x) is at x*plane + 2c, so the rows consist of channels.
 		return [4]int{s.Groups, s.Height, s.Width, s.Channels}, [4]uint64{depth, row, plane, elementBytes}
 	case s.Planes() > 1 && s.Channels == 1:
-		// A reduction over every axis: channels stand as rows, rows as depth (bytes).
+		// A reduction over all axes stores channels as rows and rows as depth (seen in
+		// files).
 		return [4]int{s.Groups, s.Height, s.Planes(), s.Width}, [4]uint64{group, row, depth, elementBytes}
 	case s.Channels == 1 && s.Height > 1 && plane == row:
-		// A reduction over the channels of one pixel: they stand as rows (bytes).
+		// A reduction over the channels of one pixel stores them as rows (seen in files).
 		return [4]int{s.Groups, s.Height, 1, s.Width}, [4]uint64{depth, row, row, elementBytes}
 	case s.Height == 1 && split && group < row:
-		// A reduction over rows: each is a group of its own (bytes).
+		// A reduction over rows stores each row as a group (seen in files).
 		return [4]int{1, s.Channels, s.Groups, s.Width}, [4]uint64{depth, plane, group, elementBytes}
 	case s.Height == 1 && row == depth && plane < row && s.Channels > 1:
-		// A matrix whose rows are the descriptor's channels.
+		// The rows of a matrix are the descriptor's channels.
 		return [4]int{s.Groups, 1, s.Channels, s.Width}, [4]uint64{depth, row, plane, elementBytes}
 	}
 	n, c := s.Groups, s.Channels

@@ -27,15 +27,15 @@ func TestRelocationLimits(t *testing.T) {
 	}{
 		{"a whole word", field(0, 32, 0, 1<<32-1), 1<<32 - 1, ""},
 		{"the last bit", field(31, 1, 0, 1), 1, ""},
-		{"one bit more than there is", field(31, 2, 0, 1), 0, "no such field"},
-		{"no bits", field(3, 0, 0, 0), 0, "no such field"},
-		{"a bit below the first", field(-1, 4, 0, 1), 0, "no such field"},
+		{"one bit more than there is", field(31, 2, 0, 1), 0, "invalid field"},
+		{"no bits", field(3, 0, 0, 0), 0, "invalid field"},
+		{"a bit below the first", field(-1, 4, 0, 1), 0, "invalid field"},
 		{"the widest shift", field(0, 4, 31, 3<<31), 3, ""},
-		{"a wider one", field(0, 4, 32, 0), 0, "no such field"},
-		{"one to the left", field(0, 4, -1, 0), 0, "no such field"},
-		{"no multiple", field(0, 4, 4, 0x18), 0, "no multiple of 16"},
+		{"a wider one", field(0, 4, 32, 0), 0, "invalid field"},
+		{"one to the left", field(0, 4, -1, 0), 0, "invalid field"},
+		{"no multiple", field(0, 4, 4, 0x18), 0, "not a multiple of 16"},
 		{"what just fits", field(4, 4, 4, 0xf0), 15, ""},
-		{"and what does not", field(4, 4, 4, 0x100), 0, "does not fit 4 bits"},
+		{"and what does not", field(4, 4, 4, 0x100), 0, "does not fit in 4 bits"},
 		{"the first buffer", address(0), 0x4001, ""},
 		{"the last", address(31), 0x8001, ""},
 		{"one beyond", address(32), 0, "buffer 32 is not"},
@@ -44,12 +44,12 @@ func TestRelocationLimits(t *testing.T) {
 		{"the range's start", live(4, 2, 0, 0), 4, ""},
 		{"a step into it", live(6, 2, 0, 0), 6, ""},
 		{"a step of 3 into it", live(7, 3, 0, 0), 7, ""},
-		{"half a step", live(5, 2, 0, 0), 0, "4 to 8 by 2"},
+		{"half a step", live(5, 2, 0, 0), 0, "4 to 8 in steps of 2"},
 		{"its end", live(8, 2, 0, 0), 8, ""},
-		{"behind it", live(10, 2, 0, 0), 0, "4 to 8 by 2"},
-		{"ahead of it", live(2, 2, 0, 0), 0, "4 to 8 by 2"},
+		{"behind it", live(10, 2, 0, 0), 0, "4 to 8 in steps of 2"},
+		{"ahead of it", live(2, 2, 0, 0), 0, "4 to 8 in steps of 2"},
 		{"its start without a step", live(4, 0, 0, 0), 4, ""},
-		{"and nothing else", live(5, 0, 0, 0), 0, "4 to 8 by 0"},
+		{"and nothing else", live(5, 0, 0, 0), 0, "4 to 8 in steps of 0"},
 		{"scaled", live(4, 2, 3, 2), 14, ""},
 		{"down", live(4, 2, -3, 12), 0, ""},
 		{"below 0", live(4, 2, -3, 11), 0, "is below 0"},
@@ -98,12 +98,12 @@ func TestRelocationLimits(t *testing.T) {
 	}
 	d := &regs.Descriptor{Offset: 0x100, Records: []regs.Record{{Addr: 0x20, Values: []uint32{1, 2}}, {Addr: 0x800, Values: []uint32{3}}}}
 	for off, want := range map[uint32]uint32{0x12c: 0x20, 0x130: 0x24, 0x138: 0x800} {
-		if got, ok := recordWord(d, off); !ok || got != want {
+		if got, ok := registerAt(d, off); !ok || got != want {
 			t.Errorf("the word at %#x goes to %#x, %v; want %#x", off, got, ok, want)
 		}
 	}
 	for _, off := range []uint32{0x100, 0x128, 0x12d, 0x12e, 0x134, 0x13c} {
-		if got, ok := recordWord(d, off); ok {
+		if got, ok := registerAt(d, off); ok {
 			t.Errorf("the word at %#x goes to %#x", off, got)
 		}
 	}
@@ -130,7 +130,7 @@ func TestMemoryMapLimits(t *testing.T) {
 		{"side by side", []Segment{seg(0x1000, 0x1000, rw), seg(0, 0x1000, rw)}, 2, ""},
 		{"over each other by a byte", []Segment{seg(0xfff, 0x1000, rw), seg(0, 0x1000, rw)}, 0, "s at 0xfff overlaps"},
 		{"to the end of the space", []Segment{seg(top-0x1000, 0x1000, rw)}, 1, ""},
-		{"beyond it", []Segment{seg(top-0x1000, 0x1001, rw)}, 0, "leaves the 42-bit"},
+		{"beyond it", []Segment{seg(top-0x1000, 0x1001, rw)}, 0, "extends past the 42-bit"},
 		{"as much as may be zero", []Segment{seg(0, MaxZeroFill, rw)}, 1, ""},
 		{"a byte more", []Segment{seg(0, MaxZeroFill+1, rw)}, 0, "without contents"},
 		{"bytes that are given do not count", []Segment{filled}, 1, ""},
@@ -139,7 +139,7 @@ func TestMemoryMapLimits(t *testing.T) {
 		{"further", []Segment{seg(0x1000, 0x1000, rw), seg(MaxAddressRange, 0x1001, rw)}, 0, "apart"},
 		{"a guard stands anywhere", []Segment{seg(0, 0x1000, 0), seg(top-0x2000, 0x1000, rw), seg(top-0x1000, 0x1000, 0)}, 3, ""},
 	} {
-		m, err := memoryMap(tc.list)
+		m, err := newMemoryMap(tc.list)
 		if tc.err == "" && (err != nil || len(m) != tc.n) || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("%s: %d segments, %v; want %d, %q", tc.name, len(m), err, tc.n, tc.err)
 		}
@@ -169,7 +169,7 @@ func TestTensorOfASurface(t *testing.T) {
 		{"groups that are elements", regs.Surface{Shape: shape(2, 3, 5, 7), Row: 64, Plane: 320, Group: 960, DepthStride: 960}, [4]int{2, 3, 5, 7}, [4]uint64{960, 320, 64, 2}},
 		{"transposed", regs.Surface{Shape: shape(1, 32, 5, 7), Row: 448, Plane: 64, DepthStride: 2240, Transposed: true}, [4]int{1, 5, 7, 32}, [4]uint64{2240, 448, 64, 2}},
 	} {
-		if got, strides := tensor(&tc.s); got != tc.shape || strides != tc.strides {
+		if got, strides := wholeTensor(&tc.s); got != tc.shape || strides != tc.strides {
 			t.Errorf("%s: %v in strides %v, want %v in %v", tc.name, got, strides, tc.shape, tc.strides)
 		}
 	}
@@ -178,7 +178,7 @@ func TestTensorOfASurface(t *testing.T) {
 // Symbols that spell a shape come back, and those that do not are none.
 func TestShapeSymbols(t *testing.T) {
 	s := Shape{Name: "x:t", Extents: [4]int{1, 2, maxExtent, 4}, Strides: [4]uint64{1<<42 - 1, 64, 8, 2}, Type: 0}
-	text := s.spell(7)
+	text := s.symbolText(7)
 	for _, tc := range []struct {
 		name string
 		text string
@@ -192,7 +192,7 @@ func TestShapeSymbols(t *testing.T) {
 		{"a type below 0", strings.TrimSuffix(text, "0") + "-1", false},
 		{"a stride of 43 bits", strings.Replace(text, "4398046511103", "4398046511104", 1), false},
 	} {
-		got, ok := (&Symbol{Name: tc.text, Type: SymbolShape}).shape()
+		got, ok := (&Symbol{Name: tc.text, Type: SymbolShape}).parseShape()
 		if ok != tc.ok || ok && (got.Extents != s.Extents || got.Strides != s.Strides || got.Type != 0) {
 			t.Errorf("%s: %+v, %v", tc.name, got, ok)
 		}

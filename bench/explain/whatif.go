@@ -123,6 +123,11 @@ const (
 	gatedTime   = 0.01
 )
 
+// gatingGains reports whether closed tiles save enough energy for little enough time.
+func gatingGains(before, after *Cost) bool {
+	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
+}
+
 // gating tries to close tiles: a model that waits for memory has no use for all of them.
 func (x *explainer) gating(ctx context.Context) error {
 	if x.options.GateTiles != 0 {
@@ -146,7 +151,7 @@ func (x *explainer) gating(ctx context.Context) error {
 		}
 		ran++
 		before := &x.doc.Now
-		if float64(after.TimeNs) > (1+gatedTime)*float64(before.TimeNs) || float64(after.EnergyNJ) > (1-gatedEnergy)*float64(before.EnergyNJ) {
+		if !gatingGains(before, after) {
 			continue
 		}
 		if best == nil || after.EnergyNJ < best.After.EnergyNJ {

@@ -273,7 +273,7 @@ func bind(p *loader.Program, name string, value uint64) (*loader.Program, error)
 			}
 		}
 	}
-	return &q, params.Shape(&q, name, value)
+	return &q, params.SetShape(&q, name, value)
 }
 
 // Unload aborts the call under way and frees the program's memory. Ports of other programs

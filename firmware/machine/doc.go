@@ -10,5 +10,5 @@
 //
 // A [Script] is what a host and its clients do, a line for each step: [ReadScript] reads it
 // and [Script.Play] plays it with a transcript. [WriteRecording] writes the script of a run
-// that has been made. [WriteTables] lists what scripts can name.
+// that has been made.
 package machine

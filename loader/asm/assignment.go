@@ -6,35 +6,35 @@ import (
 	"anesim/hw/regs"
 )
 
-// ParseAssignment reads BLOCK.REGISTER.FIELD=VALUE or BLOCK.REGISTER=VALUE as descriptor
-// text spells names and values: the register, the bits that are given, and their value.
-// An error is an *Error of line 1.
+// ParseAssignment parses BLOCK.REGISTER.FIELD=VALUE or BLOCK.REGISTER=VALUE, written as in
+// descriptor text. It returns the register, a mask of the bits that are assigned, and their
+// value. Every error is an *Error of line 1.
 func ParseAssignment(text string) (r regs.Register, mask, value uint32, err error) {
 	name, text1, ok := strings.Cut(text, "=")
 	l := line{number: 1}
 	whole := token{text, 1}
 	if !ok || text1 == "" {
-		return r, 0, 0, placed("assignment", 1, l.fail(whole, "no value: want BLOCK.REGISTER.FIELD=VALUE"))
+		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "missing value; want BLOCK.REGISTER.FIELD=VALUE"))
 	}
 	a := &assembler{options: new(Options), registers: make(map[string]regs.Register), params: make(map[string]Param)}
 	for r := range regs.Registers() {
-		a.registers[fold(r.Block+"."+r.Name)] = r
+		a.registers[lowerASCII(r.Block+"."+r.Name)] = r
 	}
 	if e := regs.HeaderName(name); e != nil {
-		return r, 0, 0, placed("assignment", 1, l.fail(whole, "%v", e))
+		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "%v", e))
 	}
 	register, field := name, ""
-	if _, ok := a.registers[fold(name)]; !ok {
+	if _, ok := a.registers[lowerASCII(name)]; !ok {
 		if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.Contains(name[:i], ".") {
 			register, field = name[:i], name[i+1:]
 		}
 	}
-	list, err := a.lookup(l, token{register, 1})
+	list, err := a.findRegisters(l, token{register, 1})
 	if err != nil {
-		return r, 0, 0, placed("assignment", 1, err)
+		return r, 0, 0, addPosition("assignment", 1, err)
 	}
 	if len(list) != 1 {
-		return r, 0, 0, placed("assignment", 1, l.fail(whole, "%s are several registers", register))
+		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "%s names several registers; want one", register))
 	}
 	r = list[0]
 	value1 := token{text1, len(name) + 2}
@@ -43,15 +43,15 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 		if r.Sole() {
 			mask = r.Fields[0].With(0, 1<<r.Fields[0].Width-1)
 		}
-		value, err = a.word(l, &r, []token{value1})
+		value, err = a.parseWord(l, &r, []token{value1})
 	} else {
-		value, err = a.word(l, &r, []token{{field + "=" + text1, len(register) + 2}})
+		value, err = a.parseWord(l, &r, []token{{field + "=" + text1, len(register) + 2}})
 		if f, ok := r.Field(field); ok {
 			mask = f.With(0, 1<<f.Width-1)
 		}
 	}
 	if err != nil {
-		return r, 0, 0, placed("assignment", 1, err)
+		return r, 0, 0, addPosition("assignment", 1, err)
 	}
 	return r, mask, value, nil
 }

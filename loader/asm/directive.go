@@ -14,27 +14,27 @@ import (
 	"anesim/loader"
 )
 
-// directives are the lines that begin with a dot, and how many words may follow.
+// directives lists the directives with their minimum and maximum number of operands.
 var directives = [...]struct {
 	name        string
 	least, most int
 	read        func(a *assembler, l line) error
 }{
-	{".td", 0, 1, (*assembler).td},
-	{".record", 0, 0, (*assembler).record},
-	{".size", 1, 1, (*assembler).textSize},
-	{".at", 2, math.MaxInt, (*assembler).at},
-	{".container", 2, 2, (*assembler).whole},
-	{".procedure", 1, 1, (*assembler).procedure},
-	{".port", 4, 6, (*assembler).port},
-	{".scratch", 1, 1, (*assembler).scratch},
-	{".weights", 1, 1, (*assembler).weights},
-	{".values", 1, math.MaxInt, (*assembler).values},
-	{".align", 0, 0, (*assembler).align},
-	{".bind", 2, 5, (*assembler).bind},
+	{".td", 0, 1, (*assembler).beginDescriptor},
+	{".record", 0, 0, (*assembler).beginRecord},
+	{".size", 1, 1, (*assembler).setTextSize},
+	{".at", 2, math.MaxInt, (*assembler).addRawBytes},
+	{".container", 2, 2, (*assembler).beginContainer},
+	{".procedure", 1, 1, (*assembler).setProcedure},
+	{".port", 4, 6, (*assembler).addPort},
+	{".scratch", 1, 1, (*assembler).setScratch},
+	{".weights", 1, 1, (*assembler).appendWeights},
+	{".values", 1, math.MaxInt, (*assembler).appendValues},
+	{".align", 0, 0, (*assembler).alignConstants},
+	{".bind", 2, 5, (*assembler).declareParam},
 }
 
-func (a *assembler) directive(l line) error {
+func (a *assembler) assembleDirective(l line) error {
 	head := l.tokens[0]
 	for _, d := range directives {
 		if d.name != head.text {
@@ -45,11 +45,11 @@ func (a *assembler) directive(l line) error {
 			if n > d.most {
 				at = l.tokens[d.most+1]
 			}
-			return l.fail(at, "%s has %d words behind it, want %s", d.name, n, span(d.least, d.most))
+			return l.fail(at, "%s has %d operands; want %s", d.name, n, formatSpan(d.least, d.most))
 		}
 		return d.read(a, l)
 	}
-	e := l.fail(head, "no directive %q", head.text)
+	e := l.fail(head, "unknown directive %q", head.text)
 	e.Nearest = nearest(head.text, func(yield func(string) bool) {
 		for _, d := range directives {
 			if !yield(d.name) {
@@ -60,7 +60,7 @@ func (a *assembler) directive(l line) error {
 	return e
 }
 
-func span(least, most int) string {
+func formatSpan(least, most int) string {
 	switch {
 	case least == most:
 		return strconv.Itoa(least)
@@ -70,14 +70,14 @@ func span(least, most int) string {
 	return strconv.Itoa(least) + " to " + strconv.Itoa(most)
 }
 
-// td begins a descriptor: .td, or .td @OFFSET.
-func (a *assembler) td(l line) error {
+// beginDescriptor handles .td and .td @OFFSET.
+func (a *assembler) beginDescriptor(l line) error {
 	t := &task{Descriptor: new(regs.Descriptor), at: l}
 	if len(l.tokens) > 1 {
 		off, ok := strings.CutPrefix(l.tokens[1].text, "@")
-		n, err := number(off)
+		n, err := parseNumber(off)
 		if !ok || err != nil || n < 0 || n>>31 != 0 || n%regs.Alignment != 0 {
-			return l.fail(l.tokens[1], "%q is no offset of a descriptor: @ and a multiple of %#x", l.tokens[1].text, regs.Alignment)
+			return l.fail(l.tokens[1], "invalid descriptor offset %q; want @ and a multiple of %#x", l.tokens[1].text, regs.Alignment)
 		}
 		t.Offset, t.placed = uint32(n), true
 	}
@@ -85,31 +85,32 @@ func (a *assembler) td(l line) error {
 	return nil
 }
 
-func (a *assembler) record(l line) error {
+func (a *assembler) beginRecord(l line) error {
 	if len(a.tasks) == 0 {
-		return l.fail(l.tokens[0], ".record stands ahead of the first .td")
+		return l.fail(l.tokens[0], "unexpected .record before the first .td")
 	}
 	a.tasks[len(a.tasks)-1].breakRecord = true
 	return nil
 }
 
-// textSize is the text's length where it goes on behind the chain.
-func (a *assembler) textSize(l line) error {
+// setTextSize handles .size, the length of a text that continues after the chain.
+func (a *assembler) setTextSize(l line) error {
 	a.size, a.sizeLine = l.tokens[1], l
 	return nil
 }
 
-// at puts bytes at an offset of the file: .at 0x40 c0ffee.
-func (a *assembler) at(l line) error {
-	off, err := number(l.tokens[1].text)
+// addRawBytes handles .at, which stores bytes at an offset of the file, as in ".at 0x40
+// c0ffee".
+func (a *assembler) addRawBytes(l line) error {
+	off, err := parseNumber(l.tokens[1].text)
 	if err != nil || off < 0 {
-		return l.fail(l.tokens[1], "%q is no offset", l.tokens[1].text)
+		return l.fail(l.tokens[1], "invalid offset %q", l.tokens[1].text)
 	}
 	r := rawBytes{off: uint64(off), at: l}
 	for _, t := range l.tokens[2:] {
 		b, err := hexadecimal.DecodeString(t.text)
 		if err != nil {
-			return l.fail(t, "%q are no bytes in hexadecimal", t.text)
+			return l.fail(t, "invalid bytes %q; want hexadecimal digits", t.text)
 		}
 		r.data = append(r.data, b...)
 	}
@@ -117,96 +118,99 @@ func (a *assembler) at(l line) error {
 	return nil
 }
 
-// whole says that the text is a container taken apart: .container SIZE TEXT-OFFSET.
-func (a *assembler) whole(l line) error {
+// beginContainer handles .container SIZE TEXT-OFFSET, which marks the text as a
+// disassembled container.
+func (a *assembler) beginContainer(l line) error {
 	var n [2]int64
 	for i, t := range l.tokens[1:] {
 		var err error
-		if n[i], err = number(t.text); err != nil || n[i] < 0 {
-			return l.fail(t, "%q is no number of bytes", t.text)
+		if n[i], err = parseNumber(t.text); err != nil || n[i] < 0 {
+			return l.fail(t, "invalid number of bytes %q", t.text)
 		}
 	}
-	if limit := a.limit(); uint64(n[0]) > limit {
-		return l.fail(l.tokens[1], "container of %#x bytes exceeds the %#x that a text of %d bytes may ask for", n[0], limit, a.source)
+	if limit := a.byteLimit(); uint64(n[0]) > limit {
+		return l.fail(l.tokens[1], "container of %#x bytes exceeds %#x, the limit for a text of %d bytes", n[0], limit, a.source)
 	}
 	a.container, a.unit.file, a.unit.textOff = true, make([]byte, n[0]), uint64(n[1])
 	return nil
 }
 
-func (a *assembler) procedure(l line) error {
+func (a *assembler) setProcedure(l line) error {
 	a.unit.Procedure = l.tokens[1].text
 	return nil
 }
 
-// port declares a tensor: .port input x b4 1x64x1x16 [strides=N,C,H,W] [bytes=N].
-func (a *assembler) port(l line) error {
+// addPort handles a tensor declaration: .port input x b4 1x64x1x16 [strides=N,C,H,W]
+// [bytes=N].
+func (a *assembler) addPort(l line) error {
 	p := loader.Port{Direction: loader.Input, Name: l.tokens[2].text, Type: loader.Float16()}
 	switch l.tokens[1].text {
 	case "input":
 	case "output":
 		p.Direction = loader.Output
 	default:
-		e := l.fail(l.tokens[1], "%q is neither input nor output", l.tokens[1].text)
+		e := l.fail(l.tokens[1], "unknown direction %q; want input or output", l.tokens[1].text)
 		e.Nearest = nearest(l.tokens[1].text, slices.Values([]string{"input", "output"}))
 		return e
 	}
 	digits, ok := strings.CutPrefix(l.tokens[3].text, "b")
 	bar, err := strconv.Atoi(digits)
 	if most := len(regs.BARs{}) - 1; !ok || err != nil || bar <= regs.BARScratch || bar > most {
-		return l.fail(l.tokens[3], "%q is no buffer of a port: b%d to b%d", l.tokens[3].text, regs.BARScratch+1, most)
+		return l.fail(l.tokens[3], "invalid buffer %q of a port; want b%d to b%d", l.tokens[3].text, regs.BARScratch+1, most)
 	}
 	p.BAR = bar
-	if err := four(l, l.tokens[4], "x", 1<<17-1, p.Shape[:]); err != nil {
+	if err := parseFour(l, l.tokens[4], "x", 1<<17-1, p.Shape[:]); err != nil {
 		return err
 	}
-	// Rows take whole units of 64 bytes, one plane stands behind the other.
+	// By default a row takes a multiple of 64 bytes, and planes are stored one after the
+	// other.
 	row := (uint64(p.Shape[3])*2 + 63) &^ 63
 	plane := row * uint64(p.Shape[2])
 	p.Strides = [4]uint64{plane * uint64(p.Shape[1]), plane, row, 2}
 	for _, t := range l.tokens[5:] {
 		name, _, assigned := strings.Cut(t.text, "=")
 		if !assigned {
-			return l.fail(t, "%q has no value: want strides=N,C,H,W or bytes=N", t.text)
+			return l.fail(t, "missing value in %q; want strides=N,C,H,W or bytes=N", t.text)
 		}
-		value := t.after(len(name) + 1)
+		value := t.suffixFrom(len(name) + 1)
 		switch name {
 		case "strides":
 			var strides [4]int
-			if err := four(l, value, ",", 1<<40, strides[:]); err != nil {
+			if err := parseFour(l, value, ",", 1<<40, strides[:]); err != nil {
 				return err
 			}
 			for i, s := range strides {
 				p.Strides[i] = uint64(s)
 			}
 		case "bytes":
-			n, err := number(value.text)
+			n, err := parseNumber(value.text)
 			if err != nil || n < 1 {
-				return l.fail(t, "%q is no number of bytes", t.text)
+				return l.fail(t, "invalid number of bytes %q", t.text)
 			}
 			p.Bytes = uint64(n)
 		default:
-			e := l.fail(t, "no such word of .port: %q", t.text)
+			e := l.fail(t, "unknown option %q of .port; want strides or bytes", t.text)
 			e.Nearest = nearest(name, slices.Values([]string{"strides", "bytes"}))
 			return e
 		}
 	}
 	for _, q := range a.unit.Ports {
 		if q.Name == p.Name {
-			return l.fail(l.tokens[2], "a second port %q", p.Name)
+			return l.fail(l.tokens[2], "duplicate port %q", p.Name)
 		}
 	}
 	a.unit.Ports = append(a.unit.Ports, p)
 	return nil
 }
 
-// four reads four numbers from 1 on.
-func four(l line, t token, separator string, most int64, dst []int) error {
+// parseFour parses four numbers between 1 and most into dst.
+func parseFour(l line, t token, separator string, most int64, dst []int) error {
 	parts := strings.Split(t.text, separator)
 	if len(parts) != 4 {
-		return l.fail(t, "%q are not four numbers with %q between them: N, C, H, W", t.text, separator)
+		return l.fail(t, "malformed extents %q; want four numbers N, C, H, W separated by %q", t.text, separator)
 	}
 	for i, s := range parts {
-		n, err := number(s)
+		n, err := parseNumber(s)
 		if err != nil || n < 1 || n > most {
 			return l.fail(t, "%q of %q is not between 1 and %d", s, t.text, most)
 		}
@@ -215,8 +219,8 @@ func four(l line, t token, separator string, most int64, dst []int) error {
 	return nil
 }
 
-func (a *assembler) scratch(l line) error {
-	n, err := number(l.tokens[1].text)
+func (a *assembler) setScratch(l line) error {
+	n, err := parseNumber(l.tokens[1].text)
 	if err != nil || n < 1 || n > loader.MaxScratch {
 		return l.fail(l.tokens[1], "%q is not between 1 and %#x bytes", l.tokens[1].text, loader.MaxScratch)
 	}
@@ -224,28 +228,28 @@ func (a *assembler) scratch(l line) error {
 	return nil
 }
 
-// weights puts a file's values behind the constants so far.
-func (a *assembler) weights(l line) error {
+// appendWeights handles .weights, which appends a file's values to the constants.
+func (a *assembler) appendWeights(l line) error {
 	t := l.tokens[1]
 	name := t.text
 	if unquoted, err := strconv.Unquote(name); err == nil {
 		name = unquoted
 	}
 	if a.options.Weights == nil {
-		return l.fail(t, "no file can be read from here")
+		return l.fail(t, "unsupported .weights; no files can be read here")
 	}
 	b, err := a.options.Weights(name)
 	if err != nil {
-		return &Error{Line: l.number, Col: t.col, What: "weights " + name, Err: err}
+		return &Error{Line: l.number, Col: t.col, What: "cannot read weights " + name, Err: err}
 	}
 	a.unit.Constants = append(a.unit.Constants, b...)
 	return nil
 }
 
-// values puts fp16 values behind the constants so far.
-func (a *assembler) values(l line) error {
+// appendValues handles .values, which appends fp16 values to the constants.
+func (a *assembler) appendValues(l line) error {
 	for _, t := range l.tokens[1:] {
-		v, err := parseValue(regs.Field{Name: "a coefficient", Width: 16, Type: "half"}, t.text)
+		v, err := parseValue(regs.Field{Name: "a weight", Width: 16, Type: "half"}, t.text)
 		if err != nil {
 			return l.fail(t, "%v", err)
 		}
@@ -254,28 +258,28 @@ func (a *assembler) values(l line) error {
 	return nil
 }
 
-// align fills the constants up to the next lane.
-func (a *assembler) align(line) error {
+// alignConstants handles .align, which pads the constants to the next lane.
+func (a *assembler) alignConstants(line) error {
 	for len(a.unit.Constants)%loader.TileSize != 0 {
 		a.unit.Constants = append(a.unit.Constants, 0)
 	}
 	return nil
 }
 
-// bind declares a run-time parameter: .bind NAME VALUE [START STOP STEP].
-func (a *assembler) bind(l line) error {
+// declareParam handles a run-time parameter: .bind NAME VALUE [START STOP STEP].
+func (a *assembler) declareParam(l line) error {
 	t := l.tokens[1]
 	if len(l.tokens) == 4 || len(l.tokens) == 5 {
-		return l.fail(t, ".bind takes a name, a value, and then START STOP STEP or nothing")
+		return l.fail(t, ".bind has %d operands; want NAME VALUE or NAME VALUE START STOP STEP", len(l.tokens)-1)
 	}
 	if _, twice := a.params[t.text]; twice {
-		return l.fail(t, "a second .bind of %q", t.text)
+		return l.fail(t, "duplicate .bind of %q", t.text)
 	}
 	n := [4]uint64{3: 1}
 	for i, t := range l.tokens[2:] {
-		v, err := number(t.text)
+		v, err := parseNumber(t.text)
 		if err != nil || v < 0 {
-			return l.fail(t, "%q is no parameter's value", t.text)
+			return l.fail(t, "invalid parameter value %q", t.text)
 		}
 		n[i] = uint64(v)
 	}

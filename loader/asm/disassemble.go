@@ -14,7 +14,8 @@ import (
 	"anesim/loader"
 )
 
-// Disassemble is a program as text. Assembling it gives the program's bytes again.
+// Disassemble returns a program as descriptor text. Assembling the text gives the program's
+// bytes again.
 func Disassemble(p *loader.Program) ([]byte, error) {
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
@@ -23,54 +24,54 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes a program as text, descriptor by descriptor.
+// Write writes a program to w as descriptor text, one descriptor at a time.
 func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
-		return &loader.UnsupportedError{Form: string(p.Form), What: "descriptor text spells version 7 descriptors"}
+		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}
 	}
 	d := &disassembler{out: bufio.NewWriter(w)}
 	for r := range regs.HeaderRegisters() {
 		d.header = append(d.header, r)
 	}
-	d.about(p)
+	d.writeAbout(p)
 	file, textOff := p.Text, p.TextOffset()
 	if p.Form != loader.FormText {
 		file = p.Bytes()
-		fmt.Fprintf(d.out, ".container %s %s\n", hex(uint64(len(file))), hex(textOff))
+		fmt.Fprintf(d.out, ".container %s %s\n", formatHex(uint64(len(file))), formatHex(textOff))
 	}
-	owned, err := d.chain(p)
+	owned, err := d.writeChain(p)
 	if err != nil {
 		return err
 	}
 	if p.Form == loader.FormText && d.end < uint64(len(p.Text)) {
-		fmt.Fprintf(d.out, "\n.size %s\n", hex(uint64(len(p.Text))))
+		fmt.Fprintf(d.out, "\n.size %s\n", formatHex(uint64(len(p.Text))))
 	}
-	d.rest(file, textOff, owned)
+	d.writeRest(file, textOff, owned)
 	return d.out.Flush()
 }
 
-// chain writes the descriptors and returns where in the text they stand.
-func (d *disassembler) chain(p *loader.Program) (owned []extent, err error) {
+// writeChain writes the descriptors and returns their ranges in the text.
+func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error) {
 	words, stop := iter.Pull2(p.Describe())
 	defer stop()
-	var held *regs.Descriptor // waits for the next, whose place and size it may leave out
+	var held *regs.Descriptor // held back because its offset and size pointers depend on the next one
 	for t, err := range p.Descriptors() {
 		if err != nil {
 			return nil, err
 		}
 		if held != nil {
-			if err := d.described(held, t, words); err != nil {
+			if err := d.writeDescribed(held, t, words); err != nil {
 				return nil, err
 			}
 		}
 		owned = append(owned, extent{uint64(t.Offset), uint64(t.Offset) + 4*uint64(t.Words)})
 		held = t
 	}
-	return owned, d.described(held, nil, words)
+	return owned, d.writeDescribed(held, nil, words)
 }
 
-// described writes a descriptor below what it computes.
-func (d *disassembler) described(t, next *regs.Descriptor, words func() (*loader.Description, error, bool)) error {
+// writeDescribed writes a descriptor after a comment with its description.
+func (d *disassembler) writeDescribed(t, next *regs.Descriptor, words func() (*loader.Description, error, bool)) error {
 	w, err, _ := words()
 	if err != nil {
 		return err
@@ -79,33 +80,35 @@ func (d *disassembler) described(t, next *regs.Descriptor, words func() (*loader
 	for label, text := range w.Lines() {
 		fmt.Fprintf(d.out, "#   %-8s %s\n", label, text)
 	}
-	d.task(t, next)
+	d.writeTask(t, next)
 	return nil
 }
 
-// An extent is a run of bytes.
+// An extent is a range of bytes.
 type extent struct{ from, to uint64 }
 
 func roundUp(n uint64) uint64 { return (n + regs.Alignment - 1) &^ (regs.Alignment - 1) }
 
-// A disassembler writes a text.
+// A disassembler writes a program as text.
 type disassembler struct {
-	out    *bufio.Writer // whose error shows when it is flushed
+	out    *bufio.Writer // errors are reported by Flush
 	header []regs.Register
-	end    uint64 // of the descriptors so far
+	end    uint64 // end of the descriptors written so far
 }
 
-// about says in comments what the text cannot: name, form, ports.
-func (d *disassembler) about(p *loader.Program) {
-	fmt.Fprintf(d.out, "# %s: %s\n", comment(p.Name), p.Form)
+// writeAbout writes comments with the facts that the text cannot express: name, form,
+// ports.
+func (d *disassembler) writeAbout(p *loader.Program) {
+	fmt.Fprintf(d.out, "# %s: %s\n", sanitizeComment(p.Name), p.Form)
 	for i := range p.Ports {
 		q := &p.Ports[i]
-		fmt.Fprintf(d.out, "# %v %s: b%d, %dx%dx%dx%d\n", q.Direction, comment(q.Name), q.BAR, q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3])
+		fmt.Fprintf(d.out, "# %v %s: b%d, %dx%dx%dx%d\n", q.Direction, sanitizeComment(q.Name), q.BAR, q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3])
 	}
 }
 
-// comment is a name without what would end its line.
-func comment(s string) string {
+// sanitizeComment returns s with control characters replaced, so that a comment stays on
+// one line.
+func sanitizeComment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return '?'
@@ -114,22 +117,22 @@ func comment(s string) string {
 	}, s)
 }
 
-// task writes a descriptor; next is the one behind it, or nil.
-func (d *disassembler) task(t, next *regs.Descriptor) {
+// writeTask writes a descriptor. next is the descriptor after it, or nil.
+func (d *disassembler) writeTask(t, next *regs.Descriptor) {
 	if uint64(t.Offset) == roundUp(d.end) {
 		d.out.WriteString(".td\n")
 	} else {
-		fmt.Fprintf(d.out, ".td @%s\n", hex(uint64(t.Offset)))
+		fmt.Fprintf(d.out, ".td @%s\n", formatHex(uint64(t.Offset)))
 	}
 	d.end = max(d.end, uint64(t.Offset)+4*uint64(t.Words))
 	words := (&regs.Descriptor{Header: t.Header}).Append(nil)
 	for i := range d.header {
 		r := &d.header[i]
 		w := uint32(words[4*i]) | uint32(words[4*i+1])<<8 | uint32(words[4*i+2])<<16 | uint32(words[4*i+3])<<24
-		d.headerWord(r, w, next)
+		d.writeHeaderWord(r, w, next)
 	}
 	if t.Extended && t.Extra != 0 {
-		d.line("Header.Extra", hex(uint64(t.Extra)))
+		d.writeLine("Header.Extra", formatHex(uint64(t.Extra)))
 	}
 	var last *regs.Record
 	for i := range t.Records {
@@ -137,13 +140,14 @@ func (d *disassembler) task(t, next *regs.Descriptor) {
 		if last != nil && len(last.Values) < maxRecord && last.Addr+4*uint32(len(last.Values)) == rec.Addr {
 			d.out.WriteString(".record\n")
 		}
-		d.write(rec)
+		d.writeRecord(rec)
 		last = rec
 	}
 }
 
-// headerWord writes a header word, without what the assembler fills in.
-func (d *disassembler) headerWord(r *regs.Register, w uint32, behind *regs.Descriptor) {
+// writeHeaderWord writes a header word, without the parts that the assembler fills in from
+// the next descriptor.
+func (d *disassembler) writeHeaderWord(r *regs.Register, w uint32, behind *regs.Descriptor) {
 	var next, size uint32
 	if behind != nil {
 		next, size = behind.Offset, uint32(behind.Words-1)
@@ -163,7 +167,7 @@ func (d *disassembler) headerWord(r *regs.Register, w uint32, behind *regs.Descr
 			w = f.With(w, 0)
 		} else if f.Of(w) == 0 {
 			text = "NextSize=0"
-			if rest := fields(r, w); rest != "0" {
+			if rest := formatFields(r, w); rest != "0" {
 				text = rest + " " + text
 			}
 		}
@@ -172,44 +176,44 @@ func (d *disassembler) headerWord(r *regs.Register, w uint32, behind *regs.Descr
 		if w == 0 {
 			return
 		}
-		text = fields(r, w)
+		text = formatFields(r, w)
 	}
-	d.line("Header."+r.Name, text)
+	d.writeLine("Header."+r.Name, text)
 }
 
-func (d *disassembler) line(name, text string) {
+func (d *disassembler) writeLine(name, text string) {
 	fmt.Fprintf(d.out, "%-30s %s\n", name, text)
 }
 
-// write writes a record's registers: equal neighbours of an array on one line, and
-// offsets in equal steps.
-func (d *disassembler) write(rec *regs.Record) {
+// writeRecord writes a record's registers. Neighbours in an array that are equal, or
+// offsets with equal steps, share a line.
+func (d *disassembler) writeRecord(rec *regs.Record) {
 	for i := 0; i < len(rec.Values); {
 		r, ok := regs.RegisterAt(rec.Addr + 4*uint32(i))
-		if !ok { // no window has such a register; the walk would have refused it
-			d.line(fmt.Sprintf("%#x", rec.Addr+4*uint32(i)), hex(uint64(rec.Values[i])))
+		if !ok { // cannot happen: the chain was checked for such registers
+			d.writeLine(fmt.Sprintf("%#x", rec.Addr+4*uint32(i)), formatHex(uint64(rec.Values[i])))
 			i++
 			continue
 		}
-		n, step := run(rec, i, &r)
-		name, text := r.Block+"."+r.Name, fields(&r, rec.Values[i])
+		n, step := countRun(rec, i, &r)
+		name, text := r.Block+"."+r.Name, formatFields(&r, rec.Values[i])
 		if n > 1 {
 			base, first, _ := strings.Cut(name, "[")
 			end, _ := regs.RegisterAt(rec.Addr + 4*uint32(i+n-1))
 			_, last, _ := strings.Cut(end.Name, "[")
 			name = base + "[" + strings.TrimSuffix(first, "]") + "-" + last
 			if step != 0 {
-				text += " step " + hex(uint64(step))
+				text += " step " + formatHex(uint64(step))
 			}
 		}
-		d.line(name, text)
+		d.writeLine(name, text)
 		i += n
 	}
 }
 
-// run is how many registers of one array from i on stand on one line, and their step in
-// bytes.
-func run(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
+// countRun returns how many registers of one array, from rec.Values[i] on, share a line,
+// and the step between them in bytes.
+func countRun(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	array, _, ok := strings.Cut(r.Name, "[")
 	if !ok {
 		return 1, 0
@@ -237,25 +241,25 @@ func run(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	return n, step
 }
 
-// rest writes the bytes of the file that are no descriptor's and not zero.
-func (d *disassembler) rest(file []byte, textOff uint64, owned []extent) {
+// writeRest writes the bytes of the file that are outside the descriptors and not zero.
+func (d *disassembler) writeRest(file []byte, textOff uint64, owned []extent) {
 	slices.SortFunc(owned, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
 	d.out.WriteByte('\n')
 	at := uint64(0)
 	for _, o := range owned {
-		d.bytes(file, at, textOff+o.from)
+		d.writeBytes(file, at, textOff+o.from)
 		at = max(at, textOff+o.to)
 	}
-	d.bytes(file, at, uint64(len(file)))
+	d.writeBytes(file, at, uint64(len(file)))
 }
 
-// bytes writes file[from:to] in lines of 32 bytes, without those that are zero.
-func (d *disassembler) bytes(file []byte, from, to uint64) {
+// writeBytes writes file[from:to] in lines of 32 bytes, omitting lines of zeros.
+func (d *disassembler) writeBytes(file []byte, from, to uint64) {
 	const width = 32
 	for at := from; at < to; {
 		n := min(width-at%width, to-at)
 		if b := file[at : at+n]; len(bytes.TrimLeft(b, "\x00")) > 0 {
-			fmt.Fprintf(d.out, ".at %s %x\n", hex(at), b)
+			fmt.Fprintf(d.out, ".at %s %x\n", formatHex(at), b)
 		}
 		at += n
 	}

@@ -87,7 +87,7 @@ func TestTextLimits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = Assemble("f.td", []byte(".size 0x200000"+td), nil)
-	if err == nil || !strings.Contains(err.Error(), "0x28 and 0x100028") {
+	if err == nil || !strings.Contains(err.Error(), "0x28, and 0x100028") {
 		t.Errorf("%v", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestAssignments(t *testing.T) {
 
 // An error says where it is, what was meant and what caused it.
 func TestErrorText(t *testing.T) {
-	if got := fold("@AZ[az`{09"); got != "@az[az`{09" {
+	if got := lowerASCII("@AZ[az`{09"); got != "@az[az`{09" {
 		t.Errorf("%q", got)
 	}
 	e := &Error{File: "f", Line: 1, Col: 2, What: "wrong", Nearest: "right", Err: errors.New("why")}
@@ -256,7 +256,7 @@ func TestWhatIsWritten(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
-	if got := comment("a\x1fb c\n"); got != "a?b c?" {
+	if got := sanitizeComment("a\x1fb c\n"); got != "a?b c?" {
 		t.Errorf("%q", got)
 	}
 }
@@ -273,7 +273,7 @@ func TestWordLimits(t *testing.T) {
 		"Common.Cin 131071":                    "",
 		"Common.Cin 131072":                    "at most 0x1ffff",
 		"KernelDMASrc.CoeffBaseAddr[3-3] 0x40": "",
-		"KernelDMASrc.CoeffBaseAddr[4-3] 0x40": "no register",
+		"KernelDMASrc.CoeffBaseAddr[4-3] 0x40": "unknown register",
 		"TileDMASrc.Src1RowStride -2147483648": "",
 		"TileDMASrc.Src1RowStride -2147483712": "exceeds",
 		"Header.KernelBases 3\nHeader.Extra 0": "",

@@ -8,16 +8,16 @@ import (
 	"anesim/hw/spelling"
 )
 
-// An Error is a place of a descriptor text that cannot be assembled.
+// An Error reports a mistake in a descriptor text.
 type Error struct {
 	File      string
 	Line, Col int    // from 1; the column counts bytes
-	What      string // what is wrong, and what was expected
-	Nearest   string // the name that an unknown one may have meant, or empty
+	What      string // the mistake and what was expected
+	Nearest   string // known name closest to an unknown one, or ""
 	Err       error  // the cause, or nil
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {
@@ -31,8 +31,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// nearest returns the first of the names that an unknown one may have meant, or "" if none
-// is near enough.
+// nearest returns the known name closest to the unknown name, or "" if none is close
+// enough.
 func nearest(name string, names iter.Seq[string]) string {
 	for _, n := range spelling.Nearest(name, slices.Collect(names)) {
 		return n
@@ -40,7 +40,7 @@ func nearest(name string, names iter.Seq[string]) string {
 	return ""
 }
 
-func fold(s string) string {
+func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {

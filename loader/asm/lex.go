@@ -2,21 +2,21 @@ package asm
 
 import "fmt"
 
-// A token is a word of a line and the column it stands at.
+// A token is a word of a line with its column.
 type token struct {
 	text string
 	col  int // from 1
 }
 
-// A line is a line's tokens.
+// A line holds the tokens of a line of text.
 type line struct {
 	tokens []token
 	number int // from 1
 }
 
-// split cuts a line into tokens: runs without blanks, and quoted strings, whose quotes
-// stay. A # or ; that begins a token begins a comment.
-func split(text string, number int) (line, error) {
+// tokenize splits a line into tokens: runs without blanks, and quoted strings including
+// their quotes. A token that begins with # or ; starts a comment.
+func tokenize(text string, number int) (line, error) {
 	l := line{number: number}
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -37,17 +37,17 @@ func split(text string, number int) (line, error) {
 			i++
 		}
 		if i = min(i, len(text)); quoted {
-			return l, &Error{Line: number, Col: start + 1, What: "string has no closing quote"}
+			return l, &Error{Line: number, Col: start + 1, What: "unterminated string"}
 		}
 		l.tokens = append(l.tokens, token{text[start:i], start + 1})
 	}
 	return l, nil
 }
 
-// fail makes an error at a token.
+// fail returns an error at the position of a token.
 func (l line) fail(t token, format string, args ...any) *Error {
 	return &Error{Line: l.number, Col: t.col, What: fmt.Sprintf(format, args...)}
 }
 
-// after is a token's text from a byte on, where it stands.
-func (t token) after(n int) token { return token{t.text[n:], t.col + n} }
+// suffixFrom returns the token's text from byte n on, with its column.
+func (t token) suffixFrom(n int) token { return token{t.text[n:], t.col + n} }

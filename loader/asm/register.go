@@ -7,28 +7,29 @@ import (
 	"anesim/hw/regs"
 )
 
-// register reads a line that writes a register, or neighbours of one array.
-func (a *assembler) register(l line) error {
+// assembleRegister assembles a line that writes a register, or several neighbours of one
+// array.
+func (a *assembler) assembleRegister(l line) error {
 	t := a.tasks[len(a.tasks)-1]
 	head := l.tokens[0]
-	if fold(head.text) == "header.extra" {
-		return a.extra(t, l)
+	if lowerASCII(head.text) == "header.extra" {
+		return a.setExtra(t, l)
 	}
-	list, err := a.lookup(l, head)
+	list, err := a.findRegisters(l, head)
 	if err != nil {
 		return err
 	}
 	if len(l.tokens) == 1 {
-		return l.fail(head, "%s needs a value", head.text)
+		return l.fail(head, "missing value of %s", head.text)
 	}
 	step := int64(0)
 	values := l.tokens[1:]
 	if n := len(values); n > 2 && values[n-2].text == "step" {
-		if step, err = number(values[n-1].text); err != nil {
+		if step, err = parseNumber(values[n-1].text); err != nil {
 			return l.fail(values[n-1], "%v", err)
 		}
 		if n != 3 || !list[0].Sole() {
-			return l.fail(values[n-2], "step goes with one number of a register that is one quantity")
+			return l.fail(values[n-2], "unexpected step; want one number before it, for registers with a single field")
 		}
 		values = values[:1]
 	}
@@ -36,39 +37,39 @@ func (a *assembler) register(l line) error {
 		r := &list[i]
 		v := values
 		if step != 0 && i > 0 {
-			first, err := number(values[0].text)
+			first, err := parseNumber(values[0].text)
 			if err != nil {
 				return l.fail(values[0], "%v", err)
 			}
 			v = []token{{strconv.FormatInt(first+int64(i)*step, 10), values[0].col}}
 		}
-		w, err := a.word(l, r, v)
+		w, err := a.parseWord(l, r, v)
 		if err != nil {
 			return err
 		}
-		t.write(r, w, v)
+		t.writeRegister(r, w, v)
 	}
 	return nil
 }
 
-func (a *assembler) extra(t *task, l line) error {
+func (a *assembler) setExtra(t *task, l line) error {
 	if len(l.tokens) != 2 {
-		return l.fail(l.tokens[0], "Header.Extra takes one number")
+		return l.fail(l.tokens[0], "Header.Extra has %d values; want one number", len(l.tokens)-1)
 	}
-	n, err := number(l.tokens[1].text)
+	n, err := parseNumber(l.tokens[1].text)
 	if err != nil || n < 0 || n>>32 != 0 {
-		return l.fail(l.tokens[1], "%q is no 32-bit number", l.tokens[1].text)
+		return l.fail(l.tokens[1], "%q is not a 32-bit number", l.tokens[1].text)
 	}
 	t.Extra = uint32(n)
 	return nil
 }
 
-// lookup finds the registers a name stands for: Block.Name, Block.Name[3],
+// findRegisters returns the registers that a name refers to: Block.Name, Block.Name[3],
 // Block.Name[0-15], or a byte address.
-func (a *assembler) lookup(l line, t token) ([]regs.Register, error) {
-	name := fold(t.text)
+func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
+	name := lowerASCII(t.text)
 	if n, err := strconv.ParseUint(name, 0, 32); err == nil {
-		name = hex(n)
+		name = formatHex(n)
 		if n == 0 {
 			name = "0"
 		}
@@ -96,9 +97,9 @@ func (a *assembler) lookup(l line, t token) ([]regs.Register, error) {
 		}
 	}
 	if e := regs.Absent(t.text); e != nil {
-		return nil, l.fail(t, "no register %q: %v", t.text, e)
+		return nil, l.fail(t, "unknown register %q: %v", t.text, e)
 	}
-	e := l.fail(t, "no register %q", t.text)
+	e := l.fail(t, "unknown register %q", t.text)
 	e.Nearest = nearest(t.text, func(yield func(string) bool) {
 		for r := range regs.HeaderRegisters() {
 			if !yield("Header." + r.Name) {
@@ -114,33 +115,33 @@ func (a *assembler) lookup(l line, t token) ([]regs.Register, error) {
 	return nil, e
 }
 
-// word reads a register's word.
-func (a *assembler) word(l line, r *regs.Register, values []token) (uint32, error) {
+// parseWord parses the values of a line and returns the register's word.
+func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32, error) {
 	var w, set uint32 // set marks the bits given so far
 	for i, t := range values {
 		name, value, assigned := strings.Cut(t.text, "=")
 		switch {
 		case strings.HasPrefix(t.text, "+"):
-			n, err := number(t.text[1:])
+			n, err := parseNumber(t.text[1:])
 			if err != nil || n < 0 || n>>32 != 0 {
-				return 0, l.fail(t, "%q are no bits of a 32-bit word", t.text)
+				return 0, l.fail(t, "invalid bits %q of a 32-bit word", t.text)
 			}
 			if set&uint32(n) != 0 {
-				return 0, l.fail(t, "bits %#x are given twice", set&uint32(n))
+				return 0, l.fail(t, "bits %#x are set twice", set&uint32(n))
 			}
 			w, set = w|uint32(n), set|uint32(n)
 			continue
 		case assigned && name == "word":
-			n, err := a.number(l, t.after(len("word=")))
+			n, err := a.parseWordNumber(l, t.suffixFrom(len("word=")))
 			if err != nil {
 				return 0, err
 			}
 			if len(values) != 1 {
-				return 0, l.fail(t, "word= gives all bits; nothing may stand beside it")
+				return 0, l.fail(t, "word= sets all bits and cannot be combined with other values")
 			}
 			return n, nil
 		case i == 0 && !assigned && r.Sole():
-			v, err := a.field(l, r.Fields[0], t)
+			v, err := a.parseField(l, r.Fields[0], t)
 			if err != nil {
 				return 0, err
 			}
@@ -148,13 +149,13 @@ func (a *assembler) word(l line, r *regs.Register, values []token) (uint32, erro
 			continue
 		case !assigned && t.text != "" && (t.text[0] == '-' || t.text[0] == '$' || '0' <= t.text[0] && t.text[0] <= '9'):
 			if len(values) != 1 {
-				return 0, l.fail(t, "a number gives all bits of %s; nothing may stand beside it", r.Name)
+				return 0, l.fail(t, "number sets all bits of %s and cannot be combined with other values", r.Name)
 			}
-			return a.number(l, t)
+			return a.parseWordNumber(l, t)
 		}
 		f, ok := r.Field(name)
 		if !ok {
-			e := l.fail(t, "no field %q of %s.%s", name, r.Block, r.Name)
+			e := l.fail(t, "unknown field %q of %s.%s", name, r.Block, r.Name)
 			e.Nearest = nearest(name, func(yield func(string) bool) {
 				for _, f := range r.Fields {
 					if !yield(f.Name) {
@@ -166,28 +167,28 @@ func (a *assembler) word(l line, r *regs.Register, values []token) (uint32, erro
 		}
 		v := uint32(1)
 		if assigned {
-			at := t.after(len(t.text) - len(value))
+			at := t.suffixFrom(len(t.text) - len(value))
 			var err error
-			if v, err = a.field(l, f, at); err != nil {
+			if v, err = a.parseField(l, f, at); err != nil {
 				return 0, err
 			}
 		} else if f.Type != "bool" {
-			return 0, l.fail(t, "%s needs a value: %[1]s=...", f.Name)
+			return 0, l.fail(t, "missing value of %s; want %[1]s=...", f.Name)
 		}
 		mask := f.With(0, 1<<f.Width-1)
 		if set&mask != 0 {
-			return 0, l.fail(t, "%s is given twice", f.Name)
+			return 0, l.fail(t, "%s is set twice", f.Name)
 		}
 		w, set = f.With(w, v), set|mask
 	}
 	return w, nil
 }
 
-// field reads a field's value where it stands.
-func (a *assembler) field(l line, f regs.Field, t token) (uint32, error) {
+// parseField parses a field's value, which may be a parameter.
+func (a *assembler) parseField(l line, f regs.Field, t token) (uint32, error) {
 	text := t.text
 	if strings.HasPrefix(text, "$") {
-		n, err := a.param(l, t)
+		n, err := a.resolveParam(l, t)
 		if err != nil {
 			return 0, err
 		}
@@ -209,31 +210,31 @@ func (a *assembler) field(l line, f regs.Field, t token) (uint32, error) {
 	return v, nil
 }
 
-// number reads a whole word.
-func (a *assembler) number(l line, t token) (uint32, error) {
+// parseWordNumber parses a 32-bit number, which may be a parameter.
+func (a *assembler) parseWordNumber(l line, t token) (uint32, error) {
 	if strings.HasPrefix(t.text, "$") {
-		n, err := a.param(l, t)
+		n, err := a.resolveParam(l, t)
 		if err == nil && n>>32 != 0 {
 			err = l.fail(t, "%#x exceeds a word", n)
 		}
 		return uint32(n), err
 	}
-	n, err := number(t.text)
+	n, err := parseNumber(t.text)
 	if err != nil || n>>32 > 0 || n < -1<<31 {
-		return 0, l.fail(t, "%q is no 32-bit number", t.text)
+		return 0, l.fail(t, "%q is not a 32-bit number", t.text)
 	}
 	return uint32(n), nil
 }
 
-// write adds a register write to the descriptor.
-func (t *task) write(r *regs.Register, w uint32, values []token) {
+// writeRegister adds the write of word w to the descriptor.
+func (t *task) writeRegister(r *regs.Register, w uint32, values []token) {
 	if r.Group == "H" {
 		t.header[r.Word] = w
 		switch r.Name {
 		case "Next":
 			t.next = true
 		case "Timing":
-			// A word as a number says all of it, fields only those that are named.
+			// A number sets the whole word; fields set only the named ones.
 			f, _ := r.Field("NextSize")
 			t.nextSize = f.Of(w) != 0
 			for _, v := range values {
@@ -256,5 +257,5 @@ func (t *task) write(r *regs.Register, w uint32, values []token) {
 	t.Records = append(t.Records, regs.Record{Addr: addr, Values: []uint32{w}})
 }
 
-// maxRecord is the most values a record's count of six bits holds.
+// maxRecord is the maximum number of values in a record, whose count has six bits.
 const maxRecord = 64

@@ -5,12 +5,12 @@ import (
 	"anesim/loader"
 )
 
-// A Unit is an assembled text.
+// A Unit is the result of assembling a text.
 type Unit struct {
 	Chain     []*regs.Descriptor
 	Text      []byte // the chain's bytes, __text
 	Ports     []loader.Port
-	Constants []byte // nil where the text gives none
+	Constants []byte // nil if the text has none
 	Scratch   uint64 // bytes
 	Procedure string
 	Params    []Param
@@ -19,18 +19,18 @@ type Unit struct {
 	textOff uint64 // of Text in it
 }
 
-// A Param is a run-time parameter of the text, with the value it was assembled for.
+// A Param is a run-time parameter of the text, with the value used for assembling.
 type Param struct {
 	Name  string
 	Value uint64
 	Range loader.Range
 }
 
-// FirstWords is the first descriptor's size in words.
+// FirstWords returns the size of the first descriptor in words.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
-// File is the program as a file: a container when the text has ports or was one, else
-// the bare chain.
+// File returns the program as a file. It is a container if the text has ports or describes
+// a container, otherwise the bare chain.
 func (u *Unit) File() ([]byte, error) {
 	switch {
 	case u.file != nil:

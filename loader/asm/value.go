@@ -11,10 +11,11 @@ import (
 	"anesim/hw/regs"
 )
 
-// wide is the width from which a number is a mask or an offset and prints in hexadecimal.
+// wide is the field width from which numbers are printed in hexadecimal, because they are
+// masks or offsets.
 const wide = 24
 
-// Spell is a field's value as descriptor text has it.
+// Spell returns the text of a field's value as used in descriptor text.
 func Spell(f regs.Field, v uint32) string {
 	if name, ok := f.ValueName(v); ok {
 		return name
@@ -34,24 +35,24 @@ func Spell(f regs.Field, v uint32) string {
 		return fmt.Sprintf("%#x", v)
 	}
 	if u := f.Unit(); u > 0 {
-		return hex(uint64(v) << u)
+		return formatHex(uint64(v) << u)
 	}
 	if f.Width >= wide {
-		return hex(uint64(v))
+		return formatHex(uint64(v))
 	}
 	return strconv.FormatUint(uint64(v), 10)
 }
 
-func hex(v uint64) string {
+func formatHex(v uint64) string {
 	if v == 0 {
 		return "0"
 	}
 	return fmt.Sprintf("%#x", v)
 }
 
-// parseValue reads a field's value: a name of its enumeration, a count of bytes where it
-// counts them, a decimal fraction or the bits in hexadecimal where it is a float, else a
-// number. Negative numbers are two's complement in the field's width.
+// parseValue parses a field's value: a name of its enumeration, a number of bytes for a
+// field that counts units of bytes, a decimal fraction or hexadecimal bits for a float, and
+// otherwise a number. Negative numbers are stored in two's complement.
 func parseValue(f regs.Field, text string) (uint32, error) {
 	if v, ok := f.ParseValue(text); ok {
 		return v, nil
@@ -63,7 +64,7 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 		}
 		x, err := strconv.ParseFloat(text, 32)
 		if err != nil {
-			return 0, fmt.Errorf("%q is no number that %s holds", text, f.Name)
+			return 0, fmt.Errorf("invalid number %q for %s", text, f.Name)
 		}
 		if f.Type == "single" {
 			return math.Float32bits(float32(x)), nil
@@ -74,26 +75,26 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 		}
 		return uint32(h.Bits()), nil
 	}
-	n, err := number(text)
+	n, err := parseNumber(text)
 	if err != nil {
 		return 0, err
 	}
 	u := f.Unit()
 	if n&(1<<u-1) != 0 {
-		return 0, fmt.Errorf("%s is not a multiple of %d bytes, which %s counts in", text, 1<<u, f.Name)
+		return 0, fmt.Errorf("%s is not a multiple of %d bytes, the unit of %s", text, 1<<u, f.Name)
 	}
 	n >>= u
 	if low := int64(-1) << (f.Width - 1); n < 0 && n >= low {
 		return uint32(n) & (1<<f.Width - 1), nil
 	}
 	if n < 0 || !f.Fits(uint64(n)) {
-		return 0, fmt.Errorf("%s exceeds the %d bits of %s, at most %#x", text, f.Width, f.Name, (uint64(1)<<f.Width-1)<<u)
+		return 0, fmt.Errorf("%s exceeds the %d bits of %s; want at most %#x", text, f.Width, f.Name, (uint64(1)<<f.Width-1)<<u)
 	}
 	return uint32(n), nil
 }
 
-// number reads a decimal or 0x number of up to 42 bits.
-func number(text string) (int64, error) {
+// parseNumber parses a decimal or 0x number of up to 42 bits, which may be negative.
+func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil || n>>42 > 0 || n>>42 < -1 {
 		return 0, fmt.Errorf("%q is not a number", text)
@@ -101,14 +102,14 @@ func number(text string) (int64, error) {
 	return n, nil
 }
 
-// fields is a register's word in names: fields that are not zero, then the bits that none
-// names. It reads back as the word.
-func fields(r *regs.Register, w uint32) string {
+// formatFields returns a register's word as text that assembles to it: the fields that are
+// not zero, then the bits outside all fields.
+func formatFields(r *regs.Register, w uint32) string {
 	var parts []string
 	rest := r.Unknown(w)
 	switch {
 	case len(r.Fields) == 0:
-		return hex(uint64(w))
+		return formatHex(uint64(w))
 	case r.Sole():
 		parts = append(parts, Spell(r.Fields[0], r.Fields[0].Of(w)))
 	default:

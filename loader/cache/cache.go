@@ -11,28 +11,28 @@ import (
 	"path/filepath"
 )
 
-// A Mode says what a cache is used for.
+// A Mode selects how entries are looked up.
 type Mode uint8
 
-// The modes. The documents have two options: force_recompilation makes an entry whether or
-// not there is one, force_fetch_from_cache takes the one there is or fails.
+// Modes. The documents have two options: force_recompilation makes the entry even if there
+// is one, and force_fetch_from_cache fails if there is none.
 const (
 	FetchOrMake Mode = iota
 	ForceRecompilation
 	ForceFetch
 )
 
-// An Outcome is where a program came from.
+// An Outcome is the way a program was obtained.
 type Outcome uint8
 
-// The outcomes.
+// Outcomes.
 const (
 	Fetched Outcome = iota
-	Made            // there was no entry, or the mode asked for a new one
+	Made            // there was no entry, or the mode is ForceRecompilation
 	Remade          // the entry was damaged
 )
 
-// String names the outcome.
+// String returns the name of the outcome, such as "fetched".
 func (o Outcome) String() string {
 	if names := [...]string{"fetched", "made", "remade"}; int(o) < len(names) {
 		return names[o]
@@ -40,18 +40,17 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome %d", uint8(o))
 }
 
-// A Cache is a directory of entries. Its methods may be called from several goroutines and
-// processes at once.
+// A Cache is a directory of entries. Several goroutines and processes may use it at once.
 type Cache struct {
 	Dir    string
-	Build  string // what makes entries: a directory of its own below Dir
-	Source string // of the key
+	Build  string // identifies the compiler and names its directory below Dir
+	Source string // resolved URL of the source, for keys
 	Mode   Mode
 }
 
-// Open is a cache in a directory, which need not be there yet, for entries of this
-// executable: Build is the start of its SHA-256, so that a changed compiler never finds
-// another's entries.
+// Open returns a cache in directory dir, which need not exist yet. Its Build is the start
+// of the SHA-256 of this executable, so a changed compiler never uses the entries of
+// another.
 func Open(dir string) (*Cache, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -69,7 +68,7 @@ func Open(dir string) (*Cache, error) {
 	return &Cache{Dir: dir, Build: hex.EncodeToString(h.Sum(nil)[:8])}, nil
 }
 
-// An Error is a cache that cannot be used.
+// An Error reports that the cache cannot be used.
 type Error struct {
 	Op, Path string
 	Err      error
@@ -77,50 +76,51 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("cache: %s: %v", e.Op, e.Err) }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A MissError is an entry that has to be there and is not, or is damaged.
+// A MissError reports that a required entry is missing or damaged.
 type MissError struct {
 	Path string
-	Why  string // of a damaged one
+	Why  string // damage found, or ""
 }
 
 func (e *MissError) Error() string {
 	if e.Why != "" {
 		return fmt.Sprintf("cache: %s is damaged: %s", e.Path, e.Why)
 	}
-	return fmt.Sprintf("cache: no entry %s", e.Path)
+	return fmt.Sprintf("cache: missing entry %s", e.Path)
 }
 
-// An Entry is what a call of Do came to.
+// An Entry describes the result of Cache.Do.
 type Entry struct {
 	Outcome Outcome
 	Path    string
 	Key     Hash
-	Hash    Hash   // of the entry, its anehash
-	Bytes   int    // of the file
-	Why     string // what was wrong with the entry that was made again
-	Unkept  error  // an *Error if the entry is not in the tree, because it could not be read or written
+	Hash    Hash   // hash of the entry, its anehash
+	Bytes   int    // size of the file
+	Why     string // damage of the entry that was remade, or ""
+	Unkept  error  // an *Error if the entry could not be read or stored
 }
 
-// Names in the tree: the first is the documents', the file is ours.
+// Names in the tree. The documents define treeName; bundleName is this package's own.
 const (
 	treeName   = "com.apple.e5rt.e5bundlecache"
 	bundleName = "model.bundle"
 )
 
-// Path is where the entry of a key stands.
+// Path returns the file name of the entry for a key.
 func (c *Cache) Path(k *Key) string {
 	return filepath.Join(c.Dir, treeName, c.Build, k.Identifier().String(), bundleName)
 }
 
-// Do gives use the content of the key's entry. Where there is none, or the one there is
-// damaged or not to be used, make makes the content, which is kept. An entry whose content
-// use refuses is damaged. A tree that cannot be read or written costs the making and is no
-// error, but with ForceFetch: the entry says why it is not kept.
+// Do calls use with the content of the key's entry. If there is no valid entry, or the mode
+// is ForceRecompilation, Do calls make for the content, passes it to use and stores it. An
+// entry whose content use rejects counts as damaged. If the cache cannot be read or
+// written, Do still succeeds, except with ForceFetch, and Entry.Unkept holds the reason.
 //
-// Errors are a *MissError, an *Error, or those of make and, of what make made, of use.
+// The error is a *MissError, an *Error, an error of make, or an error of use for content
+// that make returned.
 func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) (Entry, error) {
 	id := k.Identifier()
 	e := Entry{Outcome: Made, Path: c.Path(k), Key: id}
@@ -137,7 +137,7 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 				return e, e.Unkept
 			}
 		default:
-			content, hash, err := open(data, id)
+			content, hash, err := decodeEntry(data, id)
 			if err == nil {
 				err = use(content)
 			}
@@ -158,10 +158,10 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 	if err := use(content); err != nil {
 		return e, err
 	}
-	data, hash := seal(content, id)
+	data, hash := encodeEntry(content, id)
 	e.Hash, e.Bytes = hash, len(data)
 	if e.Unkept == nil {
-		if err := write(e.Path, data); err != nil {
+		if err := writeFile(e.Path, data); err != nil {
 			e.Unkept = &Error{"keep an entry", e.Path, err}
 		}
 	}

@@ -27,8 +27,8 @@ func TestSizesInReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[int]string{
-		3:              fmt.Sprintf("3 bytes, an entry has %d or more", len(whole)-len(content)),
-		len(whole) - 2: "a content of 8 bytes, 6 are there",
+		3:              fmt.Sprintf("entry has 3 bytes; want %d or more", len(whole)-len(content)),
+		len(whole) - 2: "content size is 8; found 6 bytes",
 	} {
 		if err := os.WriteFile(e.Path, whole[:n], 0o666); err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestManyInTheMaking(t *testing.T) {
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		cache.Fetched.String() + " " + cache.Made.String() + " " + cache.Remade.String() + " " + cache.Outcome(3).String(): "fetched made remade outcome 3",
-		(&cache.MissError{Path: "p"}).Error():            "cache: no entry p",
+		(&cache.MissError{Path: "p"}).Error():            "cache: missing entry p",
 		(&cache.MissError{Path: "p", Why: "w"}).Error():  "cache: p is damaged: w",
 		(&cache.FormatError{Off: 12, What: "w"}).Error(): "byte 0xc: w",
 	} {

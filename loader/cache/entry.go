@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The head of an entry: a magic, a version, the identifier of its key and the size of its
-// content. Behind the content stands the hash.
+// Layout of the head of an entry: a magic, a version, the identifier of its key and the
+// size of its content. The hash follows the content.
 const (
 	magic     = "anebundl"
 	version   = 1
@@ -22,7 +22,7 @@ const (
 	headBytes = sizeAt + 8
 )
 
-// A FormatError is an entry that is damaged.
+// A FormatError reports a damaged entry.
 type FormatError struct {
 	Off  int
 	What string
@@ -30,8 +30,8 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// seal makes the entry of a content.
-func seal(content []byte, id Hash) ([]byte, Hash) {
+// encodeEntry returns the entry for a content, and the entry's hash.
+func encodeEntry(content []byte, id Hash) ([]byte, Hash) {
 	le := binary.LittleEndian
 	head := le.AppendUint32([]byte(magic), version)
 	head = le.AppendUint64(append(head, id[:]...), uint64(len(content)))
@@ -43,44 +43,47 @@ func seal(content []byte, id Hash) ([]byte, Hash) {
 	return b, h
 }
 
-// open is the content of an entry, a part of data. Errors are a *FormatError.
-func open(data []byte, id Hash) ([]byte, Hash, error) {
+// decodeEntry returns the content of an entry, a slice of data, and the entry's hash. Every
+// error is a *FormatError.
+func decodeEntry(data []byte, id Hash) ([]byte, Hash, error) {
 	le := binary.LittleEndian
 	fail := func(off int, format string, args ...any) ([]byte, Hash, error) {
 		return nil, Hash{}, &FormatError{off, fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case len(data) < headBytes+len(Hash{}):
-		return fail(len(data), "%d bytes, an entry has %d or more", len(data), headBytes+len(Hash{}))
+		return fail(len(data), "entry has %d bytes; want %d or more", len(data), headBytes+len(Hash{}))
 	case string(data[:versionAt]) != magic:
-		return fail(0, "magic %q, want %q", data[:versionAt], magic)
+		return fail(0, "unknown magic %q; want %q", data[:versionAt], magic)
 	case le.Uint32(data[versionAt:]) != version:
-		return fail(versionAt, "version %d, want %d", le.Uint32(data[versionAt:]), version)
+		return fail(versionAt, "unknown version %d; want %d", le.Uint32(data[versionAt:]), version)
 	case Hash(data[keyAt:sizeAt]) != id:
-		return fail(keyAt, "the entry of key %v", Hash(data[keyAt:sizeAt]))
+		return fail(keyAt, "entry belongs to another key, %v", Hash(data[keyAt:sizeAt]))
 	}
 	end := len(data) - len(Hash{})
 	if n := le.Uint64(data[sizeAt:]); n != uint64(end-headBytes) {
-		return fail(sizeAt, "a content of %d bytes, %d are there", n, end-headBytes)
+		return fail(sizeAt, "content size is %d; found %d bytes", n, end-headBytes)
 	}
 	have, want := Hash(data[end:]), Sum(data[:end])
 	if have != want {
-		return fail(end, "hash %v, the bytes have %v", have, want)
+		return fail(end, "stored hash is %v; computed %v", have, want)
 	}
 	return data[headBytes:end], have, nil
 }
 
-// abandoned is the age from which a file in the making is taken for one whose process died.
+// abandoned is the age from which a temporary file is considered left over from a process
+// that died.
 const abandoned = time.Hour
 
-// write puts a file in its place whole: written beside it, flushed, renamed.
-func write(name string, data []byte) error {
+// writeFile writes a file atomically: it writes a temporary file, flushes it and renames
+// it.
+func writeFile(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	sweep(dir)
-	f, err := inTheMaking(dir)
+	removeAbandoned(dir)
+	f, err := createTemp(dir)
 	if err != nil {
 		return err
 	}
@@ -92,8 +95,8 @@ func write(name string, data []byte) error {
 		os.Remove(f.Name())
 		return err
 	}
-	// The rename lasts once its directory does; a file system that cannot flush a
-	// directory has nothing to lose by it.
+	// Flush the directory so that the rename is durable. Errors are ignored because some
+	// file systems cannot flush directories.
 	if d, e := os.Open(dir); e == nil {
 		d.Sync()
 		d.Close()
@@ -101,8 +104,8 @@ func write(name string, data []byte) error {
 	return nil
 }
 
-// inTheMaking makes a file of this process, which may write several at once.
-func inTheMaking(dir string) (f *os.File, err error) {
+// createTemp creates a temporary file whose name contains the process id and a number.
+func createTemp(dir string) (f *os.File, err error) {
 	for i := range 1000 {
 		name := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", bundleName, os.Getpid(), i))
 		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); !os.IsExist(err) {
@@ -112,8 +115,8 @@ func inTheMaking(dir string) (f *os.File, err error) {
 	return nil, err
 }
 
-// sweep removes files in the making that their processes have left.
-func sweep(dir string) {
+// removeAbandoned removes temporary files that are older than abandoned.
+func removeAbandoned(dir string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return

@@ -10,40 +10,40 @@ import (
 // A Hash is a double SHA-256: the SHA-256 of a SHA-256.
 type Hash [sha256.Size]byte
 
-// String is the hash in hexadecimal.
+// String returns the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// A Hasher takes bytes to hash.
+// A Hasher computes the Hash of the bytes written to it.
 type Hasher struct{ inner hash.Hash }
 
-// NewHasher returns a Hasher of nothing so far.
+// NewHasher returns a Hasher to which nothing has been written.
 func NewHasher() *Hasher { return &Hasher{sha256.New()} }
 
-// Write adds bytes. It never fails.
+// Write adds p to the hashed bytes. The error is always nil.
 func (h *Hasher) Write(p []byte) (int, error) { return h.inner.Write(p) }
 
-// Sum is the hash of what was written.
+// Sum returns the hash of the bytes written so far.
 func (h *Hasher) Sum() Hash { return sha256.Sum256(h.inner.Sum(nil)) }
 
-// Sum is the double SHA-256 of data.
+// Sum returns the double SHA-256 of data.
 func Sum(data []byte) Hash {
 	first := sha256.Sum256(data)
 	return sha256.Sum256(first[:])
 }
 
-// A Segment is a part of a network that the engine runs by itself: the hashes of its
-// structure and of its weights.
+// A Segment holds the hashes of the structure and the weights of one segment, a part of a
+// network that runs on the engine as one program.
 type Segment struct{ Structure, Weights Hash }
 
-// A Key is what an entry is found by. Two compiles with equal keys have the same result.
+// A Key identifies an entry. Two compilations with equal keys have the same result.
 type Key struct {
 	Segments []Segment
-	Source   string // resolved URL of the source; empty leaves the content alone
+	Source   string // resolved URL of the source, "" to identify by content only
 	Options  string
 	Platform string
 }
 
-// Identifier is the entry's: the double SHA-256 of the key's parts, each behind its length.
+// Identifier returns the double SHA-256 of the key's parts, each preceded by its length.
 func (k *Key) Identifier() Hash {
 	h := NewHasher()
 	part := func(p []byte) {

@@ -8,18 +8,18 @@ import (
 	"anesim/loader/enums"
 )
 
-// A Part is a program of the engine, a piece of a network.
+// A Part is one engine program of a network.
 type Part struct {
 	Program   *loader.Program
-	Container []byte // as a file
+	Container []byte // the program's container file
 }
 
-// New makes the dispatch descriptor of a network that the engine runs in pieces: a cast to
-// the engine's layout, an inference a piece, a cast back. A piece reads what the one
-// before wrote.
+// New returns the dispatch descriptor of a network that the engine runs as a sequence of
+// parts: a cast to the engine's layout, one inference per part, and a cast back. Each part
+// reads the outputs of the one before. It returns an error if there are no parts.
 func New(build []Entry, parts ...Part) (*Program, error) {
 	if len(parts) == 0 {
-		return nil, fmt.Errorf("a dispatch descriptor needs a program")
+		return nil, fmt.Errorf("dispatch descriptor has no programs; want at least one")
 	}
 	p := &Program{Build: build, Version: FormatVersion}
 	symbol := func(name string) uint32 {
@@ -36,14 +36,14 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 	}
 	half := &Cast{From: enums.TensorFloat16, To: enums.TensorFloat16, Pack: 1}
 	first, last := parts[0].Program, parts[len(parts)-1].Program
-	host, hostTensors := tensors(first, loader.Input, symbol, "host ")
-	engine, engineTensors := tensors(first, loader.Input, symbol, "")
+	host, hostTensors := describeTensors(first, loader.Input, symbol, "host ")
+	engine, engineTensors := describeTensors(first, loader.Input, symbol, "")
 	add(enums.OpTypeCast, host, engine, append(hostTensors, engineTensors...), half, nil)
 	for i, part := range parts {
 		if i > 0 {
-			engine, engineTensors = tensors(part.Program, loader.Input, symbol, "")
+			engine, engineTensors = describeTensors(part.Program, loader.Input, symbol, "")
 		}
-		out, outTensors := tensors(part.Program, loader.Output, symbol, "")
+		out, outTensors := describeTensors(part.Program, loader.Output, symbol, "")
 		add(enums.OpTypeAneInference, engine, out, append(engineTensors, outTensors...), nil, &Inference{
 			Procedure: part.Program.Procedure,
 			Hash:      fmt.Sprintf("%X", sha256.Sum256(part.Container)),
@@ -52,13 +52,14 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 		})
 		engine, engineTensors = out, outTensors
 	}
-	back, backTensors := tensors(last, loader.Output, symbol, "host ")
+	back, backTensors := describeTensors(last, loader.Output, symbol, "host ")
 	add(enums.OpTypeCast, engine, back, append(engineTensors, backTensors...), half, nil)
 	return p, nil
 }
 
-// tensors names a program's ports of a direction and describes their layout.
-func tensors(p *loader.Program, d loader.Direction, symbol func(string) uint32, prefix string) ([]uint32, []Tensor) {
+// describeTensors returns the symbols and the layouts of a program's ports in direction d.
+// symbol adds a name to the symbol table and returns its index.
+func describeTensors(p *loader.Program, d loader.Direction, symbol func(string) uint32, prefix string) ([]uint32, []Tensor) {
 	var names []uint32
 	var list []Tensor
 	for i := range p.Ports {

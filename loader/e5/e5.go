@@ -2,19 +2,20 @@ package e5
 
 import "anesim/loader/enums"
 
-// FormatVersion is that of every descriptor seen.
+// FormatVersion is the format version of all known dispatch descriptors.
 const FormatVersion = 4
 
-// A SectionKind says what a section's data are; the numbers are ours (assumed).
+// A SectionKind is the kind of a section's data. The numbers are this package's own
+// (assumed).
 type SectionKind int32
 
 // Kinds of section.
 const (
-	ArgFrame   SectionKind = 1 // an operation with its operands
-	Attributes SectionKind = 2 // of the operation before
+	ArgFrame   SectionKind = 1 // operation with its operands
+	Attributes SectionKind = 2 // attributes of the preceding operation
 )
 
-// String names the kind.
+// String returns the name of the kind, such as "argument frame".
 func (k SectionKind) String() string {
 	switch k {
 	case ArgFrame:
@@ -22,7 +23,7 @@ func (k SectionKind) String() string {
 	case Attributes:
 		return "attributes"
 	}
-	return "kind not known"
+	return "unknown kind"
 }
 
 // A Program is a dispatch descriptor.
@@ -33,23 +34,23 @@ type Program struct {
 	Version  int32
 }
 
-// An Entry is a pair of the build information.
+// An Entry is a key and a value of the build information.
 type Entry struct{ Key, Value string }
 
-// A Section is a part of an operation.
+// A Section is a part of an operation: its argument frame or its attributes.
 type Section struct {
 	Name string
 	Kind SectionKind
-	// Of an argument frame.
+	// Set in an argument frame.
 	Operation *Operation
 	Operands  []Tensor
-	// Of attributes: one of both, or Data that neither is.
+	// Set in an attribute section: either Cast or Inference, or Data if it is neither.
 	Cast      *Cast
 	Inference *Inference
 	Data      []byte
 }
 
-// An Operation is a step of the runtime.
+// An Operation is one step of the runtime.
 type Operation struct {
 	Name            string
 	Type            enums.OpType
@@ -57,7 +58,7 @@ type Operation struct {
 	Frame, Attrs    string   // names of its sections
 }
 
-// A Tensor is an operand's layout: extents in elements, strides in bytes.
+// A Tensor is the layout of an operand: extents in elements and strides in bytes.
 type Tensor struct {
 	Dim, Stride                                                            []uint64
 	Width, Height, Channels, Batch, Sequence                               uint64
@@ -66,21 +67,21 @@ type Tensor struct {
 	Pack                                                                   int32
 }
 
-// A Cast is the attributes of a conversion.
+// A Cast holds the attributes of a conversion.
 type Cast struct {
 	From, To enums.TensorDataType
 	Pack     int32
 }
 
-// An Inference is the attributes of a run of the engine: the container is found by the
-// hash of its bytes.
+// An Inference holds the attributes of one run of the engine. Hash identifies the container
+// by its contents.
 type Inference struct {
 	Procedure, Hash, Symbol string
 	Buffer                  uint32 // handle of the intermediate buffer
-	Options                 string // of the compiler
+	Options                 string // options of the compiler
 }
 
-// Chain is the operations in their order.
+// Chain returns the operations in order.
 func (p *Program) Chain() []*Operation {
 	var chain []*Operation
 	for i := range p.Sections {
@@ -91,40 +92,40 @@ func (p *Program) Chain() []*Operation {
 	return chain
 }
 
-// Read reads a dispatch descriptor. An error is a *FormatError.
+// Read parses a dispatch descriptor. Every error is a *FormatError.
 func Read(file []byte) (*Program, error) {
-	t, err := root(file, 0, "dispatch descriptor")
+	t, err := readRoot(file, 0, "dispatch descriptor")
 	if err != nil {
 		return nil, err
 	}
 	p := new(Program)
-	at, n, err := t.vector(0, 4, "symbol names")
+	at, n, err := t.readVector(0, 4, "symbol names")
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		to, err := t.follow(at+4*i, "symbol name")
+		to, err := t.followOffset(at+4*i, "symbol name")
 		if err != nil {
 			return nil, err
 		}
-		from, size, err := t.elements(to, 1, "symbol name")
+		from, size, err := t.readElements(to, 1, "symbol name")
 		if err != nil {
 			return nil, err
 		}
 		p.Symbols = append(p.Symbols, string(file[from:from+size]))
 	}
-	build, ok, err := t.sub(1, "build information")
+	build, ok, err := t.readSubtable(1, "build information")
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		err = build.tables(0, "build information", func(t table) error {
+		err = build.visitTables(0, "build information", func(t table) error {
 			var e Entry
 			var err error
-			if e.Key, err = t.text(0, "key"); err != nil {
+			if e.Key, err = t.readText(0, "key"); err != nil {
 				return err
 			}
-			e.Value, err = t.text(1, "value")
+			e.Value, err = t.readText(1, "value")
 			p.Build = append(p.Build, e)
 			return err
 		})
@@ -132,7 +133,7 @@ func Read(file []byte) (*Program, error) {
 			return nil, err
 		}
 	}
-	err = t.tables(2, "section", func(t table) error {
+	err = t.visitTables(2, "section", func(t table) error {
 		s, err := readSection(t, p)
 		p.Sections = append(p.Sections, s)
 		return err
@@ -140,10 +141,10 @@ func Read(file []byte) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := t.uint32(3, "format version")
+	version, err := t.readUint32(3, "format version")
 	p.Version = int32(version)
 	if err == nil && p.Version != FormatVersion {
-		err = t.fail(int(t.Pos), "format version %d, want %d", p.Version, FormatVersion)
+		err = t.fail(int(t.Pos), "unknown format version %d; want %d", p.Version, FormatVersion)
 	}
 	if err != nil {
 		return nil, err
@@ -152,15 +153,15 @@ func Read(file []byte) (*Program, error) {
 }
 
 func readSection(t table, p *Program) (s Section, err error) {
-	if s.Name, err = t.text(0, "section name"); err != nil {
+	if s.Name, err = t.readText(0, "section name"); err != nil {
 		return s, err
 	}
-	kind, err := t.uint32(1, "section kind")
+	kind, err := t.readUint32(1, "section kind")
 	if err != nil {
 		return s, err
 	}
 	s.Kind = SectionKind(kind)
-	data, at, err := t.bytes(2, "section data")
+	data, at, err := t.readBytes(2, "section data")
 	if err != nil || data == nil {
 		return s, err
 	}
@@ -176,11 +177,11 @@ func readSection(t table, p *Program) (s Section, err error) {
 }
 
 func (s *Section) readFrame(data []byte, base int) error {
-	t, err := root(data, base, "argument frame")
+	t, err := readRoot(data, base, "argument frame")
 	if err != nil {
 		return err
 	}
-	o, ok, err := t.sub(0, "operation")
+	o, ok, err := t.readSubtable(0, "operation")
 	if err != nil {
 		return err
 	}
@@ -192,27 +193,27 @@ func (s *Section) readFrame(data []byte, base int) error {
 		slot int
 		to   *string
 	}{{0, &op.Name}, {4, &op.Frame}, {5, &op.Attrs}} {
-		if *f.to, err = o.text(f.slot, "operation's name"); err != nil {
+		if *f.to, err = o.readText(f.slot, "operation's name"); err != nil {
 			return err
 		}
 	}
-	kind, err := o.uint32(1, "operation's type")
+	kind, err := o.readUint32(1, "operation's type")
 	if err != nil {
 		return err
 	}
 	if kind > 255 {
-		return o.fail(int(o.Pos), "operation type %d", kind)
+		return o.fail(int(o.Pos), "invalid operation type %d; want at most 255", kind)
 	}
 	op.Type = enums.OpType(kind)
-	if op.Inputs, err = o.uint32s(2, "inputs"); err != nil {
+	if op.Inputs, err = o.readUint32s(2, "inputs"); err != nil {
 		return err
 	}
-	if op.Outputs, err = o.uint32s(3, "outputs"); err != nil {
+	if op.Outputs, err = o.readUint32s(3, "outputs"); err != nil {
 		return err
 	}
 	s.Operation = op
-	return t.tables(1, "operand", func(t table) error {
-		d, ok, err := t.sub(0, "tensor descriptor")
+	return t.visitTables(1, "operand", func(t table) error {
+		d, ok, err := t.readSubtable(0, "tensor descriptor")
 		if err != nil {
 			return err
 		}
@@ -225,8 +226,9 @@ func (s *Section) readFrame(data []byte, base int) error {
 	})
 }
 
-// numbers are the fields of a tensor that are one number each, by slot.
-func (x *Tensor) numbers() []*uint64 {
+// numberFields returns pointers to the fields of a tensor that hold one number, indexed by
+// slot. Other slots are nil.
+func (x *Tensor) numberFields() []*uint64 {
 	return []*uint64{
 		2: &x.Width, 3: &x.Height, 4: &x.Channels, 5: &x.Batch, 6: &x.Sequence,
 		7: &x.StrideWidth, 8: &x.StrideHeight, 9: &x.StrideChannels, 10: &x.StrideBatch, 11: &x.StrideSequence,
@@ -234,30 +236,30 @@ func (x *Tensor) numbers() []*uint64 {
 }
 
 func readTensor(t table) (x Tensor, err error) {
-	if x.Dim, err = t.uint64s(0, "extents"); err != nil {
+	if x.Dim, err = t.readUint64s(0, "extents"); err != nil {
 		return x, err
 	}
-	if x.Stride, err = t.uint64s(1, "strides"); err != nil {
+	if x.Stride, err = t.readUint64s(1, "strides"); err != nil {
 		return x, err
 	}
-	for slot, to := range x.numbers() {
+	for slot, to := range x.numberFields() {
 		if to == nil {
 			continue
 		}
-		if *to, err = t.uint64(slot, "tensor descriptor"); err != nil {
+		if *to, err = t.readUint64(slot, "tensor descriptor"); err != nil {
 			return x, err
 		}
 	}
-	kind, err := t.uint32(12, "storage type")
+	kind, err := t.readUint32(12, "storage type")
 	if err != nil {
 		return x, err
 	}
-	pack, err := t.uint32(13, "component pack")
+	pack, err := t.readUint32(13, "component pack")
 	x.Type, x.Pack = enums.TensorDataType(kind), int32(pack)
 	return x, err
 }
 
-// readAttributes reads the attributes of the operation in the section before.
+// readAttributes parses the attributes of the operation in the preceding section.
 func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 	var op *Operation
 	if n := len(p.Sections); n > 0 {
@@ -267,14 +269,14 @@ func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 		s.Data = data
 		return nil
 	}
-	t, err := root(data, base, "attributes")
+	t, err := readRoot(data, base, "attributes")
 	if err != nil {
 		return err
 	}
 	if op.Type == enums.OpTypeCast {
 		var v [3]uint32
 		for slot := range v {
-			if v[slot], err = t.uint32(slot, "cast"); err != nil {
+			if v[slot], err = t.readUint32(slot, "cast"); err != nil {
 				return err
 			}
 		}
@@ -286,11 +288,11 @@ func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 		slot int
 		to   *string
 	}{{0, &a.Procedure}, {1, &a.Hash}, {2, &a.Symbol}, {4, &a.Options}} {
-		if *f.to, err = t.text(f.slot, "inference"); err != nil {
+		if *f.to, err = t.readText(f.slot, "inference"); err != nil {
 			return err
 		}
 	}
-	a.Buffer, err = t.uint32(3, "inference")
+	a.Buffer, err = t.readUint32(3, "inference")
 	s.Inference = a
 	return err
 }

@@ -96,7 +96,7 @@ func TestOffsetsInside(t *testing.T) {
 		if tc.at >= 0 && tc.at+4 <= len(b.b) {
 			binary.LittleEndian.PutUint32(b.b[tc.at:], tc.n)
 		}
-		to, err := b.follow(tc.at, "it")
+		to, err := b.followOffset(tc.at, "it")
 		if (err == nil) != tc.good || tc.good && to != tc.at+int(tc.n) {
 			t.Errorf("%d from %d of 16: %d, %v", tc.n, tc.at, to, err)
 		}
@@ -141,7 +141,7 @@ func TestVirtualTables(t *testing.T) {
 		"none, which stands nowhere":  {make(16, 8, 0, 6, 8, 0), 8, true},
 		"what stands behind the size": {make(16, 8, 0, 4, 8, 9), 8, true},
 	} {
-		if _, err := tc.b.table(tc.at, "it"); (err == nil) != tc.good {
+		if _, err := tc.b.readTable(tc.at, "it"); (err == nil) != tc.good {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -156,14 +156,14 @@ func TestElementsFit(t *testing.T) {
 	}{{12, 1, true}, {13, 1, false}, {3, 4, true}, {4, 4, false}, {16, 0, true}, {17, 0, false}} {
 		b := &buffer{b: make([]byte, 16)}
 		binary.LittleEndian.PutUint32(b.b, tc.n)
-		at, n, err := b.elements(0, tc.size, "it")
+		at, n, err := b.readElements(0, tc.size, "it")
 		if (err == nil) != tc.good || tc.good && (at != 4 || n != int(tc.n) || b.cost != 4+int(tc.n)*tc.size) {
 			t.Errorf("%d elements of %d: %d at %d, cost %d, %v", tc.n, tc.size, n, at, b.cost, err)
 		}
 	}
 	b := &buffer{b: make([]byte, 4)}
-	if b.spend(0, most*4) != nil || b.spend(0, 1) == nil {
-		t.Errorf("a buffer may be referred to %d times and no more", most)
+	if b.spend(0, maxSharing*4) != nil || b.spend(0, 1) == nil {
+		t.Errorf("a buffer may be referred to %d times and no more", maxSharing)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestLargestOperationType(t *testing.T) {
 						found++
 					}
 				}
-			case !good && errors.As(err, &f) && f.What == "operation type 256":
+			case !good && errors.As(err, &f) && f.What == "invalid operation type 256; want at most 255":
 				found++
 			}
 		}

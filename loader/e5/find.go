@@ -11,9 +11,9 @@ import (
 	"anesim/loader"
 )
 
-// Find looks for the containers of the descriptor's inferences among the files of a
-// directory: the name of each file that has one's hash, by the hash in capitals. A hash
-// that no file has is not in the map.
+// Find searches a directory for the containers of the descriptor's inferences. It returns
+// the file names by hash, in capital letters. Hashes without a file are missing from the
+// map.
 func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 	wanted := make(map[string]bool)
 	for i := range p.Sections {
@@ -35,7 +35,7 @@ func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 		}
 		hash, err := containerHash(dir, e.Name())
 		if err != nil {
-			continue // a file that cannot be read is none of the containers
+			continue // skip files that cannot be read
 		}
 		if _, twice := found[hash]; wanted[hash] && !twice {
 			found[hash] = e.Name()
@@ -44,7 +44,8 @@ func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 	return found, nil
 }
 
-// containerHash is a container's hash, empty for a file that is none.
+// containerHash returns the hash of a container in capital hexadecimal letters, or "" for a
+// file that is not a container.
 func containerHash(dir fs.FS, name string) (string, error) {
 	f, err := dir.Open(name)
 	if err != nil {

@@ -1,18 +1,18 @@
-// Package enums names the numbers of the vendor's software: operation classes, opcodes,
-// activation modes, element types, reductions, paddings, return values.
+// Package enums names the numbers that the vendor's software uses: operation classes,
+// opcodes, activation modes, element types, reductions, paddings, return values.
 //
-// A network meets several numberings on its way to the engine. The front end has tokens,
-// the compiler's middle has classes and opcodes, the dispatch descriptor and the container
-// have element types of their own, and the registers are a last numbering:
+// A network passes through several numberings on its way to the engine. The front end has
+// tokens, the compiler's middle has classes and opcodes, and the dispatch descriptor, the
+// container and the registers each have numberings of their own:
 //
 //	network text      front end         compiler            files                registers
 //	"gelu"        --> NeuronToken   --> NonLinearMode
 //	"reduce_max"  --> ReduceOp      --> ReductionType   --> UnitType, MicroOp
 //	fp16          --> SerialType    --> TensorDataType  --> CatalogueType   --> DatapathFormat
 //
-// All stand in enums.txt, which is embedded, with the table of the documents each comes
-// from. Those that the readers and writers of files use are Go types as well, with the
-// values that code names; String gives the vendor's spelling. What the documents count and
-// do not list (the nine task classes, three activation tokens, twelve entries of the
-// container's catalogue) is not here.
+// All of them are listed in enums.txt, which is embedded, with the table of the documents
+// that each comes from. Those that readers and writers of files use are also Go types with
+// constants, and their String methods return the vendor's spelling. The package omits
+// entries that the documents count but do not list: the nine task classes, three activation
+// tokens and twelve entries of the container's catalogue.
 package enums

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// An Enum is an enumeration as its table has it.
+// An Enum is an enumeration of enums.txt.
 type Enum struct {
 	Name     string
 	Vendor   string // the vendor's name
-	Source   string // where it stands in the documents
+	Source   string // table of the documents
 	Evidence string
 	Note     string
-	Values   []Value // in order; of one number several times, the first is its name
+	Values   []Value // in order; if a number repeats, its first entry gives the name
 }
 
-// A Value is a number and its spelling.
+// A Value is a number with its spelling.
 type Value struct {
 	Number uint64
 	Name   string
 	Note   string
 }
 
-// All yields every enumeration, in the order of the table.
+// All yields every enumeration in the order of enums.txt.
 func All() iter.Seq[Enum] {
 	return func(yield func(Enum) bool) {
 		for _, e := range table() {
@@ -35,13 +35,14 @@ func All() iter.Seq[Enum] {
 	}
 }
 
-// A Match is a value of an enumeration.
+// A Match is a value together with its enumeration.
 type Match struct {
 	Enum  Enum
 	Value Value
 }
 
-// Find yields every value spelled so, case aside, or of that number where text is one.
+// Find yields every value whose spelling equals text, ignoring case, or whose number is
+// text.
 func Find(text string) iter.Seq[Match] {
 	number, err := strconv.ParseUint(text, 0, 64)
 	return func(yield func(Match) bool) {
@@ -55,7 +56,8 @@ func Find(text string) iter.Seq[Match] {
 	}
 }
 
-// find returns the value of a number in an enumeration, nil if it has no name.
+// find returns the first value with a number in an enumeration, or nil if the number has no
+// name.
 func find(enum string, number uint64) *Value {
 	for i := range table() {
 		e := &table()[i]
@@ -71,8 +73,9 @@ func find(enum string, number uint64) *Value {
 	return nil
 }
 
-// spell returns the name of a number in an enumeration, or ENUM(number) if it has none.
-func spell(enum string, number uint64) string {
+// formatName returns the name of a number in an enumeration, or ENUM(number) if it has
+// none.
+func formatName(enum string, number uint64) string {
 	if v := find(enum, number); v != nil {
 		return v.Name
 	}

@@ -100,7 +100,7 @@ func TestSpellings(t *testing.T) {
 		{"UnitType", 79, "FunctionCall"}, {"UnitType", 0, "UnitType(0)"}, {"NeuronToken", 9, "silu"}, {"NeuronToken", 8, "NeuronToken(8)"},
 		{"PaddingMode", 4, "PaddingMode(4)"}, {"SerialType", 3, "fp16"}, {"DatapathFormat", 2, "fp16"},
 	} {
-		if got := spell(tt.enum, tt.number); got != tt.want {
+		if got := formatName(tt.enum, tt.number); got != tt.want {
 			t.Errorf("%s %d is %q, want %q", tt.enum, tt.number, got, tt.want)
 		}
 	}
@@ -109,15 +109,15 @@ func TestSpellings(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	const head = "enum\tE\tVendor\ttable\tbytes\t-\n"
 	for _, tt := range []struct{ name, text, want string }{
-		{"columns of an enumeration", "enum\tE", "line 1: 2 columns"},
-		{"columns of a value", head + "1\ta", "line 2: 2 columns"},
+		{"columns of an enumeration", "enum\tE", "line 1: found 2 columns"},
+		{"columns of a value", head + "1\ta", "line 2: found 2 columns"},
 		{"evidence", strings.Replace(head, "bytes", "rumour", 1), "evidence"},
-		{"no enumeration", "1\ta\t-", "ahead of the first"},
+		{"no enumeration", "1\ta\t-", "before the first"},
 		{"number", head + "x\ta\t-", "invalid syntax"},
 		{"twice", head + "1\ta\t-\n2\tA\t-", "twice"},
 		{"empty column", head + "1\t\t-", "column 2 is empty"},
 	} {
-		if _, err := read(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := parse(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
 		}
 	}

@@ -12,17 +12,17 @@ import (
 //go:embed enums.txt
 var text string
 
-// table returns the enumerations of enums.txt, which is read once.
+// table returns the enumerations of enums.txt, which is parsed once.
 var table = sync.OnceValue(func() []Enum {
-	enums, err := read(text)
+	enums, err := parse(text)
 	if err != nil {
-		panic("enums.txt: " + err.Error()) // a test reads it
+		panic("enums.txt: " + err.Error()) // a test checks the file
 	}
 	return enums
 })
 
-// read reads a table in the form of enums.txt. An error names the line.
-func read(text string) ([]Enum, error) {
+// parse parses a table in the form of enums.txt. Errors name the line.
+func parse(text string) ([]Enum, error) {
 	var enums []Enum
 	n := 0
 	for line := range strings.Lines(text) {
@@ -42,19 +42,19 @@ func read(text string) ([]Enum, error) {
 		}
 		if columns[0] == "enum" {
 			if len(columns) != 6 {
-				return nil, fmt.Errorf("line %d: %d columns, want 6", n, len(columns))
+				return nil, fmt.Errorf("line %d: found %d columns; want 6", n, len(columns))
 			}
 			if !slices.Contains([]string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}, columns[4]) {
-				return nil, fmt.Errorf("line %d: evidence %q", n, columns[4])
+				return nil, fmt.Errorf("line %d: unknown evidence %q", n, columns[4])
 			}
 			enums = append(enums, Enum{columns[1], columns[2], columns[3], columns[4], columns[5], nil})
 			continue
 		}
 		if len(columns) != 3 {
-			return nil, fmt.Errorf("line %d: %d columns, want 3", n, len(columns))
+			return nil, fmt.Errorf("line %d: found %d columns; want 3", n, len(columns))
 		}
 		if len(enums) == 0 {
-			return nil, fmt.Errorf("line %d: a value ahead of the first enumeration", n)
+			return nil, fmt.Errorf("line %d: found a value before the first enumeration", n)
 		}
 		v, err := strconv.ParseUint(columns[0], 0, 32)
 		if err != nil {

@@ -1,9 +1,9 @@
 package enums
 
-// Each type is an enumeration of the table by the same name, and its constants are those of
-// its values that code names. A test holds them to the table.
+// Each type is an enumeration of enums.txt with the same name. Its constants are the values
+// that code uses. A test compares them with the table.
 
-// TensorDataType is the element types of a dispatch descriptor.
+// A TensorDataType is an element type in a dispatch descriptor.
 type TensorDataType int32
 
 // Values of TensorDataType.
@@ -12,9 +12,9 @@ const (
 )
 
 // String returns the vendor's spelling, or TensorDataType(number) if the number has no name.
-func (v TensorDataType) String() string { return spell("TensorDataType", uint64(v)) }
+func (v TensorDataType) String() string { return formatName("TensorDataType", uint64(v)) }
 
-// OpType is the operations of a dispatch descriptor.
+// An OpType is the kind of an operation in a dispatch descriptor.
 type OpType uint8
 
 // Values of OpType.
@@ -24,27 +24,27 @@ const (
 )
 
 // String returns the vendor's spelling, or OpType(number) if the number has no name.
-func (v OpType) String() string { return spell("OpType", uint64(v)) }
+func (v OpType) String() string { return formatName("OpType", uint64(v)) }
 
-// CatalogueType is the element types of a container's symbol table.
+// A CatalogueType is an element type in a container's symbol table.
 type CatalogueType uint8
 
 // String returns the vendor's spelling, or CatalogueType(number) if the number has no name.
-func (v CatalogueType) String() string { return spell("CatalogueType", uint64(v)) }
+func (v CatalogueType) String() string { return formatName("CatalogueType", uint64(v)) }
 
 // Known reports whether the number has a name.
 func (v CatalogueType) Known() bool { return find("CatalogueType", uint64(v)) != nil }
 
-// Generation is the generation of the engine that a container is for, its subtype.
+// A Generation is the engine generation of a container, its subtype.
 type Generation uint8
 
 // String returns the vendor's spelling, or Generation(number) if the number has no name.
-func (v Generation) String() string { return spell("Generation", uint64(v)) }
+func (v Generation) String() string { return formatName("Generation", uint64(v)) }
 
 // Known reports whether the number has a name.
 func (v Generation) Known() bool { return find("Generation", uint64(v)) != nil }
 
-// LoadCommand is the kind of a load command of a container.
+// A LoadCommand is the kind of a load command in a container.
 type LoadCommand uint32
 
 // Values of LoadCommand.
@@ -59,9 +59,9 @@ const (
 )
 
 // String returns the vendor's spelling, or LoadCommand(number) if the number has no name.
-func (v LoadCommand) String() string { return spell("LoadCommand", uint64(v)) }
+func (v LoadCommand) String() string { return formatName("LoadCommand", uint64(v)) }
 
-// ThreadFlavor is what a thread command describes.
+// A ThreadFlavor is the kind of a thread command's contents.
 type ThreadFlavor uint32
 
 // Values of ThreadFlavor.
@@ -71,9 +71,9 @@ const (
 )
 
 // String returns the vendor's spelling, or ThreadFlavor(number) if the number has no name.
-func (v ThreadFlavor) String() string { return spell("ThreadFlavor", uint64(v)) }
+func (v ThreadFlavor) String() string { return formatName("ThreadFlavor", uint64(v)) }
 
-// SegmentFlags is the flags of a segment.
+// SegmentFlags holds the flags of a segment.
 type SegmentFlags uint32
 
 // Values of SegmentFlags.
@@ -83,9 +83,9 @@ const (
 )
 
 // String returns the vendor's spelling, or SegmentFlags(number) if the number has no name.
-func (v SegmentFlags) String() string { return spell("SegmentFlags", uint64(v)) }
+func (v SegmentFlags) String() string { return formatName("SegmentFlags", uint64(v)) }
 
-// SectionKind is the low byte of a section's flags.
+// A SectionKind is the low byte of a section's flags.
 type SectionKind uint8
 
 // Values of SectionKind.
@@ -98,9 +98,9 @@ const (
 )
 
 // String returns the vendor's spelling, or SectionKind(number) if the number has no name.
-func (v SectionKind) String() string { return spell("SectionKind", uint64(v)) }
+func (v SectionKind) String() string { return formatName("SectionKind", uint64(v)) }
 
-// SymbolType is the type of a symbol table's entry.
+// A SymbolType is the type of an entry in a symbol table.
 type SymbolType uint8
 
 // Values of SymbolType.
@@ -111,4 +111,4 @@ const (
 )
 
 // String returns the vendor's spelling, or SymbolType(number) if the number has no name.
-func (v SymbolType) String() string { return spell("SymbolType", uint64(v)) }
+func (v SymbolType) String() string { return formatName("SymbolType", uint64(v)) }

@@ -9,33 +9,33 @@ import (
 	"anesim/loader"
 )
 
-// MaxValues bounds the sizes that Derive lowers.
+// MaxValues is the maximum number of values for which Derive compiles a program.
 const MaxValues = 1 << 10
 
-// A DeriveError is a program that does not follow a size in a straight line.
+// A DeriveError reports that a program does not depend linearly on a parameter.
 type DeriveError struct {
 	Name  string // the parameter
-	Value uint64 // where it does not, beside the range's first and last values
+	Value uint64 // value at which the program differs
 	What  string
 }
 
 func (e *DeriveError) Error() string {
-	return fmt.Sprintf("one program for every %s: at %s=%d %s", e.Name, e.Name, e.Value, e.What)
+	return fmt.Sprintf("cannot derive one program for every %s: at %s=%d %s", e.Name, e.Name, e.Value, e.What)
 }
 
-// Derive makes one program of those that at gives for each value of a range: that of the
-// largest, with a parameter for everything that differs. Every value's program is made once
-// and compared to what the parameters give, word for word. Errors are a *DeriveError, or
-// what at returns.
+// Derive returns one program for all values of a parameter. It calls at for the program of
+// each value in the range, takes the program of the largest value, and adds a relocation
+// for every field that differs. It then checks that the result equals the program of each
+// value, word for word. The error is a *DeriveError or an error of at.
 func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
 	bad := func(v uint64, format string, args ...any) (*loader.Program, *Set, error) {
 		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case !isName(name):
-		return bad(r.Start, "the parameter has no name")
+		return bad(r.Start, "the parameter name is invalid")
 	case r.Start >= r.Stop || r.Step == 0 || (r.Stop-r.Start)%r.Step != 0:
-		return bad(r.Stop, "the range does not end: want START to STOP by STEP")
+		return bad(r.Stop, "the range is invalid; want START below STOP with a distance that is a multiple of STEP")
 	case r.Stop>>valueBits != 0:
 		return bad(r.Stop, "the value has more than %d bits", valueBits)
 	case (r.Stop-r.Start)/r.Step >= MaxValues:
@@ -51,10 +51,10 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 	}
 	d := derivation{name: name, r: r, low: low, high: high}
 	d.set.Parameters = []Parameter{{name, r.Stop, r}}
-	if what := d.fields(); what != "" {
+	if what := d.compareFields(); what != "" {
 		return bad(r.Start, "%s", what)
 	}
-	if what := d.ports(); what != "" {
+	if what := d.comparePorts(); what != "" {
 		return bad(r.Start, "%s", what)
 	}
 	whole, err := d.set.Apply(high)
@@ -70,14 +70,15 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 				return nil, nil, err
 			}
 		}
-		if what := differs(whole, p, name, v); what != "" {
+		if what := describeDifference(whole, p, name, v); what != "" {
 			return bad(v, "%s", what)
 		}
 	}
 	return high, &d.set, nil
 }
 
-// A derivation is two programs on their way to one.
+// A derivation holds the programs of the lowest and highest values while Derive combines
+// them.
 type derivation struct {
 	name      string
 	r         loader.Range
@@ -85,9 +86,10 @@ type derivation struct {
 	set       Set
 }
 
-// line is the straight line through a field's values at both ends of the range, in units of
-// 1<<shift of it, shift at least the one given.
-func (d *derivation) line(a, b uint64, least int) (scale, plus int64, shift int, ok bool) {
+// fitLine returns the linear function of the parameter that has the values a and b at the
+// ends of the range, in units of 1<<shift. shift is at least least. ok is false if no
+// function with integer coefficients fits.
+func (d *derivation) fitLine(a, b uint64, least int) (scale, plus int64, shift int, ok bool) {
 	span := int64(d.r.Stop - d.r.Start)
 	for shift = least; shift <= 16; shift++ {
 		rise := (int64(b) - int64(a)) << shift
@@ -99,14 +101,14 @@ func (d *derivation) line(a, b uint64, least int) (scale, plus int64, shift int,
 	return 0, 0, 0, false
 }
 
-// fields finds the fields that differ. What it returns says why there is no program for
-// both, "" where there is one.
-func (d *derivation) fields() string {
-	low, err := chain(d.low)
+// compareFields adds a relocation for each field that differs between the programs. It
+// returns the reason why the programs cannot be combined, or "".
+func (d *derivation) compareFields() string {
+	low, err := listDescriptors(d.low)
 	if err != nil {
 		return err.Error()
 	}
-	high, err := chain(d.high)
+	high, err := listDescriptors(d.high)
 	if err != nil {
 		return err.Error()
 	}
@@ -114,11 +116,11 @@ func (d *derivation) fields() string {
 		return fmt.Sprintf("the chain has %d descriptors, at %d it has %d", len(low), d.r.Stop, len(high))
 	}
 	for k := range low {
-		if header(low[k]) != header(high[k]) {
-			return fmt.Sprintf("descriptor %d has another header", k)
+		if headerWithoutTime(low[k]) != headerWithoutTime(high[k]) {
+			return fmt.Sprintf("descriptor %d has a different header", k)
 		}
 		if !slices.EqualFunc(low[k].Records, high[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && len(a.Values) == len(b.Values) }) {
-			return fmt.Sprintf("descriptor %d writes other registers", k)
+			return fmt.Sprintf("descriptor %d writes different registers", k)
 		}
 		for i, rec := range low[k].Records {
 			for j, a := range rec.Values {
@@ -128,15 +130,15 @@ func (d *derivation) fields() string {
 				}
 				reg, ok := regs.RegisterAt(rec.Addr + 4*uint32(j))
 				if !ok || reg.Unknown(a) != reg.Unknown(b) {
-					return fmt.Sprintf("descriptor %d has other bits without a name in register %#x", k, rec.Addr+4*uint32(j))
+					return fmt.Sprintf("descriptor %d has different unnamed bits in register %#x", k, rec.Addr+4*uint32(j))
 				}
 				for _, f := range reg.Fields {
 					if f.Of(a) == f.Of(b) {
 						continue
 					}
-					scale, plus, shift, ok := d.line(uint64(f.Of(a)), uint64(f.Of(b)), f.Unit())
+					scale, plus, shift, ok := d.fitLine(uint64(f.Of(a)), uint64(f.Of(b)), f.Unit())
 					if !ok || scale == 0 {
-						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, at %d %d: no straight line", reg.Block, reg.Name, f.Name, k, f.Of(a), d.r.Stop, f.Of(b))
+						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, at %d it is %d: not linear", reg.Block, reg.Name, f.Name, k, f.Of(a), d.r.Stop, f.Of(b))
 					}
 					d.set.Relocations = append(d.set.Relocations, loader.Relocation{
 						Kind: loader.LiveIn, Task: k, Register: reg.Addr(), Bit: f.Low, Width: f.Width, Shift: shift,
@@ -149,21 +151,22 @@ func (d *derivation) fields() string {
 	return ""
 }
 
-// ports finds the sizes and strides that differ.
-func (d *derivation) ports() string {
+// comparePorts adds an axis for each extent and stride that differs. It returns the reason
+// why the programs cannot be combined, or "".
+func (d *derivation) comparePorts() string {
 	if len(d.low.Ports) != len(d.high.Ports) {
-		return "the program has other ports"
+		return "the program has different ports"
 	}
 	for i := range d.low.Ports {
 		a, b := &d.low.Ports[i], &d.high.Ports[i]
 		if a.Name != b.Name || a.Direction != b.Direction || a.BAR != b.BAR {
-			return "the program has other ports"
+			return "the program has different ports"
 		}
 		add := func(axis int, stride bool, from, to uint64) bool {
 			if from == to {
 				return true
 			}
-			scale, plus, shift, ok := d.line(from, to, 0)
+			scale, plus, shift, ok := d.fitLine(from, to, 0)
 			if ok && shift == 0 {
 				d.set.Axes = append(d.set.Axes, loader.LiveAxis{Port: a.Name, Direction: a.Direction, Axis: axis, Stride: stride, Name: d.name, Scale: scale, Plus: plus})
 			}
@@ -171,19 +174,19 @@ func (d *derivation) ports() string {
 		}
 		for axis := range 4 {
 			if !add(axis, false, uint64(a.Shape[axis]), uint64(b.Shape[axis])) {
-				return fmt.Sprintf("%v %s has a size that is no straight line", a.Direction, a.Name)
+				return fmt.Sprintf("%v %s has a size that is not linear", a.Direction, a.Name)
 			}
 		}
 		for axis := range 4 {
 			if !add(axis, true, a.Strides[axis], b.Strides[axis]) {
-				return fmt.Sprintf("%v %s has a stride that is no straight line", a.Direction, a.Name)
+				return fmt.Sprintf("%v %s has a stride that is not linear", a.Direction, a.Name)
 			}
 		}
 	}
 	return ""
 }
 
-func chain(p *loader.Program) (list []*regs.Descriptor, err error) {
+func listDescriptors(p *loader.Program) (list []*regs.Descriptor, err error) {
 	for d, err := range p.Descriptors() {
 		if err != nil {
 			return nil, err
@@ -193,9 +196,9 @@ func chain(p *loader.Program) (list []*regs.Descriptor, err error) {
 	return list, nil
 }
 
-// differs says where a program of one value differs from the one with parameters at that
-// value.
-func differs(whole, p *loader.Program, name string, value uint64) string {
+// describeDifference describes how the program p for one value differs from the derived
+// program at that value. It returns "" if they are equal.
+func describeDifference(whole, p *loader.Program, name string, value uint64) string {
 	q := *whole
 	q.Ports, q.Relocations = slices.Clone(whole.Ports), slices.Clone(whole.Relocations)
 	q.Text = slices.Clone(whole.Text)
@@ -209,14 +212,14 @@ func differs(whole, p *loader.Program, name string, value uint64) string {
 			return err.Error()
 		}
 	}
-	if err := Shape(&q, name, value); err != nil {
+	if err := SetShape(&q, name, value); err != nil {
 		return err.Error()
 	}
-	got, err := chain(&q)
+	got, err := listDescriptors(&q)
 	if err != nil {
 		return err.Error()
 	}
-	want, err := chain(p)
+	want, err := listDescriptors(p)
 	if err != nil {
 		return err.Error()
 	}
@@ -224,24 +227,25 @@ func differs(whole, p *loader.Program, name string, value uint64) string {
 		return fmt.Sprintf("the chain has %d descriptors, with parameters %d", len(want), len(got))
 	}
 	for k := range got {
-		if header(got[k]) != header(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
-			return fmt.Sprintf("descriptor %d writes something else than a straight line says", k)
+		if headerWithoutTime(got[k]) != headerWithoutTime(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
+			return fmt.Sprintf("descriptor %d writes values that are not linear", k)
 		}
 	}
 	for i := range p.Ports {
 		a, b := &q.Ports[i], &p.Ports[i]
 		if a.Shape != b.Shape || a.Strides != b.Strides || b.Bytes > a.Bytes {
-			return fmt.Sprintf("%v %s is laid out otherwise", b.Direction, b.Name)
+			return fmt.Sprintf("%v %s has a different layout", b.Direction, b.Name)
 		}
 	}
-	if !bytes.Equal(constants(&q), constants(p)) {
-		return "the constants are others: make them inputs of the program"
+	if !bytes.Equal(findConstants(&q), findConstants(p)) {
+		return "the constants differ; make them inputs of the program"
 	}
 	return ""
 }
 
-// constants are the bytes behind the buffer of the weights.
-func constants(p *loader.Program) []byte {
+// findConstants returns the bytes from the weights buffer to the end of its segment, or nil
+// if there are none.
+func findConstants(p *loader.Program) []byte {
 	at := p.BARs[regs.BARWeights]
 	for i := range p.Segments {
 		if s := &p.Segments[i]; at >= s.Addr && at-s.Addr < uint64(len(s.Data)) {
@@ -251,9 +255,9 @@ func constants(p *loader.Program) []byte {
 	return nil
 }
 
-// header is a descriptor's without the compiler's own estimate of its time, which nothing
-// reads.
-func header(d *regs.Descriptor) regs.Header {
+// headerWithoutTime returns a descriptor's header without the compiler's estimate of its
+// time, which nothing reads.
+func headerWithoutTime(d *regs.Descriptor) regs.Header {
 	h := d.Header
 	h.Timing = h.Timing.WithExeCycles(0)
 	return h

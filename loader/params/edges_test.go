@@ -139,7 +139,7 @@ func TestDeriveRefusesOtherConstants(t *testing.T) {
 		return nil, nil
 	}
 	_, _, err := params.Derive("k", loader.Range{Start: 1, Stop: 4, Step: 1}, at)
-	if err == nil || !strings.Contains(err.Error(), "constants are others") {
+	if err == nil || !strings.Contains(err.Error(), "constants differ") {
 		t.Errorf("%v", err)
 	}
 }

@@ -65,12 +65,12 @@ shape input "x0" - - rows -
 		t.Errorf("%+v, was %+v; %d relocations", in, was, len(q.Relocations))
 	}
 	for text, want := range map[string]string{
-		"param a 1 1 4 1\nlive-in 9 Common.InDim.Hin a":           "descriptor 9: the program has",
-		"param a 1 1 4 1\nshape input nope a - - -":               `no input "nope"`,
+		"param a 1 1 4 1\nlive-in 9 Common.InDim.Hin a":           "unknown descriptor 9",
+		"param a 1 1 4 1\nshape input nope a - - -":               `unknown input "nope"`,
 		"data-set 0 PE.Cfg.OpMode 0x100":                          "does not fit",
 		"address 0 TileDMASrc.Src1Base.Value b19":                 "buffer 19 is not in the program",
-		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":             "no multiple of 64",
-		"param a 4 1 4 1\nshape input \"" + name + "\" - - a-4 -": "axis 2 has no size for a=4",
+		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":             "not a multiple of 64",
+		"param a 4 1 4 1\nshape input \"" + name + "\" - - a-4 -": "axis 2 has no valid size for a=4",
 		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":          "-2*a+0 is below 0 or exceeds 63 bits at a=4",
 		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100":         "1*a-100 is below 0 or exceeds 63 bits at a=4",
 	} {
@@ -82,22 +82,22 @@ shape input "x0" - - rows -
 
 func TestTextErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"parma a 1 1 1 1":                                    `line 1: "parma" is none of param`,
-		"param a 1":                                          "line 1: want param NAME VALUE START STOP STEP",
-		"param 1a 1 1 1 1":                                   `line 1: "1a" is no name`,
-		"param a 5 1 4 1":                                    "line 1: a is 5, want 1 to 4 by 1",
-		"param a x 1 4 1":                                    `line 1: "x" is no number`,
-		"param a 1 1 4 1\nparam a 1 1 4 1":                   "line 2: a is given twice",
-		"\n\nlive-in 0 Common.InDim.Hin b":                   "line 3: no line above has param b",
-		"param a 1 1 4 1\nlive-in 0 Comon.InDim.Hin a":       `line 2: no register "Comon.InDim"`,
-		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hinn a":     `line 2: Common.InDim has no field "Hinn"; it has Win, Hin`,
-		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hin a*2":    `line 2: "a*2"`,
-		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hin a >>99": `line 2: ">>99"`,
-		"live-in x Common.InDim.Hin a":                       `line 1: "x" is no descriptor's number`,
-		"address 0 TileDMASrc.Src1Base.Value 5":              `line 1: "5": want a buffer`,
-		"shape in x 1 1 1 1":                                 "line 1: want input or output",
-		"shape input x - -":                                  "line 1: want four values",
-		"\xff":                                               "line 1: not UTF-8 text",
+		"parma a 1 1 1 1":                                    `line 1: unknown word "parma"; want one of param`,
+		"param a 1":                                          "line 1: param has 2 operands; want NAME VALUE START STOP STEP",
+		"param 1a 1 1 1 1":                                   `line 1: invalid name "1a"`,
+		"param a 5 1 4 1":                                    "line 1: a is 5; want 1 to 4 in steps of 1",
+		"param a x 1 4 1":                                    `line 1: invalid number "x"`,
+		"param a 1 1 4 1\nparam a 1 1 4 1":                   "line 2: duplicate parameter a",
+		"\n\nlive-in 0 Common.InDim.Hin b":                   "line 3: undeclared parameter b",
+		"param a 1 1 4 1\nlive-in 0 Comon.InDim.Hin a":       `line 2: unknown register "Comon.InDim"`,
+		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hinn a":     `line 2: Common.InDim has no field "Hinn"; want one of Win, Hin`,
+		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hin a*2":    `line 2: invalid value "a*2"`,
+		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hin a >>99": `line 2: invalid shift ">>99"`,
+		"live-in x Common.InDim.Hin a":                       `line 1: invalid descriptor number "x"`,
+		"address 0 TileDMASrc.Src1Base.Value 5":              `line 1: invalid address "5"`,
+		"shape in x 1 1 1 1":                                 "line 1: malformed line; want input or output",
+		"shape input x - -":                                  "line 1: found 2 values; want four",
+		"\xff":                                               "line 1: invalid UTF-8",
 	} {
 		_, err := params.Parse([]byte(text))
 		var e *params.TextError

@@ -11,44 +11,45 @@ import (
 	"anesim/loader"
 )
 
-// MaxText bounds the bytes of a text.
+// MaxText is the maximum size of a text in bytes.
 const MaxText = 4 << 20
 
-// Bounds on a text.
+// Limits on a text.
 const (
 	maxLines = 1 << 17
 
-	valueBits = 42 // of a number: those of a device address
+	valueBits = 42 // bits of a number, as many as in a device address
 )
 
-// A TextError is a line that is wrong.
+// A TextError reports a malformed line.
 type TextError struct {
 	Line int // from 1
 	What string
 
-	// Word is one that is not known, and Known are those that are; empty for other mistakes.
+	// Word is an unknown word and Known the words that are allowed. Both are empty for
+	// other mistakes.
 	Word  string
 	Known []string
 }
 
 func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Parse reads a text. An error is a *TextError with the line.
+// Parse parses a text. Every error is a *TextError.
 func Parse(data []byte) (*Set, error) {
 	if len(data) > MaxText {
-		return nil, &TextError{Line: 1, What: fmt.Sprintf("more than %d bytes", MaxText)}
+		return nil, &TextError{Line: 1, What: fmt.Sprintf("text exceeds %d bytes", MaxText)}
 	}
 	r := reader{set: new(Set)}
 	for line := range bytes.Lines(data) {
 		if r.line++; r.line > maxLines {
-			return nil, r.bad("more than %d lines", maxLines)
+			return nil, r.errorf("text exceeds %d lines", maxLines)
 		}
 		if !utf8.Valid(line) {
-			return nil, r.bad("not UTF-8 text")
+			return nil, r.errorf("invalid UTF-8")
 		}
 		text, _, _ := strings.Cut(string(line), "#")
 		if words := strings.Fields(text); len(words) > 0 {
-			if err := r.read(words); err != nil {
+			if err := r.readLine(words); err != nil {
 				return nil, err
 			}
 		}
@@ -56,64 +57,65 @@ func Parse(data []byte) (*Set, error) {
 	return r.set, nil
 }
 
-// A reader is a text on its way in.
+// A reader holds the state of parsing a text.
 type reader struct {
 	set  *Set
 	line int
 }
 
-func (r *reader) bad(format string, args ...any) error {
+func (r *reader) errorf(format string, args ...any) error {
 	return &TextError{Line: r.line, What: fmt.Sprintf(format, args...)}
 }
 
-func (r *reader) read(words []string) error {
+func (r *reader) readLine(words []string) error {
 	switch words[0] {
 	case "param":
-		return r.param(words[1:])
+		return r.readParam(words[1:])
 	case "shape", "strides":
-		return r.axes(words[0] == "strides", words[1:])
+		return r.readAxes(words[0] == "strides", words[1:])
 	}
 	for _, k := range kinds {
 		if k.word == words[0] {
-			return r.field(k.kind, words[1:])
+			return r.readField(k.kind, words[1:])
 		}
 	}
 	known := []string{"param", "shape", "strides"}
 	for _, k := range kinds {
 		known = append(known, k.word)
 	}
-	return &TextError{r.line, fmt.Sprintf("%q is none of %s", words[0], strings.Join(known, ", ")), words[0], known}
+	return &TextError{r.line, fmt.Sprintf("unknown word %q; want one of %s", words[0], strings.Join(known, ", ")), words[0], known}
 }
 
-func (r *reader) param(words []string) error {
+func (r *reader) readParam(words []string) error {
 	if len(words) != 5 {
-		return r.bad("want param NAME VALUE START STOP STEP")
+		return r.errorf("param has %d operands; want NAME VALUE START STOP STEP", len(words))
 	}
 	if !isName(words[0]) {
-		return r.bad("%q is no name: letters, digits and _, a letter first", words[0])
+		return r.errorf("invalid name %q; want letters, digits and _, starting with a letter", words[0])
 	}
 	for _, p := range r.set.Parameters {
 		if p.Name == words[0] {
-			return r.bad("%s is given twice", p.Name)
+			return r.errorf("duplicate parameter %s", p.Name)
 		}
 	}
 	var v [4]uint64
 	for i, w := range words[1:] {
 		n, err := strconv.ParseUint(w, 0, valueBits)
 		if err != nil {
-			return r.bad("%q is no number below 1<<%d", w, valueBits)
+			return r.errorf("invalid number %q; want less than 1<<%d", w, valueBits)
 		}
 		v[i] = n
 	}
 	p := Parameter{words[0], v[0], loader.Range{Start: v[1], Stop: v[2], Step: v[3]}}
 	if !p.Range.Contains(p.Value) {
-		return r.bad("%s is %d, want %d to %d by %d", p.Name, p.Value, v[1], v[2], v[3])
+		return r.errorf("%s is %d; want %d to %d in steps of %d", p.Name, p.Value, v[1], v[2], v[3])
 	}
 	r.set.Parameters = append(r.set.Parameters, p)
 	return nil
 }
 
-// isName reports whether a word names a parameter: a number and its operators are none.
+// isName reports whether a word is a valid parameter name: letters, digits and underscores,
+// not starting with a digit, at most 64 characters.
 func isName(s string) bool {
 	for i, c := range s {
 		letter := c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
@@ -124,13 +126,13 @@ func isName(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-func (r *reader) field(kind loader.RelocKind, words []string) error {
+func (r *reader) readField(kind loader.RelocKind, words []string) error {
 	if len(words) != 3 && len(words) != 4 {
-		return r.bad("want DESCRIPTOR BLOCK.REGISTER.FIELD VALUE, and >>N where the field counts units")
+		return r.errorf("field has %d operands; want DESCRIPTOR BLOCK.REGISTER.FIELD VALUE [>>N]", len(words))
 	}
 	task, err := strconv.Atoi(words[0])
 	if err != nil || task < 0 || task > 1<<20 {
-		return r.bad("%q is no descriptor's number", words[0])
+		return r.errorf("invalid descriptor number %q", words[0])
 	}
 	x := loader.Relocation{Kind: kind, Task: task}
 	name, field := words[1], ""
@@ -144,7 +146,7 @@ func (r *reader) field(kind loader.RelocKind, words []string) error {
 		for reg := range regs.Registers() {
 			known = append(known, reg.Block+"."+reg.Name)
 		}
-		return &TextError{r.line, fmt.Sprintf("no register %q", name), name, known}
+		return &TextError{r.line, fmt.Sprintf("unknown register %q", name), name, known}
 	}
 	f, ok := reg.Field(field)
 	if !ok {
@@ -152,28 +154,28 @@ func (r *reader) field(kind loader.RelocKind, words []string) error {
 		for _, f := range reg.Fields {
 			known = append(known, f.Name)
 		}
-		return &TextError{r.line, fmt.Sprintf("%s.%s has no field %q; it has %s", reg.Block, reg.Name, field, strings.Join(known, ", ")), field, known}
+		return &TextError{r.line, fmt.Sprintf("%s.%s has no field %q; want one of %s", reg.Block, reg.Name, field, strings.Join(known, ", ")), field, known}
 	}
 	x.Register, x.Bit, x.Width = reg.Addr(), f.Low, f.Width
 	if len(words) == 4 {
 		shift, ok := strings.CutPrefix(words[3], ">>")
 		n, err := strconv.Atoi(shift)
 		if !ok || err != nil || n < 0 || n > 31 {
-			return r.bad("%q: want >>N, N from 0 to 31", words[3])
+			return r.errorf("invalid shift %q; want >>0 to >>31", words[3])
 		}
 		x.Shift = n
 	}
-	if err := r.value(&x, words[2]); err != nil {
+	if err := r.readValue(&x, words[2]); err != nil {
 		return err
 	}
 	r.set.Relocations = append(r.set.Relocations, x)
 	return nil
 }
 
-func (r *reader) value(x *loader.Relocation, word string) error {
+func (r *reader) readValue(x *loader.Relocation, word string) error {
 	switch x.Kind {
 	case loader.LiveIn:
-		p, scale, plus, err := r.linear(word)
+		p, scale, plus, err := r.parseLinear(word)
 		if err != nil {
 			return err
 		}
@@ -183,7 +185,7 @@ func (r *reader) value(x *loader.Relocation, word string) error {
 		bar, more, _ := strings.Cut(word, "+")
 		n, err := strconv.Atoi(strings.TrimPrefix(bar, "b"))
 		if err != nil || bar == "" || bar[0] != 'b' || n < 0 || n >= len(regs.BARs{}) {
-			return r.bad("%q: want a buffer, b0 to b%d, and what is added, like b5+0x40", word, len(regs.BARs{})-1)
+			return r.errorf("invalid address %q; want a buffer from b0 to b%d and an optional offset, such as b5+0x40", word, len(regs.BARs{})-1)
 		}
 		x.Target = n
 		if word = more; more == "" {
@@ -192,16 +194,16 @@ func (r *reader) value(x *loader.Relocation, word string) error {
 	}
 	n, err := strconv.ParseUint(word, 0, valueBits)
 	if err != nil {
-		return r.bad("%q is no number below 1<<%d", word, valueBits)
+		return r.errorf("invalid number %q; want less than 1<<%d", word, valueBits)
 	}
 	x.Value = n
 	return nil
 }
 
-// linear reads NAME, N*NAME and either with +N or -N behind it.
-func (r *reader) linear(word string) (p *Parameter, scale, plus int64, err error) {
+// parseLinear parses NAME or N*NAME, optionally followed by +N or -N.
+func (r *reader) parseLinear(word string) (p *Parameter, scale, plus int64, err error) {
 	bad := func() (*Parameter, int64, int64, error) {
-		return nil, 0, 0, r.bad("%q: want a parameter, as k, 2*k or 2*k+64", word)
+		return nil, 0, 0, r.errorf("invalid value %q; want a parameter such as k, 2*k or 2*k+64", word)
 	}
 	rest := word
 	if n, after, ok := strings.Cut(word, "*"); ok {
@@ -230,12 +232,12 @@ func (r *reader) linear(word string) (p *Parameter, scale, plus int64, err error
 	if !isName(name) {
 		return bad()
 	}
-	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("no line above has param %s", name), name, known}
+	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("undeclared parameter %s", name), name, known}
 }
 
-func (r *reader) axes(stride bool, words []string) error {
+func (r *reader) readAxes(stride bool, words []string) error {
 	if len(words) < 2 || words[0] != "input" && words[0] != "output" {
-		return r.bad("want input or output, a port and four values, - for one that stays")
+		return r.errorf("malformed line; want input or output, a port and four values, - for an unchanged one")
 	}
 	d := loader.Input
 	if words[0] == "output" {
@@ -246,16 +248,16 @@ func (r *reader) axes(stride bool, words []string) error {
 	if err != nil {
 		port, list = words[1], words[2:]
 	} else if port, err = strconv.Unquote(port); err != nil {
-		return r.bad("%s is no quoted name", words[1])
+		return r.errorf("invalid quoted name %s", words[1])
 	}
 	if len(list) != 4 {
-		return r.bad("want four values, of N, C, H and W; - for one that stays")
+		return r.errorf("found %d values; want four (N, C, H, W), - for an unchanged one", len(list))
 	}
 	for axis, w := range list {
 		if w == "-" {
 			continue
 		}
-		p, scale, plus, err := r.linear(w)
+		p, scale, plus, err := r.parseLinear(w)
 		if err != nil {
 			return err
 		}

@@ -7,34 +7,34 @@ import (
 	"anesim/loader"
 )
 
-// A Parameter is a name, the value it has until it is bound, and what it may be.
+// A Parameter is a run-time parameter with its default value and its range.
 type Parameter struct {
 	Name  string
 	Value uint64
 	Range loader.Range
 }
 
-// A Set is a program's parameters and all that follows them. Relocations have no Off: the
-// program that they are applied to knows where its words stand.
+// A Set holds a program's parameters and the fields, sizes and strides that depend on them.
+// Its relocations have no Off, which Apply computes for a program.
 type Set struct {
 	Parameters  []Parameter
 	Relocations []loader.Relocation
 	Axes        []loader.LiveAxis
 }
 
-// An ApplyError is a line of a set that the program has no place for.
+// An ApplyError reports an item of a Set that a program has no place for.
 type ApplyError struct{ What string }
 
 func (e *ApplyError) Error() string { return "parameters: " + e.What }
 
-// Apply gives a program the parameters, each at its value. The program that was given stays
-// as it is. Errors are an *ApplyError, a *loader.RelocError, or what is wrong with the
+// Apply returns a copy of the program with the parameters added and set to their values. p
+// does not change. The error is an *ApplyError, a *loader.RelocError, or an error of the
 // program's chain.
 func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	bad := func(format string, args ...any) (*loader.Program, error) {
 		return nil, &ApplyError{fmt.Sprintf(format, args...)}
 	}
-	list, err := chain(p)
+	list, err := listDescriptors(p)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	q.Relocations, q.LiveAxes, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.LiveAxes), slices.Clone(p.Ports)
 	for _, r := range s.Relocations {
 		if r.Task >= len(list) {
-			return bad("descriptor %d: the program has %d", r.Task, len(list))
+			return bad("unknown descriptor %d; the program has %d", r.Task, len(list))
 		}
 		words := p.WordsOf(list[r.Task], r.Register)
 		if len(words) == 0 {
@@ -58,29 +58,29 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	}
 	for _, a := range s.Axes {
 		if _, ok := p.Port(a.Port, a.Direction); !ok {
-			return bad("the program has no %v %q", a.Direction, a.Port)
+			return bad("unknown %v %q", a.Direction, a.Port)
 		}
 	}
 	q.LiveAxes = append(q.LiveAxes, s.Axes...)
 	for i := range s.Parameters {
-		if err := Shape(&q, s.Parameters[i].Name, s.Parameters[i].Value); err != nil {
+		if err := SetShape(&q, s.Parameters[i].Name, s.Parameters[i].Value); err != nil {
 			return nil, err
 		}
 	}
 	return &q, nil
 }
 
-// Shape gives the sizes and strides of the program's ports that follow a parameter their
-// value. The program's ports must be its own. A window is that of the largest shape: whoever
-// fills or reads a port checks that its shape stays inside.
-func Shape(p *loader.Program, name string, value uint64) error {
+// SetShape sets the sizes and strides of the program's ports that depend on a parameter to
+// their values. It modifies p.Ports in place. Windows keep the size of the largest shape,
+// and callers that fill or read a port check that its shape fits.
+func SetShape(p *loader.Program, name string, value uint64) error {
 	for _, a := range p.LiveAxes {
 		if a.Name != name {
 			continue
 		}
 		v, ok := loader.Linear(value, a.Scale, a.Plus)
 		if !ok || v > 1<<31 || v == 0 && !a.Stride {
-			return &ApplyError{fmt.Sprintf("%v %s: axis %d has no size for %s=%d", a.Direction, a.Port, a.Axis, name, value)}
+			return &ApplyError{fmt.Sprintf("%v %s: axis %d has no valid size for %s=%d", a.Direction, a.Port, a.Axis, name, value)}
 		}
 		for i := range p.Ports {
 			q := &p.Ports[i]

@@ -7,13 +7,13 @@ import (
 	"anesim/loader"
 )
 
-// kinds are the first words of lines that write a field.
+// kinds maps the first word of a line to the kind of its relocation.
 var kinds = [...]struct {
 	word string
 	kind loader.RelocKind
 }{{"live-in", loader.LiveIn}, {"address", loader.DeviceAddress}, {"data-set", loader.DataSet}, {"offset", loader.BufferOffset}}
 
-// Append writes the set as text.
+// Append appends the set to b as text and returns the extended buffer.
 func (s *Set) Append(b []byte) []byte {
 	for _, p := range s.Parameters {
 		b = fmt.Appendf(b, "param %s %d %d %d %d\n", p.Name, p.Value, p.Range.Start, p.Range.Stop, p.Range.Step)
@@ -22,7 +22,7 @@ func (s *Set) Append(b []byte) []byte {
 		r := &s.Relocations[i]
 		for _, k := range kinds {
 			if k.kind == r.Kind {
-				b = fmt.Appendf(b, "%s %d %s %s", k.word, r.Task, r.Field(), valueText(r))
+				b = fmt.Appendf(b, "%s %d %s %s", k.word, r.Task, r.Field(), formatValue(r))
 			}
 		}
 		if r.Shift > 0 {
@@ -40,7 +40,7 @@ func (s *Set) Append(b []byte) []byte {
 		for axis := range 4 {
 			if i < len(s.Axes) && sameList(&s.Axes[i], &a) && s.Axes[i].Axis == axis {
 				b = append(b, ' ')
-				b = append(b, linear(s.Axes[i].Name, s.Axes[i].Scale, s.Axes[i].Plus)...)
+				b = append(b, formatLinear(s.Axes[i].Name, s.Axes[i].Scale, s.Axes[i].Plus)...)
 				i++
 			} else {
 				b = append(b, " -"...)
@@ -52,17 +52,17 @@ func (s *Set) Append(b []byte) []byte {
 	return b
 }
 
-func valueText(r *loader.Relocation) string {
+func formatValue(r *loader.Relocation) string {
 	switch r.Kind {
 	case loader.LiveIn:
-		return linear(r.Name, r.Scale, r.Plus)
+		return formatLinear(r.Name, r.Scale, r.Plus)
 	case loader.DeviceAddress:
 		return fmt.Sprintf("b%d+%#x", r.Target, r.Value)
 	}
 	return fmt.Sprintf("%#x", r.Value)
 }
 
-func linear(name string, scale, plus int64) string {
+func formatLinear(name string, scale, plus int64) string {
 	s := name
 	if scale != 0 && scale != 1 {
 		s = fmt.Sprintf("%d*%s", scale, name)
@@ -73,7 +73,7 @@ func linear(name string, scale, plus int64) string {
 	return s
 }
 
-// sameList reports whether two axes stand on one line.
+// sameList reports whether two axes belong on the same line.
 func sameList(a, b *loader.LiveAxis) bool {
 	return a.Port == b.Port && a.Direction == b.Direction && a.Stride == b.Stride
 }

@@ -1,13 +1,13 @@
-// Package patch changes a compiled program in place: weights, register fields, run-time
+// Package patch changes a compiled program in place: weights, register fields and run-time
 // parameters.
 //
-// A program is a chain of descriptors and, apart from it, the coefficients. Weights can
-// change without the chain: they stand in the constants in an order that the descriptor's
-// registers tell (loader/lower has the layouts), and stay where they are:
+// A program is a chain of descriptors with separate weights. Weights can change without the
+// chain, because they keep their places in the constants. Their order follows from the
+// descriptor's registers (loader/lower has the layouts):
 //
-//	registers --LayoutOf--> which weight stands where --Weights--> constants
+//	registers --LayoutOf--> place of each weight --Weights--> constants
 //
-// A field changes where the chain writes its register; a run-time parameter changes the
-// fields that its relocations name. All else of the file stays, byte for byte. What cannot
-// be done is refused before anything is written.
+// Setting a field changes all places where the chain writes its register. Binding a
+// run-time parameter changes the fields that its relocations name. All other bytes of the
+// file stay the same. An impossible change is refused before anything is written.
 package patch

@@ -14,14 +14,14 @@ import (
 	"anesim/loader/lower/coeff"
 )
 
-// An Error is a change that cannot be made.
+// An Error reports a change that cannot be made.
 type Error struct {
-	What string // the change as it was asked for
+	What string // requested change
 	Why  string
 	Err  error // the cause, or nil
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {
@@ -35,25 +35,25 @@ func (e *Error) Error() string {
 // A Program is a program whose bytes are changed in place.
 type Program struct {
 	*loader.Program
-	Done []string // what was changed, in words
+	Done []string // descriptions of the changes made
 }
 
-// Set writes a register's field, BLOCK.REGISTER.FIELD=VALUE, or its whole word,
-// BLOCK.REGISTER=VALUE, into every descriptor that writes the register; with a number and
-// a colon ahead into that descriptor alone. Values are those of descriptor text.
+// Set writes a field, BLOCK.REGISTER.FIELD=VALUE, or a whole word, BLOCK.REGISTER=VALUE,
+// into every descriptor that writes the register. A prefix N: restricts the change to
+// descriptor N. Values are written as in descriptor text.
 func (p *Program) Set(text string) error {
 	fail := func(format string, args ...any) error { return &Error{What: text, Why: fmt.Sprintf(format, args...)} }
 	only, rest := -1, text
 	if number, after, ok := strings.Cut(text, ":"); ok {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
-			return fail("%q is no descriptor's number", number)
+			return fail("invalid descriptor number %q", number)
 		}
 		only, rest = n, after
 	}
 	r, mask, value, err := asm.ParseAssignment(rest)
 	if err != nil {
-		return &Error{What: text, Why: "cannot be read", Err: err}
+		return &Error{What: text, Why: "cannot parse assignment", Err: err}
 	}
 	written := 0
 	for d, err := range p.Descriptors() {
@@ -75,18 +75,18 @@ func (p *Program) Set(text string) error {
 	case written == 0:
 		return fail("no descriptor writes %s.%s", r.Block, r.Name)
 	}
-	p.Done = append(p.Done, fmt.Sprintf("%s in %s", text, count(written, "place")))
+	p.Done = append(p.Done, fmt.Sprintf("%s in %s", text, formatCount(written, "place")))
 	return nil
 }
 
-func count(n int, what string) string {
+func formatCount(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Bind gives a run-time parameter a value and writes it into the fields that take it.
+// Bind sets a run-time parameter and writes the fields that depend on it.
 func (p *Program) Bind(name string, value uint64) error {
 	written := 0
 	for i := range p.Relocations {
@@ -101,38 +101,39 @@ func (p *Program) Bind(name string, value uint64) error {
 		written++
 	}
 	if written == 0 {
-		return &Error{What: name, Why: "the program has no such run-time parameter"}
+		return &Error{What: name, Why: "unknown run-time parameter"}
 	}
-	p.Done = append(p.Done, fmt.Sprintf("%s=%d in %s", name, value, count(written, "place")))
+	p.Done = append(p.Done, fmt.Sprintf("%s=%d in %s", name, value, formatCount(written, "place")))
 	return nil
 }
 
-// Weights replaces the coefficients of a descriptor. The name is td and its number, or
-// the beginning of the weight's symbol, K and a digest; with .bias behind it the biases
-// are replaced. Values stand in the order [group][channel][input][row][column].
+// Weights replaces the weights of a descriptor, or its biases if name ends in .bias. name
+// is "td" with the descriptor's number, or the beginning of the weight's symbol, K and a
+// digest. Values are in the order [group][channel][input][row][column].
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
-	index, layout, err := p.layout(who)
+	index, layout, err := p.findLayout(who)
 	if err != nil {
 		return err
 	}
-	constants := p.constants()
+	constants := p.findConstants()
 	if constants == nil {
-		return &Error{What: name, Why: "the file has no constants; give them to a run as an input"}
+		return &Error{What: name, Why: "file has no constants; pass the weights as an input of the run"}
 	}
 	set, what := layout.SetWeights, "weight"
 	if bias {
 		set, what = layout.SetBiases, "bias value"
 	}
 	if err := set(constants, values); err != nil {
-		return &Error{What: name, Why: "cannot be replaced", Err: err}
+		return &Error{What: name, Why: "cannot replace values", Err: err}
 	}
-	p.Done = append(p.Done, fmt.Sprintf("%s of descriptor %d", count(len(values), what), index))
+	p.Done = append(p.Done, fmt.Sprintf("%s of descriptor %d", formatCount(len(values), what), index))
 	return nil
 }
 
-// constants are the bytes behind the buffer of the weights, nil where the file has none.
-func (p *Program) constants() []byte {
+// findConstants returns the bytes from the weights buffer to the end of its segment, or nil
+// if the file has none.
+func (p *Program) findConstants() []byte {
 	at := p.BARs[regs.BARWeights]
 	for i := range p.Segments {
 		if s := &p.Segments[i]; at >= s.Addr && at-s.Addr < uint64(len(s.Data)) {
@@ -142,8 +143,9 @@ func (p *Program) constants() []byte {
 	return nil
 }
 
-// layout finds a descriptor by its number or its weight's symbol.
-func (p *Program) layout(name string) (int, *coeff.Layout, error) {
+// findLayout returns the index and the weight layout of the descriptor with the given name,
+// as in Weights.
+func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 	fail := func(format string, args ...any) (int, *coeff.Layout, error) {
 		return 0, nil, &Error{What: name, Why: fmt.Sprintf(format, args...)}
 	}
@@ -151,13 +153,13 @@ func (p *Program) layout(name string) (int, *coeff.Layout, error) {
 	if number, ok := strings.CutPrefix(name, "td"); ok {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
-			return fail("%q is no descriptor's number", number)
+			return fail("invalid descriptor number %q", number)
 		}
 		only = n
 	} else {
 		var ok bool
-		if addr, ok = p.digest(name); !ok {
-			return fail("no weight's symbol, or several, begin so; td0 is the weight of the first descriptor")
+		if addr, ok = p.findWeights(name); !ok {
+			return fail("found no unique weight symbol with this prefix; use td0 for the first descriptor")
 		}
 	}
 	var file regs.File
@@ -172,23 +174,24 @@ func (p *Program) layout(name string) (int, *coeff.Layout, error) {
 		}
 		file.Snapshot(&g)
 		n++
-		if only >= 0 && d.Index != only || only < 0 && !p.reads(&g, addr) {
+		if only >= 0 && d.Index != only || only < 0 && !p.readsAddress(&g, addr) {
 			continue
 		}
 		l, err := coeff.LayoutOf(&d.Header, &g)
 		if err != nil {
-			return 0, nil, &Error{What: name, Why: "its layout is not known", Err: err}
+			return 0, nil, &Error{What: name, Why: "unknown weight layout", Err: err}
 		}
 		return d.Index, l, nil
 	}
 	if only < 0 {
-		return fail("no descriptor reads it")
+		return fail("found no descriptor that reads it")
 	}
-	return fail("the program has %s", count(n, "descriptor"))
+	return fail("unknown descriptor; the program has %s", formatCount(n, "descriptor"))
 }
 
-// digest is the address of the one weight whose symbol begins so.
-func (p *Program) digest(name string) (addr uint64, ok bool) {
+// findWeights returns the address of the weights whose symbol begins with name. ok is false
+// unless there is exactly one.
+func (p *Program) findWeights(name string) (addr uint64, ok bool) {
 	found := ""
 	for _, t := range p.Tiles {
 		full := "K" + t.Digest
@@ -205,8 +208,9 @@ func (p *Program) digest(name string) (addr uint64, ok bool) {
 	return addr, found != ""
 }
 
-// reads reports whether a lane of the descriptor reads the constants at an address.
-func (p *Program) reads(g *regs.Groups, addr uint64) bool {
+// readsAddress reports whether a lane of the descriptor reads the constants at device
+// address addr.
+func (p *Program) readsAddress(g *regs.Groups, addr uint64) bool {
 	k := &g.KernelDMASrc
 	for i, c := range k.CoeffDMAConfig {
 		if c.En() && p.BARs[regs.BARWeights]+uint64(k.CoeffBaseAddr[i].Bytes()) == addr {

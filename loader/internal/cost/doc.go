@@ -1,3 +1,3 @@
-// Package cost is the memory rule of the readers, as their tests apply it: what a reader
-// allocates is bounded by what its file has, and not by what the file says.
+// Package cost checks in tests that readers allocate memory in proportion to the size of a
+// file, and not according to the numbers in it.
 package cost

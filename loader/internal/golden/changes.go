@@ -7,52 +7,53 @@ import (
 	"strings"
 )
 
-// mostChanges is how many changes of a case are listed.
-const mostChanges = 12
+// maxChanges is the maximum number of changes that are listed for a case.
+const maxChanges = 12
 
-// Changes lists what differs between two outputs: registers by descriptor, group and field
-// with the old and the new value, other lines as they are.
+// Changes returns the differences between two outputs. Registers are listed by descriptor,
+// group and field with the old and the new value. Other lines are listed as they are. It
+// returns nil if the outputs are equal.
 func Changes(want, got []string) []string {
 	if slices.Equal(want, got) {
 		return nil
 	}
-	a, b := readOutput(want), readOutput(got)
+	a, b := parseOutput(want), parseOutput(got)
 	var list []string
 	if a.descriptors != b.descriptors {
 		list = append(list, fmt.Sprintf("%d descriptors -> %d", a.descriptors, b.descriptors))
 	}
 	var changed []change
 	for _, key := range a.order {
-		if now := b.of(key); now != a.of(key) {
-			changed = append(changed, change{key, a.of(key), now})
+		if now := b.value(key); now != a.value(key) {
+			changed = append(changed, change{key, a.value(key), now})
 		}
 	}
 	for _, key := range b.order {
-		if _, ok := a.values[key]; !ok && b.of(key) != a.of(key) {
-			changed = append(changed, change{key, a.of(key), b.of(key)})
+		if _, ok := a.values[key]; !ok && b.value(key) != a.value(key) {
+			changed = append(changed, change{key, a.value(key), b.value(key)})
 		}
 	}
-	list = append(list, texts(changed)...)
+	list = append(list, formatChanges(changed)...)
 	if len(list) == 0 {
-		list = append(list, "the same lines in another order or form; run with -rewrite")
+		list = append(list, "lines differ in order or form only; run with -rewrite")
 	}
-	if n := len(list); n > mostChanges {
-		list = append(list[:mostChanges:mostChanges], fmt.Sprintf("and %d more changes", n-mostChanges))
+	if n := len(list); n > maxChanges {
+		list = append(list[:maxChanges:maxChanges], fmt.Sprintf("and %d more changes", n-maxChanges))
 	}
 	return list
 }
 
-// A change is a value that differs.
+// A change is a value that differs between two outputs.
 type change struct{ key, from, to string }
 
-// texts says changes in words, those of neighbours in an array of registers as one.
-func texts(changed []change) (list []string) {
+// formatChanges formats changes, joining neighbours in an array of registers.
+func formatChanges(changed []change) (list []string) {
 	for i := 0; i < len(changed); {
 		c := changed[i]
-		base, first, field := arrayOf(c.key)
+		base, first, field := splitArrayName(c.key)
 		last, end := first, c
 		for i++; i < len(changed) && first >= 0; i++ {
-			b, n, f := arrayOf(changed[i].key)
+			b, n, f := splitArrayName(changed[i].key)
 			if b != base || f != field || n != last+1 {
 				break
 			}
@@ -70,8 +71,9 @@ func texts(changed []change) (list []string) {
 	return list
 }
 
-// arrayOf splits the name of a register of an array; the index is -1 where it is of none.
-func arrayOf(key string) (base string, index int, field string) {
+// splitArrayName splits the name of a register in an array. The index is -1 for other
+// registers.
+func splitArrayName(key string) (base string, index int, field string) {
 	base, rest, ok := strings.Cut(key, "[")
 	number, field, ok2 := strings.Cut(rest, "]")
 	n, err := strconv.Atoi(number)
@@ -81,17 +83,17 @@ func arrayOf(key string) (base string, index int, field string) {
 	return base, n, field
 }
 
-// An output is an output by names: registers, "td 1 Common.Cfg.ShPref", and lines by their
-// first words.
+// An output holds the values of an output by name. Names are registers, such as "td 1
+// Common.Cfg.ShPref", or the first words of other lines.
 type output struct {
 	order       []string
 	values      map[string]string
 	descriptors int
 }
 
-// of is the value of a key: where the output does not write it, a register's field has what
-// every descriptor has, and any other line is not there.
-func (o *output) of(key string) string {
+// value returns the value of a key. A register's field that the output omits has the value
+// of a blank descriptor. Any other missing key has the value "nothing".
+func (o *output) value(key string) string {
 	if v, ok := o.values[key]; ok {
 		return v
 	}
@@ -113,12 +115,12 @@ func (o *output) set(key, value string) {
 	o.values[key] = value
 }
 
-// readOutput reads an output's lines.
-func readOutput(lines []string) *output {
+// parseOutput parses the lines of an output.
+func parseOutput(lines []string) *output {
 	o := &output{values: map[string]string{}}
 	program, td, group := "", "", ""
 	times := map[string]int{}
-	again := func(key string) string { // a line that begins as another is told by its number
+	again := func(key string) string { // lines with the same beginning are numbered
 		times[key]++
 		if n := times[key]; n > 1 {
 			return fmt.Sprintf("%s (%d)", key, n)
@@ -137,17 +139,17 @@ func readOutput(lines []string) *output {
 			o.descriptors++
 			o.set(td+" computes", strings.Join(words[2:], " "))
 		case inside && words[0] == "like":
-			o.like(td, program+"td "+words[2])
+			o.copyRegisters(td, program+"td "+words[2])
 		case inside && strings.HasPrefix(line, "     ") && group != "":
-			o.registers(td+" "+group, line)
+			o.parseRegisters(td+" "+group, line)
 		case inside && strings.HasSuffix(words[0], ":"):
 			group = strings.TrimSuffix(words[0], ":")
-			o.registers(td+" "+group, strings.TrimPrefix(strings.TrimSpace(line), words[0]))
-		case inside && strings.Contains(words[0], ".") && len(words) > 1: // a register on a line of its own
-			o.registers(td+" "+strings.SplitN(words[0], ".", 2)[0], registerOf(line))
+			o.parseRegisters(td+" "+group, strings.TrimPrefix(strings.TrimSpace(line), words[0]))
+		case inside && strings.Contains(words[0], ".") && len(words) > 1: // a line with a single register
+			o.parseRegisters(td+" "+strings.SplitN(words[0], ".", 2)[0], stripGroup(line))
 		case inside:
 			o.set(again(td+" "+words[0]), strings.Join(words[1:], " "))
-		case strings.Contains(line, " -> ") && !strings.HasPrefix(line, " ") && strings.Contains(words[0], ":"): // of a variant
+		case strings.Contains(line, " -> ") && !strings.HasPrefix(line, " ") && strings.Contains(words[0], ":"): // a line of a variant
 			left, to, _ := strings.Cut(line, " -> ")
 			at := strings.LastIndexByte(left, ' ')
 			o.set(left[:max(0, at)], left[at+1:]+" -> "+to)
@@ -160,9 +162,9 @@ func readOutput(lines []string) *output {
 	return o
 }
 
-// registerOf is a line of one register, Group.Name Field=value ... or Group.Name value, as it
-// stands among others of its group.
-func registerOf(line string) string {
+// stripGroup converts a line of one register, "Group.Name Field=value ..." or "Group.Name
+// value", to its form in a group.
+func stripGroup(line string) string {
 	words := strings.Fields(line)
 	_, name, _ := strings.Cut(words[0], ".")
 	if strings.Contains(words[1], "=") {
@@ -171,8 +173,8 @@ func registerOf(line string) string {
 	return name + "=" + words[1]
 }
 
-// like gives a descriptor the registers of another.
-func (o *output) like(td, other string) {
+// copyRegisters sets the registers of a descriptor to those of another.
+func (o *output) copyRegisters(td, other string) {
 	for _, key := range slices.Clone(o.order) {
 		if field, ok := strings.CutPrefix(key, other+" "); ok && strings.Contains(field, ".") {
 			o.set(td+" "+field, o.values[key])
@@ -180,15 +182,15 @@ func (o *output) like(td, other string) {
 	}
 }
 
-// registers reads a line of a group's registers: Name=value or Name{Field=value ...}.
-func (o *output) registers(group, line string) {
+// parseRegisters parses a line of a group's registers, Name=value or Name{Field=value ...}.
+func (o *output) parseRegisters(group, line string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		at := strings.IndexAny(line, "={")
 		if at < 0 {
 			o.set(group, line)
 			return
 		}
-		names := elements(line[:at])
+		names := expandNames(line[:at])
 		if line[at] == '=' {
 			value, rest, _ := strings.Cut(line[at+1:], " ")
 			first, step, stepped := strings.Cut(value, "..+")
@@ -196,7 +198,7 @@ func (o *output) registers(group, line string) {
 			by, _ := strconv.ParseUint(step, 0, 64)
 			for i, name := range names {
 				if stepped {
-					value = hexadecimal(base + uint64(i)*by)
+					value = formatHex(base + uint64(i)*by)
 				}
 				o.set(group+"."+name, value)
 			}

@@ -1,8 +1,9 @@
-// Package golden keeps what tests expect in files that a person reads: layers and networks
-// in words, and behind each the program or the list of layers that is made of it.
+// Package golden keeps the expected results of tests in files that people can read. The
+// files describe layers and networks in words, each followed by the program or the list of
+// layers that is made of it.
 //
-// A file is a list of cases. A case is an input, a line of dashes and the output, which ends
-// at the next empty line:
+// A file is a list of cases. A case is an input, a line of dashes and the output, which
+// ends at the next empty line:
 //
 //	# Why this case is here.
 //	matmul m=4 k=64 n=64
@@ -15,25 +16,24 @@
 //	  writes  64 channels of 1x4, the L2 at 0
 //	  Common: InDim{Win=64 Hin=1} Cin=4 Cout=4 Cfg{ShPref=3 ShMin=1 ShMax=3 ActiveNE=4 Transpose=1}
 //
-// A test reads the files with [Test] and makes each output anew. Where it differs, the test
-// names what changed: [Changes] reads both texts as descriptors and their registers,
+// A test reads the files with [Test] and makes each output again. If it differs, the test
+// reports the changes by name. [Changes] reads both texts as descriptors with registers:
 //
 //	testdata/layers/matmul.txt:12: matmul m=4 k=64 n=64: td 0 Common.Cfg.ShPref 3 -> 2
 //
-// and -rewrite writes the files with the outputs of today:
+// With -rewrite the tests store the current outputs in the files:
 //
 //	go test ./loader/lower ./loader/network -rewrite
 //
-// [Explained] is Test for programs in which every register has its reason behind it.
+// [Explained] is like Test for programs in which every register is followed by a reason.
 //
-// The files stand in the testdata of the package whose code makes their outputs, so that its own
-// tests notice what it changes: loader/lower has layers, networks and explained programs,
-// loader/network what files are read as. They are not in package vectors, which is data that
-// judges the model and knows nothing of it.
+// The files are in the testdata of the package whose code makes their outputs, so that its
+// own tests notice a change: loader/lower has layers, networks and explained programs, and
+// loader/network has the layers that files are read as. They are not in package vectors,
+// whose data judges the model independently of it.
 //
-// [Program] is the text of a program. A descriptor is a line of what it computes, a line each
-// of what it reads and writes, and its registers by group. One that is much like a descriptor
-// before it names that and what differs. Fields that have the value of blank.txt, which every
-// descriptor has, are left out. blank.txt is what a descriptor that
-// computes nothing is made of, as descriptor text.
+// [Program] returns the text of a program. A descriptor is a line with its operation, lines
+// with its operands, and its registers by group. A descriptor that resembles an earlier one
+// names that one and lists only the differences. Fields with the same value as in blank.txt
+// are left out. blank.txt is, as descriptor text, the descriptor that computes nothing.
 package golden

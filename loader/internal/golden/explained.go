@@ -8,24 +8,24 @@ import (
 	"anesim/loader"
 )
 
-// because stands between a register and why it has its value.
-const because = " ; "
+// reasonSeparator separates a register from the reason for its value.
+const reasonSeparator = " ; "
 
-// Explained makes the output of every case of the files that pattern names, a program whose
-// registers stand on a line each, and reports changes by name, as [Test] does. Behind each
-// register the file says why it has that value:
+// Explained makes the output of every case in the files that match pattern, a program with
+// one register per line, and reports changes by name like [Test]. In the file, each
+// register is followed by the reason for its value:
 //
 //	Common.Cfg ShPref=3 ShMin=3 ShMax=3 ; a patch is 8 rows of 16 pixels
 //
-// A register without an explanation is an error. -rewrite keeps the explanations of registers
-// whose values are what they were.
+// A register without a reason is an error. -rewrite keeps the reasons of registers whose
+// values have not changed.
 func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case) *loader.Program) {
 	t.Helper()
 	Test(t, pattern, func(t *testing.T, c *Case) string {
 		why := map[string]string{}
 		td := ""
 		for i, line := range c.Want {
-			text, reason, ok := strings.Cut(line, because)
+			text, reason, ok := strings.Cut(line, reasonSeparator)
 			if text = strings.TrimRight(text, " "); strings.HasPrefix(text, "td ") {
 				td = text
 			}
@@ -39,7 +39,7 @@ func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case)
 			t.Fatal(err)
 		}
 		for i := range registers {
-			head, lines := registers[i].lines()
+			head, lines := registers[i].formatLines()
 			b.WriteString(head)
 			td, _, _ = strings.Cut(head, "\n")
 			for _, line := range lines {
@@ -48,7 +48,7 @@ func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case)
 					t.Errorf("%v: td %d%s: no explanation", c, i, line)
 				}
 				if *rewrite {
-					line = fmt.Sprintf("%-58s%s%s", line, because, reason)
+					line = fmt.Sprintf("%-58s%s%s", line, reasonSeparator, reason)
 				}
 				b.WriteString(line + "\n")
 			}
@@ -57,13 +57,14 @@ func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case)
 	})
 }
 
-// lines are the descriptor in words and its registers, one a line.
-func (d *Descriptor) lines() (head string, lines []string) {
+// formatLines returns the description of the descriptor, and its registers with one per
+// line.
+func (d *Descriptor) formatLines() (head string, lines []string) {
 	head = fmt.Sprintf("td %d: %s\n", d.Index, d.About.Operation)
 	for label, text := range d.About.Lines() {
 		head += fmt.Sprintf("  %-7s %s\n", label, text)
 	}
-	for _, r := range joined(d.Fields) {
+	for _, r := range joinRegisters(d.Fields) {
 		text := r.String()
 		if name, fields, ok := strings.Cut(text, "{"); ok {
 			text = name + " " + strings.TrimSuffix(fields, "}")

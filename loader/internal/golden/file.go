@@ -11,20 +11,20 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files with the outputs of today")
 
-// A Case is an input and the output that is expected of it.
+// A Case is an input with its expected output.
 type Case struct {
 	File  string
 	Line  int      // of the input's first line, from 1
-	About []string // comment lines ahead of it, and empty ones
+	About []string // preceding comment lines and empty lines
 	Input []string
 	Want  []string
 }
 
-// dashes end a case's input.
+// dashes is the line after a case's input.
 const dashes = "----"
 
-// String returns where the case stands and its first input line, or the comment ahead of it
-// where that line alone does not say what the case is.
+// String returns the position of the case and its first input line. It uses the preceding
+// comment instead of a line that does not identify the case.
 func (c *Case) String() string {
 	name := c.Input[0]
 	if n := len(c.About); n > 0 && (strings.Contains(name, " = ") || !strings.Contains(name, " ")) {
@@ -35,8 +35,8 @@ func (c *Case) String() string {
 	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, name)
 }
 
-// Test makes the output of every case of the files that pattern names and reports each change
-// by name. With -rewrite it writes the files anew instead.
+// Test makes the output of every case in the files that match pattern and reports each
+// change by name. With -rewrite it stores the outputs in the files instead.
 func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -49,7 +49,7 @@ func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) strin
 			cases := Read(t, file)
 			for i := range cases {
 				c := &cases[i]
-				got := outputLines(output(t, c))
+				got := splitOutput(output(t, c))
 				if *rewrite {
 					c.Want = got
 					continue
@@ -59,7 +59,7 @@ func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) strin
 				}
 			}
 			if *rewrite {
-				if err := os.WriteFile(file, format(cases), 0o666); err != nil {
+				if err := os.WriteFile(file, formatCases(cases), 0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -67,7 +67,7 @@ func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) strin
 	}
 }
 
-// Read reads the cases of a file.
+// Read returns the cases of a file.
 func Read(t *testing.T, file string) []Case {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -81,7 +81,7 @@ func Read(t *testing.T, file string) []Case {
 	return cases
 }
 
-// parse splits a file's text into its cases.
+// parse splits a file's text into cases. file is its name, for errors and Case.File.
 func parse(file, text string) (cases []Case, err error) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for at := 0; at < len(lines); {
@@ -94,7 +94,7 @@ func parse(file, text string) (cases []Case, err error) {
 			c.Input = append(c.Input, lines[at])
 		}
 		if at == len(lines) || len(c.Input) == 0 {
-			return nil, fmt.Errorf("%s:%d: want an input, a line %s and an output", file, c.Line, dashes)
+			return nil, fmt.Errorf("%s:%d: incomplete case; want an input, a line %s and an output", file, c.Line, dashes)
 		}
 		for at++; at < len(lines) && lines[at] != ""; at++ {
 			c.Want = append(c.Want, lines[at])
@@ -104,8 +104,8 @@ func parse(file, text string) (cases []Case, err error) {
 	return cases, nil
 }
 
-// format is the text of a file of cases.
-func format(cases []Case) []byte {
+// formatCases returns the text of a file of cases.
+func formatCases(cases []Case) []byte {
 	var b strings.Builder
 	for i := range cases {
 		c := &cases[i]
@@ -119,8 +119,8 @@ func format(cases []Case) []byte {
 	return []byte(b.String())
 }
 
-// outputLines splits an output, in which no line is empty.
-func outputLines(text string) []string {
+// splitOutput splits an output into lines, omitting empty ones.
+func splitOutput(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimRight(line, " "); line != "" {

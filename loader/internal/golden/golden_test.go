@@ -42,9 +42,9 @@ td 1: copy
 		{"coefficients", "aaaaaaaa", "bbbbbbbb", []string{"td 0 lanes 0-15:aaaaaaaa -> 0-15:bbbbbbbb"}},
 		{"a port", "1x8x4x6, strides", "1x8x4x7, strides", []string{"input x b4 1x8x4x6, strides 2048 256 64 2 -> b4 1x8x4x7, strides 2048 256 64 2"}},
 		{"a descriptor less", "td 1: copy\n  like    td 0\n  Common: Cin=4\n", "", []string{"2 descriptors -> 1", "td 1 computes copy -> nothing"}},
-		{"another spelling", "ShMax=3}", "ShMax=3 }", []string{"the same lines in another order or form; run with -rewrite"}},
+		{"another spelling", "ShMax=3}", "ShMax=3 }", []string{"lines differ in order or form only; run with -rewrite"}},
 	} {
-		got := Changes(outputLines(want), outputLines(strings.Replace(want, tt.old, tt.new, 1)))
+		got := Changes(splitOutput(want), splitOutput(strings.Replace(want, tt.old, tt.new, 1)))
 		if tt.what == "a descriptor less" { // and its registers
 			got = got[:min(2, len(got))]
 		}
@@ -57,12 +57,12 @@ td 1: copy
 // More changes than a reader looks at are counted.
 func TestManyChanges(t *testing.T) {
 	var want, got []string
-	for i := range mostChanges + 3 {
+	for i := range maxChanges + 3 {
 		name := "line" + strings.Repeat("i", i)
 		want, got = append(want, name+" before"), append(got, name+" after")
 	}
 	list := Changes(want, got)
-	if n := len(list); n != mostChanges+1 || list[n-1] != "and 3 more changes" || list[0] != "line before -> after" {
+	if n := len(list); n != maxChanges+1 || list[n-1] != "and 3 more changes" || list[0] != "line before -> after" {
 		t.Errorf("%d changes: %q", n, list)
 	}
 }
@@ -77,7 +77,7 @@ func TestFormat(t *testing.T) {
 	if len(cases) != 2 || cases[0].Line != 3 || cases[1].Line != 9 || len(cases[0].Input) != 2 || len(cases[0].Want) != 2 {
 		t.Errorf("cases %+v", cases)
 	}
-	if got := string(format(cases)); got != text {
+	if got := string(formatCases(cases)); got != text {
 		t.Errorf("written as %q", got)
 	}
 	if s := cases[1].String(); s != "layers.txt:9: relu c=1" {
@@ -92,10 +92,10 @@ func TestFormat(t *testing.T) {
 
 // A chain's text is read back as the registers that it was written from.
 func TestDescriptorText(t *testing.T) {
-	fields := descriptors(".td\nCommon.Cfg ShPref=3 Transpose +0x1\nCommon.Cin 64\nCommon.InDepth Din=1\nKernelDMASrc.CoeffBfrSize[0-15] 0x200\nKernelDMASrc.CoeffBaseAddr[1-3] 0x200 step 0x200\n")[0]
-	fields = without(fields, blankFields())
+	fields := parseDescriptors(".td\nCommon.Cfg ShPref=3 Transpose +0x1\nCommon.Cin 64\nCommon.InDepth Din=1\nKernelDMASrc.CoeffBfrSize[0-15] 0x200\nKernelDMASrc.CoeffBaseAddr[1-3] 0x200 step 0x200\n")[0]
+	fields = dropBlank(fields, blankFields())
 	var got []string
-	for _, r := range joined(fields) {
+	for _, r := range joinRegisters(fields) {
 		got = append(got, r.group+"."+r.String())
 	}
 	want := []string{"Common.Cfg{ShPref=3 Transpose=1}", "Common.Cin=64", "KernelDMASrc.CoeffBfrSize[0-15]=0x200", "KernelDMASrc.CoeffBaseAddr[1-3]=0x200..+0x200"}

@@ -16,15 +16,15 @@ import (
 	"anesim/loader/asm"
 )
 
-// blankText is what every descriptor has, as descriptor text.
+// blankText holds the register values that all descriptors share, as descriptor text.
 //
 //go:embed blank.txt
 var blankText string
 
-// width is where a line of registers is broken.
+// width is the maximum length of a line of registers.
 const width = 120
 
-// Program returns a program as text: its ports and memories, and each descriptor in words and
+// Program returns a program as text: its ports and memory, and each descriptor in words and
 // registers.
 func Program(p *loader.Program) (string, error) {
 	var b strings.Builder
@@ -33,7 +33,7 @@ func Program(p *loader.Program) (string, error) {
 		fmt.Fprintf(&b, "%v %s b%d %dx%dx%dx%d", q.Direction, q.Name, q.BAR, q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3])
 		fmt.Fprintf(&b, ", strides %d %d %d %d\n", q.Strides[0], q.Strides[1], q.Strides[2], q.Strides[3])
 	}
-	constants, sized := memory(&b, p)
+	constants, sized := writeMemory(&b, p)
 	registers, err := Registers(p)
 	if err != nil {
 		return "", err
@@ -43,8 +43,8 @@ func Program(p *loader.Program) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString(registers[at].text(registers[:at]))
-		if sums := laneSums(s, constants); sums != "" && !sized {
+		b.WriteString(registers[at].format(registers[:at]))
+		if sums := formatLaneSums(s, constants); sums != "" && !sized {
 			fmt.Fprintf(&b, "  lanes   %s\n", sums)
 		}
 		at++
@@ -52,9 +52,9 @@ func Program(p *loader.Program) (string, error) {
 	return b.String(), nil
 }
 
-// memory writes the sizes of the constants and of the scratch memory and returns the constants,
-// and whether they have a size alone.
-func memory(b *strings.Builder, p *loader.Program) (constants []byte, sized bool) {
+// writeMemory writes the size and the checksum of the constants. It returns the constants,
+// and whether only their size is known.
+func writeMemory(b *strings.Builder, p *loader.Program) (constants []byte, sized bool) {
 	for i := range p.Segments {
 		s := &p.Segments[i]
 		switch {
@@ -69,14 +69,16 @@ func memory(b *strings.Builder, p *loader.Program) (constants []byte, sized bool
 	return constants, sized
 }
 
-// A Descriptor is a descriptor in words, and its registers' fields that are not blank.
+// A Descriptor holds the description of a descriptor and the fields of its registers that
+// differ from a blank one.
 type Descriptor struct {
 	Index  int
 	About  *loader.Description
 	Fields []Field
 }
 
-// A Field is a field of a register, or a register that is one quantity, and its value.
+// A Field is a field of a register with its value. Name is empty for a register that is a
+// single quantity.
 type Field struct{ Group, Register, Name, Value string }
 
 // Key returns the field's full name.
@@ -99,22 +101,22 @@ func Registers(p *loader.Program) ([]Descriptor, error) {
 	}
 	blank := blankFields()
 	var list []Descriptor
-	all := descriptors(string(text))
+	all := parseDescriptors(string(text))
 	for about, err := range p.Describe() {
 		if err != nil {
 			return nil, err
 		}
 		i := len(list)
-		list = append(list, Descriptor{i, about, without(all[i], blank)})
+		list = append(list, Descriptor{i, about, dropBlank(all[i], blank)})
 	}
 	return list, nil
 }
 
-// blankFields are the fields of blank.txt.
-var blankFields = sync.OnceValue(func() []Field { return descriptors(blankText)[0] })
+// blankFields returns the fields of blank.txt.
+var blankFields = sync.OnceValue(func() []Field { return parseDescriptors(blankText)[0] })
 
-// descriptors reads descriptor text as far as the disassembler writes it.
-func descriptors(text string) (list [][]Field) {
+// parseDescriptors parses descriptor text as written by the disassembler.
+func parseDescriptors(text string) (list [][]Field) {
 	for line := range strings.SplitSeq(text, "\n") {
 		words := strings.Fields(line)
 		switch {
@@ -123,23 +125,23 @@ func descriptors(text string) (list [][]Field) {
 			list = append(list, nil)
 		case words[0][0] == '.':
 		default:
-			list[len(list)-1] = append(list[len(list)-1], fieldsOf(words[0], words[1:])...)
+			list[len(list)-1] = append(list[len(list)-1], parseFields(words[0], words[1:])...)
 		}
 	}
 	return list
 }
 
-// fieldsOf reads a line of a register, or of neighbours in an array.
-func fieldsOf(register string, values []string) (list []Field) {
+// parseFields parses a line of one register, or of neighbours in an array.
+func parseFields(register string, values []string) (list []Field) {
 	group, name, _ := strings.Cut(register, ".")
 	first, step := uint64(0), uint64(0)
 	if len(values) == 3 && values[1] == "step" {
 		first, _ = strconv.ParseUint(values[0], 0, 64)
 		step, _ = strconv.ParseUint(values[2], 0, 64)
 	}
-	for i, each := range elements(name) {
+	for i, each := range expandNames(name) {
 		if step > 0 {
-			list = append(list, Field{group, each, "", hexadecimal(first + uint64(i)*step)})
+			list = append(list, Field{group, each, "", formatHex(first + uint64(i)*step)})
 			continue
 		}
 		for _, v := range values {
@@ -149,7 +151,7 @@ func fieldsOf(register string, values []string) (list []Field) {
 				f.Name, f.Value = field, value
 			case strings.HasPrefix(v, "+"):
 				f.Name, f.Value = "+", v[1:]
-			case v[0] >= 'A' && !(len(values) == 1 && sole(group, each)): // a flag
+			case v[0] >= 'A' && !(len(values) == 1 && isSole(group, each)): // a flag
 				f.Name, f.Value = v, "1"
 			}
 			list = append(list, f)
@@ -158,15 +160,15 @@ func fieldsOf(register string, values []string) (list []Field) {
 	return list
 }
 
-func hexadecimal(v uint64) string {
+func formatHex(v uint64) string {
 	if v == 0 {
 		return "0"
 	}
 	return fmt.Sprintf("%#x", v)
 }
 
-// elements are the registers that a name stands for: Name[0-3] four of them.
-func elements(name string) (list []string) {
+// expandNames returns the registers that a name refers to, four for Name[0-3].
+func expandNames(name string) (list []string) {
 	base, span, ok := strings.Cut(strings.TrimSuffix(name, "]"), "[")
 	from, to, some := strings.Cut(span, "-")
 	if !ok || !some {
@@ -180,8 +182,9 @@ func elements(name string) (list []string) {
 	return list
 }
 
-// sole reports whether a register is one quantity, which stands without a field's name.
-func sole(group, name string) bool {
+// isSole reports whether a register is a single quantity, which is written without a field
+// name.
+func isSole(group, name string) bool {
 	for r := range regs.Registers() {
 		if r.Block == group && r.Name == name {
 			return r.Sole()
@@ -190,9 +193,9 @@ func sole(group, name string) bool {
 	return false
 }
 
-// without are a descriptor's fields that are not those of a blank one; a field that is zero
-// where a blank one has a value is among them.
-func without(fields, blank []Field) (list []Field) {
+// dropBlank returns the fields whose values differ from a blank descriptor's. These include
+// fields that are zero but not zero in the blank one.
+func dropBlank(fields, blank []Field) (list []Field) {
 	want := map[string]string{}
 	ofRegister := map[string][]Field{}
 	for _, f := range blank {
@@ -219,7 +222,7 @@ func without(fields, blank []Field) (list []Field) {
 	return list
 }
 
-// A register is a register's fields as they are printed, or those of neighbours in an array.
+// A register holds the printed form of a register, or of neighbours in an array.
 type register struct {
 	group, name string
 	first, last int // indices in the array, -1 for none
@@ -227,8 +230,8 @@ type register struct {
 	step        uint64
 }
 
-// joined are a descriptor's registers, neighbours in an array that are alike as one.
-func joined(fields []Field) (list []register) {
+// joinRegisters converts fields to registers, joining equal neighbours in an array.
+func joinRegisters(fields []Field) (list []register) {
 	for i := 0; i < len(fields); {
 		f := &fields[i]
 		var parts []string
@@ -246,15 +249,15 @@ func joined(fields []Field) (list []register) {
 			r.first, _ = strconv.Atoi(index)
 			r.last = r.first
 		}
-		if len(list) == 0 || !list[len(list)-1].joins(&r) {
+		if len(list) == 0 || !list[len(list)-1].extend(&r) {
 			list = append(list, r)
 		}
 	}
 	return list
 }
 
-// joins adds a register to its neighbour where it goes on with it.
-func (r *register) joins(next *register) bool {
+// extend adds next to the array range of r and reports whether that was possible.
+func (r *register) extend(next *register) bool {
 	if next.first < 0 || next.group != r.group || next.name != r.name || next.first != r.last+1 {
 		return false
 	}
@@ -291,9 +294,9 @@ func (r *register) String() string {
 	return name + "=" + value
 }
 
-// text is the descriptor in words and registers. Where it is much like one of those before it,
-// its registers are what differs from that.
-func (d *Descriptor) text(before []Descriptor) string {
+// format returns the descriptor in words and registers. If it resembles one of the
+// descriptors in before, format lists only the registers that differ.
+func (d *Descriptor) format(before []Descriptor) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "td %d: %s\n", d.Index, d.About.Operation)
 	for label, text := range d.About.Lines() {
@@ -301,7 +304,7 @@ func (d *Descriptor) text(before []Descriptor) string {
 	}
 	fields, like := d.Fields, -1
 	for i := len(before) - 1; i >= max(0, len(before)-reach); i-- {
-		if differ := d.unlike(&before[i]); len(differ) < len(fields)-len(d.Fields)/3 || like >= 0 && len(differ) < len(fields) {
+		if differ := d.diff(&before[i]); len(differ) < len(fields)-len(d.Fields)/3 || like >= 0 && len(differ) < len(fields) {
 			fields, like = differ, i
 		}
 	}
@@ -309,7 +312,7 @@ func (d *Descriptor) text(before []Descriptor) string {
 		fmt.Fprintf(&b, "  like    td %d\n", like)
 	}
 	line, group := "", ""
-	for _, r := range joined(fields) {
+	for _, r := range joinRegisters(fields) {
 		word := r.String()
 		switch {
 		case r.group != group:
@@ -329,12 +332,12 @@ func (d *Descriptor) text(before []Descriptor) string {
 	return b.String()
 }
 
-// reach is how many descriptors before it one is compared with.
+// reach is the number of preceding descriptors that a descriptor is compared with.
 const reach = 12
 
-// unlike are the fields in which a descriptor differs from another, in the order of registers.
-func (d *Descriptor) unlike(e *Descriptor) (list []Field) {
-	have, other := values(d.Fields), values(e.Fields)
+// diff returns the fields of d that differ from those of e, in register order.
+func (d *Descriptor) diff(e *Descriptor) (list []Field) {
+	have, other := valuesByKey(d.Fields), valuesByKey(e.Fields)
 	all := slices.Clone(d.Fields)
 	for _, f := range e.Fields {
 		if _, ok := have[f.Key()]; !ok {
@@ -348,12 +351,12 @@ func (d *Descriptor) unlike(e *Descriptor) (list []Field) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Field) int {
-		return cmp.Compare(place()[a.Group+"."+a.Register], place()[b.Group+"."+b.Register])
+		return cmp.Compare(registerOrder()[a.Group+"."+a.Register], registerOrder()[b.Group+"."+b.Register])
 	})
 	return list
 }
 
-func values(fields []Field) map[string]string {
+func valuesByKey(fields []Field) map[string]string {
 	m := make(map[string]string, len(fields))
 	for _, f := range fields {
 		m[f.Key()] = f.Value
@@ -361,8 +364,8 @@ func values(fields []Field) map[string]string {
 	return m
 }
 
-// place is where a register stands in the order of all.
-var place = sync.OnceValue(func() map[string]int {
+// registerOrder returns the position of each register in the order of all registers.
+var registerOrder = sync.OnceValue(func() map[string]int {
 	at := map[string]int{}
 	for r := range regs.HeaderRegisters() {
 		at["Header."+r.Name] = len(at)
@@ -373,7 +376,7 @@ var place = sync.OnceValue(func() map[string]int {
 	return at
 })
 
-// blankValue is what every descriptor has in a field.
+// blankValue returns the value of a field in a blank descriptor.
 func blankValue(key string) string {
 	if v, ok := blankValues()[key]; ok {
 		return v
@@ -381,11 +384,11 @@ func blankValue(key string) string {
 	return "0"
 }
 
-var blankValues = sync.OnceValue(func() map[string]string { return values(blankFields()) })
+var blankValues = sync.OnceValue(func() map[string]string { return valuesByKey(blankFields()) })
 
-// laneSums are the checksums of the coefficients that a descriptor's engines read, equal
-// neighbours once; "" where it reads none of the constants.
-func laneSums(s *regs.State, constants []byte) string {
+// formatLaneSums returns the checksums of the weights that a descriptor's engines read,
+// with equal neighbours joined. It returns "" if the descriptor reads no constants.
+func formatLaneSums(s *regs.State, constants []byte) string {
 	k := s.Header.KernelBases
 	if !k.KBE0() || k.KBase0() != regs.BARWeights {
 		return ""

@@ -1,6 +1,7 @@
-// Package rules finds the rules a reader holds its files to, so that a test can demand a
-// broken file for each.
+// Package rules finds the rules that a reader applies to files, so that a test can require
+// a malformed file for each rule.
 //
-// A rule is a message in the reader's source: the format that a call of fail, wrap or the
-// like gives. A file breaks the rule when reading it gives an error with that message.
+// A rule is an error message in the reader's source: the format argument of a call of fail,
+// wrap or a similar function. A file violates the rule if reading it gives an error with
+// that message.
 package rules

@@ -10,15 +10,15 @@ import (
 	"strconv"
 )
 
-// A Rule is a message of a reader.
+// A Rule is an error message of a reader.
 type Rule struct {
 	Place  string // file and line
 	Format string
 	match  *regexp.Regexp
 }
 
-// Of finds the rules in Go files: the string literal among the arguments of each call of
-// a function or method of one of the names.
+// Of returns the rules in Go files: the first string literal among the arguments of each
+// call of a function or method with one of the names.
 func Of(names []string, files ...string) ([]Rule, error) {
 	var out []Rule
 	for _, name := range files {
@@ -29,7 +29,7 @@ func Of(names []string, files ...string) ([]Rule, error) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok || !slices.Contains(names, called(call)) {
+			if !ok || !slices.Contains(names, calledName(call)) {
 				return true
 			}
 			for _, a := range call.Args {
@@ -42,7 +42,7 @@ func Of(names []string, files ...string) ([]Rule, error) {
 					return true
 				}
 				p := set.Position(call.Pos())
-				out = append(out, Rule{fmt.Sprintf("%s:%d", p.Filename, p.Line), format, pattern(format)})
+				out = append(out, Rule{fmt.Sprintf("%s:%d", p.Filename, p.Line), format, compilePattern(format)})
 				break
 			}
 			return true
@@ -51,8 +51,8 @@ func Of(names []string, files ...string) ([]Rule, error) {
 	return out, nil
 }
 
-// called is the name of the function or method that a call is of.
-func called(c *ast.CallExpr) string {
+// calledName returns the name of the called function or method, or "".
+func calledName(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
 		return f.Name
@@ -64,8 +64,8 @@ func called(c *ast.CallExpr) string {
 
 var verb = regexp.MustCompile(`%(\[\d+\])?[#+]?[a-zA-Z]`)
 
-// pattern matches what a format prints.
-func pattern(format string) *regexp.Regexp {
+// compilePattern returns an expression that matches the output of a format.
+func compilePattern(format string) *regexp.Regexp {
 	text := ""
 	for at := 0; ; {
 		v := verb.FindStringIndex(format[at:])
@@ -77,7 +77,7 @@ func pattern(format string) *regexp.Regexp {
 	}
 }
 
-// Broken reports whether one of the messages is the rule's.
+// Broken reports whether one of the messages matches the rule.
 func (r *Rule) Broken(messages []string) bool {
 	return slices.ContainsFunc(messages, r.match.MatchString)
 }

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -62,7 +63,7 @@ func ConvSource(l *layer.Layer) regs.Shape {
 }
 
 // convolveElement appends the tasks of one element of the batch.
-func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y task.Memory) {
+func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
 	l := c.Layer
 	whole, out := ConvSource(l), l.Out()
 	w := &l.Window
@@ -86,7 +87,7 @@ func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coe
 		if src != whole && resident {
 			at = t.SourceTile()
 		}
-		rows, result := whole.Height, task.Layout{}
+		rows, result := whole.Height, place.Layout{}
 		if !resident {
 			at, result, rows = tileSource(l, t, src, out, w)
 		}

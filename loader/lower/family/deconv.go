@@ -4,6 +4,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -20,7 +21,7 @@ func lowerDeconvolution(o *Output, j job) error {
 	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
 	single := w.Sx == 1
 	turned := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
-	var columns task.Memory
+	var columns place.Memory
 	if !single {
 		columns = o.allocate(turned)
 	}
@@ -55,7 +56,7 @@ func lowerDeconvolution(o *Output, j job) error {
 }
 
 // lowerPhase convolves for the rows and columns of one phase. part has the columns alone.
-func lowerPhase(o *Output, j job, py, px int, part layer.Shape, x, to task.Memory) error {
+func lowerPhase(o *Output, j job, py, px int, part layer.Shape, x, to place.Memory) error {
 	l, w := j.layer, j.layer.Window
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.Base += py * to.Row

@@ -10,6 +10,7 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -56,11 +57,11 @@ func lowerElementwise(o *Output, j job) error {
 	z := x
 	if l.Second == layer.Runtime {
 		// The second input stands behind the result.
-		z = task.Surface(task.Bar6, l.In)
+		z = place.Surface(place.Bar6, l.In)
 	}
 	y := o.output(j, "y", l.Out())
 	if l.Second == layer.Runtime {
-		z = o.port(j, "z", loader.Input, task.Bar6, l.In, z)
+		z = o.port(j, "z", loader.Input, place.Bar6, l.In, z)
 	}
 	t := pass.Elementwise(l, in).Task()
 	at := t.PlanarTile()
@@ -70,7 +71,7 @@ func lowerElementwise(o *Output, j job) error {
 	}
 	t.TileRows(rows)
 	t.Source1(x, at, false)
-	second := task.SecondBase(at.Row * rows)
+	second := place.SecondBase(at.Row * rows)
 	if l.Release == layer.Release2023 && l.Second == layer.Itself {
 		second = at.Row * rows
 	}
@@ -82,7 +83,7 @@ func lowerElementwise(o *Output, j job) error {
 
 // fitPlanarRows returns how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
-func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *task.Layout, n int) (int, error) {
+func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
 	if beyondL2(l, s) {
 		rows := t.Streamed(s)
 		*at = t.PlanarColumns()
@@ -100,7 +101,7 @@ func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *task.Layout, 
 }
 
 // lowerScalar adds or multiplies by one constant: the planar engine's own bias and scale.
-func lowerScalar(o *Output, j job, in regs.Shape, x task.Memory) error {
+func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
 	y := o.output(j, "y", j.layer.Out())
 	op := pass.Scalar(j.layer, in, uint16(layer.ValueAt(j.weights.Second, 0)))
 	op.ReLU = j.layer.Activation == layer.ReLU
@@ -108,7 +109,7 @@ func lowerScalar(o *Output, j job, in regs.Shape, x task.Memory) error {
 }
 
 // addPlanar appends a planar task of one source and the result.
-func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y task.Memory) error {
+func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
 	at := t.PlanarTile()
 	rows, err := fitPlanarRows(l, t, in, &at, 1)
 	if err != nil {
@@ -123,10 +124,10 @@ func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y task
 
 // lowerChannelOperand joins every channel with a constant of its own in an operation that the
 // bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
-func lowerChannelOperand(o *Output, j job, in regs.Shape, x task.Memory) error {
+func lowerChannelOperand(o *Output, j job, in regs.Shape, x place.Memory) error {
 	s := layer.Shape{N: 1, C: j.layer.In.C, H: 1, W: 1}
 	y := o.output(j, "y", j.layer.Out())
-	z := task.Surface(regs.BARWeights, s)
+	z := place.Surface(regs.BARWeights, s)
 	o.Constants.Pad(64)
 	z.Base = o.Constants.Bytes
 	tensor := o.Constants.Zeros(z.Depth)
@@ -138,15 +139,15 @@ func lowerChannelOperand(o *Output, j job, in regs.Shape, x task.Memory) error {
 
 // lowerQuotient multiplies by the reciprocal of the second input, which a table makes in the
 // L2 (1/1).
-func lowerQuotient(o *Output, j job, in regs.Shape, x task.Memory) error {
+func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	y := o.output(j, "y", l.Out())
 	z, z2 := x, l.In
 	if l.Second == layer.Runtime {
 		z2 = l.SecondShape
-		z = o.port(j, "z", loader.Input, task.Bar6, z2, task.Surface(task.Bar6, z2))
+		z = o.port(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
 	}
-	if checkTile(l, task.ViewOf(z, z2).S, z2.H) != nil {
+	if checkTile(l, place.ViewOf(z, z2).S, z2.H) != nil {
 		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
 		reciprocal := o.allocate(z2)
 		product := layer.Binary(layer.Mul, l.In, z2)
@@ -157,7 +158,7 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x task.Memory) error {
 		)
 	}
 	if z2.N == l.In.N {
-		return eachElement(task.View{S: in, M: x}, task.View{S: in, M: y}, func(a, b task.View) error {
+		return eachElement(place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
 			n := (a.M.Base - x.Base) / max(1, x.Depth)
 			return combineRepeated(o, j, a.S, z2, a.M, b.M, z.Element(n))
 		})
@@ -167,11 +168,11 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x task.Memory) error {
 
 // lowerRepeated brings the second input, repeated along some axes, into the L2 first. Where
 // both have a batch, each element goes by itself.
-func lowerRepeated(o *Output, j job, in regs.Shape, x task.Memory) error {
+func lowerRepeated(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	s := l.SecondShape
 	y := o.output(j, "y", l.Out())
-	z := o.port(j, "z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
+	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	if s.N == 1 {
 		return combineRepeated(o, j, in, s, x, y, z)
 	}
@@ -186,7 +187,7 @@ func lowerRepeated(o *Output, j job, in regs.Shape, x task.Memory) error {
 
 // combineRepeated brings z, of shape s, into the L2, and works on it and x. The second operand of
 // a division is brought through the table of 1/x.
-func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
+func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.Copy(small)
 	at := prep.ResultTile(small)
@@ -210,7 +211,7 @@ func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z tas
 }
 
 // combineKept reads x into the L2 behind a kept second operand and writes y.
-func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y task.Memory, kept *task.Tile, second task.Layout, used int) error {
+func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
 		rows := (l.LargestTile() - used) / at.Row
@@ -233,7 +234,7 @@ const SignBit = 0x8000
 
 // lowerChannelConstants joins every channel with its own constant: a row of addends and a row
 // of factors in the constants, loaded as a picture of two rows first.
-func lowerChannelConstants(o *Output, j job, in regs.Shape, x task.Memory) error {
+func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	y := o.output(j, "y", l.Out())
 	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
@@ -272,7 +273,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x task.Memory) error
 	prep := task.Copy(rows)
 	at := prep.ResultTile(rows)
 	kept := prep.Leaves(at, 2*at.Row)
-	from := task.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
+	from := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.Base = base
 	prep.Source1(from, prep.SourceTile().Moved(2*at.Row), false)
 	o.add(prep)

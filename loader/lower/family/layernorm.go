@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -29,8 +30,8 @@ func lowerLayerNorm(o *Output, j job) error {
 		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
-	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.In)
-	var each func(o *Output, l *layer.Layer, in, out task.View) error
+	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.In)
+	var each func(o *Output, l *layer.Layer, in, out place.View) error
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
 		each = normalise
@@ -52,8 +53,8 @@ func lowerLayerNorm(o *Output, j job) error {
 			each = normaliseChannels
 		}
 	}
-	return eachElement(in, out, func(in, out task.View) error {
-		return eachPart(o, l, in, out, func(in, out task.View) error { return each(o, l, in, out) })
+	return eachElement(in, out, func(in, out place.View) error {
+		return eachPart(o, l, in, out, func(in, out place.View) error { return each(o, l, in, out) })
 	})
 }
 
@@ -92,8 +93,8 @@ const maxStatistics = 192
 
 // statistics returns where means and deviations stand: two rows of a value a channel, side by
 // side where there are several.
-func statistics(channels int) task.Layout {
-	return task.Packed(regs.Shape{Channels: 1, Width: channels}).Skewed(1, task.PlanarFetch)
+func statistics(channels int) place.Layout {
+	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skewed(1, place.PlanarFetch)
 }
 
 // meanPass returns the pass that averages what is normalised together.
@@ -144,7 +145,7 @@ func checkStatistics(l *layer.Layer, bytes int) error {
 
 // normalise appends the three tasks of a tile whose channels are normalised each by
 // itself. Several channels' statistics stand in a row, transposed.
-func normalise(o *Output, l *layer.Layer, in, out task.View) error {
+func normalise(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	stats := statistics(s.Channels)
@@ -181,13 +182,13 @@ func normalise(o *Output, l *layer.Layer, in, out task.View) error {
 
 // normaliseLines normalises every row of one channel, or of one row of channels: rows stand as
 // channels.
-func normaliseLines(o *Output, l *layer.Layer, in, out task.View) error {
+func normaliseLines(o *Output, l *layer.Layer, in, out place.View) error {
 	return normalise(o, l, in.Rows(), out.Rows())
 }
 
 // normaliseWhole normalises the whole tensor. Its statistics take channels as rows and
 // rows as depth; the third task reads the tensor again as it is.
-func normaliseWhole(o *Output, l *layer.Layer, in, out task.View) error {
+func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 	if in.S.Channels == 1 {
 		return normalise(o, l, in, out)
 	}
@@ -232,12 +233,12 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out task.View) error {
 // normaliseParts normalises every row of one channel where there are many: rows stand as
 // channels, their statistics in parts, the remainder first into its place behind the
 // rest. Each task reads its rows anew.
-func normaliseParts(o *Output, l *layer.Layer, in, out task.View) error {
+func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.Rows(), out.Rows()
 	rows := v.S.Channels
-	stats := task.Layout{Channel: task.UnitBytes, Row: rows * task.UnitBytes, Depth: rows * task.UnitBytes}
+	stats := place.Layout{Channel: place.UnitBytes, Row: rows * place.UnitBytes, Depth: rows * place.UnitBytes}
 	base := 2 * stats.Row
-	var parts []task.View
+	var parts []place.View
 	for first := 0; first < rows; first += maxStatistics {
 		part := v
 		part.M.Base += first * v.M.Plane
@@ -250,12 +251,12 @@ func normaliseParts(o *Output, l *layer.Layer, in, out task.View) error {
 		return err
 	}
 	means := make([]*task.Tile, len(parts))
-	offset := func(i int) int { return i * maxStatistics * task.UnitBytes }
+	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
 		t := meanPass(l, parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().Moved(base)
 		t.Source1(parts[i].M, at, false)
-		means[i] = t.Leaves(stats.Moved(offset(i)), parts[i].S.Channels*task.UnitBytes)
+		means[i] = t.Leaves(stats.Moved(offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
 	var last *task.Tile
@@ -266,7 +267,7 @@ func normaliseParts(o *Output, l *layer.Layer, in, out task.View) error {
 		at := t.PlanarTile().Moved(base)
 		t.Reads(means[i], stats.Moved(offset(i)))
 		t.Source2Behind(parts[i].M, at, 0)
-		last = t.Leaves(stats.Moved(stats.Row+offset(i)), parts[i].S.Channels*task.UnitBytes)
+		last = t.Leaves(stats.Moved(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
 	normal.Source1(v.M, all, false)
@@ -278,11 +279,11 @@ func normaliseParts(o *Output, l *layer.Layer, in, out task.View) error {
 
 // normalisePixel normalises the channels of one pixel: as a row of columns between two
 // planar tasks that transpose channel and x.
-func normalisePixel(o *Output, l *layer.Layer, in, out task.View) error {
+func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statistics(1)
-	at := task.Packed(row).Moved(2 * stats.Row)
+	at := place.Packed(row).Moved(2 * stats.Row)
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
 	from := turn.PlanarTile().Moved(end)
@@ -335,14 +336,14 @@ func spreadOut(s regs.Shape, along task.Along) *task.Task {
 
 // normaliseRows normalises every row of several channels: rows are groups of their
 // channels.
-func normaliseRows(o *Output, l *layer.Layer, in, out task.View) error {
+func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
 	copied := task.Copy(s)
-	at := task.Packed(s).Skewed(1, task.PlanarFetch)
+	at := place.Packed(s).Skewed(1, place.PlanarFetch)
 	bytes := at.Row * s.Height
-	each := s.Channels * task.UnitBytes
-	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	each := s.Channels * place.UnitBytes
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
 	from := copied.SourceTile().Moved(2 * bytes)
 	if err := checkStatistics(l, 2*bytes+max(from.Row*s.Height, 2*stats.Row)); err != nil {
 		return err
@@ -351,8 +352,8 @@ func normaliseRows(o *Output, l *layer.Layer, in, out task.View) error {
 	x := copied.Leaves(at.Moved(bytes), bytes)
 	o.add(copied)
 
-	asRows := func(base int) task.Layout {
-		return task.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
+	asRows := func(base int) place.Layout {
+		return place.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
 	}
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
 		t.ReadsGroups(from, asRows(base))
@@ -361,7 +362,7 @@ func normaliseRows(o *Output, l *layer.Layer, in, out task.View) error {
 		return reduced
 	}
 	// A row's values are read row by row.
-	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	means := reduce(meanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
 
 	sub := centred(s, task.W.If(s.Width > 1))
@@ -382,11 +383,11 @@ func normaliseRows(o *Output, l *layer.Layer, in, out task.View) error {
 
 // normaliseChannels normalises every pixel's channels: a transpose makes them columns
 // for the mean, another one for the variance.
-func normaliseChannels(o *Output, l *layer.Layer, in, out task.View) error {
+func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)
 	turnedBytes := transposed.Row * s.Height
-	stats := task.Packed(regs.Shape{Channels: 1, Width: s.Width})
+	stats := place.Packed(regs.Shape{Channels: 1, Width: s.Width})
 	statBytes := stats.Channel * s.Height
 	stats.Row, stats.Group = statBytes, stats.Channel
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
@@ -394,11 +395,11 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out task.View) error {
 	first.KeptPatch(s)
 	// Two tiles' places: what is transposed and the differences stand in the first, what
 	// is transposed again in the second.
-	at := task.Packed(s)
+	at := place.Packed(s)
 	if s.Height > 1 {
-		at = at.Skewed(1, task.PlanarFetch)
+		at = at.Skewed(1, place.PlanarFetch)
 	}
-	one := layer.RoundUp(statBytes, task.UnitBytes)
+	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
 	source := at.Moved(two + turnedBytes)
 	if err := checkStatistics(l, source.Base+at.Row*s.Height); err != nil {
@@ -418,7 +419,7 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out task.View) error {
 		o.add(t)
 		return reduced
 	}
-	flat := task.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
+	flat := place.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
 	means := reduce(meanPass(l, rows, false, true), turned)
 
 	sub := centred(s, task.C)

@@ -4,7 +4,9 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -34,12 +36,12 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 		return nil, err
 	}
 	o.spread = passes(l) && len(o.Tasks) > 1
-	return o, o.Tasks.Err()
+	return o, task.Refused(o.Tasks)
 }
 
 // An Output is what a layer is lowered to: a program in the making.
 type Output struct {
-	Tasks     task.Chain
+	Tasks     []*task.Task
 	Constants coeff.Section
 	Ports     []loader.Port
 	Scratch   int // bytes
@@ -113,7 +115,7 @@ func lowerLayer(o *Output, j job) error {
 
 // port returns where a tensor of the job is: where its piece has it, or in a new port behind a
 // buffer.
-func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m task.Memory) task.Memory {
+func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at
 	}
@@ -124,14 +126,14 @@ func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s laye
 
 // Builder returns the program as a container's parts.
 func (o *Output) Builder() *loader.Builder {
-	chain := o.finish() // which says what scratch there is
+	descriptors := o.finish() // which says what scratch there is
 	return &loader.Builder{
 		Procedure:     "net",
-		Chain:         chain,
+		Chain:         descriptors,
 		Constants:     o.Constants.Data,
 		ConstantBytes: uint64(o.Constants.Bytes),
 		Ports:         o.Ports,
-		Scratch:       uint64(layer.RoundUp(o.Scratch, task.ScratchPage)),
+		Scratch:       uint64(layer.RoundUp(o.Scratch, place.ScratchPage)),
 	}
 }
 
@@ -139,28 +141,28 @@ func (o *Output) Builder() *loader.Builder {
 func (o *Output) finish() []*regs.Descriptor {
 	if o.release == layer.Release2023 {
 		if o.spread {
-			o.Scratch = o.Tasks.Spread()
+			o.Scratch = chain.Spread(o.Tasks)
 		}
-		return o.Tasks.Finish2023(o.spread)
+		return chain.Finish2023(o.Tasks, o.spread)
 	}
-	return o.Tasks.Finish()
+	return chain.Finish(o.Tasks)
 }
 
 // input returns where an input is: in buffer 4, and the output in buffer 5. Matrix products have
 // another order, and OutputFirst swaps the two.
-func (o *Output) input(j job, name string, s layer.Shape) task.Memory {
-	bar := uint32(task.Bar4)
+func (o *Output) input(j job, name string, s layer.Shape) place.Memory {
+	bar := uint32(place.Bar4)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
-		bar = task.Bar5
+		bar = place.Bar5
 	}
-	return o.port(j, name, loader.Input, bar, s, task.Surface(bar, s))
+	return o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
 }
 
 // output returns where the result goes, see input.
-func (o *Output) output(j job, name string, s layer.Shape) task.Memory {
-	bar := uint32(task.Bar5)
+func (o *Output) output(j job, name string, s layer.Shape) place.Memory {
+	bar := uint32(place.Bar5)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
-		bar = task.Bar4
+		bar = place.Bar4
 	}
-	return o.port(j, name, loader.Output, bar, s, task.Surface(bar, s))
+	return o.port(j, name, loader.Output, bar, s, place.Surface(bar, s))
 }

@@ -7,6 +7,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
@@ -25,23 +26,23 @@ func lowerMatMul(o *Output, j job) error {
 	l := j.layer
 	count, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
 	// The result stands below the input.
-	y := o.port(j, "y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
-	x := o.port(j, "x", loader.Input, task.Bar5, l.In, task.Surface(task.Bar5, l.In))
+	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	x := o.port(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
 	if rows.BlockRows(count) && o.Constants.Bytes == 0 && !l.Tabulated() {
 		if done := tryBlockProduct(o, j, count, x, y); done {
 			return nil
 		}
 	}
-	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > l.LargestTile() && k*task.SliceColumns*layer.ElementBytes <= l.LargestTile() {
+	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > l.LargestTile() && k*place.SliceColumns*layer.ElementBytes <= l.LargestTile() {
 		columns := o.held
 		for first := 0; first < count; first += part {
 			m := min(part, count-first)
-			src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
+			src, dst := place.Matrix(x.Bar, m, k), place.Matrix(to.Bar, m, n)
 			src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
-			staged := task.Matrix(task.BarScratch, k, m)
+			staged := place.Matrix(place.BarScratch, k, m)
 			staged.Row, staged.Base = staged.Plane, columns
-			o.Scratch = max(o.Scratch, layer.RoundUp(columns+staged.Depth, task.ScratchPage))
+			o.Scratch = max(o.Scratch, layer.RoundUp(columns+staged.Depth, place.ScratchPage))
 			transposeToMemory(o, m, k, src, staged)
 			if err := multiplyColumns(o, j, made, m, k, n, staged, dst); err != nil {
 				return err
@@ -59,7 +60,7 @@ func lowerMatMul(o *Output, j job) error {
 	}
 	for first := 0; first < count; first += part {
 		m := min(part, count-first)
-		src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
+		src, dst := place.Matrix(x.Bar, m, k), place.Matrix(to.Bar, m, n)
 		src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
 		if err := multiplyRows(o, j, made, m, k, n, src, dst); err != nil {
 			return err
@@ -71,13 +72,13 @@ func lowerMatMul(o *Output, j job) error {
 // maxColumnRows returns the most rows that a task transposes on their way to memory: their
 // slices of 128 pixels fit the L2.
 func maxColumnRows(l *layer.Layer) int {
-	return l.LargestTile() / (task.SliceColumns * layer.ElementBytes)
+	return l.LargestTile() / (place.SliceColumns * layer.ElementBytes)
 }
 
 // transposeToMemory writes m rows of k as k rows of m to memory.
-func transposeToMemory(o *Output, m, k int, src, dst task.Memory) {
+func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 	t := task.Transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
-	at := task.TransposeSource(m, k)
+	at := place.TransposeSource(m, k)
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)
 	o.add(t)
@@ -87,7 +88,7 @@ func transposeToMemory(o *Output, m, k int, src, dst task.Memory) {
 // the columns reads it anew, a slice of 128 rows at a time, but where it fits the L2.
 // (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
 // counts of a public table; that the former goes through memory is inferred.)
-func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst task.Memory) error {
+func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
 	l := j.layer
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
@@ -105,7 +106,7 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst task.
 		switch {
 		case kept != nil:
 			t.Reads(kept, kept.At)
-		case len(shares) > 1 && m <= task.SliceColumns:
+		case len(shares) > 1 && m <= place.SliceColumns:
 			kept = t.Source1(src, at, true)
 		default:
 			t.Source1(src, at, false)
@@ -131,7 +132,7 @@ func newProductTask(l *layer.Layer, m, k int, s coeff.Share) *task.Task {
 // tryBlockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
 // product, and a copy of the rows of blocks to memory. It reports false where that does not
 // fit the L2.
-func tryBlockProduct(o *Output, j job, count int, x, y task.Memory) bool {
+func tryBlockProduct(o *Output, j job, count int, x, y place.Memory) bool {
 	l, w := j.layer, *j.weights
 	g := rows.Group{
 		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
@@ -154,13 +155,13 @@ func tryBlockProduct(o *Output, j job, count int, x, y task.Memory) bool {
 
 // productTiles returns the bytes of the two tiles of a transpose.
 func productTiles(m, k int) int {
-	return transposed(m, k).Row + m*task.TransposeSource(m, k).Channel
+	return transposed(m, k).Row + m*place.TransposeSource(m, k).Channel
 }
 
 // transposed returns the layout of a tile with k channels of m pixels that a transpose writes:
 // 16 bytes more a channel where it would fill a power of two of banks (5/5).
-func transposed(m, k int) task.Layout {
-	l := task.Packed(regs.Shape{Channels: k, Width: m})
+func transposed(m, k int) place.Layout {
+	l := place.Packed(regs.Shape{Channels: k, Width: m})
 	if w := m * layer.ElementBytes; w == 128 || w == 256 {
 		l.Channel += 16
 		l.Row = l.Channel * k
@@ -170,16 +171,16 @@ func transposed(m, k int) task.Layout {
 }
 
 // multiplyRows appends the tasks of m rows.
-func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst task.Memory) error {
+func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
 	l := j.layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposed(m, k)
-	staged := task.Matrix(task.BarScratch, k, m)
+	staged := place.Matrix(place.BarScratch, k, m)
 	staged.Row, staged.Base = staged.Plane, o.held
 	o.Scratch = max(o.Scratch, o.held+staged.Depth)
 
 	prep := task.Transposing(before)
-	prep.Source1(src, task.TransposeSource(m, k).Moved(after.Row), false)
+	prep.Source1(src, place.TransposeSource(m, k).Moved(after.Row), false)
 	kept := prep.LeavesScratch(after, after.Row, staged)
 	o.add(prep)
 
@@ -214,7 +215,7 @@ func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed
 // as they stand: the engines do, but for the few rows that the compiler has in blocks.
 func TakesColumns(m, k int) bool {
-	return !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= layer.MaxTile
+	return !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= layer.MaxTile
 }
 
 // lowerTransposedProduct turns the sides of a product that are given the other way round, then
@@ -227,20 +228,20 @@ func lowerTransposedProduct(o *Output, j job) error {
 	if j.layer.TransposeX {
 		left = turn(left)
 	}
-	y := o.port(j, "y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
+	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	to := ports{"y": y}
-	bar := uint32(task.Bar5)
+	bar := uint32(place.Bar5)
 	if l.Second == layer.Runtime && l.Op == layer.MatMul {
 		right := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.W, W: l.Columns}
 		given := right
 		if j.layer.TransposeY {
 			given = turn(right)
 		}
-		to["z"] = o.port(j, "z", loader.Input, bar, given, task.Surface(bar, given))
-		bar = task.Bar6
+		to["z"] = o.port(j, "z", loader.Input, bar, given, place.Surface(bar, given))
+		bar = place.Bar6
 		if j.layer.TransposeY {
 			if !j.layer.TransposeX && !direct(&l) {
-				to["x"] = o.port(j, "x", loader.Input, bar, left, task.Surface(bar, left))
+				to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 				if tryPairedRows(o, j, to["x"], to["z"], y) {
 					return nil
 				}
@@ -255,13 +256,13 @@ func lowerTransposedProduct(o *Output, j job) error {
 		return l.Unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	if _, given := to["x"]; !given {
-		to["x"] = o.port(j, "x", loader.Input, bar, left, task.Surface(bar, left))
+		to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= j.layer.LargestTile() {
+	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= j.layer.LargestTile() {
 		// It stands there as the engines take it.
-		src, out := task.Matrix(bar, k, m), placeBeforeActivation(o, j, y, l.Out())
+		src, out := place.Matrix(bar, k, m), placeBeforeActivation(o, j, y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base
-		dst := task.Matrix(out.Bar, m, l.Columns)
+		dst := place.Matrix(out.Bar, m, l.Columns)
 		dst.Base = out.Base
 		if err := multiplyColumns(o, j, kernels{}, m, k, l.Columns, src, dst); err != nil {
 			return err
@@ -281,12 +282,12 @@ func lowerTransposedProduct(o *Output, j job) error {
 // transposeSide turns the matrices of a side: one that the L2 does not hold together with its
 // transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
 // at 128 of 2048 by 2048, counts of a public table).
-func transposeSide(o *Output, l *layer.Layer, s layer.Shape, x, y task.Memory) error {
-	if movedBytes(task.ViewOf(x, s).Swapped().S, s.C) <= l.L2Bytes()-task.UnitBytes || s.H > maxColumnRows(l) || s.W < task.SliceColumns {
+func transposeSide(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
+	if movedBytes(place.ViewOf(x, s).Swapped().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
 		return transposeRows(o, l, s, x, y)
 	}
 	for b := range s.N * s.C {
-		src, dst := task.Matrix(x.Bar, s.H, s.W), task.Matrix(y.Bar, s.W, s.H)
+		src, dst := place.Matrix(x.Bar, s.H, s.W), place.Matrix(y.Bar, s.W, s.H)
 		src.Base, dst.Base = x.Base+b*x.Plane, y.Base+b*y.Plane
 		dst.Row = dst.Plane
 		transposeToMemory(o, s.H, s.W, src, dst)

@@ -6,11 +6,12 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
 // copyView passes a surface through the engines unchanged.
-func copyView(o *Output, l *layer.Layer, in, out task.View) error {
+func copyView(o *Output, l *layer.Layer, in, out place.View) error {
 	if err := checkTile(l, in.S, 1); err != nil {
 		return err
 	}
@@ -28,14 +29,14 @@ func copyView(o *Output, l *layer.Layer, in, out task.View) error {
 // lowerConcat copies the inputs behind one another along the channels, a task each (2/2).
 func lowerConcat(o *Output, j job) error {
 	l := j.layer
-	var y task.Memory
-	inputs := make([]task.Memory, len(l.Parts))
+	var y place.Memory
+	inputs := make([]place.Memory, len(l.Parts))
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		name, bar := fmt.Sprintf("x%d", i), task.Bar5+uint32(i)
+		name, bar := fmt.Sprintf("x%d", i), place.Bar5+uint32(i)
 		if i > 0 {
-			inputs[i] = o.port(j, name, loader.Input, bar, s, task.Surface(bar, s))
+			inputs[i] = o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
 			continue
 		}
 		inputs[i] = o.input(j, name, s)
@@ -45,7 +46,7 @@ func lowerConcat(o *Output, j job) error {
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		in, out := task.ViewOf(inputs[i], s), task.ViewOf(y, s)
+		in, out := place.ViewOf(inputs[i], s), place.ViewOf(y, s)
 		out.M.Base += first * y.Plane
 		if err := copyView(o, l, in, out); err != nil {
 			return err
@@ -70,17 +71,17 @@ func lowerTranspose(o *Output, j job) error {
 	order := l.Permutation()
 	// Strides of the result by the axis of the input that stands there.
 	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
-	in := task.ViewOf(x, l.In)
+	in := place.ViewOf(x, l.In)
 	if order[2] == layer.AxisH {
 		in = in.Swapped()
 	}
-	out := task.Memory{Bar: y.Bar, Base: y.Base, Depth: y.Depth, Group: y.Group}
+	out := place.Memory{Bar: y.Bar, Base: y.Base, Depth: y.Depth, Group: y.Group}
 	if order[2] == layer.AxisW {
 		if order[0] == layer.AxisH {
 			in = in.Swapped()
 		}
 		out.Plane, out.Row = y.Plane, y.Row
-		return eachElement(in, task.View{S: in.S, M: out}, func(in, out task.View) error { return copyView(o, l, in, out) })
+		return eachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error { return copyView(o, l, in, out) })
 	}
 	// The transpose writes its columns as channels.
 	rows := layer.AxisH
@@ -91,14 +92,14 @@ func lowerTranspose(o *Output, j job) error {
 	if in.S.Height == 1 {
 		in.M.Row, out.Row = in.M.Depth, out.Depth
 	}
-	return eachElement(in, task.View{S: in.S, M: out}, func(in, out task.View) error {
+	return eachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error {
 		most := in.S.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if movedBytes(in.S, most) <= l.L2Bytes()-task.UnitBytes {
+			if movedBytes(in.S, most) <= l.L2Bytes()-place.UnitBytes {
 				break
 			}
 		}
-		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), l.L2Bytes()-task.UnitBytes,
+		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), l.L2Bytes()-place.UnitBytes,
 			"split the channels or the width until they are at most %d"); err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func movedBytes(s regs.Shape, rows int) int {
 }
 
 // addTranspose transposes channel and x on the way to memory, by way of a tile in the L2.
-func addTranspose(o *Output, in, out task.View) {
+func addTranspose(o *Output, in, out place.View) {
 	s := in.S
 	t := task.Transposing(s)
 	at := t.SourceTile()
@@ -134,36 +135,36 @@ func addTranspose(o *Output, in, out task.View) {
 func lowerSlice(o *Output, j job) error {
 	l := j.layer
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Size)
-	in, out := task.ViewOf(x, l.Size), task.ViewOf(y, l.Size)
+	in, out := place.ViewOf(x, l.Size), place.ViewOf(y, l.Size)
 	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
 		in.M.Base += skip
-		if in.S.Width > task.SliceColumns {
-			return eachElement(in, out, func(in, out task.View) error { return copySlices(o, l, in, out) })
+		if in.S.Width > place.SliceColumns {
+			return eachElement(in, out, func(in, out place.View) error { return copySlices(o, l, in, out) })
 		}
 		return copyView(o, l, in, out)
 	}
 	in.M.Base += l.Begin.W * layer.ElementBytes &^ 63
 	column := l.Begin.W % 32
 	in.S.Width += column
-	return eachElement(in, out, func(in, out task.View) error {
-		return eachPart(o, l, in, out, func(in, out task.View) error { return copyShifted(o, l, in, out, column) })
+	return eachElement(in, out, func(in, out place.View) error {
+		return eachPart(o, l, in, out, func(in, out place.View) error { return copyShifted(o, l, in, out, column) })
 	})
 }
 
 // copySlices copies rows of more than 128 columns, in slices both in the source's tile and the
 // result's. The result's rows stand as far apart as two slices' patches with their halos
 // (1/1).
-func copySlices(o *Output, l *layer.Layer, in, out task.View) error {
+func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	t := task.Copy(s)
 	t.WholeSlices(s)
 	at := t.SourceTile()
-	result := task.PackedColumns(s, task.EngineColumns(s.Width))
+	result := place.PackedColumns(s, place.EngineColumns(s.Width))
 	if s.Height > 1 {
-		result = result.Skewed(1, task.Fetch{Rows: 2, Apart: 10})
+		result = result.Skewed(1, place.Fetch{Rows: 2, Apart: 10})
 	}
-	if (at.Row+result.Row)*s.Height > l.L2Bytes()-task.UnitBytes {
+	if (at.Row+result.Row)*s.Height > l.L2Bytes()-place.UnitBytes {
 		return copyView(o, l, in, out)
 	}
 	t.Source1(in.M, at, false)
@@ -173,9 +174,9 @@ func copySlices(o *Output, l *layer.Layer, in, out task.View) error {
 }
 
 // copyShifted copies all but the first columns.
-func copyShifted(o *Output, l *layer.Layer, in, out task.View, columns int) error {
+func copyShifted(o *Output, l *layer.Layer, in, out place.View, columns int) error {
 	s := in.S
-	turned := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
+	turned := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	prep := task.Transposing(s)
 	from := prep.SourceTile()
 	bytes := turned.Row * s.Height
@@ -224,7 +225,7 @@ func lowerTile(o *Output, j job) error {
 				for w := range reps.W {
 					to := y
 					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
-					if err := eachElement(task.ViewOf(x, l.In), task.ViewOf(to, once), func(in, out task.View) error { return broadcastView(o, l, in, out) }); err != nil {
+					if err := eachElement(place.ViewOf(x, l.In), place.ViewOf(to, once), func(in, out place.View) error { return broadcastView(o, l, in, out) }); err != nil {
 						return err
 					}
 				}
@@ -235,7 +236,7 @@ func lowerTile(o *Output, j job) error {
 }
 
 // broadcastView broadcasts a tensor, and applies ReLU.
-func broadcastView(o *Output, l *layer.Layer, in, out task.View) error {
+func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	s := out.S
 	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)
 	t := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Along: along}, ReLU: l.Activation == layer.ReLU}.Task()
@@ -243,19 +244,19 @@ func broadcastView(o *Output, l *layer.Layer, in, out task.View) error {
 	high := min(task.Log2Ceil(s.Height), 4)
 	wide := min(max(task.Log2Ceil(s.Width), 4), 9-high)
 	t.SetPatch(wide, high)
-	at := task.Packed(in.S)
+	at := place.Packed(in.S)
 	if in.S.Height > 1 {
-		at = at.Skewed(1, task.PlanarFetch)
+		at = at.Skewed(1, place.PlanarFetch)
 	}
-	result := task.PackedColumns(s, min(s.Width, 1<<wide))
+	result := place.PackedColumns(s, min(s.Width, 1<<wide))
 	if s.Height > 1 {
-		result = result.Skewed(1, task.PlanarFetch)
+		result = result.Skewed(1, place.PlanarFetch)
 	}
 	bytes := at.Row * in.S.Height
 	if in.S.Height == 1 && s.Height > 1 {
 		at.Row = at.Channel // the one row is read for all (1/1)
 	}
-	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, l.L2Bytes()-task.UnitBytes,
+	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, l.L2Bytes()-place.UnitBytes,
 		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -41,7 +42,7 @@ func lowerPad(o *Output, j job) error {
 
 // padRows copies a tensor to y, which has so many rows more before and after it, and fills
 // those.
-func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y task.Memory) error {
+func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y place.Memory) error {
 	move := func(rows, from, to int) piece {
 		part := s
 		part.H = rows
@@ -53,7 +54,7 @@ func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y t
 	list := []piece{move(s.H, 0, before)}
 	if l.Fill == layer.FillValue {
 		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
-		value := task.Surface(regs.BARWeights, one)
+		value := place.Surface(regs.BARWeights, one)
 		o.Constants.Pad(64)
 		value.Base = o.Constants.Bytes
 		coeff.PutHalf(o.Constants.Zeros(value.Depth), task.Half(l.Value))

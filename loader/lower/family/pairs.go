@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -24,22 +25,22 @@ func paired(l *layer.Layer) bool {
 
 // pairTiles returns the tiles of such a convolution: the source in pieces of the columns that
 // a patch of steps needs, in units of 64 bytes, and the result.
-func pairTiles(l *layer.Layer) (source, result task.Layout) {
+func pairTiles(l *layer.Layer) (source, result place.Layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
-	source = task.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
+	source = place.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
 	columns := layer.RoundUp((task.PatchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
 	if columns < source.Channel {
 		source.Channel = columns
 		source.Row = columns * l.In.C
 		source.Depth, source.Group = source.Row, source.Row
 	}
-	result = task.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
+	result = place.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
 	return source.Moved(result.Row), result
 }
 
 // convolvePairs appends the convolution, whose steps of two pixels may write one too many, and
 // the planar copy that leaves it out.
-func convolvePairs(o *Output, j job, made kernels, x, y task.Memory) {
+func convolvePairs(o *Output, j job, made kernels, x, y place.Memory) {
 	l := j.layer
 	out := l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}

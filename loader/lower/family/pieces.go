@@ -2,7 +2,7 @@ package family
 
 import (
 	"anesim/loader/layer"
-	"anesim/loader/lower/task"
+	"anesim/loader/lower/place"
 )
 
 // A piece is a layer that a larger one is made of: its values and where its ports stand.
@@ -13,14 +13,14 @@ type piece struct {
 }
 
 // ports are the surfaces of a piece by the names that Lower gives them.
-type ports map[string]task.Memory
+type ports map[string]place.Memory
 
 // allocate returns room in the scratch buffer for a tensor between pieces. Such tensors are
 // placed one after the other; what the pieces need for themselves lies above.
-func (o *Output) allocate(s layer.Shape) task.Memory {
-	m := task.Surface(task.BarScratch, s)
+func (o *Output) allocate(s layer.Shape) place.Memory {
+	m := place.Surface(place.BarScratch, s)
 	m.Base = o.held
-	o.held += layer.RoundUp(m.Depth*s.N, task.ScratchPage)
+	o.held += layer.RoundUp(m.Depth*s.N, place.ScratchPage)
 	o.Scratch = max(o.Scratch, o.held)
 	return m
 }

@@ -2,7 +2,7 @@ package family
 
 import (
 	"anesim/loader/layer"
-	"anesim/loader/lower/task"
+	"anesim/loader/lower/place"
 )
 
 // No program shows a pooling window, a stride above 3 or a transposed convolution. What
@@ -44,7 +44,7 @@ func lowerPool(o *Output, j job) error {
 }
 
 // transposeRows makes rows columns and columns rows.
-func transposeRows(o *Output, l *layer.Layer, s layer.Shape, x, y task.Memory) error {
+func transposeRows(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
 	turn := layer.Unary(layer.Transpose, s)
 	turn.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
 	return lowerPieces(o, l, piece{turn, &layer.Weights{}, ports{"x": x, "y": y}})
@@ -61,7 +61,7 @@ func rowTaps(l *layer.Layer) axisTaps {
 
 // maximizeRows makes each of n rows the largest of those that the taps of its window meet. A
 // window's first row is copied, the others join it.
-func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, x, y task.Memory) error {
+func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, x, y place.Memory) error {
 	begin, end := 0, 0 // rows that have a value
 	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {

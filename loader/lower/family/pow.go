@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -25,16 +26,16 @@ func lowerPow(o *Output, j job) error {
 	s := l.In
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	x, y := o.input(j, "x", s), o.output(j, "y", s)
-	z := o.port(j, "z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
+	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	one := in
 	one.Groups = 1
 	pairs := one
 	pairs.Channels *= 2
 	t := task.Copy(one)
 	at := t.SourceTile()
-	both := task.Packed(pairs)
+	both := place.Packed(pairs)
 	if s.H > 1 || s.W == 1 {
-		both = both.Skewed(1, task.PlanarFetch)
+		both = both.Skewed(1, place.PlanarFetch)
 	}
 	bytes := both.Row * s.H
 	if bytes+at.Row*s.H > l.LargestTile() {
@@ -71,7 +72,7 @@ func lowerPow(o *Output, j job) error {
 
 // lowerLargePow lowers pow of tensors that the L2 does not hold: logarithm, product and power one
 // after the other, through the scratch buffer (assumed).
-func lowerLargePow(o *Output, j job, x, z, y task.Memory) error {
+func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	s := j.layer.In
 	logarithm, product := o.allocate(s), o.allocate(s)
 	return lowerPieces(o, j.layer,
@@ -82,6 +83,6 @@ func lowerLargePow(o *Output, j job, x, z, y task.Memory) error {
 }
 
 // lookupPiece returns the piece that passes a tensor through a table.
-func lookupPiece(table []byte, s layer.Shape, from, to task.Memory) piece {
+func lookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
 	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -32,19 +33,19 @@ func lowerReduction(o *Output, j job) error {
 		return lowerTwoReductions(o, j)
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
-	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.Out())
+	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.Out())
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
-		return eachPart(o, l, in, out, func(in, out task.View) error { return reduceChannels(o, l, in, out, 1) })
+		return eachPart(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
 	case layer.AxisC | layer.AxisH | layer.AxisW:
-		return eachElement(in, out, func(in, out task.View) error {
+		return eachElement(in, out, func(in, out place.View) error {
 			depth := in.S.Height
 			in.M.Row, in.M.Plane, in.M.Depth, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row, in.M.Depth
 			in.S.Height, in.S.Channels = in.S.Channels, 1
 			return reduceChannels(o, l, in, out, depth)
 		})
 	case layer.AxisC | layer.AxisW:
-		return eachElement(in, out, func(in, out task.View) error {
+		return eachElement(in, out, func(in, out place.View) error {
 			in.S.Channels, in.S.Height, in.S.Groups = 1, in.S.Channels, in.S.Height
 			in.M.Row, in.M.Plane, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row
 			return reduceChannels(o, l, in, out.Grouped(), 1)
@@ -53,12 +54,12 @@ func lowerReduction(o *Output, j job) error {
 		if l.In.H == 1 {
 			return reduceChannels(o, l, in.Folded(), out, 1)
 		}
-		return eachElement(in, out, func(in, out task.View) error {
+		return eachElement(in, out, func(in, out place.View) error {
 			return reduceChannels(o, l, in.Grouped(), out.Grouped(), 1)
 		})
 	case layer.AxisH:
-		return eachElement(in, out, func(in, out task.View) error {
-			return eachPart(o, l, in, out, func(in, out task.View) error { return reduceRows(o, l, in, out) })
+		return eachElement(in, out, func(in, out place.View) error {
+			return eachPart(o, l, in, out, func(in, out place.View) error { return reduceRows(o, l, in, out) })
 		})
 	case layer.AxisC:
 		switch {
@@ -67,15 +68,15 @@ func lowerReduction(o *Output, j job) error {
 		case l.In.H == 1 && l.In.W == 1:
 			return reduceChannels(o, l, in.Column(), out, 1)
 		}
-		return eachElement(in, out, func(in, out task.View) error {
-			return eachPart(o, l, in, out, func(in, out task.View) error { return sumPixels(o, l, in, out) })
+		return eachElement(in, out, func(in, out place.View) error {
+			return eachPart(o, l, in, out, func(in, out place.View) error { return sumPixels(o, l, in, out) })
 		})
 	}
 	return l.Wrong("axes %#x", uint8(l.Axes))
 }
 
 // eachElement runs f for each element of the batch.
-func eachElement(in, out task.View, f func(in, out task.View) error) error {
+func eachElement(in, out place.View, f func(in, out place.View) error) error {
 	for n := range in.S.Groups {
 		if err := f(in.Element(n), out.Element(n)); err != nil {
 			return err
@@ -87,16 +88,16 @@ func eachElement(in, out task.View, f func(in, out task.View) error) error {
 // eachPart runs f for the whole where that fits the L2, else for its halves: of the channels
 // where they are not reduced, of the rows where those are not, until they fit. (No program
 // shows what the compiler does with what is larger.)
-func eachPart(o *Output, l *layer.Layer, in, out task.View, f func(in, out task.View) error) error {
+func eachPart(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	tasks, held, scratch := len(o.Tasks), o.held, o.Scratch
 	err := f(in, out)
 	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) {
 		return err
 	}
-	cut := task.View.ChannelRun
+	cut := place.View.ChannelRun
 	n := in.S.Channels
 	if axes := l.Axes; axes&layer.AxisC != 0 || n == 1 {
-		if cut, n = task.View.Run, in.S.Height; axes&layer.AxisH != 0 || n == 1 {
+		if cut, n = place.View.Run, in.S.Height; axes&layer.AxisH != 0 || n == 1 {
 			return err
 		}
 	}
@@ -144,7 +145,7 @@ func fanIn(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 
 // reduceChannels reduces every channel of every group to one value. The result of
 // groups stands in the L2 group by group (16/16).
-func reduceChannels(o *Output, l *layer.Layer, in, out task.View, depth int) error {
+func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) error {
 	if err := layer.Within("groups of rows", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
@@ -183,18 +184,18 @@ func reductionPass(l *layer.Layer, in regs.Shape) task.Planar {
 // transposedTile returns the layout of a tile that a transpose of s writes: channels as long as
 // s has channels, rows that the planar engine reads. Rows of pixels' channels that the
 // planar engine folds have no skew (1/1).
-func transposedTile(s regs.Shape) task.Layout {
-	l := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
-	if s.Height == 1 || s.Channels%task.FoldColumns == 0 {
+func transposedTile(s regs.Shape) place.Layout {
+	l := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
+	if s.Height == 1 || s.Channels%place.FoldColumns == 0 {
 		return l
 	}
-	return l.Skewed(1, task.TransposeFetch)
+	return l.Skewed(1, place.TransposeFetch)
 }
 
 // sumPixels transposes channel and x, so that a row holds a pixel's channels, and adds
 // each row up: rows are groups, pixels channels. A single row is described in the scratch
 // buffer on the way (2/2).
-func sumPixels(o *Output, l *layer.Layer, in, out task.View) error {
+func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)
 	bytes := transposed.Row * s.Height
@@ -217,7 +218,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out task.View) error {
 	}
 	o.add(prep)
 
-	turned := task.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.Folded()
+	turned := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.Folded()
 	rows := turned.S
 	r := reductionPass(l, rows)
 	r.Transposed = true
@@ -241,7 +242,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out task.View) error {
 	if s.Height > 1 {
 		dst.Group, dst.Row = dst.Row, dst.Plane
 	}
-	result := task.Packed(regs.Shape{Channels: 1, Width: s.Width}).Moved(bytes)
+	result := place.Packed(regs.Shape{Channels: 1, Width: s.Width}).Moved(bytes)
 	result.Row, result.Group = result.Channel*s.Height, 0
 	if s.Height == 1 {
 		result.Group = result.Row
@@ -252,8 +253,8 @@ func sumPixels(o *Output, l *layer.Layer, in, out task.View) error {
 }
 
 // stage returns room in the scratch buffer for a matrix that a transpose describes there.
-func (o *Output) stage(rows, columns int, used bool) task.Memory {
-	m := task.Matrix(task.BarScratch, rows, columns)
+func (o *Output) stage(rows, columns int, used bool) place.Memory {
+	m := place.Matrix(place.BarScratch, rows, columns)
 	m.Row = m.Plane
 	m.Base = o.held
 	if used {
@@ -265,20 +266,20 @@ func (o *Output) stage(rows, columns int, used bool) task.Memory {
 // reduceRows reduces rows: with rows as channels, a transpose makes them columns, the
 // planar engine reduces the columns, and another transpose brings the channels back
 // (every reduction over H has these three).
-func reduceRows(o *Output, l *layer.Layer, in, out task.View) error {
+func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.Swapped(), out.Swapped()
 	s := v.S // rows as channels, channels as rows
-	transposed := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels}).Skewed(1, task.TransposeFetch)
+	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels}).Skewed(1, place.TransposeFetch)
 	bytes := transposed.Row * s.Height
 	prep := task.Transposing(s)
 	from := prep.SourceTile()
 	// One value for each column and channel, a column behind the other.
-	each := s.Height * task.UnitBytes
-	means := task.Layout{Base: bytes, Channel: task.UnitBytes, Row: s.Width * each, Depth: each, Group: each}
+	each := s.Height * place.UnitBytes
+	means := place.Layout{Base: bytes, Channel: place.UnitBytes, Row: s.Width * each, Depth: each, Group: each}
 	last := max(bytes+from.Row*s.Height, means.Base+2*means.Row)
 	if err := cmp.Or(
 		layer.Within("columns", s.Width, layer.MaxGroups, "split the tensor into parts of at most %d columns"),
-		layer.Within("bytes of tiles in the L2", last, l.L2Bytes()-task.UnitBytes, "split the tensor until they are at most %d"),
+		layer.Within("bytes of tiles in the L2", last, l.L2Bytes()-place.UnitBytes, "split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}
@@ -287,14 +288,14 @@ func reduceRows(o *Output, l *layer.Layer, in, out task.View) error {
 	o.add(prep)
 
 	t := reductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
-	at := task.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
+	at := place.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
 	t.ReadsGroups(kept, at)
 	reduced := t.LeavesGroups(means, means.Row)
 	o.add(t)
 
 	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
 	back.PatchTall()
-	back.Reads(reduced, task.Layout{Base: means.Base, Channel: means.Group, Row: means.Channel, Depth: means.Group})
+	back.Reads(reduced, place.Layout{Base: means.Base, Channel: means.Group, Row: means.Channel, Depth: means.Group})
 	back.Writes(w.M, means.Base+means.Row)
 	o.add(back)
 	return nil
@@ -305,7 +306,7 @@ func checkUnicast(channels int) error {
 }
 
 // maximizeChannels reduces channels on the MAC engines.
-func maximizeChannels(o *Output, l *layer.Layer, in, out task.View) error {
+func maximizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	if err := checkUnicast(in.S.Channels); err != nil {
 		return err
 	}

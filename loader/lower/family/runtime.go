@@ -5,6 +5,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
@@ -22,9 +23,9 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	m, k, n := l.In.H, l.In.W, l.Columns
 	right := layer.Shape{N: l.In.N, C: l.In.C, H: k, W: n}
 	// Result, right side, left side.
-	result := o.port(j, "y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
-	rhs := o.port(j, "z", loader.Input, task.Bar5, right, task.Surface(task.Bar5, right))
-	lhs := o.port(j, "x", loader.Input, task.Bar6, l.In, task.Surface(task.Bar6, l.In))
+	result := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	rhs := o.port(j, "z", loader.Input, place.Bar5, right, place.Surface(place.Bar5, right))
+	lhs := o.port(j, "x", loader.Input, place.Bar6, l.In, place.Surface(place.Bar6, l.In))
 	direct := direct(l)
 	if !direct && tryPairedRows(o, j, lhs, rhs, result) {
 		return nil
@@ -32,7 +33,7 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	to := placeBeforeActivation(o, j, result, l.Out())
 	interleaved := o.Scratch // where the coefficients stand
 	at := func(columns int) int {
-		return k * task.PackedColumns(regs.Shape{Channels: 1, Width: columns}, task.EngineColumns(columns)).Channel
+		return k * place.PackedColumns(regs.Shape{Channels: 1, Width: columns}, place.EngineColumns(columns)).Channel
 	}
 	columns := n
 	for columns > 32 && at(columns) > l.LargestTile() {
@@ -45,11 +46,11 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
 			rows := runtimeRows(m-first, k, min(n, columns), l.LaneBytes())
-			if err := layer.Within("bytes of the left side's rows in the L2", rows*task.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
+			if err := layer.Within("bytes of the left side's rows in the L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
 				"split the reduction until they are at most %d and add the parts"); err != nil {
 				return err
 			}
-			part := task.Matrix(lhs.Bar, rows, k)
+			part := place.Matrix(lhs.Bar, rows, k)
 			part.Base = lhs.Base + b*lhs.Plane + first*lhs.Row
 			var lanes []coeff.Lane
 			if direct {
@@ -59,10 +60,10 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
-				src, dst := task.Matrix(rhs.Bar, k, n), task.Matrix(to.Bar, rows, n)
+				src, dst := place.Matrix(rhs.Bar, k, n), place.Matrix(to.Bar, rows, n)
 				src.Base = rhs.Base + b*rhs.Plane + c*layer.ElementBytes
 				dst.Base = to.Base + b*to.Plane + first*to.Row + c*layer.ElementBytes
-				bar := uint32(task.BarScratch)
+				bar := uint32(place.BarScratch)
 				if direct {
 					bar = lhs.Bar
 				}
@@ -81,7 +82,7 @@ func direct(l *layer.Layer) bool { return l.In.H <= task.Engines && l.In.W*layer
 // once, the right side's rows made columns in the L2 where it is given turned, and a product
 // for each 128 rows. ([1,S,D] by [1,S,D] turned 3 tasks at 64 and 128 rows, 4 at 256, 6 at
 // 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
-func tryPairedRows(o *Output, j job, x, z, y task.Memory) bool {
+func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
 	if j.at != nil || o.Scratch > 0 || l.Tabulated() || l.TransposeX {
 		return false
@@ -109,7 +110,7 @@ func tryPairedRows(o *Output, j job, x, z, y task.Memory) bool {
 
 // rowLanes returns the rows of the left side as coefficients: one row for each engine is in the
 // order the engines read them as it stands in memory (1/1).
-func rowLanes(m task.Memory, rows, k int) []coeff.Lane {
+func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	lanes := make([]coeff.Lane, rows)
 	for i := range lanes {
 		lanes[i] = coeff.Lane{Base: m.Base + i*m.Plane, Size: k * layer.ElementBytes}
@@ -138,17 +139,17 @@ func runtimeRows(m, k, columns, lane int) int {
 
 // interleave copies rows of the left side into the scratch buffer at base, the rows of an engine
 // side by side, and returns where each engine finds its own.
-func interleave(o *Output, src task.Memory, base, rows, k int) []coeff.Lane {
+func interleave(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
-	dst := task.Memory{Bar: task.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
+	dst := place.Memory{Bar: place.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
 	dst.Row = dst.Plane
 	dst.Depth = dst.Plane * (rows / each)
 	dst.Group = dst.Depth
 	dst.Base = base
 	o.Scratch = max(o.Scratch, dst.Base+dst.Depth)
 	t := task.Planar{Form: regs.FormConstant, In: in}.Task()
-	at := task.Packed(in)
+	at := place.Packed(in)
 	t.Source1(src, at, false)
 	t.WritesBeside(dst, at.Row, each)
 	o.add(t)
@@ -160,7 +161,7 @@ func interleave(o *Output, src task.Memory, base, rows, k int) []coeff.Lane {
 }
 
 // multiplyRuntime appends the convolution whose weights are in a buffer.
-func multiplyRuntime(o *Output, l *layer.Layer, src, dst task.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
+func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows

@@ -5,6 +5,7 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -27,32 +28,32 @@ func lowerSoftmax(o *Output, j job) error {
 		return lowerSoftmaxAxes(o, j)
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
-	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.In)
-	var each func(in, out task.View) error
+	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.In)
+	var each func(in, out place.View) error
 	switch l.Axes {
 	case layer.AxisC:
 		if err := checkUnicast(l.In.C); err != nil {
 			return err
 		}
-		each = func(in, out task.View) error { return softmaxChannels(o, j, in, out, out.S) }
+		each = func(in, out place.View) error { return softmaxChannels(o, j, in, out, out.S) }
 	case layer.AxisH:
 		if err := checkUnicast(l.In.H); err != nil {
 			return err
 		}
-		each = func(in, out task.View) error { return softmaxChannels(o, j, in.Swapped(), out, out.S) }
+		each = func(in, out place.View) error { return softmaxChannels(o, j, in.Swapped(), out, out.S) }
 	case layer.AxisW:
-		each = func(in, out task.View) error { return softmaxRow(o, j, in, out) }
+		each = func(in, out place.View) error { return softmaxRow(o, j, in, out) }
 		if l.In.H > 1 {
-			each = func(in, out task.View) error { return softmaxRows(o, j, in, out) }
+			each = func(in, out place.View) error { return softmaxRows(o, j, in, out) }
 		}
 		if passes(l) {
 			return softmaxStreams(o, j, in, out)
 		}
-		if s := in.S; s.Groups == 1 && s.Height > 1 && task.Packed(s).Row*s.Height > l.LargestTile() && trySoftmaxRing(o, j, in, out) {
+		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && trySoftmaxRing(o, j, in, out) {
 			return nil
 		}
 	}
-	return eachElement(in, out, func(in, out task.View) error { return eachRun(o, l, in, out, each) })
+	return eachElement(in, out, func(in, out place.View) error { return eachRun(o, l, in, out, each) })
 }
 
 // lowerSoftmaxAxes lowers softmax over several axes, step by step through the scratch buffer: no
@@ -74,11 +75,11 @@ func lowerSoftmaxAxes(o *Output, j job) error {
 }
 
 // eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
-func eachRun(o *Output, l *layer.Layer, in, out task.View, f func(in, out task.View) error) error {
+func eachRun(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	extent, overH := in.S.Height, l.Axes == layer.AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
-		return eachPart(o, l, in, out, func(in, out task.View) error {
+		return eachPart(o, l, in, out, func(in, out place.View) error {
 			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), l.LargestTile(),
 				"split the axes that softmax leaves until they are at most %d"); err != nil {
 				return err
@@ -113,16 +114,16 @@ func eachRun(o *Output, l *layer.Layer, in, out task.View, f func(in, out task.V
 
 // softmaxBytes returns the most that the tiles of a run take.
 func softmaxBytes(s regs.Shape) int {
-	row := task.Packed(s).Row + 0x100
-	return (3*row + s.Width*task.UnitBytes*2) * s.Height
+	row := place.Packed(s).Row + 0x100
+	return (3*row + s.Width*place.UnitBytes*2) * s.Height
 }
 
 // softmaxRowsBytes returns the most that the tiles of softmaxRows take: three copies, the
 // longest of them with a skew, and a value for each row.
 func softmaxRowsBytes(s regs.Shape) int {
-	held := task.Packed(s)
-	exps := held.Skewed(1, task.PlanarFetch)
-	bytes := 2*held.Row + s.Channels*task.UnitBytes
+	held := place.Packed(s)
+	exps := held.Skewed(1, place.PlanarFetch)
+	bytes := 2*held.Row + s.Channels*place.UnitBytes
 	if exps.Row != held.Row {
 		bytes += exps.Row
 	}
@@ -145,7 +146,7 @@ func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
 }
 
 // addPowerTask appends and returns the exponential of differences that a planar task hands over tile by tile.
-func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at task.Layout) *task.Task {
+func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
 	t := task.Copy(s)
 	t.FixPatch(task.PassedFixed(s))
 	t.Reads(from, from.At)
@@ -156,23 +157,23 @@ func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at task.Layou
 
 // softmaxChannels reduces channels; s is the result's own shape, with channels and rows
 // transposed where the rows are reduced.
-func softmaxChannels(o *Output, j job, in, out task.View, s regs.Shape) error {
+func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	v := in.S
 	if v.Channels == 1 {
 		return softmaxOneChannel(o, j, in, out)
 	}
 	one := v
 	one.Channels = 1
-	single := task.Packed(one)
-	exps := task.Packed(v)
+	single := place.Packed(one)
+	exps := place.Packed(v)
 	if v.Height > 1 || v.Width == 1 {
-		single = single.Skewed(1, task.PlanarFetch)
-		exps = exps.Skewed(1, task.PlanarFetch)
+		single = single.Skewed(1, place.PlanarFetch)
+		exps = exps.Skewed(1, place.PlanarFetch)
 	}
 	pixel := v.Height == 1 && v.Width == 1
 	if pixel {
-		single = task.Packed(one)
-		exps = task.Packed(v)
+		single = place.Packed(one)
+		exps = place.Packed(v)
 	}
 	singles := single.Row * v.Height
 	exps = exps.Moved(singles)
@@ -180,7 +181,7 @@ func softmaxChannels(o *Output, j job, in, out task.View, s regs.Shape) error {
 	free := exps.Base + bytes
 	diffs, source := exps, exps.Moved(free)
 	if pixel {
-		diffs = task.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Moved(free)
+		diffs = place.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Moved(free)
 		source.Base += diffs.Row
 	}
 
@@ -235,7 +236,7 @@ func softmaxChannels(o *Output, j job, in, out task.View, s regs.Shape) error {
 // addReciprocalSum appends the reciprocal of the channels' sum: a multiply-accumulate of ones
 // behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
 // engine takes the reciprocal, and the constants have the table of powers alone.)
-func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to task.Layout, pixel bool) *task.Tile {
+func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
 	t := task.MAC{Op: regs.MantissaTable, In: s, Out: one, Window: task.Pointwise}.Task()
@@ -250,18 +251,18 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to task.L
 }
 
 // softmaxOneChannel appends softmax over one channel, whose own difference is zero.
-func softmaxOneChannel(o *Output, j job, in, out task.View) error {
+func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	s := in.S
-	exps := task.Packed(s)
+	exps := place.Packed(s)
 	if s.Height > 1 || s.Width == 1 {
-		exps = exps.Skewed(1, task.PlanarFetch)
+		exps = exps.Skewed(1, place.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
 	sub := exponent(s, task.Seen{Along: task.C}, false).Task()
 	sub.TilePatch(task.PassedFixed(s))
 	at := sub.PlanarTile()
 	sub.Source1(in.M, at.Moved(bytes), false)
-	sub.Source2(in.M, at.Moved(bytes+task.SecondBase(at.Row*s.Height)))
+	sub.Source2(in.M, at.Moved(bytes+place.SecondBase(at.Row*s.Height)))
 	differences := sub.Leaves(exps, bytes)
 	o.add(sub)
 	powers := addPowerTask(o, j, s, differences, exps).Leaves(exps, bytes)
@@ -276,11 +277,11 @@ func softmaxOneChannel(o *Output, j job, in, out task.View) error {
 
 // softmaxRow reduces the columns of one row of each channel. Several channels' maxima
 // stand in a row.
-func softmaxRow(o *Output, j job, in, out task.View) error {
+func softmaxRow(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
-	single := task.Packed(regs.Shape{Channels: 1, Width: s.Channels})
-	exps := task.Packed(s).Moved(single.Row)
+	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
+	exps := place.Packed(s).Moved(single.Row)
 	end := exps.Base + exps.Row
 	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
 	source := top.KeptTile().Moved(end)
@@ -312,30 +313,30 @@ func softmaxRow(o *Output, j job, in, out task.View) error {
 
 // softmaxRows reduces the columns of several rows, from a copy in the L2: rows are
 // groups, or channels in parts where there is one channel.
-func softmaxRows(o *Output, j job, in, out task.View) error {
+func softmaxRows(o *Output, j job, in, out place.View) error {
 	s := in.S
 	alone := s.Channels == 1
 	copied := task.Copy(s)
 	if alone {
 		copied.WholeSlices(s)
 	}
-	held := task.Packed(s)
-	exps := held.Skewed(1, task.PlanarFetch)
+	held := place.Packed(s)
+	exps := held.Skewed(1, place.PlanarFetch)
 	if alone {
-		if s.Width%task.FoldColumns == 0 {
+		if s.Width%place.FoldColumns == 0 {
 			held.Depth = held.Row * s.Height // rows that fold (2/2)
 		}
 	} else {
 		held = exps
 	}
 	bytes := held.Row * s.Height
-	each := s.Channels * task.UnitBytes
-	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
-	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	each := s.Channels * place.UnitBytes
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	if alone {
-		stats.Row = s.Height * task.UnitBytes
+		stats.Row = s.Height * place.UnitBytes
 		stats.Depth, stats.Group = stats.Row, 0
-		flat = task.Layout{Channel: stats.Row, Row: task.UnitBytes, Depth: stats.Row}
+		flat = place.Layout{Channel: stats.Row, Row: place.UnitBytes, Depth: stats.Row}
 	}
 	// The copy, later the sums; the powers; the differences by themselves where their
 	// rows are longer (2/2); the maxima.
@@ -355,17 +356,17 @@ func softmaxRows(o *Output, j job, in, out task.View) error {
 			parts = (s.Height + maxStatistics - 1) / maxStatistics
 		}
 		for i := range parts {
-			rows := task.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
-			at := task.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
+			rows := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
+			at := place.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
 			result := stats.Moved(to)
 			if alone {
 				first := i * maxStatistics
-				rows = task.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
-				at = task.Layout{Base: base + first*held.Row, Channel: held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: held.Depth}
+				rows = place.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
+				at = place.Layout{Base: base + first*held.Row, Channel: held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: held.Depth}
 				if rows.S.Height == 1 {
 					at.Row = held.Row
 				}
-				result.Base += first * task.UnitBytes
+				result.Base += first * place.UnitBytes
 			}
 			r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
 			t := r.Task()

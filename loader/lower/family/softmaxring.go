@@ -3,6 +3,7 @@ package family
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -15,13 +16,13 @@ import (
 //	1/sum of the powers (L2), over the largest's place    powers / sum --> y
 //
 // It reports false where the ring does not fit the L2.
-func trySoftmaxRing(o *Output, j job, in, out task.View) bool {
+func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	s := in.S
-	each := s.Channels * task.UnitBytes
-	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
-	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
-	ring := task.PackedColumns(s, task.RingColumns).Skewed(1, task.PlanarFetch, task.RingFetch).Moved(stats.Row)
-	source := task.PackedColumns(s, task.RingSource).Skewed(1, task.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
+	each := s.Channels * place.UnitBytes
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
+	ring := place.PackedColumns(s, task.RingColumns).Skewed(1, place.PlanarFetch, place.RingFetch).Moved(stats.Row)
+	source := place.PackedColumns(s, task.RingSource).Skewed(1, place.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
 	stream := source.Base + source.Row*s.Height
 	if s.Height > layer.MaxGroups || stream > j.layer.LargestTile() {
 		return false
@@ -30,13 +31,13 @@ func trySoftmaxRing(o *Output, j job, in, out task.View) bool {
 	for s.Channels%side != 0 {
 		side /= 2
 	}
-	between := task.Memory{Bar: task.BarScratch, Base: o.held, Row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
+	between := place.Memory{Bar: place.BarScratch, Base: o.held, Row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
 	between.Plane = between.Row * s.Height
 	between.Depth = between.Plane * (s.Channels / side)
 	between.Group = between.Depth
 	o.Scratch = max(o.Scratch, o.held+between.Depth)
 
-	reduce := func(from task.View, side int, continues bool, r task.Planar) *task.Tile {
+	reduce := func(from place.View, side int, continues bool, r task.Planar) *task.Tile {
 		rows := from.Grouped()
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
@@ -64,7 +65,7 @@ func trySoftmaxRing(o *Output, j job, in, out task.View) bool {
 	exp.WritesBeside(between, stream, side)
 	o.add(exp)
 
-	powers := task.View{S: s, M: between}
+	powers := place.View{S: s, M: between}
 	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()

@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -21,12 +22,12 @@ import (
 //
 //	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
 //	1/sum of the powers (L2), over the largest's place    powers / sum --> y
-func softmaxStreams(o *Output, j job, in, out task.View) error {
+func softmaxStreams(o *Output, j job, in, out place.View) error {
 	s := in.S
-	each := s.Channels * task.UnitBytes
-	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skewed(1, task.PlanarFetch)
+	each := s.Channels * place.UnitBytes
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skewed(1, place.PlanarFetch)
 	stats.Group = each
-	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	if s.Channels == 1 {
 		flat.Channel = stats.Row
 	}
@@ -34,9 +35,9 @@ func softmaxStreams(o *Output, j job, in, out task.View) error {
 		layer.Within("bytes of a value for each row in the L2", stats.Row, j.layer.LargestTile(), "split the tensor until they are at most %d")); err != nil {
 		return err
 	}
-	powers := task.ViewOf(o.allocate(j.layer.In), j.layer.In)
+	powers := place.ViewOf(o.allocate(j.layer.In), j.layer.In)
 
-	reduce := func(from task.View, r task.Planar) *task.Tile {
+	reduce := func(from place.View, r task.Planar) *task.Tile {
 		rows := from.Grouped()
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
@@ -45,7 +46,7 @@ func softmaxStreams(o *Output, j job, in, out task.View) error {
 		o.add(t)
 		return reduced
 	}
-	streamed := func(t *task.Task) task.Layout {
+	streamed := func(t *task.Task) place.Layout {
 		t.Streamed(s)
 		return t.PlanarColumns().Moved(stats.Row)
 	}

@@ -3,12 +3,13 @@ package family
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
 // tileSource returns where the source of a task is that does not fit the L2 whole, and how many
 // of its rows are there at a time; result is zero if the result streams out.
-func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result task.Layout, rows int) {
+func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
 	if at, result, ok := t.TakesColumns(w, l.L2Bytes()); ok {
 		return at, result, src.Height
 	}
@@ -26,7 +27,7 @@ func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w
 // several, without a stride, it comes in two halves, but as high as fits where the patch is
 // fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
 // smaller ones which do not fit beside the result are such is inferred).
-func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, at *task.Layout, fixed bool) (rows, tile int) {
+func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, at *place.Layout, fixed bool) (rows, tile int) {
 	if at.Row*src.Height <= l.LargestTile() {
 		return src.Height, out.H
 	}
@@ -35,7 +36,7 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || l.Op == layer.Convolution && !l.Depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
-	room := l.L2Bytes() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, task.UnitBytes)
+	room := l.L2Bytes() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, place.UnitBytes)
 	most := func(row int) int {
 		n := (room/row - (w.Kh - 1)) / w.Sy
 		if n > patch {
@@ -63,11 +64,11 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func checkTile(l *layer.Layer, src regs.Shape, kh int) error {
-	return layer.Within("bytes of one window's rows in the L2", task.Packed(src).Row*kh, l.LargestTile(),
+	return layer.Within("bytes of one window's rows in the L2", place.Packed(src).Row*kh, l.LargestTile(),
 		"split the width or the input channels until it is at most %d")
 }
 
 // beyondL2 reports whether a tensor takes the patches of the compiler of 2023.
 func beyondL2(l *layer.Layer, s regs.Shape) bool {
-	return l.Release == layer.Release2023 && task.Packed(s).Row*s.Height > l.LargestTile()
+	return l.Release == layer.Release2023 && place.Packed(s).Row*s.Height > l.LargestTile()
 }

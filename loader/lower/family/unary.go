@@ -8,6 +8,7 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -47,7 +48,7 @@ const ln2 = 0x398c // ln 2 in fp16
 
 // placeBeforeActivation returns where a layer writes whose result takes a table: the scratch
 // buffer, from where lowerActivation reads it, unless the layer's own descriptor looks it up.
-func placeBeforeActivation(o *Output, j job, y task.Memory, s layer.Shape) task.Memory {
+func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) place.Memory {
 	if !j.layer.Tabulated() || fusesTable(j) {
 		return y
 	}
@@ -55,7 +56,7 @@ func placeBeforeActivation(o *Output, j job, y task.Memory, s layer.Shape) task.
 }
 
 // lowerActivation appends the table that placeBeforeActivation made room for.
-func lowerActivation(o *Output, j job, s layer.Shape, from, y task.Memory) error {
+func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) error {
 	l := j.layer
 	if !l.Tabulated() || fusesTable(j) {
 		return nil
@@ -65,7 +66,7 @@ func lowerActivation(o *Output, j job, s layer.Shape, from, y task.Memory) error
 }
 
 // addActivation appends the task that passes x through an activation to y.
-func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y task.Memory) error {
+func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := pass.Activation(op, in, j.layer.Epsilon).Task()
 	if beyondL2(j.layer, in) {
@@ -107,10 +108,10 @@ func lowerAbsolute(o *Output, j job) error {
 
 // eachRows calls f with runs of rows whose n tiles fit the L2 together, for each element
 // of the batch.
-func eachRows(l *layer.Layer, x, y task.Memory, n int, f func(in, out task.View)) error {
+func eachRows(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
 	s := l.In
-	return eachElement(task.ViewOf(x, s), task.ViewOf(y, s), func(in, out task.View) error {
-		row := task.Packed(in.S).Row + 0x100
+	return eachElement(place.ViewOf(x, s), place.ViewOf(y, s), func(in, out place.View) error {
+		row := place.Packed(in.S).Row + 0x100
 		rows := min(in.S.Height, l.LargestTile()/(n*row))
 		if rows == 0 {
 			return layer.Within("bytes of a row in the L2", n*row, l.LargestTile(), "split the width or the channels until it is at most %d")
@@ -137,7 +138,7 @@ func lowerScaledTable(o *Output, j job, factor uint16) error {
 
 // passes reports whether the layer's tasks pass tensors on as the compiler of 2023 does.
 func passes(l *layer.Layer) bool {
-	return l.In.N == 1 && beyondL2(l, task.ViewOf(task.Memory{}, l.In).S)
+	return l.In.N == 1 && beyondL2(l, place.ViewOf(place.Memory{}, l.In).S)
 }
 
 // lowerTableThen lowers the layer to a table and an operation with a constant behind it.
@@ -187,7 +188,7 @@ func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 	l := j.layer
 	var failed error
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
-	err := eachRows(l, x, y, 2, func(in, out task.View) {
+	err := eachRows(l, x, y, 2, func(in, out place.View) {
 		t, err := first(in.S)
 		if err != nil {
 			failed = err
@@ -243,7 +244,7 @@ func lowerSumOfTables(o *Output, j job) error {
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
 	first, second := o.allocate(l.In), o.allocate(l.In)
-	lookup := func(t []byte, from, to task.Memory) piece { return lookupPiece(t, l.In, from, to) }
+	lookup := func(t []byte, from, to place.Memory) piece { return lookupPiece(t, l.In, from, to) }
 	sum := piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == layer.Atan {
 		return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
@@ -334,7 +335,7 @@ func lowerThenActivation(o *Output, j job) error {
 	to := ports{"x": o.input(j, "x", l.In), "y": o.allocate(l.Out())}
 	y := o.output(j, "y", l.Out())
 	if s, ok := names["z"]; ok {
-		to["z"] = o.port(j, "z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
+		to["z"] = o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	}
 	act := layer.Layer{Op: j.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
 	return lowerPieces(o, j.layer,

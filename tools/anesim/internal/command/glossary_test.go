@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"anesim/bench/report"
 )
 
 // The glossary has the heading of every column and the name of every cause that a new user
@@ -60,8 +62,8 @@ func TestGlossary(t *testing.T) {
 	if found < 30 {
 		t.Errorf("%d headings", found)
 	}
-	for cause := range glosses {
-		if name := strings.ReplaceAll(cause, "_", " "); !terms[name] && !terms["L2"+strings.TrimPrefix(name, "l2")] {
+	for cause := range new(report.Cycles).All() {
+		if name := report.CauseText(cause); !terms[name] {
 			t.Errorf("the glossary lacks the cause %q", name)
 		}
 	}
