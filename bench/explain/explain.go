@@ -30,24 +30,16 @@ type Options struct {
 // An Explanation is the JSON of what bounds a model and which changes make it faster.
 type Explanation struct {
 	report.Header
-	Model  string   `json:"model"`
-	Kind   string   `json:"kind"` // program, layer or network
-	Chip   string   `json:"chip"`
-	Now    Cost     `json:"now"`
-	Parts  []Part   `json:"parts"`  // those that take most first
-	Trials []Change `json:"trials"` // those that gain most first, and no other
-	Tried  Tried    `json:"tried"`
+	Model  string      `json:"model"`
+	Kind   string      `json:"kind"` // program, layer or network
+	Chip   string      `json:"chip"`
+	Now    report.Cost `json:"now"`
+	Parts  []Part      `json:"parts"`  // those that take most first
+	Trials []Change    `json:"trials"` // those that gain most first, and no other
+	Tried  Tried       `json:"tried"`
 	// Machines are other machines that the whole was timed on, those that gain most first:
 	// what limits it that no change to the model moves.
 	Machines []Change `json:"machines"`
-}
-
-// A Cost is what a run takes of the engine, without a dispatch's own energy.
-type Cost struct {
-	Cycles   uint64            `json:"cycles"`
-	TimeNs   clock.Nanoseconds `json:"time_ns"`
-	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
-	DMABytes uint64            `json:"dma_bytes"`
 }
 
 // A Part is a layer of a network, or a descriptor, with what bounds it.
@@ -74,16 +66,16 @@ type Part struct {
 
 // A Change is a change that was run, with what it gained.
 type Change struct {
-	Part    string  `json:"part,omitempty"` // the layer that it is to; none of all
-	Alike   int     `json:"alike"`          // layers that it fits
-	Kind    string  `json:"kind"`           // rewrite, register, residency, sparsity, gating or chip
-	Change  string  `json:"change"`
-	Needs   string  `json:"needs"`
-	Results string  `json:"results"` // what is known of the values that come out
-	Before  Cost    `json:"before"`
-	After   Cost    `json:"after"`
-	Gain    float64 `json:"gain"`     // share of the time before
-	SavedNs float64 `json:"saved_ns"` // by all that are alike
+	Part    string      `json:"part,omitempty"` // the layer that it is to; none of all
+	Alike   int         `json:"alike"`          // layers that it fits
+	Kind    string      `json:"kind"`           // rewrite, register, residency, sparsity, gating or chip
+	Change  string      `json:"change"`
+	Needs   string      `json:"needs"`
+	Results string      `json:"results"` // what is known of the values that come out
+	Before  report.Cost `json:"before"`
+	After   report.Cost `json:"after"`
+	Gain    float64     `json:"gain"`     // share of the time before
+	SavedNs float64     `json:"saved_ns"` // by all that are alike
 	// Commands print both; of a layer of a network they run the layer by itself.
 	// Command is empty where it needs weights that are not at hand.
 	CommandBefore string `json:"command_before"`
@@ -118,7 +110,7 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	x := &explainer{
 		model: m, options: o, how: how, base: res, left: cmp.Or(how.Work, defaultWork),
 		doc: &Explanation{
-			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: costOfReport(res.Report),
+			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: report.CostOf(res.Report),
 			Parts: []Part{}, Trials: []Change{}, Machines: []Change{},
 		},
 	}
@@ -143,10 +135,6 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	}
 	slices.SortStableFunc(x.doc.Trials, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return x.doc, nil
-}
-
-func costOfReport(r *hw.Report) Cost {
-	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total()}
 }
 
 // An explainer tries changes.
@@ -395,7 +383,7 @@ func (c Change) gained(times int) Change {
 	return c
 }
 
-func (x *explainer) runLayer(ctx context.Context, words []string) (*Cost, error) {
+func (x *explainer) runLayer(ctx context.Context, words []string) (*report.Cost, error) {
 	m, err := anesim.Layer(words[0], words[1:]...)
 	if err != nil {
 		return nil, err
@@ -410,7 +398,7 @@ type faultError struct{ hw.Fault }
 
 func (e *faultError) Error() string { return e.String() }
 
-func (x *explainer) run(ctx context.Context, m *anesim.Model, o anesim.Options) (*Cost, error) {
+func (x *explainer) run(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Cost, error) {
 	res, err := x.timed(ctx, m, o)
 	if err != nil {
 		return nil, err
@@ -418,7 +406,7 @@ func (x *explainer) run(ctx context.Context, m *anesim.Model, o anesim.Options) 
 	if f := res.Report.Faults; len(f) > 0 {
 		return nil, &faultError{f[0]}
 	}
-	c := costOfReport(res.Report)
+	c := report.CostOf(res.Report)
 	return &c, nil
 }
 

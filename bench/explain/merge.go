@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
 	"anesim/loader/network/regroup"
@@ -189,6 +190,6 @@ func (x *explainer) whole(res *anesim.Result, c Change) {
 		x.doc.Tried.NotFaster++
 		return
 	}
-	c.Before, c.After, c.CommandBefore = x.doc.Now, costOfReport(res.Report), x.fileCommand("model", x.residencyFlag()...)
+	c.Before, c.After, c.CommandBefore = x.doc.Now, report.CostOf(res.Report), x.fileCommand("model", x.residencyFlag()...)
 	x.keep(c, 1)
 }

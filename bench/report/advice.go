@@ -20,9 +20,9 @@ func Advice(d *hw.DescriptorReport) string {
 	case "kernel_stall":
 		return part(uint64(a.KernelStall)) + " wait for " + Size(d.DMA.Kernel) + " of weights"
 	case "input_stall":
-		return part(uint64(a.InputStall)) + " wait for " + Size(d.DMA.Source1+d.DMA.Source2) + " of input"
+		return part(uint64(a.InputStall)) + " wait for " + Size(d.DMA.Source1+d.DMA.Source2) + " of input" + patchAdvice(d)
 	case "output_stall":
-		return part(uint64(a.OutputStall)) + " wait for memory to take " + Size(d.DMA.Destination) + " of output"
+		return part(uint64(a.OutputStall)) + " wait for memory to take " + Size(d.DMA.Destination) + " of output" + patchAdvice(d)
 	case "l2_read_stall":
 		return part(uint64(a.L2ReadStall)) + " wait for L2 reads"
 	case "l2_write_stall":
@@ -38,6 +38,17 @@ func Advice(d *hw.DescriptorReport) string {
 		verb = "computes"
 	}
 	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gates(d))
+}
+
+// patchAdvice returns a phrase for a multiply-accumulate of one patch, in which no memory traffic
+// overlaps with the array. It returns "" for other descriptors. With more pixels, the results of a
+// patch leave while the source of the next arrives. So wider rows, which take no more bytes if
+// they are padded to 64, can take less time.
+func patchAdvice(d *hw.DescriptorReport) string {
+	if !d.SinglePatch() {
+		return ""
+	}
+	return fmt.Sprintf(", none of them while the array computes, because up to %d pixels are loaded and stored as a whole (inferred)", hw.SinglePatchPixels)
 }
 
 // gates says what closed tiles cost the array. It returns "" if they cost nothing.

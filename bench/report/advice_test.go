@@ -20,6 +20,10 @@ func TestAdvice(t *testing.T) {
 		{hw.DescriptorReport{Cycles: hw.Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 8192}}, "100% of its 100 cycles wait for 8.19 kB of weights"},
 		{hw.DescriptorReport{Cycles: hw.Accounting{InputStall: 100}, DMA: dma.Traffic{Source1: 229_000, Source2: 376}}, "100% of its 100 cycles wait for 229 kB of input"},
 		{hw.DescriptorReport{Cycles: hw.Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "wait for memory to take 7 B of output"},
+		{
+			hw.DescriptorReport{MACs: 1, Shape: hw.Shape{Wout: 4, Hout: 37}, Cycles: hw.Accounting{OutputStall: 100}},
+			"take 0 B of output, none of them while the array computes, because up to 256 pixels are loaded and stored as a whole (inferred)",
+		},
 		{hw.DescriptorReport{Cycles: hw.Accounting{L2ReadStall: 100}}, "wait for L2 reads"},
 		{hw.DescriptorReport{Cycles: hw.Accounting{L2WriteStall: 100}}, "wait for L2 writes"},
 		{hw.DescriptorReport{Cycles: hw.Accounting{Throttle: 100}}, "are lost to the power limit"},

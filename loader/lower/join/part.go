@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/x448/float16"
+
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/family"
@@ -21,17 +23,34 @@ type Part struct {
 	Shape   layer.Shape
 	surface uint32 // buffer of its output
 
-	once sync.Once
-	relu *Part // with ReLU behind it, see rectified
+	mu    sync.Mutex
+	taken map[taken]*Part // with what follows it
+}
+
+// taken is what a part takes in: a layer, and where its constants are a tensor of the network the
+// first of these.
+type taken struct {
+	next   *Part
+	values *float16.Float16
 }
 
 // NewPart lowers a layer to a part. Errors are those of [Lower].
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
-	made, err := family.Lower(&l, &w)
-	if err != nil {
+	q := &Part{}
+	if err := q.lower(l, w); err != nil {
 		return nil, err
 	}
-	q := &Part{Layer: l, Weights: w, made: made, Shape: l.Out()}
+	return q, nil
+}
+
+// lower makes it the part of a layer.
+func (q *Part) lower(l layer.Layer, w layer.Weights) error {
+	given := l // lowering may widen its window
+	made, err := family.Lower(&l, &w)
+	if err != nil {
+		return err
+	}
+	q.Layer, q.Weights, q.made, q.Shape = given, w, made, given.Out()
 	for _, port := range made.Ports {
 		switch {
 		case port.Direction == loader.Output:
@@ -42,7 +61,7 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 			q.inputs = append(q.inputs, port)
 		}
 	}
-	return q, nil
+	return nil
 }
 
 // Inputs are the shapes of the layer's inputs: x and z, or those of a Concat.

@@ -181,7 +181,7 @@ func (j *joiner) followers(a access, visit func(k int, at *place.Layout) bool) b
 		t := tasks[r.task]
 		at := t.InL2At(r.which)
 		if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
-			!t.SeesAs(owner) {
+			!task.SameSource(t, owner) {
 			return false
 		}
 		if !visit(r.task, &at) {

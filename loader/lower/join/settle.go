@@ -56,7 +56,7 @@ func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident,
 				t.Keeps(at, r.tile)
 				next := r.accesses[1]
 				if t.Passes() && j.steps[next.step].part.made.Tasks[next.task].Planar() {
-					t.KeptPatch(t.InShape())
+					t.Cut(task.KeptPatch(t.InShape()))
 				}
 			case which == task.Operand1:
 				t.Takes1(at, r.tile)
