@@ -81,9 +81,10 @@ type Cost struct {
 
 // Names of measures.
 const (
-	measuredCycles   = "cycles"
-	measuredEnergy   = "energy without dispatch"
-	measuredBytes    = "DMA bytes"
+	MeasuredCycles   = "cycles"
+	MeasuredTime     = "engine time"
+	MeasuredEnergy   = "energy without dispatch"
+	MeasuredBytes    = "DMA bytes"
 	measuredEstimate = "ExeCycles"
 )
 
@@ -98,9 +99,9 @@ func (c *Cost) measures() [7]struct {
 		unit string
 		v    float64
 	}{
-		{measuredCycles, "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
-		{measuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
-		{measuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
+		{MeasuredCycles, "", float64(c.Cycles)}, {MeasuredTime, "ns", float64(c.TimeNs)},
+		{MeasuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
+		{MeasuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
 		{measuredEstimate, "us", float64(c.ExeCycles)},
 	}
 }
@@ -130,7 +131,7 @@ func (c *Cost) terms() (list []term) {
 		for _, x := range [...]struct {
 			name string
 			v    uint64
-		}{{"source 1", d.Source1}, {"source 2", d.Source2}, {"coefficients", d.Kernel}, {"result", d.Destination}} {
+		}{{"source 1", d.Source1}, {"source 2", d.Source2}, {"weights", d.Kernel}, {"result", d.Destination}} {
 			list = append(list, term{"bytes", x.name, "B", float64(x.v)})
 		}
 	}

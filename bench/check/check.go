@@ -46,7 +46,7 @@ func (d *Difference) String() string {
 	}
 	s := fmt.Sprintf("%s: %s: want %.10g%s, got %.10g%s", d.Where, d.What, d.Want, unit, d.Got, unit)
 	if r := d.Relative(); !math.IsInf(r, 0) {
-		s += fmt.Sprintf(" (%+.2f %%)", 100*r)
+		s += fmt.Sprintf(" (%+.2f%%)", 100*r)
 	}
 	return s
 }
@@ -85,7 +85,7 @@ func (v *Verdict) Cause() string {
 	case v.ProgramChanged && v.ModelChanged:
 		return "the program changed, and so did the model: constants or version are not the baseline's"
 	case v.ProgramChanged && v.Within:
-		return fmt.Sprintf("the program changed; its time differs by less than the model's interval (%+.0f %+.0f %%), but both times are the same model's, so the difference is the program's", 100*v.Low, 100*v.High)
+		return fmt.Sprintf("the program changed; its time differs by less than the model's interval (%+.0f %+.0f%%), but both times are the same model's, so the difference is the program's", 100*v.Low, 100*v.High)
 	case v.ProgramChanged:
 		return "the program changed; the model did not"
 	case v.ModelChanged:
@@ -111,7 +111,7 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
 	v.Constants = constantChanges(want.Constants, got.Constants)
 	if want.Chip != got.Chip {
-		v.gone("total", fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
+		v.gone(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
 	}
 	pairs := align(want.Descriptors, got.Descriptors)
 	for _, p := range pairs {
@@ -120,7 +120,7 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 		}
 	}
 	everywhere, byLayer, each := registersOf(pairs)
-	v.compare("total", &want.Total, &got.Total, most, everywhere)
+	v.compare(total, &want.Total, &got.Total, most, everywhere)
 	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
 		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
@@ -223,8 +223,8 @@ func counterChanges(want, got *report.Counters, most float64, missed map[string]
 	for name, n := range got.All() {
 		at++
 		switch {
-		case at < hw.DMAReadBytes && missed[measuredCycles], at == hw.DPEEnergy && missed[measuredEnergy],
-			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[measuredBytes]:
+		case at < hw.DMAReadBytes && missed[MeasuredCycles], at == hw.DPEEnergy && missed[MeasuredEnergy],
+			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[MeasuredBytes]:
 			continue
 		}
 		d := Difference{Want: float64(want[at]), Got: float64(n)}

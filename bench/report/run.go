@@ -226,7 +226,7 @@ func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 		DMA:  DMAOf(&d.DMA),
 		Exe:  Exe(d.Exe),
 		MACs: d.MACs, Skipped: d.Skipped, Zero: d.ZeroMACs, ZeroSaves: d.ZeroSaves,
-		Bound: a.Bound(), Advice: d.Advice(),
+		Bound: a.Bound(), Advice: Advice(d),
 		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, WorkingNs: d.Working(), Rows: b.Rows,
 		EnergyNJ: d.Energy,
 		EnergyOf: EnergyOf(e, 0),

@@ -46,7 +46,7 @@ var traceTracks = [...]struct {
 	name, unit, description string
 }{
 	{trackPower, "power domains", "", "On, idling, off or waking."},
-	{trackPoints, "points", "", "Results that are drawn one behind the other."},
+	{trackPoints, "points", "", "Points, drawn one after the other."},
 	{trackHost, "host", "", ""},
 	{trackDispatches, "dispatches", "", ""},
 	{trackLayers, "layers", "", "Flows lead from the layer that makes a tensor to those that read it."},
@@ -63,7 +63,7 @@ var traceTracks = [...]struct {
 	{trackTFLOPS, "arithmetic", "TFLOP/s", "Of the descriptor as a whole."},
 	{trackEngines, "active MAC engines", "engines", ""},
 	{trackL2Fill, "L2 fill", "bytes", "What the descriptor, and in a network those that wait for a later one, have tensors and tiles in."},
-	{trackKernelFill, "kernel memory fill", "bytes", "Of each MAC engine's: the descriptor's coefficients, of which more than fits streams through."},
+	{trackKernelFill, "kernel memory fill", "bytes", "Weights of the descriptor in each MAC engine; what does not fit is streamed."},
 }
 
 // counters are the tracks that an engine which does nothing has at zero.

@@ -37,7 +37,7 @@ func TestSweepStatus(t *testing.T) {
 		t.Fatal(errs)
 	}
 	lines := strings.Split(out, "\n")
-	for i, want := range []string{"file", "done", "under way, inside a row", "under way, inside a row", "all: 4 of 9 points (44.4 %), 1 shard not started"} {
+	for i, want := range []string{"file", "done", "under way, inside a row", "under way, inside a row", "all: 4 of 9 points (44.4%), 1 shard not started"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%q, want %s", lines[i], want)
 		}
