@@ -438,10 +438,10 @@ func (j *joiner) place() ([]*task.Task, []Run, []int) {
 	}
 	resident := make([]bool, len(j.tensors))
 	for _, r := range kept {
-		resident[r.tensor] = r.kept == nil
+		resident[r.tensor] = r.loads == nil
 	}
 	if !j.net.InMemory {
-		j.spills(resident)
+		j.spills(kept)
 	}
 	own := j.spill(resident)
 	for i := range j.steps {
