@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,15 +122,7 @@ rates are assumed, and --backends replaces them:
 
 func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	file := args[0]
-	switch {
-	case f.values && f.TimingOnly:
-		return usage.Errorf("--values and --timing-only are mutually exclusive")
-	case f.top < 0:
-		return usage.Errorf("--top %d: want 0 or more", f.top)
-	case !f.values && (f.Out != "" || len(f.In) > 0):
-		return usage.Errorf("--in and --out require --values")
-	}
-	if err := f.placeFlags.check(); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 	f.TimingOnly, f.Rounds = !f.values, true
@@ -181,20 +174,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return input.InFile(file, err)
 		}
 	}
-	switch {
-	case f.JSON:
-		err = report.WriteDocument(c.OutOrStdout(), doc)
-	case f.CSV:
-		err = report.WriteNetworkCSV(c.OutOrStdout(), doc)
-	default:
-		if err = text.WriteNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
-			err = text.WriteOccupancy(c.OutOrStdout(), doc)
-		}
-		if err == nil {
-			err = text.WriteCache(c.OutOrStdout(), doc.Cache)
-		}
-	}
-	if err != nil {
+	if err := f.print(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
 	}
 	if f.HTML != "" {
@@ -202,6 +182,44 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	return f.conclude(res, doc)
+}
+
+// check refuses flags that contradict each other.
+func (f *modelFlags) check() error {
+	switch {
+	case f.values && f.TimingOnly:
+		return usage.Errorf("--values and --timing-only are mutually exclusive")
+	case f.top < 0:
+		return usage.Errorf("--top %d: want 0 or more", f.top)
+	case !f.values && (f.Out != "" || len(f.In) > 0):
+		return usage.Errorf("--in and --out require --values")
+	}
+	return f.placeFlags.check()
+}
+
+// print writes the report in the form that was asked for.
+func (f *modelFlags) print(w io.Writer, res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
+	switch {
+	case f.JSON:
+		return report.WriteDocument(w, doc)
+	case f.CSV:
+		return report.WriteNetworkCSV(w, doc)
+	}
+	if err := text.WriteNetwork(w, res, doc, x, f.explainCommand(doc.File), f.top); err != nil {
+		return err
+	}
+	if f.l2 {
+		if err := text.WriteOccupancy(w, doc); err != nil {
+			return err
+		}
+	}
+	return text.WriteCache(w, doc.Cache)
+}
+
+// conclude writes the outputs behind a report, and says what it is that the network failed by.
+func (f *modelFlags) conclude(res *anesim.Result, doc *report.Network) error {
+	file := doc.File
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {
 			return input.InFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
