@@ -219,7 +219,7 @@ func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range firmware.Overridden(&linked.Stream, set).Tasks(&file) {
+	for _, err := range firmware.WithOverrides(&linked.Stream, set).Tasks(&file) {
 		if err != nil {
 			return nil, err
 		}

@@ -50,7 +50,7 @@ func constants(p *loader.Program, set []firmware.Override) ([]Constants, error) 
 		return nil, err
 	}
 	var list []Constants
-	for t, err := range firmware.Overridden(&linked.Stream, set).Tasks(new(regs.File)) {
+	for t, err := range firmware.WithOverrides(&linked.Stream, set).Tasks(new(regs.File)) {
 		if err != nil {
 			return nil, err
 		}

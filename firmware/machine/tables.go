@@ -10,10 +10,10 @@ import (
 	"anesim/firmware/driver"
 )
 
-// WriteTables writes what scripts can name, and where the layout of each comes
-// from: the commands with the source of their bodies, the selectors with their sizes, the
-// methods beside them with their gates, returns, properties, and the places where the
-// documents disagree.
+// WriteTables writes tables of the names that scripts can use and of the sources of their
+// layouts: commands with the source of their bodies, selectors with their sizes, other
+// methods with their gates, return values, properties, and the places where the documents
+// disagree.
 func WriteTables(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "command\tname\tdirection\tsubsystem\tbody\n")
