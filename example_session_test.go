@@ -193,5 +193,5 @@ func ExampleLayerOver() {
 	// 39 register fields follow k
 	// 32 16384 MACs, as by itself: true
 	// 96 49152 MACs, as by itself: true
-	// live-in relocation of descriptor 0, KernelDMASrc.CoeffBaseAddr[1].Addr: k is 40, want 32 to 128 by 32
+	// live-in relocation of descriptor 0, KernelDMASrc.CoeffBaseAddr[1].Addr: k is 40; want 32 to 128 in steps of 32
 }

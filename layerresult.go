@@ -94,13 +94,20 @@ func (r *Result) layers(k int) {
 	}
 }
 
-// record takes in what the layer's descriptors did in every dispatch of its program.
+// record adds up the layer's descriptors of every dispatch of its program. The descriptors of
+// a single dispatch are shared with the program's report.
 func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
-		for i := range all.Descriptors[at:][:run.Tasks] {
-			d := &all.Descriptors[at+i]
-			include(r, d)
+		own := all.Descriptors[at : at+run.Tasks : at+run.Tasks]
+		if r.Descriptors == nil {
+			r.Descriptors = own
+		} else {
+			r.Descriptors = append(r.Descriptors, own...)
+		}
+		for i := range own {
+			d := &own[i]
+			r.Add(d)
 			if l.Note == "" {
 				l.Note = d.Note()
 			}
@@ -124,12 +131,6 @@ func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	default:
 		l.Reason = "behind a device fault"
 	}
-}
-
-// include lists a descriptor in a report, and adds it up.
-func include(r *hw.Report, d *hw.DescriptorReport) {
-	r.Descriptors = append(r.Descriptors, *d)
-	r.Add(d)
 }
 
 // LayerOf returns the layer that descriptor d of program p belongs to, or nil if it belongs to

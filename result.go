@@ -1,6 +1,8 @@
 package anesim
 
 import (
+	"slices"
+
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
@@ -38,15 +40,13 @@ type ProgramResult struct {
 	First int        // its first layer, of a network
 	Runs  []join.Run // descriptors of each layer, from First on; none of a compiled program
 	Why   string     // what ended the program before it, where that was not a layer that is not modelled
-	// L2 is the bytes of the L2 that each descriptor of a network's program has tensors and
-	// tiles in, and Spilled the tensors between layers that go through memory.
-	L2      []int
+	// Spilled are the tensors between layers of a network that go through memory.
 	Spilled []join.Spill
 
 	Err error // why it could not be dispatched; Result is zero then, but for Program
 
-	owner   []int // of each descriptor, the index in Runs of the layer it is of; -1 for none
-	covered []int // bytes of the L2 that each descriptor of the first dispatch covers
+	owner   []int   // of each descriptor, the index in Runs of the layer it is of; -1 for none
+	covered []cover // of the L2, by each descriptor of the first dispatch
 }
 
 // end makes the result of what the programs did.
@@ -78,11 +78,23 @@ func (r *execution) end() *Result {
 // report adds a network up, in the order in which its descriptors ran.
 func (r *Result) report() {
 	r.Report = new(hw.Report)
+	var dispatched []Dispatch
+	descriptors := 0
 	for d, p := range r.Dispatches() {
 		counted := r.Counted(p, d)
-		for i := range counted.Descriptors {
-			include(r.Report, &counted.Descriptors[i])
+		dispatched = append(dispatched, counted)
+		descriptors += len(counted.Descriptors)
+	}
+	if len(dispatched) == 1 {
+		r.Report.Descriptors = slices.Clip(dispatched[0].Descriptors)
+	} else {
+		r.Report.Descriptors = make([]hw.DescriptorReport, 0, descriptors)
+		for _, d := range dispatched {
+			r.Report.Descriptors = append(r.Report.Descriptors, d.Descriptors...)
 		}
+	}
+	for i := range r.Report.Descriptors {
+		r.Report.Add(&r.Report.Descriptors[i])
 	}
 	last := 0
 	for d, p := range r.lastRound() {
@@ -144,12 +156,13 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
 	}
+	isLost := func(t hw.DescriptorReport) bool {
+		l := r.LayerOf(p, &t)
+		return l == nil || l.Report == nil
+	}
 	all := *d
-	all.Descriptors = nil
-	for i := range d.Descriptors {
-		if l := r.LayerOf(p, &d.Descriptors[i]); l != nil && l.Report != nil {
-			all.Descriptors = append(all.Descriptors, d.Descriptors[i])
-		}
+	if slices.ContainsFunc(d.Descriptors, isLost) {
+		all.Descriptors = slices.DeleteFunc(slices.Clone(d.Descriptors), isLost)
 	}
 	return all
 }

@@ -124,7 +124,7 @@ func (r *execution) program(ctx context.Context, k int) error {
 			}
 		}
 	}
-	res := &ProgramResult{First: p.First, Runs: p.Runs, Why: p.Why, L2: p.L2, Spilled: p.Spilled}
+	res := &ProgramResult{First: p.First, Runs: p.Runs, Why: p.Why, Spilled: p.Spilled}
 	err := res.dispatch(ctx, p.Program, &o, r.list, r.meter)
 	switch {
 	case err == nil:
@@ -198,18 +198,18 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 }
 
 // Replay runs a program of a brief result once more, and calls each for all of its descriptors
-// in order, with the bytes of the L2 that the descriptor covers. d is only valid until each
-// returns.
+// in order, with the bytes of the L2 that the descriptor covers itself. d is only valid until
+// each returns.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.engine()
-	var covered []int // by descriptors that each has not been called for
+	var covered []cover // by descriptors that each has not been called for
 	o.Each = func(d *hw.DescriptorReport) {
 		n := covered[0]
 		covered = covered[1:]
-		each(d, n)
+		each(d, filled(n.spans[:n.n]))
 	}
 	_, err := engine.Run(ctx, p, o, engine.Job{Inputs: r.Options.Inputs, State: r.Options.State, Repeat: r.Options.Repeat, List: 1, Executed: func(t *regs.Task) {
-		covered = append(covered, occupied(t, uint64(o.Chip.L2Bytes.Value)))
+		covered = append(covered, coverOf(t, uint64(o.Chip.L2Bytes.Value)))
 	}})
 	return err
 }

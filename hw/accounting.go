@@ -6,13 +6,13 @@ import (
 	"anesim/hw/clock"
 )
 
-// Accounting gives every engine cycle of a descriptor one cause. In JSON it has the names
-// of the causes.
+// An Accounting splits the engine cycles of one descriptor by cause. Every cycle has exactly one
+// cause. The JSON names are the names of the causes.
 type Accounting struct {
 	Compute      clock.Cycles `json:"compute"`
-	InputStall   clock.Cycles `json:"input_stall"`  // waiting for the tile DMA's source
-	OutputStall  clock.Cycles `json:"output_stall"` // waiting for the tile DMA to take results
-	KernelStall  clock.Cycles `json:"kernel_stall"` // waiting for coefficients
+	InputStall   clock.Cycles `json:"input_stall"`  // waiting for the tile DMA to read the source
+	OutputStall  clock.Cycles `json:"output_stall"` // waiting for the tile DMA to write results
+	KernelStall  clock.Cycles `json:"kernel_stall"` // waiting for weights
 	Throttle     clock.Cycles `json:"throttle"`
 	L2ReadStall  clock.Cycles `json:"l2_read_stall"`
 	L2WriteStall clock.Cycles `json:"l2_write_stall"`
@@ -20,10 +20,10 @@ type Accounting struct {
 	Idle         clock.Cycles `json:"idle"`
 }
 
-// A Cause is what an engine cycle went to.
+// A Cause is a reason for which engine cycles were spent.
 type Cause uint8
 
-// The causes, in the order of reports.
+// The causes, in the order in which reports print them.
 const (
 	CauseCompute Cause = iota
 	CauseInputStall
@@ -42,10 +42,10 @@ var causeNames = [NumCauses]string{
 	"l2_read_stall", "l2_write_stall", "overhead", "idle",
 }
 
-// String is the cause's name in files.
+// String returns the cause's name as reports spell it, such as "input_stall".
 func (c Cause) String() string { return causeNames[c] }
 
-// Of is the cycles of a cause.
+// Of returns a pointer to the count of cause c. A c that is not a known cause selects Idle.
 func (a *Accounting) Of(c Cause) *clock.Cycles {
 	switch c {
 	case CauseCompute:
@@ -68,7 +68,7 @@ func (a *Accounting) Of(c Cause) *clock.Cycles {
 	return &a.Idle
 }
 
-// All yields the cycles by cause, in order.
+// All yields every cause with its cycles, in the order of the constants.
 func (a *Accounting) All() iter.Seq2[Cause, clock.Cycles] {
 	return func(yield func(Cause, clock.Cycles) bool) {
 		for c := range NumCauses {
@@ -79,29 +79,28 @@ func (a *Accounting) All() iter.Seq2[Cause, clock.Cycles] {
 	}
 }
 
-// Total is the descriptor's cycles.
+// Total returns the sum of the cycles of all causes.
 func (a *Accounting) Total() clock.Cycles {
-	// Written out because timing asks for it often; a test holds it to All.
+	// The sum is written out because timing needs it often. A test compares it with All.
 	return a.Compute + a.InputStall + a.OutputStall + a.KernelStall + a.Throttle +
 		a.L2ReadStall + a.L2WriteStall + a.Overhead + a.Idle
 }
 
-// Add adds another descriptor's cycles, cause by cause.
+// Add adds the cycles of b to a, cause by cause.
 func (a *Accounting) Add(b *Accounting) {
 	for c := range NumCauses {
 		*a.Of(c) += *b.Of(c)
 	}
 }
 
-// Bound names the cause with the most cycles: what to relieve first. The overhead is
-// named only when it is more than all the rest together; of equal causes the first of
-// computing, coefficients, source, result and the L2.
+// Bound returns the name of the cause with the most cycles. Ties go to the first of compute,
+// weights, source, result, L2 reads, L2 writes, throttling and overhead. Idle is last: it is
+// returned only if it has more cycles than every other cause.
 func (a *Accounting) Bound() string {
-	if rest := a.Total() - a.Overhead; a.Overhead > rest {
-		return CauseOverhead.String()
-	}
 	most := CauseCompute
-	for _, c := range [...]Cause{CauseKernelStall, CauseInputStall, CauseOutputStall, CauseL2ReadStall, CauseL2WriteStall, CauseThrottle} {
+	for _, c := range [...]Cause{
+		CauseKernelStall, CauseInputStall, CauseOutputStall, CauseL2ReadStall, CauseL2WriteStall, CauseThrottle, CauseOverhead, CauseIdle,
+	} {
 		if *a.Of(c) > *a.Of(most) {
 			most = c
 		}

@@ -2,8 +2,8 @@ package hw
 
 import "fmt"
 
-// Advice says in a sentence what bounds the descriptor and by how much. What relieves it
-// has to be tried: nothing here has been.
+// Advice returns one phrase that names what bounds the descriptor and its share of the cycles. It
+// does not try a remedy.
 func (d *DescriptorReport) Advice() string {
 	total := max(1, d.Cycles.Total())
 	share := func(n uint64) string {
@@ -14,7 +14,7 @@ func (d *DescriptorReport) Advice() string {
 	case "overhead":
 		return "starting the descriptor takes " + share(uint64(a.Overhead))
 	case "kernel_stall":
-		return "waiting for coefficients takes " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Kernel)
+		return "waiting for weights takes " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Kernel)
 	case "input_stall":
 		return "waiting for the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Source1+d.DMA.Source2)
 	case "output_stall":
@@ -29,11 +29,12 @@ func (d *DescriptorReport) Advice() string {
 	if d.Engines == 0 {
 		return "the planar engine takes " + share(uint64(a.Compute))
 	}
-	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines) + d.gates()
+	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines) + d.gateAdvice()
 }
 
-// gates says what closed tiles cost the array, nothing where none does.
-func (d *DescriptorReport) gates() string {
+// gateAdvice returns a phrase about the rounds that closed tiles cost the array. It returns "" if
+// they cost none.
+func (d *DescriptorReport) gateAdvice() string {
 	c := &d.Crew
 	switch {
 	case c.Pace() == c.Own:

@@ -17,7 +17,7 @@ func TestAdvice(t *testing.T) {
 		{DescriptorReport{Engines: 16, Cycles: Accounting{Compute: 90, Overhead: 10}}, "the array takes 90 % of 100 cycles on 16 engines"},
 		{DescriptorReport{Cycles: Accounting{Compute: 90, Overhead: 10}}, "the planar engine takes 90 %"},
 		{DescriptorReport{Cycles: Accounting{Compute: 10, Overhead: 90}}, "starting the descriptor takes 90 %"},
-		{DescriptorReport{Cycles: Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 7}}, "waiting for coefficients takes 100 % of 100 cycles (7 bytes)"},
+		{DescriptorReport{Cycles: Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 7}}, "waiting for weights takes 100 % of 100 cycles (7 bytes)"},
 		{DescriptorReport{Cycles: Accounting{InputStall: 100}, DMA: dma.Traffic{Source1: 7, Source2: 1}}, "waiting for the source takes 100 % of 100 cycles (8 bytes)"},
 		{DescriptorReport{Cycles: Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "(7 of 9 bytes)"},
 		{DescriptorReport{Cycles: Accounting{L2ReadStall: 100}}, "L2 reads take"},

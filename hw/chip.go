@@ -12,7 +12,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// A Chip is one machine's constants: the only place they stand.
+// A Chip holds the constants of one machine, each with its evidence. No constant is repeated
+// elsewhere.
 type Chip struct {
 	Name string
 
@@ -60,9 +61,9 @@ const (
 	energies = "fitted to the public energy rows (bench.Fit); the rail leaves memory out"
 )
 
-// M1 is the H13 engine of the M1.
+// M1 returns the preset for the H13 engine of the M1.
 func M1() Chip {
-	c := h13()
+	c := h13Chip()
 	c.Name = "m1"
 	c.Clock = evidence.New(1.428e9, "Hz", evidence.Decompiled, "vendor clock table, H13")
 	c.ReadRate = evidence.New(m1ReadRate, "B/s", evidence.Fitted, study+"; GEMV, decode, GEMM 4096; a study had 61-66e9")
@@ -76,9 +77,9 @@ func M1() Chip {
 	return c
 }
 
-// M1Max is the H13g engine of the M1 Pro, Max and Ultra.
+// M1Max returns the preset for the H13g engine of the M1 Pro, Max and Ultra.
 func M1Max() Chip {
-	c := h13()
+	c := h13Chip()
 	c.Name = "m1max"
 	c.Clock = evidence.New(1.464e9, "Hz", evidence.Decompiled, "vendor clock table, H13g")
 	c.ReadRate = evidence.New(m1maxReadRate, "B/s", evidence.Fitted, study+"; GEMV, decode, GEMM 4096; a study had 55-57e9")
@@ -92,7 +93,8 @@ func M1Max() Chip {
 	return c
 }
 
-func h13() Chip {
+// h13Chip returns the constants that all H13 engines share.
+func h13Chip() Chip {
 	return Chip{
 		Engines:       evidence.New(tiles.Engines, "engines", evidence.Bytes, "coefficient buffers of a descriptor; 32 tile enables, two an engine"),
 		MACs:          evidence.New(256, "MACs/engine", evidence.Inferred, "peak of equal-I/O differences: 16 engines x 256 MAC"),
@@ -126,10 +128,10 @@ func h13() Chip {
 	}
 }
 
-// Chips returns the presets.
+// Chips returns all presets.
 func Chips() []Chip { return []Chip{M1(), M1Max()} }
 
-// Constants yields every constant by name, in the order of the struct.
+// Constants yields the name and value of every constant, in the order of the struct fields.
 func (c Chip) Constants() iter.Seq2[string, evidence.Constant] {
 	return func(yield func(string, evidence.Constant) bool) {
 		v := reflect.ValueOf(c)
@@ -141,27 +143,27 @@ func (c Chip) Constants() iter.Seq2[string, evidence.Constant] {
 	}
 }
 
-// params are a chip's constants in the form the units compute with.
+// params holds a chip's constants in the units that the timing code computes with.
 type params struct {
 	clock        clock.Hertz
 	tiles        tiles.Params
 	l2           l2.Params
 	dma          dma.Params
-	planar       clock.Rate // elements a cycle
-	transpose    clock.Rate // elements a cycle
+	planar       clock.Rate // elements per cycle
+	transpose    clock.Rate // elements per cycle
 	overhead     clock.Cycles
-	kernelMemory uint64 // bytes an engine
+	kernelMemory uint64 // bytes per coefficient lane
 
 	kernelOverlap float64
 
 	mac, zeroMAC, table, l2Byte, dram, planarElement clock.Picojoules
 	active                                           float64 // watts
-	step                                             float64 // watts an engine
+	step                                             float64 // watts per engine
 	dispatch                                         clock.Nanojoules
-	budget                                           float64 // watts, 0 for none
+	budget                                           float64 // watts, 0 for no limit
 
-	// fewer are the parameters of an array of fewer engines a lane, on which a task may run as
-	// well; nil where a lane has one.
+	// fewer holds the parameters of the same chip with fewer engines per lane. A task may run
+	// faster on those. It is nil if a lane has one engine.
 	fewer *params
 }
 
@@ -169,8 +171,8 @@ func (c Chip) params() params {
 	hz := clock.Hertz(c.Clock.Value)
 	p := params{
 		clock: hz,
-		// A patch of more pixels than multipliers would take several cycles a step: it is as so
-		// many patches.
+		// A patch of more pixels than multipliers would take several cycles per step. It is
+		// modelled as several patches instead.
 		tiles: tiles.Params{Engines: int(c.Engines.Value), MACs: int(c.MACs.Value), PatchPixels: int(min(c.PatchPixels.Value, max(1, c.MACs.Value))), MaxPack: int(c.MaxPack.Value)},
 		l2:    l2.Params{Bytes: int(c.L2Bytes.Value), Banks: int(c.L2Banks.Value), Granule: int(c.L2Granule.Value)},
 		dma: dma.Params{
@@ -193,7 +195,7 @@ func (c Chip) params() params {
 		step:          c.EngineStep.Value,
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 	}
-	p.kernelMemory *= uint64(p.tiles.PerLane()) // what the engines of a lane hold of it
+	p.kernelMemory *= uint64(p.tiles.PerLane()) // shared by the engines of a lane
 	if n := p.tiles.PerLane(); n > 1 {
 		c.Engines.Value = float64(int(tiles.Engines) << (bits.Len(uint(n-1)) - 1))
 		fewer := c.params()

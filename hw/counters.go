@@ -2,14 +2,14 @@ package hw
 
 import "iter"
 
-// NumCounters is the number of per-descriptor counters of the device's statistics.
+// NumCounters is the number of counters that the device keeps for each descriptor.
 const NumCounters = 24
 
-// Counters are the statistics of one descriptor, by the index of CounterNames. All come
-// from the descriptor's accounting and traffic.
+// Counters holds the statistics of one descriptor, indexed by the constants below. All of them are
+// derived from the descriptor's accounting and traffic.
 type Counters [NumCounters]uint64
 
-// Indices of Counters, in the order the statistics have (decompiled).
+// Indices of Counters, in the order of the device's own statistics (decompiled).
 const (
 	NENominal = iota
 	NECompute
@@ -46,7 +46,7 @@ var counterNames = [NumCounters]string{
 	"l2_to_ne_bytes", "ne_to_l2_bytes", "dpe_energy_pj",
 }
 
-// All yields the counters by name, in order.
+// All yields the name and value of every counter, in index order.
 func (c *Counters) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for i, n := range counterNames {
@@ -57,6 +57,7 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 	}
 }
 
+// countersOf returns the counters of a finished report.
 func countersOf(d *DescriptorReport) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
 	if d.Planar {

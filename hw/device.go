@@ -10,51 +10,52 @@ import (
 	"anesim/hw/tiles"
 )
 
-// DefaultBudget is the steps (multiply-accumulates, or element operations) that the
-// values of one program may take: some seconds of a fast machine. ResNet-50 takes 4e9.
+// DefaultBudget is the default limit on the work spent on the values of one program, in steps: a
+// step is one multiply-accumulate. A fast machine needs some seconds for it. ResNet-50 takes 4e9
+// steps.
 const DefaultBudget = 1 << 35
 
-// Options say how a device runs.
+// Options configures a Device.
 type Options struct {
 	Chip    Chip
-	Values  bool   // compute values, not timing alone
-	Workers int    // goroutines for values; 0 is one for each processor
-	Budget  uint64 // steps of values; 0 is DefaultBudget
-	// List is how many descriptors the report lists, 0 for all; the others are counted in
-	// its Rest. With Values all are listed.
+	Values  bool   // compute values as well as timing
+	Workers int    // goroutines that compute values; 0 means one per processor
+	Budget  uint64 // limit on the steps of values; 0 means DefaultBudget
+	// List is the number of descriptors that the report lists, 0 for all. The others are summed in
+	// Report.Rest. With Values all are listed.
 	List int
-	// Each, when it is not nil, is shown every descriptor in order, listed or not, once its
-	// figures are final, which they are when the next one is timed. The report is the
-	// device's own. With Values it is shown none.
+	// Each, if not nil, is called for every descriptor in order, listed or not, after its figures
+	// are final. They are final when the next descriptor has been timed. The callee must not modify
+	// the report. With Values, Each is not called.
 	Each func(*DescriptorReport)
-	// PowerBudget is the watts that no descriptor exceeds on average, 0 for any: it runs
-	// slower where it would. It must be more than the chip's ActivePower.
+	// PowerBudget is the highest mean power of any descriptor in watts, 0 for no limit. A
+	// descriptor that would exceed it runs slower. It must be larger than the chip's ActivePower.
 	PowerBudget float64
 }
 
-// A Device is one engine. Its methods are what the firmware drives it through.
+// A Device models one engine. The firmware model drives it through its methods.
 type Device struct {
 	p      params
 	opts   Options
 	open   tiles.Enables
 	mem    *dma.Memory
-	pad    *l2.Scratchpad
-	steps  uint64 // of values so far
-	zeros  uint64 // multiplications of the current descriptor with an operand of zero
+	pad    *l2.Memory
+	steps  uint64 // of values computed so far
+	zeros  uint64 // multiplications of the current descriptor with a zero operand
 	line   pipeline
-	ops    *regs.Operands // of the task that executes
-	room   regs.Operands  // for those of a task that does not carry them
-	held   *held          // a task that waits for the one that reads its ring
+	ops    *regs.Operands // of the executing task
+	room   regs.Operands  // storage for the operands of tasks that do not carry them
+	held   *held          // task whose result is a ring, waiting for its reader
 	sums   sums           // of the report, without its last descriptor
-	lost   bool           // a result of the dispatch was not finite
+	lost   bool           // a result of this dispatch was not finite
 	broken int            // descriptor whose values could not be computed, -1 for none
-	rest   groups         // of those that the report does not list
-	shown  int            // descriptors of the report's list that Each has seen
+	rest   groups         // groups of the descriptors that the report does not list
+	shown  int            // number of listed descriptors that Each has seen
 	report Report
 }
 
-// New returns a device over a program's memory with every tile open. Without values the
-// memory is used for checks only.
+// New returns a device that works on a program's memory, with every tile open. Without
+// Options.Values the memory is used only to check addresses.
 func New(mem *dma.Memory, opts Options) *Device {
 	if opts.Workers <= 0 {
 		opts.Workers = runtime.GOMAXPROCS(0)
@@ -69,8 +70,8 @@ func New(mem *dma.Memory, opts Options) *Device {
 	return d
 }
 
-// Dispatch starts a run of a chain on the device as it stands: the descriptors that
-// follow join the report, and the dispatch's own energy is added. New does the first.
+// Dispatch starts a new chain of descriptors and adds the energy of one dispatch to the report. The
+// memory and the L2 keep their contents. New makes the first dispatch.
 func (d *Device) Dispatch() {
 	d.finish()
 	d.broken, d.lost = -1, false
@@ -78,9 +79,9 @@ func (d *Device) Dispatch() {
 	d.report.AddDispatches(d.p.dispatch)
 }
 
-// Count ends the chain and takes its descriptors, those from first on, off the list. The
-// report counts them as further runs of as many descriptors before them, which must have
-// taken as long. Their sums stay.
+// Count ends the chain and removes the descriptors from index first on from the report's list, but
+// keeps their sums. The report counts them as another run of the same number of descriptors listed
+// before them. The caller must make sure that both took equally long.
 func (d *Device) Count(first int) {
 	d.finish()
 	d.line = pipeline{}
@@ -90,22 +91,24 @@ func (d *Device) Count(first int) {
 	rep.Descriptors = rep.Descriptors[:first]
 }
 
-// SetTileEnables opens and gates tiles: bit 2e+h is half h of engine e.
+// SetTileEnables opens the tiles whose bits are set in mask and closes the others. Bit 2e+h is half
+// h of engine e. Bits of tiles that the chip lacks are ignored.
 func (d *Device) SetTileEnables(mask uint32) {
 	d.open = tiles.Enables(mask) & d.p.tiles.Present()
 }
 
-// Accepts reports whether a task's registers and addresses let the device start it. Execute
-// of a task that the device does not accept is a fault.
+// Accepts reports whether the registers and addresses of t allow the device to start it. Execute
+// returns a fault for a task that is not accepted.
 func (d *Device) Accepts(t *regs.Task) bool {
 	d.ops = t.Resolved(&d.room)
-	_, what := d.fault(t)
+	_, what := d.findFault(t)
 	return what == ""
 }
 
-// Execute runs one task. It returns true after a fault, which the report keeps.
+// Execute runs one task and adds it to the report. It returns true if the task faulted; the report
+// then holds the fault instead of a descriptor.
 func (d *Device) Execute(t *regs.Task) (halt bool) {
-	// Descriptors are large: each is made where it stays.
+	// Descriptors are large, so each is built in place.
 	rep := &d.report
 	n := len(rep.Descriptors)
 	rep.Descriptors = append(rep.Descriptors, DescriptorReport{})
@@ -124,13 +127,13 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	}
 	d.sums = rep.sums()
 	rep.Add(r)
-	d.shorten(1)
+	d.trimList(1)
 	return false
 }
 
-// shorten takes the descriptors that are not to be listed off the report, but for the last
-// so many: what the last one takes is known when the chain goes on or ends.
-func (d *Device) shorten(open int) {
+// trimList removes the descriptors that should not be listed from the report, except for the last
+// open ones. The figures of the last descriptor are final only when the chain continues or ends.
+func (d *Device) trimList(open int) {
 	if d.opts.Values {
 		return
 	}
@@ -143,31 +146,31 @@ func (d *Device) shorten(open int) {
 		if d.rest == nil {
 			d.rest = groups{}
 		}
-		d.report.shorten(d.opts.List, open, d.rest)
+		d.report.trimList(d.opts.List, open, d.rest)
 		d.shown = min(d.shown, d.opts.List)
 	}
 }
 
-// check holds a timed task against what the silicon needs, and computes its values when
-// they are asked for.
+// check returns the fault that stops a timed task on the silicon, or nil. It computes the task's
+// values if the options ask for them.
 func (d *Device) check(r *DescriptorReport, t *regs.Task) *Fault {
-	if unit, what := d.fault(t); what != "" {
+	if unit, what := d.findFault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
 	}
 	if d.opts.Values {
-		return d.values(r, t)
+		return d.computeValues(r, t)
 	}
 	return nil
 }
 
-// Report is what the device did since it was made. It ends the chain: a task after it
-// waits for all before.
+// Report ends the chain and returns the report of all work since New. A task that is executed
+// afterwards waits for all earlier ones.
 func (d *Device) Report() *Report {
 	d.finish()
 	return &d.report
 }
 
-// finish ends a chain: its last descriptor waits for its results to land.
+// finish ends a chain: its last descriptor waits until its results are in memory.
 func (d *Device) finish() {
 	d.abandon()
 	if n := len(d.report.Descriptors); n > 0 && d.line.drain > 0 {
@@ -176,34 +179,34 @@ func (d *Device) finish() {
 		d.report.restore(d.sums)
 		d.report.Add(r)
 	}
-	d.shorten(0)
+	d.trimList(0)
 }
 
-// A Timer times tasks one by one without values or allocation: the same numbers as
-// Device.Execute's.
+// A Timer times one task after another without computing values and without allocating memory. Its
+// numbers equal those of Device.Execute.
 type Timer struct {
 	p    params
 	line pipeline
 	ops  regs.Operands
 }
 
-// NewTimer returns a timer of a chip with every tile open.
+// NewTimer returns a timer for chip c with every tile open.
 func NewTimer(c Chip) *Timer { return &Timer{p: c.params()} }
 
-// Time fills d in with everything about t but its values, as the next of a chain.
+// Time fills d with all figures of t except its values, as the next descriptor of the chain.
 func (m *Timer) Time(d *DescriptorReport, t *regs.Task) {
 	m.p.time(d, t, t.Resolved(&m.ops), m.p.tiles.Present(), &m.line)
 }
 
-// Frequency is the engine's clock.
+// Frequency returns the engine's clock frequency.
 func (m *Timer) Frequency() clock.Hertz { return m.p.clock }
 
-// Finish ends a chain: it adds to its last descriptor what memory still takes of the
-// results. A task after it starts a new chain.
+// Finish ends a chain. It adds to d, the chain's last descriptor, the cycles that memory still
+// needs for the results. The next task starts a new chain.
 func (m *Timer) Finish(d *DescriptorReport) {
 	m.p.finish(d, m.p.tiles.Present(), &m.line)
 	m.line = pipeline{}
 }
 
-// Frequency is the engine's clock.
+// Frequency returns the engine's clock frequency.
 func (d *Device) Frequency() clock.Hertz { return d.p.clock }

@@ -1,32 +1,31 @@
-// Package hw is the device: it wires the units together, holds a chip's constants with
-// the evidence for each, and turns a task into values, cycles, bytes and energy.
+// Package hw models the device. It connects the units, holds the constants of each chip with their
+// evidence, and computes the values, cycles, bytes and energy of tasks.
 //
 //	            regs.Task
 //	                |
-//	          regs.Operands          sources, result, coefficients: where, how far, how much
+//	          regs.Operands          sources, result, weights: addresses, strides, sizes
 //	                |
 //	     +----------+-----------+
-//	     | timing               | values (only when asked)
+//	     | timing               | values (only if requested)
 //	     v                      v
 //	dma   bytes, cycles      dma    rows of the source, from memory or from the L2
 //	l2    banks, conflicts   tiles  reduction, post-processing, activation
-//	tiles work units, gates  planar element-wise, reductions
+//	tiles work units, gates  planar elementwise operations, reductions
 //	planar elements          dma/l2 rows of the result
 //	     |                      |
 //	     v                      v
 //	 DescriptorReport{cycles by cause, units, bytes, counters, energy}   device memory
 //
-// A chain is more than its descriptors one by one. Coefficients of a task with several
-// patches stay in the 64 KiB of kernel memory of each engine, so that those of the next
-// task come early only as far as there is room; a source comes early when the scratchpad
-// has room and the one before does not write it; results drain beside what follows. The
-// pipeline in pipeline.go says what that leaves of each descriptor's time, and each of
-// those cycles has one cause. Two descriptors with a ring of rows between them run beside
-// each other, tile by tile.
+// The descriptors of a chain overlap. Each engine has 64 KiB of kernel memory, and the weights of a
+// task with several patches stay in it, so the weights of the next task are prefetched only as far
+// as there is room. A source is prefetched if the L2 has room and the previous descriptor does not
+// write it. Results drain while the next descriptor runs. The pipeline in pipeline.go computes how
+// many cycles each descriptor then adds to the chain, and gives each of those cycles one cause. Two
+// descriptors with a ring of rows between them run at the same time, tile by tile.
 //
-// The device has two faces over one walk. The timing face touches no tensor bytes; the
-// execution face adds the values. Cycles, bytes and counters come from the same code for
-// both. What the silicon would not survive is a Fault in the report, with the unit, the
-// descriptor and the cycle; what the model cannot compute, a bit that no program explains
-// among it, is a limit of the descriptor, and no outputs are claimed.
+// Timing and values use the same walk over a task. Timing touches no tensor bytes; execution adds
+// the values. Cycles, bytes and counters come from the same code in both cases. A task that would
+// hang or crash the silicon yields a Fault in the report, with the unit, the descriptor and the
+// cycle. A task that the model cannot compute, for example because of a bit whose meaning no
+// program shows, gets a limit in its report, and the model claims no outputs.
 package hw

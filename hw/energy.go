@@ -5,17 +5,17 @@ import (
 	"anesim/hw/tiles"
 )
 
-// EnergyParts are a descriptor's energy by what takes it.
+// EnergyParts splits a descriptor's energy by its consumers.
 type EnergyParts struct {
 	MAC    clock.Nanojoules // multiply-accumulates
 	Table  clock.Nanojoules // activation-table look-ups
-	L2     clock.Nanojoules // bytes in and out of the scratchpad
-	DRAM   clock.Nanojoules // bytes in and out of device memory, as far as the engine's rail feeds them
-	Planar clock.Nanojoules // elements through the planar engine
-	Active clock.Nanojoules // engines that are powered, for as long as it runs
+	L2     clock.Nanojoules // bytes read from and written to the L2
+	DRAM   clock.Nanojoules // bytes read from and written to device memory, the part that the engine's rail supplies
+	Planar clock.Nanojoules // elements processed by the planar engine
+	Active clock.Nanojoules // powered engines, while the descriptor runs
 }
 
-// Add adds another descriptor's energy, part by part.
+// Add adds the energy of x to e, part by part.
 func (e *EnergyParts) Add(x *EnergyParts) {
 	e.MAC += x.MAC
 	e.Table += x.Table
@@ -25,14 +25,14 @@ func (e *EnergyParts) Add(x *EnergyParts) {
 	e.Active += x.Active
 }
 
-// Total is the sum.
+// Total returns the sum of the parts.
 func (e *EnergyParts) Total() clock.Nanojoules {
 	return e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active
 }
 
-// energy is the descriptor's events times what each costs. Engines burn the active power,
-// which is that of all the chip has, for as long as it runs; those that it leaves alone a
-// step less each, gated tiles nothing.
+// energy returns the energy of a descriptor: its events times the cost of each, and the active
+// power of the chip for as long as it runs. Each open engine that the descriptor does not use draws
+// one step less. Closed tiles draw nothing.
 func (p *params) energy(d *DescriptorReport, open tiles.Enables) EnergyParts {
 	alone := float64(open.Tiles()*p.tiles.PerLane())/tiles.TilesPerEngine - float64(d.Engines)
 	active := float64(p.active*float64(open.Tiles())/float64(p.tiles.Present().Tiles())) - float64(p.step*max(0, alone))

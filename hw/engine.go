@@ -11,35 +11,36 @@ import (
 	"anesim/hw/tiles"
 )
 
-// An engineTask is a task on the MAC engines, ready to run.
+// An engineTask is a task of the MAC engines that is ready to run.
 type engineTask struct {
 	post mac.Post
-	conv tiles.Convolution // of a multiply-accumulate
+	conv tiles.Convolution // set for a multiply-accumulate
 }
 
-// prepareEngine reads a task's coefficients: its activation table, its kernel.
+// prepareEngine reads the activation table and the weights of a task into e. It returns a limit if
+// the model cannot interpret them, or a fault if the device could not start the task.
 func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	g := &t.Groups
-	lanes, err := d.lanes(t)
+	lanes, err := d.readLanes(t)
 	if err != nil {
 		return nil, &Fault{Unit: "kernel-dma", What: err.Error()}
 	}
 	e.post = mac.Post{
-		Scale: mac.PostScale(float(g.NE.PostScale.PostScale()), uint(g.NE.PostScale.PostScaleRightShift())),
-		Bias:  mac.AccBias(float(g.NE.AccBias.AccBias()), uint(g.NE.AccBias.AccBiasShift())),
+		Scale: mac.PostScale(halfFromBits(g.NE.PostScale.PostScale()), uint(g.NE.PostScale.PostScaleRightShift())),
+		Bias:  mac.AccBias(halfFromBits(g.NE.AccBias.AccBias()), uint(g.NE.AccBias.AccBiasShift())),
 		ReLU:  g.NE.MACCfg.NonlinearMode() == regs.ReLU,
-		Port:  portOf(g),
+		Port:  outputPort(g),
 	}
 	accumulates := g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
 		table := lanes
 		if accumulates {
-			if lanes, err = splitTables(g, lanes); err != nil {
+			if lanes, err = stripTables(g, lanes); err != nil {
 				return nil, &Fault{Unit: "kernel-dma", What: err.Error()}
 			}
 		}
-		if e.post.Table, err = tableOf(table); err != nil {
-			return d.unreadable(t, "the activation table", err), nil
+		if e.post.Table, err = readTable(table); err != nil {
+			return d.unreadableLimit(t, "activation table", err), nil
 		}
 	}
 	if !accumulates {
@@ -48,7 +49,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	e.conv = tiles.NewConvolution(g)
 	e.conv.Post = e.post
 	if n := e.conv.Staged(); n > maxPlane {
-		return nil, &Fault{Unit: "tile-dma-source", What: fmt.Sprintf("one row of results needs %d source elements at once, more than %d", n, maxPlane)}
+		return nil, &Fault{Unit: "tile-dma-source", What: fmt.Sprintf("one row of results needs %d source elements at once; want at most %d", n, maxPlane)}
 	}
 	e.conv.Kernel, err = tiles.NewKernel(g, lanes)
 	var short *tiles.KernelError
@@ -57,15 +58,15 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	case packing == tiles.Dense && errors.As(err, &short):
 		return nil, &Fault{Unit: "kernel-dma", What: err.Error()}
 	default:
-		return d.unreadable(t, "the weights", err), nil
+		return d.unreadableLimit(t, "weights", err), nil
 	}
 	return nil, nil
 }
 
-// portOf is the output port that a task of the MAC engines rounds its results in: that with the
-// ceiling for products of more than one tap and for what is looked up by mantissa, else that
-// with the whole range of fp16.
-func portOf(g *regs.Groups) mac.Port {
+// outputPort returns the output port at which a task of the MAC engines rounds its results.
+// Products of more than one tap and look-ups by mantissa use the port with the ceiling. All others
+// use the port with the full range of fp16.
+func outputPort(g *regs.Groups) mac.Port {
 	switch g.NE.MACCfg.OpMode() {
 	case regs.MantissaTable:
 		return mac.PortCeiling
@@ -77,18 +78,17 @@ func portOf(g *regs.Groups) mac.Port {
 	return mac.PortFull
 }
 
-// unreadable says why coefficients make no sense: nobody gave them, or they have a form
-// that no program shows.
-func (d *Device) unreadable(t *regs.Task, what string, err error) *evidence.Limit {
+// unreadableLimit returns a limit that explains why the part of t's weights called what cannot be
+// interpreted: either the weights were not given, or they have a form that no program shows.
+func (d *Device) unreadableLimit(t *regs.Task, what string, err error) *evidence.Limit {
 	k := &d.ops.Kernel
 	if d.mem.MadeUp(t.Bases.Kernel+k.Low, k.End-k.Low) {
-		return &evidence.Limit{Kind: evidence.MissingInput, What: what + " would stand in constants that were not given (--in weights=FILE)"}
+		return &evidence.Limit{Kind: evidence.MissingInput, What: what + " lies in constants that were not given (--in weights=FILE)"}
 	}
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: what + ": " + err.Error()}
 }
 
-// run computes the rows from first to last of a part. Only a pass-through is asked for
-// fewer than all.
+// run computes rows first to last-1 of a part. Only a pass-through may compute fewer than all rows.
 func (e *engineTask) run(g *regs.Groups, p part, first, last, workers int) {
 	s := g.OutShape()
 	channels := g.InShape().Channels
@@ -104,24 +104,24 @@ func (e *engineTask) run(g *regs.Groups, p part, first, last, workers int) {
 		tiles.ChannelSum(p.dst, p.src, s, channels, e.post)
 	case first > 0 || last < s.Height:
 		s.Height = last - first
-		tiles.PassThrough(lowered{dst: p.dst, by: first}, lowered{src: p.src, by: first}, s, e.post, workers)
+		tiles.PassThrough(shiftedRows{dst: p.dst, by: first}, shiftedRows{src: p.src, by: first}, s, e.post, workers)
 	default:
 		tiles.PassThrough(p.dst, p.src, s, e.post, workers)
 	}
 }
 
-// lowered is a tensor whose row 0 is row by of another.
-type lowered struct {
+// shiftedRows presents rows by, by+1, ... of a tensor as rows 0, 1, ...
+type shiftedRows struct {
 	src tiles.Source
 	dst tiles.Sink
 	by  int
 }
 
-func (l lowered) Row(dst []half, c, y int)       { l.src.Row(dst, c, y+l.by) }
-func (l lowered) SetRow(src []half, c, y, x int) { l.dst.SetRow(src, c, y+l.by, x) }
+func (l shiftedRows) Row(dst []half, c, y int)       { l.src.Row(dst, c, y+l.by) }
+func (l shiftedRows) SetRow(src []half, c, y, x int) { l.dst.SetRow(src, c, y+l.by, x) }
 
-// lanes are the bytes of the coefficient buffers that are on.
-func (d *Device) lanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
+// readLanes returns the bytes of each enabled coefficient buffer, nil for the others.
+func (d *Device) readLanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 	for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
 		if l.On {
 			if b[i], err = d.mem.Peek(l.Addr, uint64(l.Size)); err != nil {
@@ -132,9 +132,9 @@ func (d *Device) lanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 	return b, nil
 }
 
-// tableOf reads the activation table at the start of the first lane that is on: the
-// lanes of a task without weights all read the same 128 bytes (bytes).
-func tableOf(lanes [tiles.Engines][]byte) (*mac.Table, error) {
+// readTable parses the activation table at the start of the first enabled lane. All lanes of a task
+// without weights read the same 128 bytes (from the bytes of programs).
+func readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 	for i, b := range lanes {
 		switch {
 		case b == nil:
@@ -144,13 +144,13 @@ func tableOf(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 			return mac.ParseTable(b[:mac.TableBytes])
 		}
 	}
-	return nil, fmt.Errorf("no coefficient lane is on")
+	return nil, fmt.Errorf("found no enabled coefficient lane; want at least one for the activation table")
 }
 
-// splitTables takes the activation tables off the lanes of a multiply-accumulate: each
-// lane has one of 128 bytes beside its weights (bytes: 5 of 5). That it stands ahead of
-// them, where a pass-through has it, is assumed.
-func splitTables(g *regs.Groups, lanes [tiles.Engines][]byte) ([tiles.Engines][]byte, error) {
+// stripTables removes the activation table from each lane of a multiply-accumulate. Each lane has a
+// table of 128 bytes in addition to its weights (seen in 5 of 5 programs). The order, table before
+// weights as in a pass-through, is assumed.
+func stripTables(g *regs.Groups, lanes [tiles.Engines][]byte) ([tiles.Engines][]byte, error) {
 	for i, b := range lanes {
 		if b == nil {
 			continue

@@ -59,7 +59,7 @@ func TestTableBehindMultiplyAccumulate(t *testing.T) {
 			}
 		}
 	}
-	want := []evidence.Limit{{Kind: evidence.RestsOnAssumption, What: "the activation table stands ahead of a lane's weights: no program shows where"}}
+	want := []evidence.Limit{{Kind: evidence.RestsOnAssumption, What: "activation table is assumed to precede a lane's weights; no program shows its place"}}
 	if diff := cmp.Diff(want, d.Report().Descriptors[0].Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}

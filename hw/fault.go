@@ -8,28 +8,29 @@ import (
 	"anesim/hw/regs"
 )
 
-// fault checks what the silicon needs before a task may start: the writes that hang it
-// (measured: each was tried), a tile to work with, surfaces inside the memory and tiles
-// inside the L2. It returns the unit and what is wrong, or two empty strings.
-func (d *Device) fault(t *regs.Task) (unit, what string) {
+// findFault checks what the silicon needs before a task may start: registers that do not hang it
+// (measured: each hanging write was tried), at least one open tile for the array, surfaces inside
+// the memory, and buffers inside the L2. It returns the unit and the problem, or two empty strings.
+func (d *Device) findFault(t *regs.Task) (unit, what string) {
 	g := &t.Groups
-	if unit, what = hang(g); what != "" {
+	if unit, what = findHang(g); what != "" {
 		return unit, what
 	}
 	if !g.Planar() && d.open.Tiles() == 0 {
-		return "tiles", "no tile is open and the task needs the array"
+		return "tiles", "no tile is open; want at least one for a task of the MAC array"
 	}
 	if err := d.checkMemory(t); err != nil {
 		return "dma", err.Error()
 	}
-	if err := d.checkScratchpad(); err != nil {
+	if err := d.checkL2(); err != nil {
 		return "l2", err.Error()
 	}
 	return "", ""
 }
 
-// hang finds register values that stop the silicon for good.
-func hang(g *regs.Groups) (unit, what string) {
+// findHang returns the unit and the problem if a register value would hang the silicon, or two
+// empty strings.
+func findHang(g *regs.Groups) (unit, what string) {
 	c := &g.Common
 	for _, w := range [...]struct {
 		name string
@@ -64,18 +65,18 @@ func hang(g *regs.Groups) (unit, what string) {
 	op, kernel := g.NE.MACCfg.OpMode(), g.KernelOn()
 	switch {
 	case op == regs.MultiplyAccumulate && !kernel:
-		return "kernel-dma", "a multiply-accumulate has no kernel: the engine never finishes"
+		return "kernel-dma", "multiply-accumulate without a kernel: the engine never finishes"
 	case g.NE.MACCfg.NonlinearMode() == regs.ActivationTable && !kernel:
-		return "kernel-dma", "an activation table is asked for without kernel data: the engine never finishes"
+		return "kernel-dma", "activation table without kernel data: the engine never finishes"
 	case op == regs.PassThrough && c.Cin.Cin() != c.Cout.Cout():
-		return "ne", fmt.Sprintf("a pass-through of %d channels has %d results: the engine never finishes", c.Cin.Cin(), c.Cout.Cout())
+		return "ne", fmt.Sprintf("pass-through from %d to %d channels: the engine never finishes", c.Cin.Cin(), c.Cout.Cout())
 	case op == regs.MultiplyAccumulate && (c.ConvCfg.Kw() == 0 || c.ConvCfg.Kh() == 0 || c.ConvCfg.Sx() == 0 || c.ConvCfg.Sy() == 0):
-		return "ne", fmt.Sprintf("kernel %dx%d at stride %dx%d has no step", c.ConvCfg.Kw(), c.ConvCfg.Kh(), c.ConvCfg.Sx(), c.ConvCfg.Sy())
+		return "ne", fmt.Sprintf("kernel %dx%d at stride %dx%d: want at least 1 in each", c.ConvCfg.Kw(), c.ConvCfg.Kh(), c.ConvCfg.Sx(), c.ConvCfg.Sy())
 	}
 	return "", ""
 }
 
-// checkMemory makes sure every DMA of the task stays inside one segment.
+// checkMemory returns an error if a DMA of the task leaves its memory segment.
 func (d *Device) checkMemory(t *regs.Task) error {
 	for i, addr := range [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination} {
 		o := d.ops.List()[i]
@@ -98,8 +99,8 @@ func (d *Device) checkMemory(t *regs.Task) error {
 	return nil
 }
 
-// checkScratchpad makes sure every tile that stands in the L2 fits it.
-func (d *Device) checkScratchpad() error {
+// checkL2 returns an error if a buffer of the task ends beyond the L2.
+func (d *Device) checkL2() error {
 	size := uint64(d.p.l2.Bytes)
 	for _, o := range d.ops.List() {
 		if end := o.Tile.Span(o.Shape); o.InL2() && end > size {
@@ -109,8 +110,8 @@ func (d *Device) checkScratchpad() error {
 	return nil
 }
 
-// scratchpadEnd is the end of the furthest tile of a task in the L2.
-func scratchpadEnd(o *regs.Operands) (end uint64) {
+// l2End returns the highest end address of a task's buffers in the L2, 0 if it has none.
+func l2End(o *regs.Operands) (end uint64) {
 	for _, o := range o.List() {
 		if o.InL2() {
 			end = max(end, o.Tile.Span(o.Shape))

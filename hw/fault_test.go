@@ -42,35 +42,35 @@ func TestFaults(t *testing.T) {
 		{"source DMA", conv, func(t *regs.Task) { t.Groups.TileDMASrc.Src1DMAConfig = 0 }, "tile-dma-source", "TileDMASrc.Src1DMAConfig" + never},
 		{"source format", planar, func(t *regs.Task) { t.Groups.TileDMASrc.Src1Fmt = 0 }, "tile-dma-source", "TileDMASrc.Src1Fmt" + never},
 		{"destination format", conv, func(t *regs.Task) { t.Groups.TileDMADst.DstFmt = 0 }, "tile-dma-destination", "TileDMADst.DstFmt" + never},
-		{"no kernel", conv, func(t *regs.Task) { t.Groups.KernelDMASrc = regs.KernelDMASrc{} }, "kernel-dma", "a multiply-accumulate has no kernel: the engine never finishes"},
+		{"no kernel", conv, func(t *regs.Task) { t.Groups.KernelDMASrc = regs.KernelDMASrc{} }, "kernel-dma", "multiply-accumulate without a kernel: the engine never finishes"},
 		{"table without kernel data", pass, func(t *regs.Task) {
 			t.Groups.NE.MACCfg = t.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
-		}, "kernel-dma", "an activation table is asked for without kernel data: the engine never finishes"},
+		}, "kernel-dma", "activation table without kernel data: the engine never finishes"},
 		{"pass-through of unlike channels", pass, func(t *regs.Task) {
 			t.Groups.Common.Cout = t.Groups.Common.Cout.WithCout(3)
-		}, "ne", "a pass-through of 4 channels has 3 results: the engine never finishes"},
+		}, "ne", "pass-through from 4 to 3 channels: the engine never finishes"},
 		{"no step", conv, func(t *regs.Task) {
 			t.Groups.Common.ConvCfg = t.Groups.Common.ConvCfg.WithSx(0)
-		}, "ne", "kernel 1x1 at stride 0x1 has no step"},
+		}, "ne", "kernel 1x1 at stride 0x1: want at least 1 in each"},
 
-		{"source outside memory", conv, func(t *regs.Task) { t.Bases.Source1 = 0x100 }, "dma", "source 1: 0x1c4 bytes at address 0x100 are in no segment"},
+		{"source outside memory", conv, func(t *regs.Task) { t.Bases.Source1 = 0x100 }, "dma", "source 1: 0x1c4 bytes at address 0x100 lie outside all segments"},
 		{"second source outside memory", planar, func(t *regs.Task) {
 			secondFromMemory(t)
 			t.Bases.Source2 = memoryAt + memory
-		}, "dma", "source 2: 0x1c4 bytes at address 0x5000 are in no segment"},
-		{"destination leaves memory", pass, func(t *regs.Task) { t.Bases.Destination = memoryAt + memory - 64 }, "dma", "destination: 0x1c4 bytes at address 0x4fc0 leave segment memory, which ends at 0x5000"},
-		{"kernel outside memory", conv, func(t *regs.Task) { t.Bases.Kernel = memoryAt + memory - 128 }, "dma", "coefficient lane 2: 0x40 bytes at address 0x5000 are in no segment"},
+		}, "dma", "source 2: 0x1c4 bytes at address 0x5000 lie outside all segments"},
+		{"destination leaves memory", pass, func(t *regs.Task) { t.Bases.Destination = memoryAt + memory - 64 }, "dma", "destination: 0x1c4 bytes at address 0x4fc0 exceed segment memory, which ends at 0x5000"},
+		{"kernel outside memory", conv, func(t *regs.Task) { t.Bases.Kernel = memoryAt + memory - 128 }, "dma", "coefficient lane 2: 0x40 bytes at address 0x5000 lie outside all segments"},
 		{"kept source beyond the L2", pass, func(t *regs.Task) {
 			l := &t.Groups.L2
 			l.SourceCfg, l.Src1Base = l.SourceCfg.WithType(1), l.Src1Base.WithBytes(0x1ffff0)
-		}, "l2", "source 1: tile ends at L2 address 0x200124, the scratchpad has 0x200000 bytes"},
+		}, "l2", "source 1: buffer ends at L2 address 0x200124; the L2 has 0x200000 bytes"},
 		{"second source beyond the L2", func() *regs.Task {
 			return newPlanar(regs.FormTwoSources, regs.PlanarAdd, shape{4, 2, 2}, shape{4, 2, 2})
 		}, func(t *regs.Task) {
 			l := &t.Groups.L2
 			l.Src2Base = l.Src2Base.WithBytes(0x1fff00)
-		}, "l2", "source 2: tile ends at L2 address 0x200034, the scratchpad has 0x200000 bytes"},
-		{"result beyond the L2", planar, func(t *regs.Task) { resultToL2(t, 0x1fff00) }, "l2", "destination: tile ends at L2 address 0x200034, the scratchpad has 0x200000 bytes"},
+		}, "l2", "source 2: buffer ends at L2 address 0x200034; the L2 has 0x200000 bytes"},
+		{"result beyond the L2", planar, func(t *regs.Task) { resultToL2(t, 0x1fff00) }, "l2", "destination: buffer ends at L2 address 0x200034; the L2 has 0x200000 bytes"},
 	} {
 		broken := tc.task()
 		tc.set(broken)
@@ -109,7 +109,7 @@ func TestShortLaneIsAFaultOfValues(t *testing.T) {
 	if !d.Execute(task) {
 		t.Fatal("no fault")
 	}
-	want := []Fault{{"kernel-dma", 0, 0, "coefficient lane 0 holds 0x40 bytes, its planes need 0x42"}}
+	want := []Fault{{"kernel-dma", 0, 0, "coefficient lane 0 holds 0x40 bytes; its planes need 0x42"}}
 	if diff := cmp.Diff(want, d.Report().Faults); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -127,7 +127,7 @@ func TestNoTileOpen(t *testing.T) {
 	if !d.Execute(newPass(s)) {
 		t.Fatal("no fault")
 	}
-	want := Fault{"tiles", 0, cycle, "no tile is open and the task needs the array"}
+	want := Fault{"tiles", 0, cycle, "no tile is open; want at least one for a task of the MAC array"}
 	if diff := cmp.Diff(want, d.Report().Faults[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -148,7 +148,7 @@ func TestBudget(t *testing.T) {
 	if !d.Execute(task) {
 		t.Fatal("no fault")
 	}
-	want := Fault{"device", 0, cycle, "the values take 768 steps or more, beyond the budget of 600"}
+	want := Fault{"device", 0, cycle, "values take 768 steps or more; the budget is 600"}
 	if diff := cmp.Diff(want, d.Report().Faults[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -175,28 +175,28 @@ func TestUnmodelled(t *testing.T) {
 	}{
 		{"8-bit elements", conv, common(func(c *regs.Common) { c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A) })},
 		{"8-bit elements", planar(regs.FormConstant), common(func(c *regs.Common) { c.ChCfg = c.ChCfg.WithOutFmt(regs.FormatInt8B) })},
-		{"a ReLU on a source of the MAC engines", pass, func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithInputReLU(true) }},
-		{"NE.MACCfg has bits 0x80 set", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithMatrixBiasEn(true) })},
-		{"NE.MACCfg has bits 0x20 set", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithKernelMode(true) })},
-		{"NE.MACCfg has bits 0x2000 set", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithPostScaleMode(true) })},
-		{"NE.MatrixVectorBias has bits 0x1 set", pass, func(g *regs.Groups) { g.NE.MatrixVectorBias = 1 }},
-		{"NE.KernelCfg has bits 0x400 set", pass, func(g *regs.Groups) { g.NE.KernelCfg = g.NE.KernelCfg.WithGrpReuse(true) }},
-		{"L2.Cfg has bits 0x20 set", pass, func(g *regs.Groups) { g.L2.Cfg |= 1 << 5 }},
-		{"L2.SourceCfg has bits 0x1000 set", pass, func(g *regs.Groups) { g.L2.SourceCfg = g.L2.SourceCfg.WithCmpVec(1) }},
-		{"Common.GroupConvCfg has bits 0x8000 set", pass, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithElemMultMode(true) })},
+		{"MAC task with a ReLU on a source", pass, func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithInputReLU(true) }},
+		{"NE.MACCfg sets bits 0x80", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithMatrixBiasEn(true) })},
+		{"NE.MACCfg sets bits 0x20", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithKernelMode(true) })},
+		{"NE.MACCfg sets bits 0x2000", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithPostScaleMode(true) })},
+		{"NE.MatrixVectorBias sets bits 0x1", pass, func(g *regs.Groups) { g.NE.MatrixVectorBias = 1 }},
+		{"NE.KernelCfg sets bits 0x400", pass, func(g *regs.Groups) { g.NE.KernelCfg = g.NE.KernelCfg.WithGrpReuse(true) }},
+		{"L2.Cfg sets bits 0x20", pass, func(g *regs.Groups) { g.L2.Cfg |= 1 << 5 }},
+		{"L2.SourceCfg sets bits 0x1000", pass, func(g *regs.Groups) { g.L2.SourceCfg = g.L2.SourceCfg.WithCmpVec(1) }},
+		{"Common.GroupConvCfg sets bits 0x8000", pass, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithElemMultMode(true) })},
 		{"the maximum is of a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
 		{"two functions", planar(regs.FormReduction), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithReciprocal(true).WithRsqrt(true) }},
-		{"padding mode 1 of anything but a maximum", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
+		{"padding mode 1 in a task other than a maximum", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
 		{"a window of 3x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithKh(3) })},
-		{"a depth of 2 to 1 on the MAC engines", pass, common(func(c *regs.Common) { c.InDepth = 2 })},
+		{"MAC task from depth 2 to 1", pass, common(func(c *regs.Common) { c.InDepth = 2 })},
 		{"bias stream without a kernel", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithBiasMode(true) })},
 		{"nonlinear mode 3", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithNonlinearMode(3) })},
 		{"pass-through from 2x2 to 1x2", pass, common(func(c *regs.Common) { c.OutDim = c.OutDim.WithHout(1) })},
 		{"maximum over 1 of 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.ChannelMaximum) })},
-		{"sum of channels with 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.MantissaTable) })},
+		{"channel sum with 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.MantissaTable) })},
 		{"MAC operation 13", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(13) })},
-		{"outputs a step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOy(2) })},
-		{"outputs a step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOx(0) })},
+		{"outputs per step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOy(2) })},
+		{"outputs per step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOx(0) })},
 		{"unicast over several", conv, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(2) })},
 		{"unicast with several results", conv, common(func(c *regs.Common) {
 			c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true)
@@ -230,7 +230,7 @@ func TestUnmodelled(t *testing.T) {
 		if first := &r.Descriptors[0]; !strings.Contains(first.Note(), tc.note) || first.Computed {
 			t.Errorf("note %q, computed %v, want %q", first.Note(), first.Computed, tc.note)
 		}
-		if got, want := r.Descriptors[1].Note(), "the values of descriptor 7, before it, are not known"; got != want {
+		if got, want := r.Descriptors[1].Note(), "values of the earlier descriptor 7 are not known"; got != want {
 			t.Errorf("%s: then %q, want %q", tc.note, got, want)
 		}
 		if r.Complete() {

@@ -2,8 +2,8 @@ package hw
 
 import "anesim/hw/clock"
 
-// IntervalShare is the share of measurements that an interval is made to hold: as many lie
-// below it as above. IntervalPercent and IntervalWords are the share as reports, help and
+// IntervalShare is the share of measurements that should lie inside an interval, with equal shares
+// below and above it. IntervalPercent and IntervalWords are the same share as reports, help and
 // documentation write it.
 const (
 	IntervalShare   = 0.8
@@ -11,38 +11,38 @@ const (
 	IntervalWords   = "four of five"
 )
 
-// An Interval bounds a time of the engine: [IntervalShare] of the measurements lie within. It
-// rests on the left-out errors of so many measured rows.
+// An Interval bounds an engine time: a share [IntervalShare] of measurements lie inside it. Rows is
+// the number of measured rows whose left-out errors it is derived from.
 type Interval struct {
 	Low, High clock.Nanoseconds
 	Rows      int
 }
 
-// A spread is how far measured times of a kind of descriptor lie from the model's: the
-// percentiles around IntervalShare of measured over estimated time of the engine, of rows whose
-// session the fit had not seen and whose time is mostly the engine's; further apart where those
-// of other sessions hold less than their share of a session's rows.
+// A spread holds the low and high percentiles of measured over estimated engine time for one kind
+// of descriptor. They enclose the share IntervalShare of rows whose session the fit had not seen
+// and whose time is mostly the engine's. They are wider if the percentiles of other sessions
+// enclose less than that share of a session's rows.
 type spread struct {
 	low, high float64
 	rows      int
 }
 
-// Bounds is the interval of the descriptor's time.
+// Bounds returns the prediction interval of the descriptor's time.
 func (d *DescriptorReport) Bounds() Interval {
-	s := spreadOf(d)
+	s := spreadFor(d)
 	return Interval{clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high)), s.rows}
 }
 
-// Bounds is the interval of the engine's time. Errors of descriptors are taken to go
-// together, as those of a wrong constant do; it rests on as many rows as the descriptors'
-// that rests on the fewest.
+// Bounds returns the prediction interval of the engine's time. The errors of descriptors are
+// assumed to be correlated, as the errors of a wrong constant are, so the bounds are summed. Rows
+// is the smallest number of any descriptor.
 func (r *Report) Bounds() Interval {
 	if r.Rest.Count > 0 {
 		return r.Rest.Interval
 	}
 	var sum Interval
 	for i := range r.Descriptors {
-		sum.add(r.Descriptors[i].Bounds(), float64(r.runs(i)))
+		sum.add(r.Descriptors[i].Bounds(), float64(r.runCount(i)))
 	}
 	return sum
 }
@@ -56,22 +56,22 @@ func (b *Interval) add(d Interval, n float64) {
 	}
 }
 
-// Interval is Bounds without its rows.
+// Interval returns the two times of Bounds.
 func (d *DescriptorReport) Interval() (low, high clock.Nanoseconds) {
 	b := d.Bounds()
 	return b.Low, b.High
 }
 
-// Interval is Bounds without its rows.
+// Interval returns the two times of Bounds.
 func (r *Report) Interval() (low, high clock.Nanoseconds) {
 	b := r.Bounds()
 	return b.Low, b.High
 }
 
-// spreadOf is the spread of a descriptor's kind: convolutions with a window, those of one
-// pixel, products with the transpositions and copies that prepare them, and passes over a
+// spreadFor returns the spread of the descriptor's kind: convolutions with a window, convolutions
+// of one pixel, matmuls with the transpositions and copies that prepare them, or passes over a
 // tensor.
-func spreadOf(d *DescriptorReport) spread {
+func spreadFor(d *DescriptorReport) spread {
 	switch d.Op {
 	case Conv:
 		if d.Shape.Kh*d.Shape.Kw > 1 {

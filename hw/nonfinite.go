@@ -7,56 +7,55 @@ import (
 	"anesim/hw/tiles"
 )
 
-// An Overflow is where values leave fp16: the first descriptor of a dispatch whose result has
-// an infinity or a NaN. The engine saturates nothing, so that whatever is computed from such a
-// result is lost as well.
+// An Overflow describes the first descriptor of a dispatch whose result contains an infinity or a
+// NaN. The engine does not saturate, so all values that are computed from this result are lost too.
 type Overflow struct {
 	Infinite, NaN uint64  // elements of the result
-	Elements      uint64  // of the result
-	Largest       float64 // magnitude among the finite elements of the result
-	// Read is the largest magnitude among the finite elements that the descriptor read from
-	// memory. Given reports that it read an infinity or a NaN from there: the values were
-	// lost before the dispatch.
+	Elements      uint64  // size of the result
+	Largest       float64 // largest finite magnitude in the result
+	// Read is the largest finite magnitude that the descriptor read from memory. Given reports
+	// whether it read an infinity or a NaN from memory, which means that the values were lost
+	// before the dispatch.
 	Read  float64
 	Given bool
 }
 
-// overflow looks for the first result of the dispatch that is not finite, which is that of the
-// job's task, and returns nil where there is none. Results of 8-bit elements and those that
-// never leave a ring are not looked at: another descriptor reads them.
-func (d *Device) overflow(j *job) *Overflow {
+// findOverflow returns the overflow of job j if its result is the first of the dispatch that is not
+// finite, else nil. It skips results of 8-bit elements, and results that never leave a ring because
+// the reader's result is checked instead.
+func (d *Device) findOverflow(j *job) *Overflow {
 	o := &j.ops.Result
 	if d.lost || o.Element == 1 || o.L2 == regs.Circular {
 		return nil
 	}
 	var m magnitudes
-	if d.eachRow(j, o, m.lookThrough); m.finite() {
+	if d.visitRows(j, o, m.scanFinite); m.allFinite() {
 		return nil
 	}
 	d.lost = true
 	m = magnitudes{}
-	d.eachRow(j, o, m.measure)
+	d.visitRows(j, o, m.measure)
 	found := &Overflow{Infinite: m.infinite, NaN: m.nan, Elements: m.elements, Largest: m.largest}
 	for _, source := range [...]*regs.Operand{&j.ops.Source1, &j.ops.Source2} {
 		if !source.DRAM || source.Element == 1 {
-			continue // a tile in the L2 may have the result's place by now
+			continue // another buffer may have overwritten this one in the L2
 		}
 		var read magnitudes
-		d.eachRow(j, source, read.measure)
+		d.visitRows(j, source, read.measure)
 		found.Read = max(found.Read, read.largest)
 		found.Given = found.Given || read.infinite+read.nan > 0
 	}
 	return found
 }
 
-// eachRow calls visit with every row of an operand, in the order of its groups and planes,
-// until visit returns false. It stops at a part that has no view of its own, such as one of an
-// operand that every group reads.
-func (d *Device) eachRow(j *job, o *regs.Operand, visit func(row []half) bool) {
+// visitRows calls visit for every row of an operand, ordered by group, plane, channel and row,
+// until visit returns false. It stops at the first part without a view of its own, such as a part
+// of an operand that all groups share.
+func (d *Device) visitRows(j *job, o *regs.Operand, visit func(row []half) bool) {
 	row := make([]half, o.Width)
 	for group := range j.task.Groups.GroupCount() {
 		for depth := range o.Planes() {
-			view, err := d.operand(j, o, group, depth)
+			view, err := d.operandView(j, o, group, depth)
 			if err != nil {
 				return
 			}
@@ -72,33 +71,33 @@ func (d *Device) eachRow(j *job, o *regs.Operand, visit func(row []half) bool) {
 	}
 }
 
-// operand is where a part of an operand is read back from: memory, or the L2.
-func (d *Device) operand(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
+// operandView returns a view that reads a part of an operand back from memory or the L2.
+func (d *Device) operandView(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
 	switch {
 	case o.Role != regs.Destination:
-		return d.source(j, o, group, depth)
+		return d.openSource(j, o, group, depth)
 	case o.DRAM:
 		return d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
 	}
 	return d.pad.View(o.Tile, o.Shape, group, depth)
 }
 
-// magnitudes are counts over elements.
+// magnitudes counts elements by class and keeps the largest finite magnitude.
 type magnitudes struct {
 	elements, infinite, nan uint64
 	largest                 float64
 }
 
-func (m *magnitudes) finite() bool { return m.infinite+m.nan == 0 }
+func (m *magnitudes) allFinite() bool { return m.infinite+m.nan == 0 }
 
-// lookThrough counts nothing but whether there is an element that is not finite, and reports
-// whether all were finite so far. It looks at four elements at a time.
-func (m *magnitudes) lookThrough(row []half) bool {
+// scanFinite checks only whether row contains an element that is not finite, four elements at a
+// time. It reports whether all rows so far were finite.
+func (m *magnitudes) scanFinite(row []half) bool {
 	const exponents, carry, top = 0x7c00_7c00_7c00_7c00, 0x0400_0400_0400_0400, 0x8000_8000_8000_8000
 	var all uint64
 	for ; len(row) >= 4; row = row[4:] {
 		four := uint64(row[0]) | uint64(row[1])<<16 | uint64(row[2])<<32 | uint64(row[3])<<48
-		all |= four&exponents + carry // carries where an exponent is all ones
+		all |= four&exponents + carry // carries out where an exponent is all ones
 	}
 	for _, h := range row {
 		all |= uint64(h)&0x7c00 + 0x0400
@@ -106,9 +105,11 @@ func (m *magnitudes) lookThrough(row []half) bool {
 	if all&top != 0 {
 		m.infinite++
 	}
-	return m.finite()
+	return m.allFinite()
 }
 
+// measure counts the elements of row. It always returns true, so that it can be passed to
+// visitRows.
 func (m *magnitudes) measure(row []half) bool {
 	for _, h := range row {
 		m.elements++

@@ -20,7 +20,7 @@ func TestMagnitudes(t *testing.T) {
 			var m magnitudes
 			few := make([]half, 5)
 			few[lane] = h
-			if got := m.lookThrough(few); got != want {
+			if got := m.scanFinite(few); got != want {
 				t.Fatalf("%#04x in lane %d: finite %v, want %v", uint16(h), lane, got, want)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// An Op is what a descriptor does, read from its registers.
+// An Op is the operation of a descriptor, as read from its registers.
 type Op uint8
 
 // The operations.
@@ -23,7 +23,7 @@ const (
 
 var opNames = [...]string{"conv", "matmul", "pass", "activation", "elementwise", "pool", "reduce", "copy"}
 
-// String is the operation's name in reports.
+// String returns the operation's name as reports spell it.
 func (o Op) String() string {
 	if int(o) < len(opNames) {
 		return opNames[o]
@@ -31,9 +31,9 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Classify reads the operation from the registers. A matrix multiply is a 1x1
-// multiply-accumulate whose result is transposed or whose kernel is a surface; a copy is
-// a planar task that adds nothing and scales by one.
+// Classify returns the operation that the registers select. A matmul is a 1x1 multiply-accumulate
+// whose result is transposed or whose kernel is a surface. A copy is a planar task that adds
+// nothing and scales by one.
 func Classify(h *regs.Header, g *regs.Groups) Op {
 	if g.Planar() {
 		switch g.Common.Cfg.PlanarForm() {

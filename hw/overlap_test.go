@@ -27,8 +27,8 @@ func TestRowsThatOverlap(t *testing.T) {
 		o.Shape = regs.Shape{Groups: 1, Channels: 4, Height: 1, Width: 64}
 		o.Tile.Channel = 128
 		tc.change(&o)
-		l := overlapping(&o)
-		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 stays in the L2 in rows of 128 bytes, 64 bytes apart") {
+		l := overlapLimit(&o)
+		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 stays in the L2 with rows of 128 bytes 64 bytes apart") {
 			t.Errorf("%s: %v", tc.what, l)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 // budget may be used to the last.
 func TestStepsOfTheBudget(t *testing.T) {
 	conv := newConv(shape{60, 2, 2}, shape{4, 2, 2})
-	if got := stepsOf(&conv.Groups); got != 60*4*2*2*16/16 && got != 60*2*2*elementSteps {
+	if got := valueSteps(&conv.Groups); got != 60*4*2*2*16/16 && got != 60*2*2*elementSteps {
 		t.Errorf("%d steps", got)
 	}
 	window := newEngineTask(regs.MultiplyAccumulate, shape{60, 8, 8}, shape{40, 8, 8})
 	window.Groups.Common.ConvCfg = window.Groups.Common.ConvCfg.WithKw(3).WithKh(3)
-	if got := stepsOf(&window.Groups); got != 40*64*60*9 {
+	if got := valueSteps(&window.Groups); got != 40*64*60*9 {
 		t.Errorf("%d steps of a convolution, want %d", got, 40*64*60*9)
 	}
 	s := shape{4, 2, 2}
@@ -137,7 +137,7 @@ func TestRingTooLarge(t *testing.T) {
 	second.Index = 1
 	d.Execute(first)
 	d.Execute(second)
-	if r := d.Report(); len(r.Faults) != 1 || !strings.Contains(r.Faults[0].What, "a ring of 513 rows") {
+	if r := d.Report(); len(r.Faults) != 1 || !strings.Contains(r.Faults[0].What, "ring of 513 rows") {
 		t.Errorf("%v", r.Faults)
 	}
 }
@@ -148,8 +148,8 @@ func TestCaveatOfReductions(t *testing.T) {
 	for _, form := range []regs.PlanarForm{regs.FormConstant, regs.FormReduction} {
 		for op, chooses := range map[regs.PlanarOp]bool{regs.PlanarAdd: false, regs.PlanarMul: false, regs.PlanarMax: true, regs.PlanarMin: true} {
 			var r DescriptorReport
-			r.computed(&newPlanar(form, op, s, s).Groups)
-			if got, want := strings.Contains(r.Caveat(), "OpMode chooses"), chooses && form == regs.FormReduction; got != want || !r.Computed {
+			r.markComputed(&newPlanar(form, op, s, s).Groups)
+			if got, want := strings.Contains(r.Caveat(), "OpMode is assumed to choose"), chooses && form == regs.FormReduction; got != want || !r.Computed {
 				t.Errorf("form %v, operation %v: %q", form, op, r.Caveat())
 			}
 		}
@@ -195,7 +195,7 @@ func TestEdgesOfMemories(t *testing.T) {
 		resultToL2(task, tc.at)
 		d := New(newMemory(t), Options{Chip: M1()})
 		d.ops = task.Groups.Operands()
-		if err := d.checkScratchpad(); (err == nil) != tc.fits {
+		if err := d.checkL2(); (err == nil) != tc.fits {
 			t.Errorf("a tile at %#x of 2 MiB: %v", tc.at, err)
 		}
 	}

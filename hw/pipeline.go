@@ -6,63 +6,63 @@ import (
 	"anesim/hw/regs"
 )
 
-// A pipeline is what of a chain is still under way when its next descriptor starts. The
-// engine starts descriptors in order, but its units do not wait for each other without
-// need: while one descriptor is in the array, memory fetches what the next one needs
-// first, and while the next one runs the last results of the one before drain.
+// A pipeline holds the work of earlier descriptors that overlaps with the next descriptor of a
+// chain. The engine starts descriptors in order, but a unit waits for another only if it has to:
+// memory fetches data for the next descriptor while the current one is in the array, and the last
+// results of the previous descriptor drain while the current one runs.
 //
 //	memory  K0 S0 S0 S0 |K1 S1| S0 S0 |D0 S1 S1 ...
 //	array        |------- 0 -------| |------- 1 -------|
 //
-// Two descriptors overlap when their addresses let them (inferred: the dependency bits of
-// the registers are alike in all programs).
+// Two descriptors overlap if their addresses allow it. This is inferred: the dependency bits of the
+// registers are the same in all programs.
 type pipeline struct {
-	running bool         // a descriptor went before
+	running bool         // a descriptor ran before
 	planar  bool         // it ran on the planar engine
-	lane    uint64       // bytes of its coefficients that stay in an engine's kernel memory
-	slack   clock.Cycles // the part of its time in the array or planar engine in which memory was idle
-	drain   clock.Cycles // of its last results after that, in no cause so far
-	ring    clock.Cycles // its whole time there, when the next one runs beside it through a ring
-	dram    footprint    // in device memory
-	pad     footprint    // in the scratchpad
-	power   draw         // under a power budget
-	earlier draw         // of the descriptor before
+	lane    uint64       // bytes of its weights that stay in an engine's kernel memory
+	slack   clock.Cycles // cycles of its time in the array or planar engine in which memory was idle
+	drain   clock.Cycles // cycles its last results take after that, not yet counted in a cause
+	ring    clock.Cycles // cycles of its whole body if the next descriptor overlaps with it through a ring, else 0
+	dram    footprint    // ranges in device memory
+	pad     footprint    // ranges in the L2
+	power   draw         // power draw, used under a power budget
+	earlier draw         // power draw of the descriptor before
 }
 
-// A demand is what a descriptor takes of each unit by itself.
+// A demand holds what a descriptor needs from each unit when it runs alone.
 type demand struct {
 	planar bool
-	fills  int    // parts in which the source comes: the array starts on the first
-	drains int    // parts in which the result leaves: the array leaves the last behind
+	fills  int    // parts in which the source arrives; the array starts after the first
+	drains int    // parts in which the result leaves; the last leaves after the array is done
 	lane   uint64 // bytes of the longest coefficient lane
-	reread bool   // coefficients are used once for each part, and must all be there
-	reads  bool   // the source is the ring that the one before fills
-	writes bool   // the result is a ring
+	reread bool   // weights are used once per part and must all be present
+	reads  bool   // the source is the ring that the previous descriptor fills
+	writes bool
 	mem    dma.Cycles
 	dram   footprint
 	pad    footprint
 }
 
-// A span is a range of addresses.
+// A span is an address range from from (included) to to (excluded).
 type span struct{ from, to uint64 }
 
 func (s span) overlaps(t span) bool { return s.from < t.to && t.from < s.to }
 
-// A footprint is what a descriptor reads and writes of one memory.
+// A footprint holds the ranges that a descriptor reads and writes in one memory.
 type footprint struct{ source1, source2, kernel, result span }
 
-// reads reports whether any of what f reads lies in w.
+// reads reports whether f reads any address in w.
 func (f *footprint) reads(w span) bool {
 	return f.source1.overlaps(w) || f.source2.overlaps(w) || f.kernel.overlaps(w)
 }
 
-// meets reports whether f and an earlier footprint must keep their order: one writes what
-// the other touches.
-func (f *footprint) meets(before *footprint) bool {
+// conflicts reports whether f and an earlier footprint must stay in order because one writes an
+// address that the other reads or writes.
+func (f *footprint) conflicts(before *footprint) bool {
 	return f.reads(before.result) || before.reads(f.result) || f.result.overlaps(before.result)
 }
 
-// footprints are the ranges of a task's operands in device memory and in the scratchpad.
+// footprints returns the ranges of a task's operands in device memory and in the L2.
 func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
 	surface := func(o *regs.Operand, addr uint64) span {
 		if !o.DRAM || o.Bytes == 0 {
@@ -86,16 +86,16 @@ func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
 	return dram, pad
 }
 
-// A placement is how a descriptor's work lies to the cycles that it adds to a chain.
+// A placement relates a descriptor's own work to the cycles that it adds to a chain.
 type placement struct {
-	saved clock.Cycles // by running beside the one before
-	lead  clock.Cycles // of its work, those before the cycles that it adds
-	trail clock.Cycles // those behind them: its last results' way to memory
+	saved clock.Cycles // cycles saved by overlapping with the descriptor before
+	lead  clock.Cycles // cycles of its work before the cycles that it adds
+	trail clock.Cycles // cycles of its last results after them
 }
 
-// place puts a descriptor behind those before it. It completes the causes of the cycles
-// that the descriptor adds to the chain up to the end of its time in the array (a comes
-// with the array's own).
+// place appends a descriptor to the chain. On entry a holds the cycles in the array; place fills in
+// the other causes, so that a becomes the cycles that the descriptor adds to the chain up to the
+// end of its time in the array.
 func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	if !l.running {
 		l.add(p, a, d)
@@ -109,47 +109,48 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	return placement{saved: needs + drain - adds, lead: needs - min(needs, adds), trail: l.drain}
 }
 
-// add is place without what it saves.
+// add is like place, but does not compute the placement.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	after := l.step(p, a, d)
 	l.leave(d, &after)
 }
 
-// step completes the causes of a descriptor's cycles behind those before it.
+// step fills in the causes of a descriptor's cycles after the descriptors before it. It does not
+// change l.
 func (l *pipeline) step(p *params, a *Accounting, d *demand) aftermath {
 	if l.ring > 0 && d.reads {
-		return l.join(p, a, d)
+		return l.joinRing(p, a, d)
 	}
 	pre := l.prefetch(p, a, d)
 	return l.body(a, d, &pre)
 }
 
-// An aftermath is what a descriptor leaves to those behind it.
+// An aftermath holds the state that a descriptor leaves for the next ones.
 type aftermath struct {
-	body  clock.Cycles // it was in the array
-	busy  clock.Cycles // of them, with memory at work
-	drain clock.Cycles // its last results take after that
-	lane  uint64       // bytes of coefficients that stay in kernel memory
+	body  clock.Cycles // cycles in the array
+	busy  clock.Cycles // of them, cycles with memory at work
+	drain clock.Cycles // cycles its last results take afterwards
+	lane  uint64       // bytes of weights that stay in kernel memory
 }
 
-// A prefetch is what memory brings of a descriptor before its array can start, and what
-// it has yet to bring.
+// A prefetch holds the traffic that a descriptor needs before its array can start, and the traffic
+// that is left for later. All but resident are cycles.
 type prefetch struct {
-	fill     clock.Cycles // of memory, before the array starts
-	arriving clock.Cycles // of the fill, coefficients that the first part runs beside
-	streamed clock.Cycles // coefficients that come beside the array
-	later    clock.Cycles // source parts that do
-	behind   clock.Cycles // results of the one before that have yet to leave
-	total    clock.Cycles // of all traffic
-	resident bool         // coefficients stay in kernel memory
+	fill     clock.Cycles // memory traffic before the array starts
+	arriving clock.Cycles // part of fill: weights that arrive while the first part runs
+	streamed clock.Cycles // weights that arrive while the array runs
+	later    clock.Cycles // parts of the source that arrive while the array runs
+	behind   clock.Cycles // results of the previous descriptor that still have to be written
+	total    clock.Cycles // all traffic
+	resident bool         // weights stay in kernel memory
 }
 
-// prefetch finds what the array cannot start without, and what of it memory fetched while
-// the one before was in the array: coefficients as far as kernel memory has room beside
-// those in use, the source's first part if the scratchpad has. It sets the causes of what
-// is left to wait for.
+// prefetch computes what must arrive before the array can start, and how much of it memory fetched
+// while the previous descriptor was in the array. Weights are prefetched as far as kernel memory
+// has room, and the first part of the source if the L2 has room. It sets the causes of the
+// remaining wait in a.
 func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
-	lands := d.dram.reads(l.dram.result) // the one before must have written what this reads
+	lands := d.dram.reads(l.dram.result) // the previous descriptor must write its result before this one reads it
 	mem := &d.mem
 	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain}
 	kernel := clock.Cycles(0)
@@ -158,14 +159,14 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	case pre.resident:
 		kernel, pre.streamed = mem.Kernel, 0
 	case d.reread:
-		// Coefficients that do not stay come again for each part: a what-if, for no
-		// program has such a task. Its bytes count once, as in the vendor's measure.
+		// Weights that do not stay are read again for each part. No known program has such a task.
+		// Its bytes count once, as in the vendor's measure.
 		again := mem.Kernel * clock.Cycles(max(1, d.fills)-1)
 		pre.streamed, pre.total = pre.streamed+again, pre.total+again
 	}
 	source := mem.Source / clock.Cycles(max(1, d.fills))
 	pre.fill, pre.later = kernel+source, mem.Source-source
-	asked := false // any of it before the array was free
+	asked := false // part of it was requested before the array was free
 	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
 			asked = true
@@ -178,11 +179,11 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 		asked = true
 		source -= min(l.slack-min(l.slack, pre.fill-kernel-source), source)
 	}
-	// The first part runs in part on coefficients that still arrive.
+	// Part of the first part runs while weights still arrive.
 	pre.arriving = min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
 	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel-pre.arriving, source
-	// Requests that could not go out early wait for their first answer, and those for what
-	// is still on its way to memory until it is there.
+	// Requests that could not be sent early wait for their first answer. A source that the previous
+	// descriptor is still writing arrives only after that write.
 	if reads := mem.Kernel + mem.Source; reads > 0 && (lands || !asked) {
 		a.InputStall += p.dma.Latency
 	}
@@ -193,8 +194,8 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	return pre
 }
 
-// body puts the rest of the traffic beside the array, with what the one before left, and
-// leaves behind what the descriptor's last results still take.
+// body lets the rest of the traffic overlap with the array, together with the results that the
+// previous descriptor left. The descriptor's own last results are left for the next one.
 func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := pre.behind + pre.total - min(pre.total, pre.fill-pre.arriving+drain)
@@ -209,8 +210,8 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	wait(&a.InputStall, min(rest, pre.streamed+pre.arriving+pre.later))
 	wait(&a.OutputStall, rest)
 
-	// On the other engine it may have started with the one before.
-	if l.running && l.planar != d.planar && !d.dram.meets(&l.dram) && !d.pad.meets(&l.pad) {
+	// On the other engine it may have started together with the previous descriptor.
+	if l.running && l.planar != d.planar && !d.dram.conflicts(&l.dram) && !d.pad.conflicts(&l.pad) {
 		a.hide(l.slack)
 	}
 	after := aftermath{body: body, busy: rest, drain: drain}
@@ -220,7 +221,7 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	return after
 }
 
-// leave records what a descriptor leaves under way.
+// leave stores in l the state that a descriptor leaves for the next one.
 func (l *pipeline) leave(d *demand, after *aftermath) {
 	l.running, l.planar, l.lane = true, d.planar, after.lane
 	l.slack, l.drain = after.body-min(after.body, after.busy), after.drain
@@ -231,10 +232,10 @@ func (l *pipeline) leave(d *demand, after *aftermath) {
 	}
 }
 
-// join runs a descriptor beside the one that fills its ring: tile by tile in its shadow,
-// its traffic where memory was idle. What it adds is its start, for descriptors start one
-// by one, and the time by which it is the slower.
-func (l *pipeline) join(p *params, a *Accounting, d *demand) aftermath {
+// joinRing runs a descriptor at the same time as the one that fills its ring. They alternate tile
+// by tile, and its traffic uses idle memory time. It adds its start, because descriptors start one
+// by one, and the time by which it is the slower of the two.
+func (l *pipeline) joinRing(p *params, a *Accounting, d *demand) aftermath {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
 	a.Overhead = p.overhead
 	a.hide(l.ring)
@@ -248,8 +249,8 @@ func (l *pipeline) join(p *params, a *Accounting, d *demand) aftermath {
 	return aftermath{body: max(alone, l.ring), busy: rest, drain: drain}
 }
 
-// hide takes up to n cycles away, those first that come first. The start of a descriptor
-// stays: descriptors start one by one.
+// hide removes up to n cycles from a, earliest causes first. Overhead stays, because descriptors
+// start one by one.
 func (a *Accounting) hide(n clock.Cycles) {
 	for _, c := range [...]*clock.Cycles{
 		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,

@@ -9,17 +9,18 @@ import (
 	"anesim/hw/tiles"
 )
 
-// maxPlane is the elements a task may hold at a time, a plane of a reduction or the
-// source rows of a row of results: 32 MiB, sixteen times what the L2 has.
+// maxPlane is the largest number of elements that a task may hold at once, such as one plane of a
+// reduction or the source rows for one row of results. It is 32 MiB, 16 times the size of the L2.
 const maxPlane = 16 << 20
 
-// A planarTask is a task on the planar engine, ready to run.
+// A planarTask is a task of the planar engine that is ready to run.
 type planarTask struct {
 	form regs.PlanarForm
 	cfg  planar.Config
 }
 
-// prepare reads the operation from the registers.
+// prepare reads the operation from the registers. It returns a limit if the model does not know the
+// operation, or a fault if it needs too much memory.
 func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit, *Fault) {
 	p.form = g.Common.Cfg.PlanarForm()
 	var err error
@@ -33,28 +34,28 @@ func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit,
 	in, out := g.InShape(), g.OutShape()
 	switch {
 	case in.Channels != out.Channels:
-		return unspecified("a planar task from %d to %d channels", in.Channels, out.Channels), nil
+		return unspecified("planar task from %d to %d channels", in.Channels, out.Channels), nil
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
-			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("a reduction of %d elements a channel holds more than %d at once", n, maxPlane)}
+			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction holds %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecified("a planar task from %dx%d to %dx%d", in.Height, in.Width, out.Height, out.Width), nil
+		return unspecified("planar task from %dx%d to %dx%d", in.Height, in.Width, out.Height, out.Width), nil
 	case in.Planes() != out.Planes():
-		return unspecified("a planar task from a depth of %d to %d", in.Planes(), out.Planes()), nil
+		return unspecified("planar task from depth %d to %d", in.Planes(), out.Planes()), nil
 	}
 	return nil, nil
 }
 
-// run computes the rows from first to last of a part; a reduction computes all.
+// run computes rows first to last-1 of a part. A reduction computes all rows.
 func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
 	e := element{cfg: &p.cfg, dst: at.dst, shape: j.task.Groups.InShape(), first: first, last: last}
 	e.a = operand{src: at.src, shape: j.ops.Source1.Shape}
 	if j.task.Groups.L2.Cfg.InputReLU() {
-		e.a.src = rectified{at.src}
+		e.a.src = reluSource{at.src}
 	}
 	if p.form.Sources() == 2 {
-		second, err := d.source(j, &j.ops.Source2, at.group, at.depth)
+		second, err := d.openSource(j, &j.ops.Source2, at.group, at.depth)
 		if err != nil {
 			return &Fault{Unit: "l2", What: err.Error()}
 		}
@@ -63,11 +64,11 @@ func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
 	var err error
 	switch p.form {
 	case regs.FormConstant:
-		e.rows(e.one)
+		e.eachRow(e.applyOne)
 	case regs.FormTwoSources:
-		e.rows(e.two)
+		e.eachRow(e.applyTwo)
 	case regs.FormBiasScale:
-		err = e.biasScale()
+		err = e.applyBiasScale()
 	default:
 		err = e.reduce(d, j, at.group)
 	}
@@ -77,10 +78,10 @@ func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
 	return nil
 }
 
-// rectified is a source behind a ReLU (L2.Cfg.InputReLU).
-type rectified struct{ src tiles.Source }
+// A reluSource applies a ReLU to the rows of a source (L2.Cfg.InputReLU). NaNs stay.
+type reluSource struct{ src tiles.Source }
 
-func (r rectified) Row(dst []half, c, y int) {
+func (r reluSource) Row(dst []half, c, y int) {
 	r.src.Row(dst, c, y)
 	for i, h := range dst {
 		if h.Signbit() && !h.IsNaN() {
@@ -89,21 +90,22 @@ func (r rectified) Row(dst []half, c, y int) {
 	}
 }
 
-// An operand is a source whose axes of length one repeat.
+// An operand is a source whose axes of length one are repeated.
 type operand struct {
 	src   tiles.Source
 	shape regs.Shape
 }
 
-// row reads the operand's row for (c, y) into dst, one element or a whole row.
-func (o *operand) row(dst []half, c, y int) {
+// readRow reads row y of channel c into dst: a single element if the operand has width 1, else
+// len(dst) elements.
+func (o *operand) readRow(dst []half, c, y int) {
 	n := min(o.shape.Width, len(dst))
 	o.src.Row(dst[:n], min(c, o.shape.Channels-1), min(y, o.shape.Height-1))
 }
 
-// fill is row with a single element repeated over the width.
-func (o *operand) fill(dst []half, c, y int) {
-	o.row(dst, c, y)
+// readRepeated is like readRow, but repeats a single element over all of dst.
+func (o *operand) readRepeated(dst []half, c, y int) {
+	o.readRow(dst, c, y)
 	if o.shape.Width == 1 {
 		for i := range dst {
 			dst[i] = dst[0]
@@ -118,41 +120,42 @@ type element struct {
 	a, b operand
 
 	shape       regs.Shape
-	first, last int // rows
+	first, last int // rows to compute: first to last-1
 }
 
-// rows runs f on every row: a is its first operand, b room for the second.
-func (e *element) rows(f func(a, b []half, c, y int)) {
+// eachRow calls f for every row, with the first operand in a and scratch space for the second in b,
+// and writes the a that f leaves to the result.
+func (e *element) eachRow(f func(a, b []half, c, y int)) {
 	a, b := make([]half, e.shape.Width), make([]half, e.shape.Width)
 	for c := range e.shape.Channels {
 		for y := e.first; y < e.last; y++ {
-			e.a.fill(a, c, y)
+			e.a.readRepeated(a, c, y)
 			f(a, b, c, y)
 			e.dst.SetRow(a, c, y, 0)
 		}
 	}
 }
 
-func (e *element) one(a, _ []half, _, _ int) { e.cfg.ApplyOne(a, a) }
+func (e *element) applyOne(a, _ []half, _, _ int) { e.cfg.ApplyOne(a, a) }
 
-func (e *element) two(a, b []half, c, y int) {
+func (e *element) applyTwo(a, b []half, c, y int) {
 	if e.b.shape.Width == 1 {
-		e.b.row(b[:1], c, y)
+		e.b.readRow(b[:1], c, y)
 		e.cfg.ApplyConst(a, a, b[0])
 		return
 	}
-	e.b.row(b, c, y)
+	e.b.readRow(b, c, y)
 	e.cfg.Apply(a, a, b)
 }
 
-// biasScale is source 1 joined with row 0 of source 2 and multiplied by row 1, both one
-// value a channel.
-func (e *element) biasScale() (err error) {
+// applyBiasScale combines source 1 with row 0 of source 2 and multiplies the result by row 1. Both
+// rows hold one value per channel.
+func (e *element) applyBiasScale() (err error) {
 	one := planar.Shape{C: 1, H: 1, W: 1}
-	e.rows(func(a, b []half, c, _ int) {
+	e.eachRow(func(a, b []half, c, _ int) {
 		var addend, factor [1]half
-		e.b.row(addend[:], c, 0)
-		e.b.row(factor[:], c, 1)
+		e.b.readRow(addend[:], c, 0)
+		e.b.readRow(factor[:], c, 1)
 		row := planar.Source{Data: a, Shape: planar.Shape{C: 1, H: 1, W: len(a)}}
 		if e2 := e.cfg.ApplyChannel(a, row, planar.Source{Data: addend[:], Shape: one}, planar.Source{Data: factor[:], Shape: one}); e2 != nil {
 			err = e2
@@ -161,32 +164,33 @@ func (e *element) biasScale() (err error) {
 	return err
 }
 
-// reduce joins depth, height and width of each channel to one value.
+// reduce combines the depth, height and width of each channel into one value.
 func (e *element) reduce(d *Device, j *job, group int) error {
-	first, err := planesOf(d, j, &j.ops.Source1, group)
+	first, err := newPlanes(d, j, &j.ops.Source1, group)
 	if err != nil {
 		return err
 	}
 	if j.ops.Source2.Used {
-		second, err := planesOf(d, j, &j.ops.Source2, group)
+		second, err := newPlanes(d, j, &j.ops.Source2, group)
 		if err != nil {
 			return err
 		}
-		return e.reduced(1, func(out []half, c int) error {
-			return e.cfg.ReduceTwo(out, planar.AxisH|planar.AxisW, first.channels(c, 1), second.channels(c, 1))
+		return e.writeReduced(1, func(out []half, c int) error {
+			return e.cfg.ReduceTwo(out, planar.AxisH|planar.AxisW, first.readChannels(c, 1), second.readChannels(c, 1))
 		})
 	}
-	return e.reduced(max(1, min(channelsBeside, maxPlane/first.plane())), func(out []half, c int) error {
-		return e.cfg.Reduce(out, planar.AxisH|planar.AxisW, first.channels(c, len(out)))
+	return e.writeReduced(max(1, min(reduceChannels, maxPlane/first.planeSize())), func(out []half, c int) error {
+		return e.cfg.Reduce(out, planar.AxisH|planar.AxisW, first.readChannels(c, len(out)))
 	})
 }
 
-// channelsBeside is how many channels are joined beside each other: [planar.Config.Reduce]
-// has loops for sixteen.
-const channelsBeside = 16
+// reduceChannels is the number of channels that are reduced at a time. [planar.Config.Reduce] has
+// loops for sixteen.
+const reduceChannels = 16
 
-// reduced writes what f makes of the channels from c on, so many at a time.
-func (e *element) reduced(n int, f func(out []half, c int) error) error {
+// writeReduced calls f for groups of up to n channels, each starting at channel c, and writes the
+// len(out) results of each call.
+func (e *element) writeReduced(n int, f func(out []half, c int) error) error {
 	room := make([]half, n)
 	for c := 0; c < e.shape.Channels; c += n {
 		out := room[:min(n, e.shape.Channels-c)]
@@ -200,44 +204,45 @@ func (e *element) reduced(n int, f func(out []half, c int) error) error {
 	return nil
 }
 
-// planes is one group of a reduction's source, read some channels at a time, with the axes
-// that repeat filled in.
+// planes reads the source of a reduction for one group, several channels at a time. Repeated axes
+// are filled in.
 type planes struct {
 	shape  regs.Shape
 	depths []operand
 	data   []half
 }
 
-func planesOf(d *Device, j *job, o *regs.Operand, group int) (*planes, error) {
+// newPlanes returns the planes of operand o in the given group.
+func newPlanes(d *Device, j *job, o *regs.Operand, group int) (*planes, error) {
 	s := j.task.Groups.InShape()
 	p := &planes{shape: s}
 	for z := range s.Planes() {
-		src, err := d.source(j, o, group, z)
+		src, err := d.openSource(j, o, group, z)
 		if err != nil {
 			return nil, err
 		}
 		if o.Role == regs.FirstSource && j.task.Groups.L2.Cfg.InputReLU() {
-			src = rectified{src}
+			src = reluSource{src}
 		}
 		p.depths = append(p.depths, operand{src: src, shape: o.Shape})
 	}
 	return p, nil
 }
 
-// plane is the elements of a channel.
-func (p *planes) plane() int { return len(p.depths) * p.shape.Height * p.shape.Width }
+// planeSize returns the number of elements of one channel.
+func (p *planes) planeSize() int { return len(p.depths) * p.shape.Height * p.shape.Width }
 
-// channels reads n channels from c on, the depths of each one below the other. What it
-// returns stands until it is called again.
-func (p *planes) channels(c, n int) planar.Source {
+// readChannels reads n channels from channel c on, with the depths of each channel stacked in
+// height. The result is valid until the next call.
+func (p *planes) readChannels(c, n int) planar.Source {
 	if p.data == nil {
-		p.data = make([]half, n*p.plane())
+		p.data = make([]half, n*p.planeSize())
 	}
 	at := p.data
 	for i := range n {
 		for _, o := range p.depths {
 			for y := range p.shape.Height {
-				o.fill(at[:p.shape.Width], c+i, y)
+				o.readRepeated(at[:p.shape.Width], c+i, y)
 				at = at[p.shape.Width:]
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// Shape is a descriptor's work in whole tensors: channels over all groups.
+// Shape holds a descriptor's dimensions in whole tensors. Channels are counted over all groups.
 type Shape struct {
 	Win, Hin, Cin    int
 	Wout, Hout, Cout int
@@ -18,61 +18,61 @@ type Shape struct {
 	Groups           int
 }
 
-// A DescriptorReport is what the device says of one task.
+// A DescriptorReport holds the device's figures for one task.
 type DescriptorReport struct {
 	Index   int
 	Offset  uint32
 	Op      Op
 	Shape   Shape
-	Planar  bool // on the planar engine alone
+	Planar  bool // runs on the planar engine only
 	Engines int
 	Tiles   int
-	// Crew says in how many rounds the engines do the work, and HalfEngine is the first
-	// that has one tile open, -1 where none has.
+	// Crew holds the number of rounds in which the engines do the work. HalfEngine is the first
+	// engine with exactly one open tile, -1 if there is none.
 	Crew       tiles.Crew
 	HalfEngine int
-	// Packing is the form of a multiply-accumulate's weights, and PaletteBits the width of a
-	// palette's indices.
+	// Packing is the format of a multiply-accumulate's weights. PaletteBits is the width of palette
+	// indices in bits.
 	Packing     tiles.Packing
 	PaletteBits int
-	Cycles      Accounting // those it adds to the chain
-	// Saved is the cycles that running beside the descriptor before it saves, its last
-	// results' way to memory among them.
+	Cycles      Accounting // cycles that it adds to the chain
+	// Saved is the number of cycles saved by overlapping with the previous descriptor, including
+	// the drain of that one's last results.
 	Saved clock.Cycles
-	// Lead is how long the descriptor works before the time that it adds to the chain, beside
-	// the one before, and Trail how long its last results take behind it.
+	// Lead is the time for which the descriptor works before the time that it adds to the chain.
+	// Trail is the time that its last results take after it.
 	Lead, Trail clock.Nanoseconds
 	Units       Units
 	DMA         dma.Traffic
 	L2          l2.Traffic
 	Exe         ExeCycles
 	MACs        uint64
-	Skipped     uint64 // of MACs, those by zeros that sparse weights leave out
-	Lookups     uint64 // of the activation table
-	// PlanarElements are those of the source that go through the planar engine.
+	Skipped     uint64 // of MACs, multiplications by zeros that sparse weights leave out
+	Lookups     uint64 // look-ups in the activation table
+	// PlanarElements is the number of source elements processed by the planar engine.
 	PlanarElements uint64
-	// ZeroMACs are those of MACs with an operand of zero, where values were computed, and
-	// ZeroSaves what they take less than others. Energy leaves that out: it is the same
-	// with and without values.
+	// ZeroMACs is the number of MACs with a zero operand, set if values were computed. ZeroSaves is
+	// the energy that they save. Energy does not include the saving, so that it is the same with
+	// and without values.
 	ZeroMACs  uint64
 	ZeroSaves clock.Nanojoules
 	Time      clock.Nanoseconds
 	Energy    clock.Nanojoules
-	Parts     EnergyParts // of Energy
+	Parts     EnergyParts // split of Energy
 	Counters  Counters
 	Computed  bool // values were computed
 	// Overflow is set on the first descriptor of a dispatch whose result is not finite.
 	Overflow *Overflow
-	// Limits say why values that were asked for were not computed, and what those that
-	// were rest on that is not known of real programs.
+	// Limits says why requested values were not computed, and which unverified assumptions the
+	// computed values depend on.
 	Limits []evidence.Limit
 }
 
-// Working returns the time in which the descriptor works. Rates are of this time: that which
-// it adds to the chain is less where it runs beside others.
+// Working returns the time for which the descriptor works. Rates are computed from this time,
+// because Time is shorter if the descriptor overlaps with others.
 func (d *DescriptorReport) Working() clock.Nanoseconds { return d.Lead + d.Time + d.Trail }
 
-// Watts returns the descriptor's mean power while it works.
+// Watts returns the descriptor's mean power while it works, 0 if it takes no time.
 func (d *DescriptorReport) Watts() float64 {
 	t := d.Working()
 	if t <= 0 {
@@ -81,13 +81,16 @@ func (d *DescriptorReport) Watts() float64 {
 	return float64(d.Energy) / float64(t)
 }
 
-// Note is why values that were asked for were not computed, empty when they were.
-func (d *DescriptorReport) Note() string { return d.limits(true) }
+// Note returns the reasons why requested values were not computed, joined with "; ". It is empty if
+// they were computed.
+func (d *DescriptorReport) Note() string { return d.joinLimits(true) }
 
-// Caveat is what computed values rest on that is not known of real programs.
-func (d *DescriptorReport) Caveat() string { return d.limits(false) }
+// Caveat returns the assumptions that computed values depend on and that real programs do not
+// confirm.
+func (d *DescriptorReport) Caveat() string { return d.joinLimits(false) }
 
-func (d *DescriptorReport) limits(blocking bool) (s string) {
+// joinLimits joins the texts of the limits that block values, or of the others.
+func (d *DescriptorReport) joinLimits(blocking bool) (s string) {
 	for i := range d.Limits {
 		if l := &d.Limits[i]; l.Blocks() == blocking {
 			if s != "" {
@@ -99,39 +102,39 @@ func (d *DescriptorReport) limits(blocking bool) (s string) {
 	return s
 }
 
-// A Fault is what the modelled device would not survive: a result, not an error of the
-// program that runs the model.
+// A Fault describes why the modelled device would not survive a task. It is a result of the model,
+// not an error of the program that runs it.
 type Fault struct {
 	Unit       string
 	Descriptor int
-	Cycle      clock.Cycles // since the chain's start
+	Cycle      clock.Cycles // since the start of the chain
 	What       string
 }
 
-// String is the fault on one line.
+// String returns the fault on one line.
 func (f Fault) String() string {
 	return fmt.Sprintf("descriptor %d, %s, cycle %d: %s", f.Descriptor, f.Unit, f.Cycle, f.What)
 }
 
-// A Report is what a chain did.
+// A Report holds the figures of a chain.
 type Report struct {
 	Descriptors []DescriptorReport
-	// Again is how many more times the last Per of Descriptors ran, with the same figures.
-	// They are in the sums and not listed.
+	// Again is the number of further runs of the last Per descriptors, with the same figures. Those
+	// runs are included in the sums but not listed.
 	Again, Per int
-	// Rest is what descriptors behind those did that are not listed, in the sums too.
+	// Rest sums up the descriptors that are not listed. The totals below include them.
 	Rest Rest
 
 	Faults   []Fault
 	Cycles   clock.Cycles
 	Time     clock.Nanoseconds
-	Energy   clock.Nanojoules // the descriptors' and the dispatch's own
-	Dispatch clock.Nanojoules // of Energy, what a dispatch costs whatever it does
+	Energy   clock.Nanojoules // of the descriptors and the dispatches
+	Dispatch clock.Nanojoules // part of Energy: the fixed cost of dispatches
 	MACs     uint64
 	DMA      dma.Traffic
 }
 
-// Add adds a descriptor's numbers to the report's sums. It does not list the descriptor.
+// Add adds a descriptor's figures to the report's sums. It does not list the descriptor.
 func (r *Report) Add(d *DescriptorReport) {
 	r.Cycles += d.Cycles.Total()
 	r.Time += d.Time
@@ -140,18 +143,18 @@ func (r *Report) Add(d *DescriptorReport) {
 	r.DMA.Add(&d.DMA)
 }
 
-// AddDispatches adds what dispatches cost whatever they do to the report's energy.
+// AddDispatches adds e, the fixed energy cost of dispatches, to the report's energy.
 func (r *Report) AddDispatches(e clock.Nanojoules) {
 	r.Dispatch += e
 	r.Energy += e
 }
 
-// DescriptorEnergy returns the energy of the descriptors: all of it but what the dispatches
-// cost whatever they do, which a comparison of programs leaves out.
+// DescriptorEnergy returns the energy without the fixed cost of dispatches. Comparisons of programs
+// use it.
 func (r *Report) DescriptorEnergy() clock.Nanojoules { return r.Energy - r.Dispatch }
 
-// Repeat adds the last per descriptors so many more times to the sums, without listing
-// them. A report repeats once, behind its last descriptor.
+// Repeat adds the last per descriptors to the sums another times times, without listing them. It
+// does nothing if times is not positive. Call it at most once, after the last descriptor was added.
 func (r *Report) Repeat(times, per int) {
 	if times <= 0 {
 		return
@@ -170,18 +173,18 @@ func (r *Report) Repeat(times, per int) {
 	}
 }
 
-// runs is how often the i-th descriptor ran.
-func (r *Report) runs(i int) int {
+// runCount returns how often the i-th listed descriptor ran.
+func (r *Report) runCount(i int) int {
 	if i >= len(r.Descriptors)-r.Per {
 		return 1 + r.Again
 	}
 	return 1
 }
 
-// Count is the number of descriptors that ran, those that are not listed among them.
+// Count returns the number of descriptors that ran, including those that are not listed.
 func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per + r.Rest.Count }
 
-// sums are a report's sums at some time.
+// sums is a copy of a report's totals.
 type sums struct {
 	cycles clock.Cycles
 	time   clock.Nanoseconds
@@ -196,26 +199,26 @@ func (r *Report) restore(s sums) {
 	r.Cycles, r.Time, r.Energy, r.MACs, r.DMA = s.cycles, s.time, s.energy, s.macs, s.dma
 }
 
-// Accounting is the chain's cycles by cause.
+// Accounting returns the chain's cycles by cause.
 func (r *Report) Accounting() (a Accounting) {
 	if r.Rest.Count > 0 {
 		return r.Rest.Cycles
 	}
 	for i := range r.Descriptors {
 		for c, n := range r.Descriptors[i].Cycles.All() {
-			*a.Of(c) += clock.Cycles(r.runs(i)) * n
+			*a.Of(c) += clock.Cycles(r.runCount(i)) * n
 		}
 	}
 	return a
 }
 
-// Parts is the descriptors' energy by what takes it.
+// Parts returns the energy of the descriptors by consumer.
 func (r *Report) Parts() (e EnergyParts) {
 	if r.Rest.Count > 0 {
 		return r.Rest.Parts
 	}
 	for i := range r.Descriptors {
-		x, n := &r.Descriptors[i].Parts, float64(r.runs(i))
+		x, n := &r.Descriptors[i].Parts, float64(r.runCount(i))
 		e.MAC += clock.Nanojoules(n * float64(x.MAC))
 		e.Table += clock.Nanojoules(n * float64(x.Table))
 		e.L2 += clock.Nanojoules(n * float64(x.L2))
@@ -226,19 +229,19 @@ func (r *Report) Parts() (e EnergyParts) {
 	return e
 }
 
-// Saved is the cycles that running beside each other saves the descriptors.
+// Saved returns the cycles that the descriptors save by overlapping.
 func (r *Report) Saved() (n clock.Cycles) {
 	if r.Rest.Count > 0 {
 		return r.Rest.Saved
 	}
 	for i := range r.Descriptors {
-		n += clock.Cycles(r.runs(i)) * r.Descriptors[i].Saved
+		n += clock.Cycles(r.runCount(i)) * r.Descriptors[i].Saved
 	}
 	return n
 }
 
-// Working returns the time from the first work of the report's descriptors to the last. It is
-// more than Time where they are part of a chain and work beside others of it.
+// Working returns the time from the first to the last work of the report's descriptors. It is
+// longer than Time if they are part of a chain and overlap with other descriptors of it.
 func (r *Report) Working() clock.Nanoseconds {
 	if r.Rest.Count > 0 {
 		return r.Time
@@ -253,7 +256,7 @@ func (r *Report) Working() clock.Nanoseconds {
 	return max(high-at, 0) + r.Time - low
 }
 
-// Engines is the most engines that a descriptor had at work.
+// Engines returns the largest number of engines that a descriptor in list uses.
 func Engines(list []DescriptorReport) (n int) {
 	for i := range list {
 		n = max(n, list[i].Engines)
@@ -261,10 +264,10 @@ func Engines(list []DescriptorReport) (n int) {
 	return n
 }
 
-// Complete reports whether every descriptor's values were computed without a fault.
+// Complete reports whether the values of every descriptor were computed and none faulted.
 func (r *Report) Complete() bool {
 	if r.Rest.Count > 0 {
-		return false // only a chain that is timed leaves descriptors off its list
+		return false // only a chain without values leaves descriptors off its list
 	}
 	for i := range r.Descriptors {
 		if !r.Descriptors[i].Computed {

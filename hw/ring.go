@@ -7,59 +7,59 @@ import (
 	"anesim/hw/regs"
 )
 
-// A ring is the rows that stand in the L2 between two descriptors that run beside each
-// other: the first writes a tile of rows, the second reads it and makes room for the next
-// (bytes: residency.md, 9 of 9 between neighbours on different engines). It holds the
-// elements; where each stands in the L2 is not kept.
+// A ring holds the rows in the L2 between two descriptors that run at the same time: the first
+// writes a few rows, the second reads them and frees their space (seen in 9 of 9 pairs of
+// neighbours on different engines, residency.md). It holds the elements, but not their addresses in
+// the L2.
 type ring struct {
 	channels, rows, width int
 	data                  []half
 }
 
-func (r *ring) at(c, y int) []half {
+func (r *ring) row(c, y int) []half {
 	at := (c*r.rows + y%r.rows) * r.width
 	return r.data[at : at+r.width]
 }
 
-// Row reads row y of channel c, which must be among the last that were written.
-func (r *ring) Row(dst []half, c, y int) { copy(dst, r.at(c, y)) }
+// Row reads row y of channel c into dst. The row must be among the last r.rows rows written.
+func (r *ring) Row(dst []half, c, y int) { copy(dst, r.row(c, y)) }
 
-// SetRow writes row y of channel c over the oldest.
-func (r *ring) SetRow(src []half, c, y, x int) { copy(r.at(c, y)[x:], src) }
+// SetRow writes src to row y of channel c, starting at column x. It overwrites the oldest row.
+func (r *ring) SetRow(src []half, c, y, x int) { copy(r.row(c, y)[x:], src) }
 
-// A held task is one whose result is a ring: it waits for the task that reads it.
+// A held task has a ring as its result and waits for the task that reads it.
 type held struct {
 	task   regs.Task
 	ops    regs.Operands
-	report int // of Report.Descriptors
+	report int // index in Report.Descriptors
 }
 
-// hold puts off a task until the one that reads its ring.
+// hold postpones the current task t until the task that reads its ring.
 func (d *Device) hold(t *regs.Task) (*evidence.Limit, *Fault) {
 	d.held = &held{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
 	return nil, nil
 }
 
-// abandon gives up on a task whose ring nobody reads.
+// abandon drops a held task whose ring nobody reads, and adds a limit to its report.
 func (d *Device) abandon() {
 	if h := d.held; h != nil {
-		d.report.Descriptors[h.report].limit(&evidence.Limit{
-			Kind: evidence.NotModelled, What: "the next descriptor does not read the ring that it leaves in the L2",
+		d.report.Descriptors[h.report].addLimit(&evidence.Limit{
+			Kind: evidence.NotModelled, What: "next descriptor does not read the ring that this one leaves in the L2",
 		})
 		d.broken = h.task.Index
 		d.held = nil
 	}
 }
 
-// pair runs a task beside the one that fills its ring, a tile of rows at a time.
-func (d *Device) pair(second *job) (*evidence.Limit, *Fault) {
+// runPair runs the held task and its reader together, a few rows at a time.
+func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 	h := d.held
 	if h == nil {
-		return &evidence.Limit{Kind: evidence.NotModelled, What: "the descriptor before does not fill the ring that it reads"}, nil
+		return &evidence.Limit{Kind: evidence.NotModelled, What: "previous descriptor does not fill the ring that this one reads"}, nil
 	}
 	d.held = nil
 	fail := func(l *evidence.Limit) *evidence.Limit {
-		d.report.Descriptors[h.report].limit(l)
+		d.report.Descriptors[h.report].addLimit(l)
 		return l
 	}
 	var first job
@@ -68,25 +68,25 @@ func (d *Device) pair(second *job) (*evidence.Limit, *Fault) {
 	} else if limit != nil {
 		return fail(limit), nil
 	}
-	// The ring's own tiles are not laid out in the L2, but what else the second has is.
-	if err := d.pad.Reserve(scratchpadEnd(second.ops)); err != nil {
+	// The ring's own rows have no place in the L2, but the other buffers of the second task do.
+	if err := d.pad.Reserve(l2End(second.ops)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	s, in := first.ops.Result.Shape, second.ops.Source1.Shape
-	if s != in || s.Groups != 1 || s.Planes() != 1 || !first.byRows() || !second.byRows() {
-		return fail(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("a ring between %v and %v elements of other than element operations", s, in)}), nil
+	if s != in || s.Groups != 1 || s.Planes() != 1 || !first.isRowwise() || !second.isRowwise() {
+		return fail(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("ring from %v to %v elements: want equal shapes and elementwise operations", s, in)}), nil
 	}
 	rows := min(max(1, int(h.task.Groups.Common.TileCfg.TileHeight())), s.Height)
 	if n := s.Channels * rows * s.Width; n > maxPlane {
-		return nil, &Fault{Unit: "l2", What: fmt.Sprintf("a ring of %d rows holds %d elements, more than %d", rows, n, maxPlane)}
+		return nil, &Fault{Unit: "l2", What: fmt.Sprintf("ring of %d rows holds %d elements; want at most %d", rows, n, maxPlane)}
 	}
 	r := &ring{s.Channels, rows, s.Width, make([]half, s.Channels*rows*s.Width)}
 	first.ring, second.ring = r, r
-	from, f := d.part(&first, 0, 0)
+	from, f := d.openPart(&first, 0, 0)
 	if f != nil {
 		return nil, f
 	}
-	to, f := d.part(second, 0, 0)
+	to, f := d.openPart(second, 0, 0)
 	if f != nil {
 		return nil, f
 	}
@@ -99,13 +99,13 @@ func (d *Device) pair(second *job) (*evidence.Limit, *Fault) {
 			return nil, f
 		}
 	}
-	d.report.Descriptors[h.report].computed(&h.task.Groups)
+	d.report.Descriptors[h.report].markComputed(&h.task.Groups)
 	return nil, nil
 }
 
-// byRows reports whether the rows of a task's result depend on the same rows of its
-// sources alone.
-func (j *job) byRows() bool {
+// isRowwise reports whether each row of a task's result depends only on the same row of its
+// sources.
+func (j *job) isRowwise() bool {
 	g := &j.task.Groups
 	if g.Planar() {
 		return !g.Common.Cfg.PlanarForm().Reduces()

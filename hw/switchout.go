@@ -2,18 +2,18 @@ package hw
 
 import "anesim/hw/clock"
 
-// Elapsed is the time of the descriptors so far. What memory still takes of the last one's
-// results is not in it until the chain ends, with Report or SwitchOut.
+// Elapsed returns the time of the descriptors so far. It includes the drain of the last results
+// only after the chain has ended with Report or SwitchOut.
 func (d *Device) Elapsed() clock.Nanoseconds { return d.report.Time }
 
-// SwitchOut takes the engine away between two descriptors of a chain: the results of those
-// before land, nothing of the scratchpad outlasts it, and what follows overlaps with
-// nothing. It returns what waiting for the results took.
+// SwitchOut takes the engine away between two descriptors of a chain. The results of earlier
+// descriptors are written, the contents of the L2 are lost, and the next descriptor overlaps with
+// nothing. SwitchOut returns the time spent waiting for the results.
 func (d *Device) SwitchOut() clock.Nanoseconds {
 	before := d.report.Time
 	d.finish()
 	d.line = pipeline{}
-	if d.pad != nil { // nothing was computed in it
+	if d.pad != nil { // values were computed in it
 		d.pad.Spoil()
 	}
 	return d.report.Time - before

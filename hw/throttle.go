@@ -7,23 +7,24 @@ import (
 	"anesim/hw/tiles"
 )
 
-// A draw is what the last descriptor of a chain leaves of a power budget to the next.
+// A draw holds the power that the last descriptor of a chain draws while the next one starts.
 type draw struct {
-	watts    float64          // while it works
-	trailing clock.Nanojoules // of its energy, what its last results take beside the next
+	watts    float64          // mean power while it works
+	trailing clock.Nanojoules // part of its energy: its last results, while the next descriptor runs
 }
 
-// spare returns the energy that a budget has for a descriptor beside that of its own time: what
-// the one before does not draw while both work, less what that one's last results take.
-func (l *draw) spare(budget float64, lead clock.Nanoseconds) clock.Nanojoules {
+// spareEnergy returns the energy that a power budget leaves for a descriptor in addition to that of
+// its own time: the power that the previous descriptor does not use during lead, minus the energy
+// of that one's last results.
+func (l *draw) spareEnergy(budget float64, lead clock.Nanoseconds) clock.Nanojoules {
 	return clock.Nanojoules(max(0, budget-l.watts)*float64(lead)) - l.trailing
 }
 
-// throttle adds the cycles that keep a chain's power within the budget while a descriptor
-// runs, with what is to spare beside its own time. What its events cost does not depend on
-// how long it takes and what its engines burn grows with that, so that of an energy E of
-// events and an active power A it takes E / (budget - A) at the least. How the silicon
-// throttles is not known: the documents give thresholds without units.
+// throttle adds cycles to a descriptor until its chain stays within the power budget. spare is the
+// energy that is available in addition to that of the descriptor's own time. The energy of events
+// does not depend on the duration and the active energy grows with it, so a descriptor with event
+// energy E and active power A takes at least E / (budget - A). How the silicon throttles is not
+// known: the documents give thresholds without units.
 func (p *params) throttle(d *DescriptorReport, open tiles.Enables, spare clock.Nanojoules) {
 	if d.Time <= 0 || float64(d.Energy-spare) <= p.budget*float64(d.Time) {
 		return
@@ -31,7 +32,7 @@ func (p *params) throttle(d *DescriptorReport, open tiles.Enables, spare clock.N
 	active := float64(d.Parts.Active) / float64(d.Time)
 	room := p.budget - active
 	if room <= 0 {
-		return // no speed keeps the budget: NewSession refuses it
+		return // no speed keeps the budget; NewSession rejects such budgets
 	}
 	least := float64(d.Energy-d.Parts.Active-spare) / room // nanoseconds
 	total := clock.Cycles(math.Ceil(least * float64(p.clock) / 1e9))

@@ -8,18 +8,17 @@ import (
 	"anesim/hw/vendor"
 )
 
-// ExeCycles is the vendor's own estimate of a descriptor, in microseconds.
+// ExeCycles holds the vendor's own estimate of a descriptor's duration in microseconds.
 type ExeCycles struct {
-	Stored uint16 // as the program has it, 0 when its compiler left it out
-	Model  uint16 // by the rule read from real programs
+	Stored uint16 // from the program, 0 if its compiler left it out
+	Model  uint16 // computed by the rule derived from real programs
 }
 
-// time fills in everything about a task with operands o but its values. It allocates
-// nothing.
+// time fills in all figures of a task with operands o, except values. It does not allocate memory.
 //
-// An array with several engines a lane, which no known chip has, runs a task on as many of
-// them as are fastest: more of them end their last results together, so that less of the way
-// to memory is beside the array.
+// If the array has several engines per lane, which no known chip has, the task runs on as many of
+// them as are fastest. More engines finish their last results together, so less of the traffic
+// overlaps with the array.
 func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	if p.fewer == nil {
 		p.timeOnAll(d, t, o, open, l)
@@ -35,10 +34,10 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 	}
 }
 
-// timeOnAll is time with every engine of a lane at work.
+// timeOnAll is like time, but uses every engine of a lane.
 func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
-	*d = DescriptorReport{} // cleared where it stands: a literal with fields would be copied
+	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
 	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g, o)
 	d.DMA = dma.TrafficOf(o)
@@ -84,13 +83,13 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 	p.conclude(d, open, l)
 }
 
-// partElements is how many pixels of a plane, or elements on their way to the planar engine,
-// come and go together: the array starts on the first of them while memory brings the next.
-// They are the pixels of the M1's patch, and follow no constant of a chip: an engine that
-// covers more pixels in a step does not have to wait for all of them (inferred).
+// partElements is the number of pixels of a plane, or of elements for the planar engine, that are
+// transferred together. The array starts on the first part while memory brings the next. The number
+// is the size of the M1's patch, but does not depend on a chip's constants: an engine that covers
+// more pixels per step need not wait for all of them (inferred).
 const partElements = 256
 
-// conclude makes of a descriptor's cycles and events what follows from them.
+// conclude computes time, energy, throttling and counters from a descriptor's cycles and events.
 func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	d.Cycles.Throttle = 0
 	d.Time = p.clock.Time(d.Cycles.Total())
@@ -98,13 +97,13 @@ func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) 
 	d.Energy = d.Parts.Total()
 	if p.budget > 0 {
 		trailing := clock.Nanojoules(d.Watts() * float64(d.Trail))
-		p.throttle(d, open, l.earlier.spare(p.budget, d.Lead)+trailing)
+		p.throttle(d, open, l.earlier.spareEnergy(p.budget, d.Lead)+trailing)
 		l.power = draw{d.Watts(), trailing}
 	}
 	d.Counters = countersOf(d)
 }
 
-// finish adds to the last descriptor of a chain what memory still takes of its results.
+// finish adds to the last descriptor of a chain the cycles that memory needs for its last results.
 func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	if l.drain > 0 {
 		d.Cycles.OutputStall += l.drain
@@ -113,6 +112,7 @@ func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	}
 }
 
+// shapeOf returns the shape of a task in whole tensors.
 func shapeOf(g *regs.Groups, o *regs.Operands) Shape {
 	c, in, out := &g.Common, &o.In, &o.Out
 	return Shape{

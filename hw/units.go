@@ -7,7 +7,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// Units are the columns of the vendor compiler's cost dump.
+// Units holds the columns of the vendor compiler's cost dump.
 type Units struct {
 	WorkUnits       int
 	MACCyclesPerWU  int // multiply-accumulate cycles per work unit
@@ -20,7 +20,7 @@ type Units struct {
 	KernelBytes     uint64 // weights, unpadded
 }
 
-// engineUnits are the cost columns of a task on the MAC engines, and its L2 traffic.
+// engineUnits returns the cost columns of a task of the MAC engines, and its L2 traffic.
 func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (Units, l2.Traffic) {
 	u := Units{
 		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
@@ -39,8 +39,8 @@ func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (U
 		Width:  min((width-1)*sx+kw, max(1, in.Width)),
 		Stride: g.L2.Src1RowStride.Bytes(),
 	}
-	// Each work unit sees every input channel of its patch once; a unicast task reads
-	// each channel for one engine only.
+	// Each work unit reads every input channel of its patch once. A unicast task reads each channel
+	// for one engine only.
 	reads := w.WorkUnits * in.Channels
 	if c.GroupConvCfg.UnicastEn() {
 		reads = w.Patches * in.Channels
@@ -50,7 +50,7 @@ func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (U
 		Read:    fp16Bytes * uint64(reads) * uint64(source.Rows) * uint64(source.Width),
 		Written: fp16Bytes * uint64(out.Elements()),
 	}
-	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: rows, Width: width, Stride: g.L2.ResultRowStride.Bytes()}, w.Patches)
+	u.L2Writeback = p.writebackCycles(g, out, l2.Patch{Rows: rows, Width: width, Stride: g.L2.ResultRowStride.Bytes()}, w.Patches)
 	switch {
 	case g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate:
 		u.KernelBytes = 2 * uint64(out.Groups) * uint64(out.Channels) * uint64(tiles.Taps(g))
@@ -62,30 +62,30 @@ func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (U
 
 const fp16Bytes = 2
 
-// writeback is what the results cost on their way into the L2: the banks take a granule
-// each a cycle, and a transposed result goes in element by element.
-func (p *params) writeback(g *regs.Groups, out *regs.Shape, t l2.Patch, patches int) clock.Cycles {
+// writebackCycles returns the cycles in which the results of a task are written to the L2. Each
+// bank takes one granule per cycle. A transposed result is written element by element.
+func (p *params) writebackCycles(g *regs.Groups, out *regs.Shape, t l2.Patch, patches int) clock.Cycles {
 	if g.ResultTransposed() {
 		return p.transpose.Cycles(uint64(out.Elements()))
 	}
 	return clock.Cycles(patches) * p.l2.WritebackCycles(out.Channels, t)
 }
 
-// planarUnits are the cost columns of a planar task, and its L2 traffic.
+// planarUnits returns the cost columns of a planar task, and its L2 traffic.
 func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
 	in, out := &o.In, &o.Out
 	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
 	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
 	u.L2Broadcast = clock.Cycles(in.Groups*o.Sources()) * p.l2.WritebackCycles(in.Channels, patch)
-	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: max(1, out.Height), Width: max(1, out.Width)}, out.Groups)
+	u.L2Writeback = p.writebackCycles(g, out, l2.Patch{Rows: max(1, out.Height), Width: max(1, out.Width)}, out.Groups)
 	return u, l2.Traffic{
 		Read:    fp16Bytes * uint64(in.Elements()) * uint64(o.Sources()),
 		Written: fp16Bytes * uint64(out.Elements()),
 	}
 }
 
-// account gives the cycles in the array or the planar engine their causes: compute
-// first, then what the slower L2 paths add. Double buffering lets them run at once.
+// account splits the cycles in the array or the planar engine by cause: compute first, then the
+// cycles that slower L2 paths add. Double buffering lets all of them overlap.
 func (u *Units) account(array clock.Cycles) Accounting {
 	a := Accounting{Compute: array}
 	at := a.Compute

@@ -226,7 +226,7 @@ func TestIntervalRests(t *testing.T) {
 	}
 	point, window := spread{pointLow, pointHigh, pointRows}, spread{windowLow, windowHigh, windowRows}
 	for kernel, want := range map[[2]int]spread{{1, 1}: point, {1, 3}: window, {2, 1}: window} {
-		if got := spreadOf(&DescriptorReport{Op: Conv, Shape: Shape{Kh: kernel[0], Kw: kernel[1]}}); got != want {
+		if got := spreadFor(&DescriptorReport{Op: Conv, Shape: Shape{Kh: kernel[0], Kw: kernel[1]}}); got != want {
 			t.Errorf("%v: %+v, want %+v", kernel, got, want)
 		}
 	}

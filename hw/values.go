@@ -10,16 +10,16 @@ import (
 	"anesim/hw/tiles"
 )
 
-// values computes a task. What the model cannot compute goes to r.Limits; a fault of the
-// device is returned.
-func (d *Device) values(r *DescriptorReport, t *regs.Task) *Fault {
+// computeValues computes the values of a task. It adds a limit to r if the model cannot compute
+// them. It returns a fault of the device, or nil.
+func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 	if d.broken >= 0 {
-		r.limit(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("the values of descriptor %d, before it, are not known", d.broken)})
+		r.addLimit(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("values of the earlier descriptor %d are not known", d.broken)})
 		return nil
 	}
 	g := &t.Groups
-	if d.steps += stepsOf(g); d.steps > d.opts.Budget {
-		return &Fault{Unit: "device", What: fmt.Sprintf("the values take %d steps or more, beyond the budget of %d", d.steps, d.opts.Budget)}
+	if d.steps += valueSteps(g); d.steps > d.opts.Budget {
+		return &Fault{Unit: "device", What: fmt.Sprintf("values take %d steps or more; the budget is %d", d.steps, d.opts.Budget)}
 	}
 	d.zeros = 0
 	limit := unmodelled(g, d.ops)
@@ -30,24 +30,25 @@ func (d *Device) values(r *DescriptorReport, t *regs.Task) *Fault {
 		}
 	}
 	if limit != nil {
-		r.limit(limit)
+		r.addLimit(limit)
 		d.broken = t.Index
 		return nil
 	}
 	if d.ops.Result.L2 == regs.Circular {
-		return nil // computed beside the descriptor that reads the ring
+		return nil // computed together with the descriptor that reads the ring
 	}
-	if r.computed(g); r.Skipped == 0 { // what is skipped was taken for zeros already
+	if r.markComputed(g); r.Skipped == 0 { // skipped weights are counted as zeros already
 		r.ZeroMACs = min(d.zeros, r.MACs)
 		r.ZeroSaves = max(0, d.p.mac.Times(r.ZeroMACs)-d.p.zeroMAC.Times(r.ZeroMACs))
 	}
 	return nil
 }
 
-// elementSteps is how many multiply-accumulates one element operation weighs in the budget.
+// elementSteps is the number of steps that one elementwise operation counts for in the budget.
 const elementSteps = 16
 
-func stepsOf(g *regs.Groups) uint64 {
+// valueSteps returns the number of budget steps that a task takes.
+func valueSteps(g *regs.Groups) uint64 {
 	n := uint64(max(g.InShape().Elements(), g.OutShape().Elements())) * elementSteps
 	if !g.Planar() {
 		n = max(n, uint64(g.OutShape().Elements())*uint64(tiles.Taps(g)))
@@ -55,30 +56,30 @@ func stepsOf(g *regs.Groups) uint64 {
 	return n
 }
 
-// A job is a task made ready to run part by part.
+// A job is a task that is ready to run part by part.
 type job struct {
 	task   *regs.Task
 	ops    *regs.Operands
-	engine engineTask // of a task on the MAC engines
+	engine engineTask // set for a task of the MAC engines
 	planar planarTask
-	ring   *ring        // of a source or a result that is one
-	beyond *atomic.Bool // an 8-bit element whose number is not known
+	ring   *ring        // ring that the task reads or writes, nil if none
+	beyond *atomic.Bool // set if an 8-bit element has no known number
 }
 
-// A part is one depth of one group of a task.
+// A part is one plane of one group of a task.
 type part struct {
 	group, depth int
 	dst          tiles.Sink
 	src          tiles.Source
 }
 
-// prepare makes a task ready: its coefficients, its operations.
+// prepare reads the weights and the operation of a task into j.
 func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
 	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
 	if d.pad == nil {
 		d.pad = l2.New(d.p.l2.Bytes)
 	}
-	if err := d.pad.Reserve(scratchpadEnd(o)); err != nil {
+	if err := d.pad.Reserve(l2End(o)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	if t.Groups.Planar() {
@@ -87,7 +88,7 @@ func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidenc
 	return d.prepareEngine(&j.engine, t)
 }
 
-// compute runs a task part by part. One whose result is a ring waits for its reader.
+// compute runs a task part by part. A task whose result is a ring is held until its reader runs.
 func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	if d.ops.Result.L2 == regs.Circular {
 		return d.hold(t)
@@ -97,14 +98,14 @@ func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Lim
 		return limit, f
 	}
 	if d.ops.Source1.L2 == regs.Circular {
-		if limit, f = d.pair(&j); limit == nil && f == nil {
-			r.Overflow = d.overflow(&j)
+		if limit, f = d.runPair(&j); limit == nil && f == nil {
+			r.Overflow = d.findOverflow(&j)
 		}
 		return limit, f
 	}
 	for group := range t.Groups.GroupCount() {
-		for depth := range j.depths() {
-			p, f := d.part(&j, group, depth)
+		for depth := range j.planeCount() {
+			p, f := d.openPart(&j, group, depth)
 			if f != nil {
 				return nil, f
 			}
@@ -113,37 +114,39 @@ func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Lim
 			}
 		}
 	}
-	r.Overflow = d.overflow(&j)
-	return j.unsigned(), nil
+	r.Overflow = d.findOverflow(&j)
+	return j.byteRangeLimit(), nil
 }
 
-// depths is how many planes a task works through one by one: a reduction joins them.
-func (j *job) depths() int {
+// planeCount returns the number of planes that a task processes one by one. It is 1 for a
+// reduction, which combines them.
+func (j *job) planeCount() int {
 	if j.task.Groups.Planar() && j.task.Groups.Common.Cfg.PlanarForm().Reduces() {
 		return 1
 	}
 	return j.ops.Result.Planes()
 }
 
-// part finds the operands of a part, and leaves a source in the L2 that is to be kept.
-func (d *Device) part(j *job, group, depth int) (p part, f *Fault) {
+// openPart returns the operands of a part. If the source should be kept in the L2, openPart copies
+// it there.
+func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 	p = part{group: group, depth: depth}
 	var err error
-	if p.src, err = d.source(j, &j.ops.Source1, group, depth); err == nil {
-		p.dst, err = d.sink(j, group, depth)
+	if p.src, err = d.openSource(j, &j.ops.Source1, group, depth); err == nil {
+		p.dst, err = d.openSink(j, group, depth)
 	}
 	if err != nil {
 		return p, &Fault{Unit: "dma", What: err.Error()}
 	}
 	if s := &j.ops.Source1; s.DRAM && s.L2 == regs.Resident {
-		if err := d.keep(j, group, depth); err != nil {
+		if err := d.keepSource(j, group, depth); err != nil {
 			return p, &Fault{Unit: "l2", What: err.Error()}
 		}
 	}
 	return p, nil
 }
 
-// run computes the rows from first to last, without it, of a part.
+// run computes rows first to last-1 of a part.
 func (d *Device) run(j *job, p part, first, last int) *Fault {
 	if j.task.Groups.Planar() {
 		return j.planar.run(d, j, p, first, last)
@@ -155,9 +158,9 @@ func (d *Device) run(j *job, p part, first, last int) *Fault {
 	return nil
 }
 
-// source is where a part of a source comes from: device memory while its DMA is on, the
-// ring that another task fills, else the L2.
-func (d *Device) source(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
+// openSource returns the view of a part of a source: in device memory if its DMA is on, in the ring
+// that another task fills, or in the L2.
+func (d *Device) openSource(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
 	depth = min(depth, o.Planes()-1)
 	switch {
 	case o.DRAM && o.Element == 1:
@@ -173,16 +176,16 @@ func (d *Device) source(j *job, o *regs.Operand, group, depth int) (tiles.Source
 	return d.pad.View(o.Tile, o.Shape, group, depth)
 }
 
-// both writes results to two places.
-type both struct{ a, b tiles.Sink }
+// A teeSink writes results to two places.
+type teeSink struct{ a, b tiles.Sink }
 
-func (s both) SetRow(src []half, c, y, x int) {
+func (s teeSink) SetRow(src []half, c, y, x int) {
 	s.a.SetRow(src, c, y, x)
 	s.b.SetRow(src, c, y, x)
 }
 
-// sink is where a part of the result goes.
-func (d *Device) sink(j *job, group, depth int) (tiles.Sink, error) {
+// openSink returns the view that a part of the result is written to.
+func (d *Device) openSink(j *job, group, depth int) (tiles.Sink, error) {
 	o := &j.ops.Result
 	switch {
 	case o.L2 == regs.Circular:
@@ -198,19 +201,19 @@ func (d *Device) sink(j *job, group, depth int) (tiles.Sink, error) {
 		return pad, err
 	}
 	mem, err := d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
-	return both{mem, pad}, err
+	return teeSink{mem, pad}, err
 }
 
-// keep leaves a copy of the source in the L2 for a later descriptor.
-func (d *Device) keep(j *job, group, depth int) error {
+// keepSource copies the source to the L2 for a later descriptor.
+func (d *Device) keepSource(j *job, group, depth int) error {
 	o := &j.ops.Source1
 	depths := 1
-	if j.depths() == 1 {
-		depths = o.Planes() // a reduction takes them all at once
+	if j.planeCount() == 1 {
+		depths = o.Planes() // a reduction reads all of them at once
 	}
 	row := make([]half, o.Width)
 	for z := depth; z < min(depth+depths, o.Planes()); z++ {
-		src, err := d.source(j, o, group, z)
+		src, err := d.openSource(j, o, group, z)
 		if err != nil {
 			return err
 		}

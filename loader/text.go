@@ -295,10 +295,16 @@ func wholeTensor(s *regs.Surface) ([4]int, [4]uint64) {
 	if split {
 		n, c = 1, n*c
 	}
-	if plane > 0 && depth%plane == 0 {
-		c = max(c, int(min(depth/plane, maxExtent)))
-	}
 	h := s.Height
+	// The stride of the next outer axis says how long an axis of the whole tensor is.
+	outer := depth
+	if h > 1 && row > plane && depth%row == 0 {
+		// Rows lie outside the channels, as where a softmax over h takes rows as channels.
+		h, outer = max(h, int(min(depth/row, maxExtent))), row
+	}
+	if plane > 0 && outer%plane == 0 {
+		c = max(c, int(min(outer/plane, maxExtent)))
+	}
 	if row > 0 && plane%row == 0 && s.Base == 0 {
 		h = max(h, int(min(plane/row, maxExtent)))
 	}

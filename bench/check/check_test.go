@@ -171,6 +171,24 @@ func TestCheckAllows(t *testing.T) {
 	}
 }
 
+// A cost that falls is a difference as one that rises: the baseline no longer describes the
+// model. It is allowed within the same share.
+func TestCheckReportsFallingCosts(t *testing.T) {
+	e := entry(t, layerModel(t, convolution...), anesim.Options{})
+	b := baseline(t, e)
+	e.Total.Cycles -= e.Total.Cycles / 100
+	if v := b.Check(&e, 0.02); !v.Passed() {
+		t.Errorf("a fall of one percent, two are allowed: %+v", v.Differences)
+	}
+	v := b.Check(&e, 0.005)
+	if v.Passed() || len(v.Differences) != 1 {
+		t.Fatalf("a fall of one percent, half of one is allowed: %+v", v.Differences)
+	}
+	if d := &v.Differences[0]; d.Got >= d.Want || d.Relative() >= -0.005 || d.Relative() < -0.011 {
+		t.Errorf("%s: relative %g, want about -0.01", d, d.Relative())
+	}
+}
+
 func TestCheckComparesOutputs(t *testing.T) {
 	m := layerModel(t, convolution...)
 	b := baseline(t, entry(t, m, anesim.Options{Values: true, Seed: 1}))

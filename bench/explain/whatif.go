@@ -122,6 +122,12 @@ const (
 	gatedTime   = 0.01
 )
 
+// gatingGains reports whether gating tiles saves enough energy for a small enough increase
+// of the time.
+func gatingGains(before, after *Cost) bool {
+	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
+}
+
 // tryGating tries to gate tiles, because a model that waits for memory does not need all of
 // them.
 func (x *explainer) tryGating(ctx context.Context) error {
@@ -146,7 +152,7 @@ func (x *explainer) tryGating(ctx context.Context) error {
 		}
 		ran++
 		before := &x.doc.Now
-		if float64(after.TimeNs) > (1+gatedTime)*float64(before.TimeNs) || float64(after.EnergyNJ) > (1-gatedEnergy)*float64(before.EnergyNJ) {
+		if !gatingGains(before, after) {
 			continue
 		}
 		if best == nil || after.EnergyNJ < best.After.EnergyNJ {

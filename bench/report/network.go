@@ -248,8 +248,10 @@ func NewNetwork(r *anesim.Result) *Network {
 		L2: []Occupancy{}, Spilled: []Spill{}, Cache: cacheDocument(r.Cache),
 	}
 	for k := range r.Programs {
-		for i, n := range r.Programs[k].L2 {
-			d.L2 = append(d.L2, Occupancy{k + 1, i, n})
+		if !r.Model.Network().InMemory {
+			for i, n := range r.Programs[k].Occupancy() {
+				d.L2 = append(d.L2, Occupancy{k + 1, i, n})
+			}
 		}
 		for _, s := range r.Programs[k].Spilled {
 			d.Spilled = append(d.Spilled, Spill{k + 1, s.Tensor, s.Bytes, s.Why})

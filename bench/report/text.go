@@ -28,7 +28,27 @@ func Thousands(n uint64) string {
 	return b.String()
 }
 
-// number prints a float the same on every machine, without more digits than it has.
+// Size formats a number of bytes with three digits and a unit, such as "1.84 MB".
+func Size(n uint64) string {
+	v, unit := float64(n), ""
+	for _, u := range [...]string{"kB", "MB", "GB", "TB"} {
+		if v < 999.95 {
+			break
+		}
+		v, unit = v/1e3, u
+	}
+	switch {
+	case unit == "":
+		return fmt.Sprintf("%d B", n)
+	case v < 9.995:
+		return fmt.Sprintf("%.2f %s", v, unit)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f %s", v, unit)
+	}
+	return fmt.Sprintf("%.0f %s", v, unit)
+}
+
+// Number prints a float the same on every machine, without more digits than it has.
 func Number[T ~float64](v T) string { return string(AppendNumber(nil, float64(v))) }
 
 // AppendNumber is Number behind the bytes of b.

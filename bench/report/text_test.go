@@ -14,3 +14,16 @@ func TestCell(t *testing.T) {
 		}
 	}
 }
+
+func TestUnits(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 8320: "8.32 kB", 12345: "12.3 kB", 999_960: "1.00 MB", 123_456_789: "123 MB", 5e12: "5.00 TB"} {
+		if got := Size(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := Thousands(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

@@ -207,3 +207,26 @@ func TestAnswersOfEveryLength(t *testing.T) {
 		t.Errorf("an answer that is not there: %v", err)
 	}
 }
+
+// A slot that was asked for and returned is the next one to be given out; returning it twice
+// is refused.
+func TestReturnedSlotIsGivenAgain(t *testing.T) {
+	c, _ := rig(t) // a program in slot 4
+	send := func(id command.ID, program int32) command.Reply {
+		return c.Handle(command.Control, (&command.Message{Header: command.Header{ID: id, Program: program, Process: -1}}).Append(nil))
+	}
+	for want := range int32(3) {
+		if r := send(command.RequestProgramID, -1); r.Program != want {
+			t.Fatalf("slot %d, want %d", r.Program, want)
+		}
+	}
+	if r := send(command.ReturnProgramID, 1); r.Status != command.OK {
+		t.Fatalf("return of slot 1: %v (%s)", r.Status, r.Why)
+	}
+	if r := send(command.ReturnProgramID, 1); r.Status != command.NotFound {
+		t.Errorf("second return of slot 1: %v, want %v", r.Status, command.NotFound)
+	}
+	if r := send(command.RequestProgramID, -1); r.Program != 1 {
+		t.Errorf("after slot 1 was returned, slot %d was given out, want 1", r.Program)
+	}
+}

@@ -365,3 +365,54 @@ func TestBuffersGoWithTheirClient(t *testing.T) {
 		t.Errorf("%d buffers of %d bytes, %d mapped", n, bytes, len(m.mapped))
 	}
 }
+
+// A client that holds a program of its own under a token cannot be lent another under it.
+func TestLendOfATokenInUse(t *testing.T) {
+	d, _ := boot(t)
+	owner, other := client(t, d, driver.Control, everything), client(t, d, driver.DirectPath, everything)
+	open(t, owner, driver.Control)
+	open(t, other, driver.DirectPath)
+	owner.Call(3, arguments(&driver.Selectors(driver.Control)[3]))
+	if r := owner.Lend(1, other); r != driver.Success {
+		t.Fatal(r)
+	}
+	if r := owner.Lend(1, other); r != driver.Busy {
+		t.Errorf("lending token 1 to a client that holds it: %v, want %v", r, driver.Busy)
+	}
+	if n := d.Handles(); n != 2 {
+		t.Errorf("%d handles, want the owner's and the borrowed one", n)
+	}
+}
+
+// The count of persistent clients follows each client once, and falls when one closes.
+func TestPersistentClientsAreCounted(t *testing.T) {
+	d, _ := boot(t)
+	a, b := client(t, d, driver.DirectPath, everything), client(t, d, driver.DirectPath, everything)
+	open(t, a, driver.DirectPath)
+	open(t, b, driver.DirectPath)
+	count := func(want uint64) {
+		t.Helper()
+		if out, r := b.Method("ANE_GetClientsInfo"); r != driver.Success || out[1] != want {
+			t.Errorf("persistent clients: %d (%v), want %d", out, r, want)
+		}
+	}
+	add := func(c *driver.Client, name string, want driver.Return) {
+		t.Helper()
+		if _, r := c.Method(name); r != want {
+			t.Errorf("%s: %v, want %v", name, r, want)
+		}
+	}
+	count(0)
+	add(a, "ANE_AddPersistentClient", driver.Success)
+	add(a, "ANE_AddPersistentClient", driver.Busy)
+	add(b, "ANE_RemovePersistentClient", driver.Busy)
+	count(1)
+	add(b, "ANE_AddPersistentClient", driver.Success)
+	count(2)
+	a.Close()
+	count(1)
+	add(b, "ANE_PowerOff", driver.Busy)
+	add(b, "ANE_RemovePersistentClient", driver.Success)
+	count(0)
+	add(b, "ANE_PowerOff", driver.Success)
+}

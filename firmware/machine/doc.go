@@ -11,5 +11,5 @@
 //
 // A [Script] lists the actions of a host and its clients, one step per line. [ReadScript]
 // parses it and [Script.Play] plays it and writes a transcript. [WriteRecording] writes the
-// script of a finished run. [WriteTables] lists the names that scripts can use.
+// script of a finished run.
 package machine

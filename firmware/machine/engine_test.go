@@ -204,6 +204,13 @@ func TestCustomBars(t *testing.T) {
 	if cycles() != whole {
 		t.Error("a refused value stays")
 	}
+	c.Bars = []command.Bar{{Parameter: 0, Value: 1}, {Parameter: 0, Value: 4}} // the first is in range
+	if s := send(command.Execution, command.ProcedureCallWithCustomBars, c.Append(nil)); s != command.Failed {
+		t.Errorf("a second value out of range: %v", s)
+	}
+	if cycles() != whole {
+		t.Error("the first value of a refused call stays")
+	}
 }
 
 // A call waits for its events, ahead of any queue; what signals them is another call's end

@@ -1,6 +1,7 @@
 // Package chip checks, changes, reads and writes the constants of a chip.
 //
-// One table declares each constant with its unit, what it means and which values it may
-// have. [Set] (a --chip override or a sweep), [Read] (a chip file) and [Check] (a chip made in
-// Go) all refuse a value by that table, with the same words; [Write] prints it as comments.
+// One table declares each constant with its unit, its meaning and the range of its values. [Set] (a
+// --chip override or a sweep), [Read] (a chip file) and [Check] (a chip built in Go) check values
+// against this table and report errors with the same text. [Write] prints the table's rows as
+// comments.
 package chip

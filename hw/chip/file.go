@@ -14,10 +14,9 @@ import (
 	"anesim/hw/spelling"
 )
 
-// An Error is a mistake in a chip or a chip file: the constant it is about, and the line of
-// the file.
+// An Error reports a mistake in a chip or a chip file, with the constant and the line of the file.
 type Error struct {
-	Line     int // 0 without a file, and where the constant is missing
+	Line     int // 0 if there is no file or the constant is missing
 	Constant string
 	What     string
 }
@@ -34,10 +33,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// maxBytes bounds a chip file: the presets take 8 KiB.
+// maxBytes is the largest size of a chip file. The presets take 8 KiB.
 const maxBytes = 1 << 20
 
-// fileConstant is a constant as a chip file has it.
+// fileConstant is a constant as it appears in a chip file.
 type fileConstant struct {
 	Value    float64       `yaml:"value"`
 	Unit     string        `yaml:"unit"`
@@ -45,8 +44,8 @@ type fileConstant struct {
 	Source   string        `yaml:"source"`
 }
 
-// Write writes a chip as a YAML file that Read reads: every constant with its
-// unit, its evidence and source, and the bounds that a value must keep in a comment.
+// Write writes a chip as a YAML file for Read. Every constant has its unit, evidence and source,
+// and a comment with the range of its values.
 func Write(w io.Writer, c *hw.Chip) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	text := func(v string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: v, Tag: "!!str"} }
@@ -75,9 +74,9 @@ func Write(w io.Writer, c *hw.Chip) error {
 	return err
 }
 
-// Read reads a chip file. Every constant must be there, in its own unit and within its
-// bounds; a value that differs from the preset of the file's name without saying so keeps
-// the evidence that the file gives it. Errors are a *Error, or the reader's.
+// Read reads a chip file. The file must contain every constant, in its own unit and within its
+// range. The evidence of each constant is taken from the file, even if its value differs from the
+// preset with the same name. Errors are an *Error or come from r.
 func Read(r io.Reader) (hw.Chip, error) {
 	var none hw.Chip
 	b, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
@@ -85,7 +84,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 		return none, err
 	}
 	if len(b) > maxBytes {
-		return none, &Error{What: fmt.Sprintf("more than %d bytes", maxBytes)}
+		return none, &Error{What: fmt.Sprintf("chip file exceeds %d bytes", maxBytes)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(b))
@@ -93,10 +92,10 @@ func Read(r io.Reader) (hw.Chip, error) {
 		return none, &Error{What: strings.TrimPrefix(firstLine(err.Error()), "yaml: ")}
 	}
 	if err := d.Decode(new(yaml.Node)); err != io.EOF {
-		return none, &Error{What: "a second document; a file has one chip"}
+		return none, &Error{What: "found a second document; want one chip per file"}
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return none, &Error{What: "a chip file has the keys name and constants"}
+		return none, &Error{What: "want a mapping with the keys name and constants"}
 	}
 	var c hw.Chip
 	var list *yaml.Node
@@ -104,20 +103,20 @@ func Read(r io.Reader) (hw.Chip, error) {
 		switch key.Value {
 		case "name":
 			if v.Kind != yaml.ScalarNode || v.Value == "" || len(v.Value) > 64 {
-				return none, &Error{Line: v.Line, What: "name requires a word"}
+				return none, &Error{Line: v.Line, What: "invalid name; want 1 to 64 characters"}
 			}
 			c.Name = v.Value
 		case "constants":
 			list = v
 		default:
-			return none, &Error{Line: key.Line, What: fmt.Sprintf("unknown key %q: a chip file has name and constants", key.Value)}
+			return none, &Error{Line: key.Line, What: fmt.Sprintf("unknown key %q; want name or constants", key.Value)}
 		}
 	}
 	if c.Name == "" {
-		return none, &Error{What: "the name is missing"}
+		return none, &Error{What: "missing key name"}
 	}
 	if list == nil || list.Kind != yaml.MappingNode {
-		return none, &Error{What: "the constants are missing"}
+		return none, &Error{What: "missing key constants"}
 	}
 	if err := readConstants(&c, list); err != nil {
 		return none, err
@@ -125,7 +124,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 	return c, nil
 }
 
-// readConstants fills in every constant of a chip.
+// readConstants fills in every constant of a chip from the given mapping.
 func readConstants(c *hw.Chip, list *yaml.Node) error {
 	seen := map[string]bool{}
 	for key, v := range pairs(list) {
@@ -136,12 +135,12 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		p := find(name)
 		if p == nil {
 			if near := spelling.Nearest(name, names()); len(near) > 0 {
-				return fail(key.Line, "no such constant%s", spelling.Hint(near))
+				return fail(key.Line, "unknown constant%s", spelling.Hint(near))
 			}
-			return fail(key.Line, "no such constant; a chip has %s", strings.Join(names(), ", "))
+			return fail(key.Line, "unknown constant; want one of %s", strings.Join(names(), ", "))
 		}
 		if seen[name] {
-			return fail(key.Line, "given twice")
+			return fail(key.Line, "constant appears twice")
 		}
 		seen[name] = true
 		var k fileConstant
@@ -155,24 +154,25 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		case what != "":
 			return fail(v.Line, "%s", what)
 		case !slices.Contains(kinds[:], k.Evidence):
-			return fail(v.Line, "evidence %q is none of %v", k.Evidence, kinds)
+			return fail(v.Line, "unknown evidence %q; want one of %v", k.Evidence, kinds)
 		case k.Source == "":
-			return fail(v.Line, "the source is missing")
+			return fail(v.Line, "missing source")
 		}
 		*field(c, name) = evidence.Constant(k)
 	}
 	for _, name := range names() {
 		if !seen[name] {
-			return &Error{Constant: name, What: "missing"}
+			return &Error{Constant: name, What: "missing constant"}
 		}
 	}
 	return nil
 }
 
-// constantKeys are the keys that a constant has.
+// constantKeys lists the keys of a constant in a chip file.
 var constantKeys = []string{"value", "unit", "evidence", "source"}
 
-// readConstant reads what a chip file says of a constant: each key once and no other.
+// readConstant reads one constant of a chip file. Each key must appear exactly once, and there must
+// be no others.
 func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
 	if v.Kind != yaml.MappingNode {
 		return fail(v.Line, "want value, unit, evidence and source")
@@ -183,7 +183,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 		case !slices.Contains(constantKeys, key.Value):
 			return fail(key.Line, "unknown key %q%s", key.Value, spelling.Suggest(key.Value, constantKeys))
 		case seen[key.Value]:
-			return fail(key.Line, "%s is given twice", key.Value)
+			return fail(key.Line, "key %s appears twice", key.Value)
 		case key.Value == "value" && item.Decode(new(float64)) != nil:
 			return fail(item.Line, "value %q is not a number", item.Value)
 		}
@@ -191,7 +191,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 	}
 	for _, key := range constantKeys {
 		if !seen[key] {
-			return fail(v.Line, "the %s is missing", key)
+			return fail(v.Line, "missing key %s", key)
 		}
 	}
 	if err := v.Decode(k); err != nil {

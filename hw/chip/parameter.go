@@ -11,33 +11,33 @@ import (
 	"anesim/hw/tiles"
 )
 
-// A parameter declares a constant of a chip. Its default is the preset's value, which has the
-// evidence. The bounds keep nonsense out, not machines that nobody has built.
+// A parameter declares a constant of a chip. Its default and the evidence for it come from the
+// preset. The range excludes nonsense, but not hypothetical machines.
 type parameter struct {
 	name, unit  string
 	doc         string
 	least, most float64
 	whole       bool
-	why         string // why most is the limit, where the format of descriptors decides it
+	why         string // the reason for most if the format of descriptors determines it, else empty
 }
 
-// parameters has a row for every constant, in the order of hw.Chip.
+// parameters has one row per constant, in the order of hw.Chip.
 var parameters = [...]parameter{
 	{"Clock", "Hz", "the engine's clock", 1e6, 1e11, false, ""},
 	{"Engines", "engines", "MAC engines of the array, up to 16 or a multiple of 16, which then share the 16 coefficient lanes of a descriptor", 1, maxEngines, true, ""},
 	{"MACs", "MACs/engine", "multipliers of an engine", 1, 1 << 16, true, ""},
 	{"PatchPixels", "pixels", "pixels that an engine covers in a step", 1, 1 << 16, true, ""},
 	{"MaxPack", "channels", "output channels that an engine packs into a step of a small source", 1, 1 << 16, true, ""},
-	{"L2Bytes", "B", "size of the scratchpad; layers and networks are lowered for it, and a program for more has faults", 1 << 10, maxL2, true, "an L2 register counts 16-byte units in 17 bits"},
-	{"L2Banks", "banks", "banks of the scratchpad", 1, 1 << 16, true, ""},
-	{"L2Granule", "B", "bytes of a bank side by side", 1, 1 << 16, true, ""},
-	{"TransposeRate", "elements/cycle", "elements of a transposed result that the scratchpad takes", 1e-3, 1 << 16, false, ""},
-	{"PlanarRate", "elements/s", "elements that the planar engine takes in", 1e6, 1e15, false, ""},
+	{"L2Bytes", "B", "size of the L2; layers and networks are lowered for it, and a program for more has faults", 1 << 10, maxL2, true, "an L2 register counts 16-byte units in 17 bits"},
+	{"L2Banks", "banks", "banks of the L2", 1, 1 << 16, true, ""},
+	{"L2Granule", "B", "contiguous bytes in a bank", 1, 1 << 16, true, ""},
+	{"TransposeRate", "elements/cycle", "elements of a transposed result that the L2 accepts", 1e-3, 1 << 16, false, ""},
+	{"PlanarRate", "elements/s", "elements that the planar engine reads", 1e6, 1e15, false, ""},
 	{"ReadRate", "B/s", "all reads from device memory", 1e6, 1e15, false, ""},
 	{"TotalRate", "B/s", "all traffic with device memory", 1e6, 1e15, false, ""},
 	{"TaskOverhead", "cycles/descriptor", "from the end of a descriptor to the start of the next", 0, 1e9, false, ""},
-	{"KernelMemory", "B/engine", "coefficients that an engine holds; layers and networks are lowered for it, in as few tasks as it allows, which overlap less: up to a fifth slower", 0, 1 << 30, true, ""},
-	{"KernelOverlap", "1", "share of a task's first part that runs on coefficients still arriving", 0, 1, false, ""},
+	{"KernelMemory", "B/engine", "weights that an engine holds; layers and networks are lowered for it, in as few tasks as it allows, which overlap less: up to a fifth slower", 0, 1 << 30, true, ""},
+	{"KernelOverlap", "1", "share of a task's first part that runs while weights still arrive", 0, 1, false, ""},
 	{"MemoryLatency", "ns", "from a request to the first byte of its answer", 0, 1e12, false, ""},
 	{"TileRate", "B/s", "tile DMA, each way", 1e6, 1e15, false, ""},
 	{"LaneRate", "B/s", "one coefficient lane", 1e6, 1e15, false, ""},
@@ -45,7 +45,7 @@ var parameters = [...]parameter{
 	{"MACEnergy", "pJ/MAC", "a multiply-accumulate", 0, 1e6, false, ""},
 	{"ZeroMACEnergy", "pJ/MAC", "a multiply-accumulate whose operand is zero, where values are computed", 0, 1e6, false, ""},
 	{"TableEnergy", "pJ/look-up", "an activation-table look-up", 0, 1e6, false, ""},
-	{"L2Energy", "pJ/B", "a byte in or out of the scratchpad", 0, 1e6, false, ""},
+	{"L2Energy", "pJ/B", "a byte in or out of the L2", 0, 1e6, false, ""},
 	{"DRAMEnergy", "pJ/B", "a byte in or out of device memory, as far as the engine's rail feeds it", 0, 1e6, false, ""},
 	{"PlanarEnergy", "pJ/element", "an element through the planar engine", 0, 1e6, false, ""},
 	{"ActivePower", "W", "all engines that the chip has, at work and, for HoldTime, waiting; it does not follow Engines", 0, 1e4, false, ""},
@@ -83,7 +83,7 @@ func names() []string {
 	return list
 }
 
-// comment returns the documentation and bounds that a chip file shows.
+// comment returns the description and the range of a parameter for a chip file.
 func (p *parameter) comment() string {
 	s := fmt.Sprintf("%s: %g to %g", p.doc, p.least, p.most)
 	if p.why != "" {
@@ -92,8 +92,7 @@ func (p *parameter) comment() string {
 	return s
 }
 
-// Check returns an *[Error] for the first constant of a chip with a value that it may not
-// have.
+// Check returns an *[Error] for the first constant of c whose value is out of range, or nil.
 func Check(c *hw.Chip) error {
 	for name, k := range c.Constants() {
 		if what := find(name).refuse(k.Value); what != "" {
@@ -103,12 +102,13 @@ func Check(c *hw.Chip) error {
 	return nil
 }
 
-// Set gives a constant of a chip another value, which becomes an assumption. The error for an
-// unknown name or a value out of bounds is an *[Error], and c is unchanged.
+// Set changes the named constant of c to value, with assumed evidence. If the name is unknown or
+// the value is out of range, Set returns an *[Error] and leaves c unchanged. Setting the current
+// value keeps its evidence.
 func Set(c *hw.Chip, name string, value float64) error {
 	p := find(name)
 	if p == nil {
-		return &Error{Constant: name, What: "no such constant" + spelling.Suggest(name, names())}
+		return &Error{Constant: name, What: "unknown constant" + spelling.Suggest(name, names())}
 	}
 	if what := p.refuse(value); what != "" {
 		return &Error{Constant: name, What: what}
@@ -119,16 +119,16 @@ func Set(c *hw.Chip, name string, value float64) error {
 	return nil
 }
 
-// field returns the constant with the name of a parameter.
+// field returns a pointer to the constant with the given name. There must be such a constant.
 func field(c *hw.Chip, name string) *evidence.Constant {
 	return reflect.ValueOf(c).Elem().FieldByName(name).Addr().Interface().(*evidence.Constant)
 }
 
-// refuse returns what is wrong with a value, or "" if the parameter may have it.
+// refuse returns what is wrong with the value v, or "" if the parameter may have it.
 func (p *parameter) refuse(v float64) string {
 	switch {
 	case !(v >= p.least && v <= p.most):
-		what := fmt.Sprintf("%g %s is not between %g and %g", v, p.unit, p.least, p.most)
+		what := fmt.Sprintf("%g %s is out of range; want %g to %g", v, p.unit, p.least, p.most)
 		if v > p.most && p.why != "" {
 			what += ": " + p.why
 		}
@@ -136,7 +136,7 @@ func (p *parameter) refuse(v float64) string {
 	case p.whole && v != math.Trunc(v):
 		return fmt.Sprintf("%g %s is not a whole number", v, p.unit)
 	case p.name == "Engines" && v > tiles.Engines && math.Mod(v, tiles.Engines) != 0:
-		return fmt.Sprintf("%g %s is neither at most %d nor a multiple of it: as many coefficient lanes share the engines", v, p.unit, tiles.Engines)
+		return fmt.Sprintf("%g %s: want at most %[3]d or a multiple of it, because the engines share %[3]d coefficient lanes", v, p.unit, tiles.Engines)
 	}
 	return ""
 }

@@ -5,10 +5,11 @@ import (
 	"anesim/hw/spelling"
 )
 
-// Default is the name of the preset that a run has when no chip is given.
+// Default is the name of the preset that is used if no chip is given.
 const Default = "m1"
 
-// ByName returns the preset of a name, such as "m1". The error lists the presets.
+// ByName returns the preset with the given name, such as "m1". For an unknown name the error lists
+// the presets.
 func ByName(name string) (hw.Chip, error) {
 	for _, c := range hw.Chips() {
 		if c.Name == name {

@@ -11,31 +11,32 @@ type Cycles uint64
 // Hertz is a frequency.
 type Hertz float64
 
-// Nanoseconds is a time.
+// Nanoseconds is a duration.
 type Nanoseconds float64
 
 // Nanojoules is an energy.
 type Nanojoules float64
 
-// Picojoules is an energy of a single event.
+// Picojoules is the energy of a single event.
 type Picojoules float64
 
-// Time is how long n cycles take.
+// Time returns the duration of n cycles.
 func (f Hertz) Time(n Cycles) Nanoseconds { return Nanoseconds(float64(n) / float64(f) * 1e9) }
 
-// Cycles is the whole cycles that cover t.
+// Cycles returns the number of cycles in t, rounded up.
 func (f Hertz) Cycles(t Nanoseconds) Cycles { return ceil(float64(t) * float64(f) / 1e9) }
 
-// Times is the energy of n events.
+// Times returns the energy of n events.
 func (e Picojoules) Times(n uint64) Nanojoules { return Nanojoules(float64(e) * float64(n) / 1e3) }
 
-// A Rate is an amount (bytes, elements) per cycle.
+// A Rate is a number of bytes or elements per cycle.
 type Rate float64
 
-// PerSecond is the rate that moves n units a second at frequency f.
+// PerSecond returns the rate that moves n units per second at frequency f.
 func PerSecond(n float64, f Hertz) Rate { return Rate(n / float64(f)) }
 
-// Cycles is the whole cycles that move n units; a rate of zero or less is no limit.
+// Cycles returns the number of cycles needed to move n units, rounded up. It returns 0 if the rate
+// is not positive, because such a rate sets no limit.
 func (r Rate) Cycles(n uint64) Cycles {
 	if r <= 0 || n == 0 {
 		return 0
@@ -43,7 +44,7 @@ func (r Rate) Cycles(n uint64) Cycles {
 	return ceil(float64(n) / float64(r))
 }
 
-// ceil rounds up, letting a quotient that is a whole number but for float noise be that
+// ceil rounds v up. A v that exceeds a whole number only by floating-point noise is rounded to that
 // number.
 func ceil(v float64) Cycles {
 	const noise, most = 1e-9, 0.25
@@ -54,10 +55,10 @@ func ceil(v float64) Cycles {
 	return Cycles(c)
 }
 
-// CeilDiv is a divided by b, rounded up; b must be positive.
+// CeilDiv returns a divided by b, rounded up. Both must not be negative, and b must not be 0.
 func CeilDiv(a, b int) int { return (a + b - 1) / b }
 
-// String gives the time in a unit a person reads.
+// String formats the time in ms, us or ns, depending on its size.
 func (t Nanoseconds) String() string {
 	switch v := float64(t); {
 	case v >= 1e6:
@@ -69,7 +70,7 @@ func (t Nanoseconds) String() string {
 	}
 }
 
-// String gives the energy in a unit a person reads.
+// String formats the energy in mJ, uJ or nJ, depending on its size.
 func (e Nanojoules) String() string {
 	switch v := float64(e); {
 	case v >= 1e6:

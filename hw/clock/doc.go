@@ -1,9 +1,9 @@
-// Package clock holds the units the model counts in: engine cycles, the frequency that
-// turns them into time, and energy.
+// Package clock defines the units of the model: engine cycles, the frequency that converts them to
+// time, and energy.
 //
-// The engine has one clock and no frequency scaling of its own; everything timed in the
-// other packages is a number of its cycles, and only reports turn cycles into seconds:
+// The engine has one clock and no frequency scaling of its own. The other packages count in its
+// cycles, and only reports convert them to seconds:
 //
-//	unit rates (bytes or elements a cycle) --> Cycles --> Frequency.Time --> ns
-//	counted events x Energy each           --> Energy                    --> nJ
+//	unit rates (bytes or elements per cycle) --> Cycles --> Hertz.Time --> ns
+//	counted events x Picojoules each         --> Nanojoules
 package clock

@@ -1,10 +1,10 @@
-// Package dma is the engine's way to device memory: the memory itself, the walks of the
-// tile DMA over tensors, the sixteen coefficient lanes of the kernel DMA, and what their
-// traffic costs.
+// Package dma models the engine's access to device memory: the memory, the walks of the tile DMA
+// over tensors, the sixteen coefficient lanes of the kernel DMA, and the time that their traffic
+// takes.
 //
 //	device memory            tile DMA                      L2 / engines
 //	+-----------+   source   group > channel > row > x     +---------+
-//	| segments  | ---------> base + g*Group + c*Plane ---> | tile    |
+//	| segments  | ---------> base + g*Group + c*Plane ---> | buffer  |
 //	|           |            + y*Row + 2x                  +---------+
 //	|           |   kernel   lane i: Kernel +              +---------+
 //	|           | ---------> CoeffBaseAddr[i], Size[i] --> | lanes   |
@@ -12,10 +12,11 @@
 //	|           | <--------- the same walk, writing <----- | result  |
 //	+-----------+
 //
-// Time is bytes over the lowest of four rates: what memory gives to reads, what it gives
-// to reads and writes together, and what the transfers in flight allow the tile DMA each
-// way and each lane. A request that nothing hides waits for the memory's latency.
+// Time is the number of bytes divided by the lowest rate that applies. There are four: memory's
+// rate for reads, memory's rate for reads and writes together, and the rates that the outstanding
+// transfers of the tile DMA (each way) and of each lane allow. A request that nothing hides waits
+// for the latency of memory.
 //
-// A walk is checked against the memory's segments before a byte of it moves: a surface
-// that leaves its segment is a fault, never a partial copy.
+// A walk is checked against the segments of the memory before any byte moves. A surface that leaves
+// its segment is a fault, never a partial copy.
 package dma

@@ -7,14 +7,14 @@ import (
 	"github.com/x448/float16"
 )
 
-// Values of large tensors stand once where the host and the device can share them: the
-// device's memory is little-endian bytes, which on most hosts is what a slice of fp16 values
-// is. This is the one place that makes either of the other.
+// The host and the device share the values of large tensors where they can. Device memory holds
+// little-endian bytes, and on most hosts a slice of fp16 values has the same representation. Lend
+// and Halves are the only conversions between the two.
 
-// native reports whether the host's words are little-endian.
+// native reports whether the host is little-endian.
 var native = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// CheckWrite is Check for an access that writes.
+// CheckWrite is like Check, but records that the access writes.
 func (m *Memory) CheckWrite(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {
@@ -23,10 +23,10 @@ func (m *Memory) CheckWrite(addr, n uint64) error {
 	return err
 }
 
-// Lend makes data the bytes of the segment that starts at addr, without a copy. It reports
-// whether it did: not of a segment that has bytes already, that an access that was checked
-// writes or goes beyond data in, nor on a host that is not little-endian. Who lends must not
-// change data before the memory is done with.
+// Lend makes data the bytes of the segment that starts at addr, without a copy, and reports whether
+// it did. It does not if the segment already has bytes, if a checked access writes to it or goes
+// beyond data, or if the host is not little-endian. The caller must not change data while the
+// memory is in use.
 func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 	n := 2 * uint64(len(data))
 	s, err := m.find(addr, n)
@@ -37,10 +37,10 @@ func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 	return true
 }
 
-// Halves is n fp16 values at addr as they stand in memory: writing to either writes the other.
-// Like Bytes it is good until its segment grows, and like Lend it may not be possible; nor is it
-// where the values are less than half of a segment, all of which they would keep, or somebody
-// else's, who lent them.
+// Halves returns the n fp16 values at addr without a copy: writing to the slice changes the memory.
+// The slice is valid until its segment grows. ok is false if the values cannot be shared: on a host
+// that is not little-endian, if the values fill less than half of their segment (the slice would
+// keep all of it alive), or if the segment was lent.
 func (m *Memory) Halves(addr, n uint64) (data []float16.Float16, ok bool) {
 	b, err := m.Bytes(addr, 2*n)
 	if err != nil || n == 0 || !native || uintptr(unsafe.Pointer(&b[0]))%2 != 0 {

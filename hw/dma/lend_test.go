@@ -53,13 +53,13 @@ func TestLend(t *testing.T) {
 func TestLendRefuses(t *testing.T) {
 	data := make([]float16.Float16, 4)
 	for name, prepare := range map[string]func(m *Memory) (addr uint64){
-		"written":          func(m *Memory) uint64 { must(t, m.CheckWrite(0x1006, 2)); return 0x1000 },
-		"read beyond":      func(m *Memory) uint64 { must(t, m.Check(0x1006, 3)); return 0x1000 },
-		"touched":          func(m *Memory) uint64 { _, err := m.Bytes(0x1000, 1); must(t, err); return 0x1000 },
-		"with bytes":       func(m *Memory) uint64 { return 0x2000 },
-		"not at its start": func(m *Memory) uint64 { return 0x1002 },
-		"in no segment":    func(m *Memory) uint64 { return 0x9000 },
-		"too small":        func(m *Memory) uint64 { return 0x3000 },
+		"written":              func(m *Memory) uint64 { must(t, m.CheckWrite(0x1006, 2)); return 0x1000 },
+		"read beyond":          func(m *Memory) uint64 { must(t, m.Check(0x1006, 3)); return 0x1000 },
+		"touched":              func(m *Memory) uint64 { _, err := m.Bytes(0x1000, 1); must(t, err); return 0x1000 },
+		"with bytes":           func(m *Memory) uint64 { return 0x2000 },
+		"not at its start":     func(m *Memory) uint64 { return 0x1002 },
+		"outside all segments": func(m *Memory) uint64 { return 0x9000 },
+		"too small":            func(m *Memory) uint64 { return 0x3000 },
 	} {
 		m := memory(t, Segment{"a", 0x1000, 0x100, nil}, Segment{"b", 0x2000, 0x100, []byte{1}}, Segment{"c", 0x3000, 7, nil})
 		if m.Lend(prepare(m), data) {

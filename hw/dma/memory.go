@@ -6,49 +6,49 @@ import (
 	"sort"
 )
 
-// A Segment is a run of device memory.
+// A Segment is a contiguous range of device memory.
 type Segment struct {
 	Name string
 	Addr uint64
 	Size uint64
-	Data []byte // initial bytes, at most Size; the rest is zero
+	Data []byte // initial bytes, at most Size; the rest of the segment is zero
 }
 
-// An AccessError is an access outside every segment.
+// An AccessError reports an access that does not lie inside one segment.
 type AccessError struct {
 	Addr, Bytes uint64
-	Segment     string // the segment the access starts in, empty for none
+	Segment     string // the segment in which the access starts, empty if none
 	End         uint64 // that segment's end
 }
 
 func (e *AccessError) Error() string {
 	if e.Segment == "" {
-		return fmt.Sprintf("%#x bytes at address %#x are in no segment", e.Bytes, e.Addr)
+		return fmt.Sprintf("%#x bytes at address %#x lie outside all segments", e.Bytes, e.Addr)
 	}
-	return fmt.Sprintf("%#x bytes at address %#x leave segment %s, which ends at %#x", e.Bytes, e.Addr, e.Segment, e.End)
+	return fmt.Sprintf("%#x bytes at address %#x exceed segment %s, which ends at %#x", e.Bytes, e.Addr, e.Segment, e.End)
 }
 
-// Memory is the device's view of a program's segments.
+// Memory holds a program's segments as the device sees them.
 type Memory struct {
-	segments []segment // by address, not overlapping
+	segments []segment // sorted by address, not overlapping
 }
 
 type segment struct {
 	name string
 	addr uint64
 	size uint64
-	used uint64 // end of the furthest access that was checked
-	data []byte // nil until something touches it; then used bytes or more
+	used uint64 // end of the farthest checked access
+	data []byte // nil until first used; then at least used bytes
 	init []byte
-	made [][2]uint64 // address ranges whose bytes nobody gave
+	made [][2]uint64 // address ranges with made-up values
 
-	written bool // an access that was checked writes
-	lent    bool // data is somebody else's
+	written bool // a checked access writes to it
+	lent    bool // data belongs to the caller of Lend
 }
 
-// NewMemory lays out the segments. A segment takes memory once something touches it, and
-// then only up to the furthest access checked: a declared gigabyte costs nothing.
-// Overlapping segments are an error.
+// NewMemory returns a memory with the given segments. A segment is allocated when it is first used,
+// and only up to the farthest checked access, so a large declared segment costs nothing. NewMemory
+// returns an error if segments overlap.
 func NewMemory(list []Segment) (*Memory, error) {
 	m := new(Memory)
 	for _, s := range list {
@@ -59,17 +59,18 @@ func NewMemory(list []Segment) (*Memory, error) {
 	return m, nil
 }
 
-// Add lays out one more segment.
+// Add adds a segment. It ignores an empty one. It returns an error if the segment overlaps another
+// one or is smaller than its data.
 func (m *Memory) Add(s Segment) error {
 	if s.Size == 0 {
 		return nil
 	}
 	if uint64(len(s.Data)) > s.Size {
-		return fmt.Errorf("segment %s: %d bytes of data in %d", s.Name, len(s.Data), s.Size)
+		return fmt.Errorf("segment %s: found %d bytes of data, want at most its size of %d", s.Name, len(s.Data), s.Size)
 	}
-	i := m.first(s.Addr)
+	i := m.search(s.Addr)
 	if s.Addr+s.Size < s.Addr {
-		return fmt.Errorf("segment %s at address %#x ends behind the last", s.Name, s.Addr)
+		return fmt.Errorf("segment %s at address %#x ends beyond the address space", s.Name, s.Addr)
 	}
 	if i < len(m.segments) && m.segments[i].addr < s.Addr+s.Size {
 		b := &m.segments[i]
@@ -79,10 +80,10 @@ func (m *Memory) Add(s Segment) error {
 	return nil
 }
 
-// Remove takes the segment that starts at an address away, with what stands in it. It
-// reports whether there was one.
+// Remove removes the segment that starts at addr, with its contents. It reports whether there was
+// one.
 func (m *Memory) Remove(addr uint64) bool {
-	i := m.first(addr)
+	i := m.search(addr)
 	if i == len(m.segments) || m.segments[i].addr != addr {
 		return false
 	}
@@ -90,14 +91,14 @@ func (m *Memory) Remove(addr uint64) bool {
 	return true
 }
 
-// first is the first segment that ends behind an address.
-func (m *Memory) first(addr uint64) int {
+// search returns the index of the first segment that ends after addr.
+func (m *Memory) search(addr uint64) int {
 	return sort.Search(len(m.segments), func(i int) bool { return m.segments[i].addr+m.segments[i].size > addr })
 }
 
-// find is the segment that holds all of the n bytes at addr.
+// find returns the segment that contains all of the n bytes at addr, or an *AccessError.
 func (m *Memory) find(addr, n uint64) (*segment, error) {
-	i := m.first(addr)
+	i := m.search(addr)
 	if i == len(m.segments) || m.segments[i].addr > addr {
 		return nil, &AccessError{Addr: addr, Bytes: n}
 	}
@@ -109,14 +110,14 @@ func (m *Memory) find(addr, n uint64) (*segment, error) {
 	return s, nil
 }
 
-// Check reports an access that is not wholly inside one segment as an *AccessError.
+// Check returns an *AccessError if the n bytes at addr do not lie inside one segment.
 func (m *Memory) Check(addr, n uint64) error {
 	_, err := m.find(addr, n)
 	return err
 }
 
-// Bytes is the n bytes at addr; writing to them writes the memory. The slice is good
-// until an access further into its segment grows it, so check all accesses first.
+// Bytes returns the n bytes at addr. Writing to the slice changes the memory. The slice is valid
+// until an access farther into its segment makes the segment grow, so check all accesses first.
 func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	s, err := m.find(addr, n)
 	if err != nil {
@@ -134,8 +135,8 @@ func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	return s.data[off : off+n : off+n], nil
 }
 
-// Peek is Bytes for what is only read: the segment's initial bytes as they stand, where
-// nothing has touched it yet.
+// Peek returns the n bytes at addr for reading only. Unlike Bytes, it does not allocate a segment
+// that is still unused: it returns the segment's initial bytes.
 func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
 	s, err := m.find(addr, n)
 	if err != nil {
@@ -147,8 +148,8 @@ func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
 	return m.Bytes(addr, n)
 }
 
-// MakeUp says that nobody gave the n bytes at addr: what is written there only fills a
-// place. An *AccessError says that they are in no segment.
+// MakeUp marks the n bytes at addr as made up, because no input provided their values. It returns
+// an *AccessError if they do not lie inside one segment.
 func (m *Memory) MakeUp(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {
@@ -157,7 +158,8 @@ func (m *Memory) MakeUp(addr, n uint64) error {
 	return err
 }
 
-// Give says that somebody gave the n bytes at addr after all.
+// Give removes the made-up mark from ranges inside the n bytes at addr, because their values were
+// provided after all.
 func (m *Memory) Give(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {
@@ -166,7 +168,7 @@ func (m *Memory) Give(addr, n uint64) error {
 	return err
 }
 
-// MadeUp reports whether nobody gave any of the n bytes at addr.
+// MadeUp reports whether any of the n bytes at addr are made up.
 func (m *Memory) MadeUp(addr, n uint64) bool {
 	s, err := m.find(addr, n)
 	if err != nil {

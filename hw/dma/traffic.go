@@ -5,14 +5,14 @@ import (
 	"anesim/hw/regs"
 )
 
-// Traffic is the bytes one descriptor moves between device memory and the engine, in
-// the measure of the stored ExeCycles: rows padded to 64 bytes and whole coefficient
-// buffers, each once.
+// Traffic counts the bytes that one descriptor moves between device memory and the engine. It
+// counts them like the stored ExeCycles: rows padded to 64 bytes and whole coefficient buffers,
+// each once.
 type Traffic struct {
 	Source1, Source2, Kernel, Destination uint64
 }
 
-// TrafficOf is the bytes of a task's operands. Tiles that stay in the L2 move none.
+// TrafficOf returns the traffic of a task's operands. Buffers that stay in the L2 cause none.
 func TrafficOf(o *regs.Operands) Traffic {
 	return Traffic{
 		Source1: o.Source1.Bytes, Source2: o.Source2.Bytes,
@@ -20,7 +20,7 @@ func TrafficOf(o *regs.Operands) Traffic {
 	}
 }
 
-// Add adds what another descriptor moves.
+// Add adds u to t.
 func (t *Traffic) Add(u *Traffic) {
 	t.Source1 += u.Source1
 	t.Source2 += u.Source2
@@ -28,30 +28,30 @@ func (t *Traffic) Add(u *Traffic) {
 	t.Destination += u.Destination
 }
 
-// Total is all bytes moved.
+// Total returns all bytes moved.
 func (t Traffic) Total() uint64 { return t.Read() + t.Destination }
 
-// Read is the bytes read.
+// Read returns the bytes read.
 func (t Traffic) Read() uint64 { return t.Source1 + t.Source2 + t.Kernel }
 
-// Params are a chip's way to memory, in bytes and cycles of the engine's clock.
+// Params holds the rates and the latency of a chip's memory, in bytes and engine cycles.
 type Params struct {
-	Read      clock.Rate // memory's, for reads alone
-	ReadWrite clock.Rate // memory's, for reads and writes together
-	// Tile and Lane are what the tile DMA moves each way and what one coefficient lane
-	// reads with the transfers they keep outstanding.
+	Read      clock.Rate // of memory, for reads alone
+	ReadWrite clock.Rate // of memory, for reads and writes together
+	// Tile is the rate of the tile DMA in each direction, and Lane is the read rate of one
+	// coefficient lane, as their outstanding transfers allow.
 	Tile, Lane clock.Rate
 	Latency    clock.Cycles // from a request to its answer
 }
 
-// Cycles is how long a part of the traffic takes on its own, and how long all of it
-// takes: each engine is bound by its own rate, reads by the read rate, everything
-// together by the total rate.
+// Cycles holds the time of each part of a traffic on its own, and the time of all of it. Each DMA
+// is limited by its own rate, reads by the read rate, and everything together by the total rate.
 type Cycles struct {
 	Source, Kernel, Destination, Total clock.Cycles
 }
 
-// Cycles times the traffic; lane is the bytes of the longest coefficient lane.
+// Cycles returns the time that traffic t takes. lane is the size of the longest coefficient lane in
+// bytes.
 func (p Params) Cycles(t Traffic, lane uint64) Cycles {
 	c := Cycles{
 		Source:      max(p.Read.Cycles(t.Source1+t.Source2), p.Tile.Cycles(t.Source1+t.Source2)),

@@ -8,17 +8,16 @@ import (
 	"anesim/hw/regs"
 )
 
-// A View is one depth of a group of a surface in device memory, read and written a row
-// at a time.
+// A View is one plane of one group of a surface in device memory. Rows can be read and written.
 type View struct {
 	b                []byte
-	base             int // of the group and depth
+	base             int // offset of the group and plane
 	row, plane, step int // bytes to the next row, channel and element
-	interleave       int // channels side by side at each element, at least one
+	interleave       int // channels interleaved at each element, at least one
 }
 
-// View checks the surface at addr against the memory and returns depth d of its group g.
-// The error is an *AccessError.
+// View returns depth d of group g of the surface at addr. It returns an *AccessError if the surface
+// does not lie inside one segment.
 func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
 	low, high := s.Extent()
 	b, err := m.Bytes(addr+uint64(low), uint64(high-low))
@@ -38,16 +37,17 @@ func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
 
 const elementBytes = 2
 
-func (v View) at(c, y, x int) int {
+// offset returns the offset in v.b of element x of row y of channel c.
+func (v View) offset(c, y, x int) int {
 	return v.base + c/v.interleave*v.plane + c%v.interleave*elementBytes + y*v.row + x*v.step
 }
 
-// Row copies the elements of row y of channel c into dst, from x = 0 on.
+// Row copies the first len(dst) elements of row y of channel c to dst.
 func (v View) Row(dst []float16.Float16, c, y int) {
 	if len(dst) == 0 {
 		return
 	}
-	at := v.at(c, y, 0)
+	at := v.offset(c, y, 0)
 	if v.step != elementBytes {
 		for x := range dst {
 			dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.b[at+x*v.step:]))
@@ -66,12 +66,12 @@ func (v View) Row(dst []float16.Float16, c, y int) {
 	}
 }
 
-// SetRow writes src to row y of channel c from element x on.
+// SetRow writes src to row y of channel c, starting at element x.
 func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	if len(src) == 0 {
 		return
 	}
-	at := v.at(c, y, x)
+	at := v.offset(c, y, x)
 	if v.step != elementBytes {
 		for i, h := range src {
 			binary.LittleEndian.PutUint16(v.b[at+i*v.step:], uint16(h))
@@ -89,14 +89,14 @@ func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	}
 }
 
-// A Lane is one engine's coefficient stream.
+// A Lane is the coefficient stream of one engine.
 type Lane struct {
 	Addr uint64 // device address
 	Size uint32 // bytes
 	On   bool
 }
 
-// Lanes returns the sixteen coefficient lanes with the kernel base added.
+// Lanes returns the sixteen coefficient lanes of a task. kernel is the base address of its weights.
 func Lanes(g *regs.Groups, kernel uint64) (lanes [16]Lane) {
 	k := &g.KernelDMASrc
 	for i := range lanes {

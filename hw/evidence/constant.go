@@ -1,6 +1,6 @@
 package evidence
 
-// A Kind says what a number rests on.
+// A Kind classifies the evidence for a number.
 type Kind string
 
 // The kinds of evidence, strongest first.
@@ -8,12 +8,12 @@ const (
 	Measured   Kind = "measured"   // on silicon
 	Bytes      Kind = "bytes"      // seen in real programs
 	Decompiled Kind = "decompiled" // read from the vendor's code
-	Fitted     Kind = "fitted"     // by us or a study, from measurements
+	Fitted     Kind = "fitted"     // by this project or a study, from measurements
 	Inferred   Kind = "inferred"
 	Assumed    Kind = "assumed"
 )
 
-// A Constant is a number of the hardware with what it rests on.
+// A Constant is a number that describes the hardware, with the evidence for it.
 type Constant struct {
 	Value    float64
 	Unit     string
@@ -21,7 +21,8 @@ type Constant struct {
 	Source   string
 }
 
-// New is a constant of a value in a unit, what it rests on and where that stands.
+// New returns a constant with the given value and unit, the kind of evidence for it, and its
+// source.
 func New(value float64, unit string, kind Kind, source string) Constant {
 	return Constant{value, unit, kind, source}
 }

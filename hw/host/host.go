@@ -8,45 +8,46 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Host is the constants of one machine and its software.
+// A Host holds the constants of one machine and its software.
 type Host struct {
 	Name string
 
-	Floor evidence.Constant // microseconds a call, whatever it does
-	In    evidence.Constant // microseconds a megabyte of fp16 inputs
-	Out   evidence.Constant // microseconds a megabyte of fp16 outputs
-	// Weights is microseconds a megabyte of the weights of a convolution or a linear layer
-	// that a single call touches first: cold ones come at 8-15 GB/s.
+	Floor evidence.Constant // microseconds per call, independent of its work
+	In    evidence.Constant // microseconds per megabyte of fp16 inputs
+	Out   evidence.Constant // microseconds per megabyte of fp16 outputs
+	// Weights is in microseconds per megabyte of weights of convolutions and linear layers that a
+	// single call uses for the first time. Cold weights arrive at 8-15 GB/s.
 	Weights evidence.Constant
-	// Zero and Subnormal are nanoseconds for each output of that kind: a conversion in
-	// software branches on them.
+	// Zero and Subnormal are in nanoseconds per output of that kind. A conversion in software
+	// branches on them.
 	Zero, Subnormal evidence.Constant
-	// Memory is microseconds a megabyte that the engine moves: what memory left in a slow
-	// state adds.
+	// Memory is in microseconds per megabyte that the engine moves. It models memory that was left
+	// in a slow state.
 	Memory evidence.Constant
-	// Spill is microseconds more a megabyte of fp16 outputs beyond those whose fp32 copy a
-	// cache holds.
+	// Spill is in additional microseconds per megabyte of fp16 outputs, for the outputs whose fp32
+	// copy no longer fits a cache.
 	Spill evidence.Constant
 
-	// Hold is for how long the engine's rail holds after work before it lets go, in
-	// nanoseconds: how the machine's software sets it. 0 is what the chip has.
+	// Hold is the time in nanoseconds for which the engine's rail stays on after work, as the
+	// machine's software sets it. 0 means the chip's own hold time.
 	Hold evidence.Constant
 }
 
-// spillBytes are the fp16 outputs whose fp32 copy fills the 8 MiB system cache of the M1.
+// spillBytes is the size of fp16 outputs whose fp32 copy fills the 8 MiB system cache of the M1.
 const spillBytes = 4 << 20
 
-// StateTerms are the places of constants that stand for the state a session found memory
-// in, not for its machine: they say nothing of another session.
+// StateTerms returns the indices of the constants that describe the state in which a session found
+// memory. Unlike the others they do not describe the machine, so they do not carry over to another
+// session.
 func StateTerms() []int { return []int{3, 6} }
 
-// numTerms is the number of constants.
+// numTerms is the number of constants that contribute to the time of a call.
 const numTerms = 8
 
-// A Vector is a value for each constant, in the order of Constants.
+// A Vector holds one number per constant, in the order of Constants, without Hold.
 type Vector [numTerms]float64
 
-// A Load is what a call gives the host to do.
+// A Load describes the work of a call for the host.
 type Load struct {
 	In, Out   uint64 // bytes of fp16 tensors
 	Weights   uint64 // bytes of weights of convolutions and linear layers
@@ -55,7 +56,7 @@ type Load struct {
 	Moved     uint64 // bytes between device memory and the engine
 }
 
-// Terms are what each constant is multiplied by to make microseconds.
+// Terms returns the factors by which the constants are multiplied to get microseconds.
 func (l Load) Terms() Vector {
 	return Vector{
 		1, float64(l.In) / 1e6, float64(l.Out) / 1e6, float64(l.Weights) / 1e6,
@@ -63,7 +64,7 @@ func (l Load) Terms() Vector {
 	}
 }
 
-// Time is what the host adds to the engine's time.
+// Time returns the time that the host adds to the engine's time.
 func (h *Host) Time(l Load) clock.Nanoseconds {
 	us, terms := 0.0, l.Terms()
 	for i, c := range h.constants() {
@@ -72,11 +73,12 @@ func (h *Host) Time(l Load) clock.Nanoseconds {
 	return clock.Nanoseconds(us * 1e3)
 }
 
+// constants returns pointers to the constants that contribute to the time of a call.
 func (h *Host) constants() [numTerms]*evidence.Constant {
 	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory, &h.Spill}
 }
 
-// Values are the constants, in the order of Constants.
+// Values returns the values of the constants, in the order of Constants.
 func (h *Host) Values() (v Vector) {
 	for i, c := range h.constants() {
 		v[i] = c.Value
@@ -84,14 +86,14 @@ func (h *Host) Values() (v Vector) {
 	return v
 }
 
-// Set gives the constants new values, in the order of Constants.
+// Set replaces the values of the constants, in the order of Constants. Hold does not change.
 func (h *Host) Set(values Vector) {
 	for i, c := range h.constants() {
 		c.Value = values[i]
 	}
 }
 
-// Constants yields every constant by name.
+// Constants yields the name and value of every constant.
 func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 	return func(yield func(string, evidence.Constant) bool) {
 		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory", "HostSpill"}
@@ -104,7 +106,7 @@ func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 	}
 }
 
-// ByName finds a preset.
+// ByName returns the preset with the given name. For an unknown name the error lists the presets.
 func ByName(name string) (Host, error) {
 	var known []string
 	for _, h := range Presets() {
@@ -113,5 +115,5 @@ func ByName(name string) (Host, error) {
 		}
 		known = append(known, h.Name)
 	}
-	return Host{}, fmt.Errorf("host %q is none of %v", name, known)
+	return Host{}, fmt.Errorf("unknown host %q; want one of %v", name, known)
 }

@@ -2,8 +2,9 @@ package host
 
 import "anesim/hw/evidence"
 
-// row shows.
-func preset(name, source string, v Vector, hold float64) Host {
+// newPreset returns a host with the values v, fitted to the given source. A value of 0 is marked as
+// assumed, because no measured row shows such a cost.
+func newPreset(name, source string, v Vector, hold float64) Host {
 	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB", "us/MB"}
 	h := Host{Name: name}
 	for i, c := range h.constants() {
@@ -21,17 +22,17 @@ func preset(name, source string, v Vector, hold float64) Host {
 
 const rows = "fitted to the public rows (bench.Fit) of "
 
-// Presets are the hosts: none, a Linux driver that copies nothing, and five machines and
-// sessions under macOS. A megabyte is a million bytes of fp16.
+// Presets returns the hosts: none, a Linux driver that copies nothing on two machines, and five
+// machines and sessions under macOS. A megabyte is a million bytes of fp16.
 func Presets() []Host {
 	return []Host{
-		preset("none", "the engine alone", Vector{}, 0),
-		preset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us a submit", linux, linuxHold),
-		preset("linux-m1", rows+"the T8103 under Linux", linuxM1, linuxM1Hold),
-		preset("macos-air", rows+"MacBookAir10,1, macOS 15", air, airHold),
-		preset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost what a mispredicted branch does", mbp, mbpHold),
-		preset("macos-max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
-		preset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
-		preset("macos-guide", rows+"the guide's session", guide, guideHold),
+		newPreset("none", "the engine alone", Vector{}, 0),
+		newPreset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us a submit", linux, linuxHold),
+		newPreset("linux-m1", rows+"the T8103 under Linux", linuxM1, linuxM1Hold),
+		newPreset("macos-air", rows+"MacBookAir10,1, macOS 15", air, airHold),
+		newPreset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost what a mispredicted branch does", mbp, mbpHold),
+		newPreset("macos-max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
+		newPreset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
+		newPreset("macos-guide", rows+"the guide's session", guide, guideHold),
 	}
 }

@@ -2,15 +2,15 @@ package host
 
 import "anesim/hw/evidence"
 
-// A Stage is a part of what a call costs outside the engine, in microseconds.
+// A Stage is one part of the cost of a call outside the engine, in microseconds.
 type Stage struct {
 	Name string
 	Time evidence.Constant
 }
 
-// budget are the stages of a small call on an M1 under macOS, in the order they happen
-// (measured: the documents' latency budget). They sum to 183.5 us; the documents also give
-// 190 us for the whole call and 163 us for the kernel's part of it.
+// budget lists the stages of a small call on an M1 under macOS, in order (measured: the latency
+// budget of the documents). They sum to 183.5 us. The documents also give 190 us for the whole call
+// and 163 us for the kernel's part of it.
 var budget = [...]Stage{
 	{"binding and copies", evidence.New(25, "us", evidence.Measured, "latency budget of a small dispatch: user-space binding, runtime and host copies")},
 	{"request", evidence.New(16, "us", evidence.Measured, "the same: building the firmware request")},
@@ -19,14 +19,14 @@ var budget = [...]Stage{
 	{"completion", evidence.New(10, "us", evidence.Measured, "the same: kernel-side completion, about two interrupts a call")},
 }
 
-// interrupts are those that a call raises at the host: most likely the controller's answer
-// and its completion event.
+// interrupts is the number of interrupts that a call raises at the host. Most likely they are the
+// controller's answer and its completion event.
 var interrupts = evidence.New(2, "interrupts/call", evidence.Measured, "latency budget of a small dispatch: about two a call")
 
-// Interrupts is how many a call raises at the host.
+// Interrupts returns the number of interrupts that a call raises at the host.
 func Interrupts() evidence.Constant { return interrupts }
 
-// BudgetSum is what the measured stages sum to, in microseconds.
+// BudgetSum returns the sum of the measured stages in microseconds.
 func BudgetSum() float64 {
 	sum := 0.0
 	for _, s := range budget {
@@ -35,9 +35,8 @@ func BudgetSum() float64 {
 	return sum
 }
 
-// Stages are the stages of a call on this host. The split was measured on one machine; here
-// it is scaled to the host's own floor, so that the stages sum to it. A host without a
-// floor has none.
+// Stages returns the stages of a call on this host. They were measured on one machine and are
+// scaled so that they sum to this host's floor. A host without a floor has no stages.
 func (h *Host) Stages() []Stage {
 	if h.Floor.Value <= 0 {
 		return nil
@@ -53,21 +52,23 @@ func (h *Host) Stages() []Stage {
 	return list
 }
 
-// twoThreads is the rate of two threads that submit back to back, one command in flight,
-// against that of one. All of a call but what runs beside the other's holds the gate, so
-// that the rate is that of the call over what holds it.
+// twoThreads is the submission rate of two threads that submit back to back, relative to one
+// thread. One command is in flight at a time. The part of a call that does not overlap with the
+// other thread's call holds the gate, so the rate is the time of a call divided by the time for
+// which it holds the gate.
 var twoThreads = evidence.New(1.04, "x", evidence.Measured, "two submitting threads against one; small calls, M1 under macOS")
 
-// engineAhead is the part of the firmware's round trip that lies ahead of the engine: no
-// document says.
+// engineAhead is the share of the firmware's round trip before the engine starts. No document gives
+// it.
 var engineAhead = evidence.New(0.5, "", evidence.Assumed, "nothing tells the way in from the way out")
 
-// A Split is a call's time outside the engine, in microseconds: beside other calls, and
-// behind the gate that lets one command through at a time, ahead of the engine and behind.
+// A Split divides a call's time outside the engine, in microseconds. Beside overlaps with other
+// calls. Before and After hold the gate that admits one command at a time, before and after the
+// engine runs.
 type Split struct{ Beside, Before, After evidence.Constant }
 
-// Split divides the floor for calls that share the engine. About 7 us of a call of 183.5 us
-// run beside others; they are part of binding and copies.
+// Split divides the floor for calls that share the engine. About 7 us of a call of 183.5 us overlap
+// with other calls; they belong to binding and copies.
 func (h *Host) Split() Split {
 	us := func(v float64, why string) evidence.Constant {
 		return evidence.New(v, "us", evidence.Inferred, why+"; "+h.Floor.Source)

@@ -6,25 +6,25 @@ import (
 	"anesim/hw/clock"
 )
 
-// Params are a chip's scratchpad: its size, its banks and the bytes one bank gives a cycle.
+// Params describes a chip's L2.
 type Params struct {
 	Bytes   int
 	Banks   int
-	Granule int // bytes
+	Granule int // bytes that a bank transfers per cycle
 }
 
-// ConflictDepth is the number of cycles that one granule from each of rows rows takes
-// when the rows are stride bytes apart: ceil(rows / (banks/g)) with
-// g = gcd(stride/granule, banks) (decompiled).
+// ConflictDepth returns the cycles needed to read one granule from each of rows rows that are
+// stride bytes apart: ceil(rows / (banks/g)) with g = gcd(stride/granule, banks) (decompiled).
 func (p Params) ConflictDepth(rows int, stride uint32) int {
 	if rows <= 1 {
 		return rows
 	}
 	step := int(stride) / p.Granule
-	g := gcd(step%p.Banks, p.Banks) // a step of zero banks leaves g = Banks
+	g := gcd(step%p.Banks, p.Banks) // gcd(0, Banks) is Banks
 	return clock.CeilDiv(rows, p.Banks/g)
 }
 
+// gcd returns the greatest common divisor of a and b.
 func gcd(a, b int) int {
 	for a != 0 {
 		a, b = b%a, a
@@ -32,24 +32,23 @@ func gcd(a, b int) int {
 	return b
 }
 
-// Traffic is the bytes that engines read from the scratchpad and write to it. A broadcast
-// counts once, however many engines listen.
+// Traffic counts the bytes that engines read from and write to the L2. A broadcast counts once,
+// even if many engines receive it.
 type Traffic struct{ Read, Written uint64 }
 
-// A Patch is the pixels one access covers: rows of width elements, the rows stride
-// bytes apart.
+// A Patch describes the pixels of one access: Rows rows of Width elements, Stride bytes apart.
 type Patch struct {
 	Rows, Width int
 	Stride      uint32
 }
 
-// fetchGranules is what the array takes in one fetch: 128 bytes, a granule from each of
-// eight banks. The vendor's compiler skews rows just so that those of one fetch meet in no
-// bank, and skews nothing where a row fills a fetch (inferred: layout.md, 303 of 317).
+// fetchGranules is the number of granules in one fetch of the array: 128 bytes, one granule from
+// each of eight banks. The vendor's compiler skews rows so that the rows of one fetch use different
+// banks, and does not skew rows that fill a fetch (inferred: layout.md, 303 of 317).
 const fetchGranules = 8
 
-// fetchDepth is the cycles of a fetch: how many of its rows, granules wide and stride
-// bytes apart, stand on one bank.
+// fetchDepth returns the cycles of a fetch: the number of its rows that share a bank with the
+// first. Rows are granules wide and stride bytes apart.
 func (p Params) fetchDepth(rows, granules int, stride uint32) int {
 	depth, at := 1, 0
 	step := int(stride) / p.Granule % p.Banks
@@ -64,16 +63,16 @@ func (p Params) fetchDepth(rows, granules int, stride uint32) int {
 	return depth
 }
 
-// Cycles is what one channel of a patch takes: every row's granules spread over the
-// banks, and the conflicts that the row stride makes in each fetch.
+// Cycles returns the cycles needed to read one channel of a patch. All granules are distributed
+// over the banks; bank conflicts that the row stride causes within a fetch can take longer.
 func (p Params) Cycles(t Patch) int {
 	if t.Rows == 0 || t.Width == 0 {
 		return 0
 	}
 	granules := clock.CeilDiv(2*t.Width, p.Granule)
 	spread := clock.CeilDiv(t.Rows*granules, p.Banks)
-	// A fetch is of whole rows of a patch, whose widths are powers of two; what is wider
-	// is the halo, for which the fetch has room.
+	// A fetch holds whole rows of a patch, whose widths are powers of two. Additional width is the
+	// halo, for which the fetch has room.
 	rows := min(t.Rows, max(1, fetchGranules>>(bits.Len(uint(granules))-1)))
 	depth := p.fetchDepth(rows, granules, t.Stride)
 	if depth == 1 {
@@ -82,10 +81,10 @@ func (p Params) Cycles(t Patch) int {
 	return max(spread, clock.CeilDiv(t.Rows, rows)*depth)
 }
 
-// WritebackCycles is what the results of a patch's channels take: every bank accepts a
-// granule a cycle, every channel row starts a granule of its own, and rows that fall on
-// the same banks wait for each other. A stride of zero, in tiles that are written once as
-// a whole, makes no conflict.
+// WritebackCycles returns the cycles needed to write the results of a patch for all channels. Each
+// bank accepts one granule per cycle, each row of a channel starts a new granule, and rows on the
+// same banks wait for each other. A stride of zero, as in buffers that are written at once, causes
+// no conflict.
 func (p Params) WritebackCycles(channels int, t Patch) clock.Cycles {
 	granules := channels * t.Rows * clock.CeilDiv(2*t.Width, p.Granule)
 	if t.Stride != 0 && t.Rows > 1 {

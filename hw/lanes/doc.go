@@ -1,10 +1,11 @@
-// Package lanes is the one rule by which output channels are dealt to the sixteen lanes of
-// coefficients: how many stand side by side in a plane, and which planes follow. Whoever lays
-// coefficients out and the array that reads them both go by it.
+// Package lanes defines how output channels are distributed over the sixteen lanes of coefficients:
+// how many channels form a plane, and which lane holds which plane. Both the code that packs
+// weights and the model of the array that reads them use this rule.
 //
 //	lane 0: plane 0, plane 16, ...
 //	lane 1: plane 1, plane 17, ...
 //
-// 224 channels make planes of 14, 768 make planes of 32 and then of 16 where 32 is the most;
-// the last fifteen or fewer take a lane each. (Every section hash on record, the 14 among them.)
+// For example, 224 channels form planes of 14. 768 channels form planes of 32, then planes of 16,
+// if 32 is the maximum. The last fifteen or fewer channels take one lane each. All recorded hashes
+// of sections agree with this rule, including the one with planes of 14.
 package lanes

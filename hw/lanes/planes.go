@@ -2,11 +2,12 @@ package lanes
 
 import "anesim/hw/regs"
 
-// Count is how many lanes of coefficients there are, one for each MAC engine.
+// Count is the number of coefficient lanes, one for each MAC engine.
 const Count = 16
 
-// Planes is the width of the next planes when so many channels of a group are left, and how
-// many of them follow each other; most is the most channels side by side.
+// Planes returns the width of the next planes in channels, and the number of consecutive planes of
+// that width. left is the number of channels of the group that are not yet in a plane, and most is
+// the maximum width.
 func Planes(left, most int) (width, n int) {
 	if left < Count {
 		return 1, left
@@ -15,16 +16,16 @@ func Planes(left, most int) (width, n int) {
 	return width, left / (Count * width) * Count
 }
 
-// PatchPixels is how many pixels the engines work on at a time. Over more of them an engine
-// keeps its coefficients.
+// PatchPixels is the number of pixels that the engines work on at a time. For more pixels, an
+// engine keeps its weights.
 const PatchPixels = 128
 
-// planeHalves is the most values that a plane of a matrix product has over more than a patch:
-// the 64 KiB of kernel memory (inferred by the layout's reference).
+// planeHalves is the maximum number of values in a plane of a matmul with more pixels than a patch.
+// It is the 64 KiB of kernel memory (inferred in the reference for layouts).
 const planeHalves = 1 << 15
 
-// Most is the most channels side by side in a plane of a task whose channels have so many
-// weights each: 2^OCGSize, or less in a matrix product, which has its result transposed.
+// Most returns the maximum number of channels in a plane of a task with taps weights per channel.
+// It is 2^OCGSize, or less for a matmul, which is a task with a transposed result.
 func Most(g *regs.Groups, taps int) int {
 	c := &g.Common
 	most := 1 << c.ConvCfg.OCGSize()

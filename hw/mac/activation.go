@@ -9,8 +9,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Activation names a function this package can make a table for. Those with a
-// parameter are made by the functions of scalar.go.
+// An Activation is a function for which this package can make a table. Functions with a parameter
+// are in scalar.go.
 type Activation uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	Tanh
 	GELU // x * (1+erf(x/sqrt 2))/2
 	SiLU // x * sigmoid(x), also called swish
-	Exp  // as 2^v behind a PostScale of log2(e), see Prescale
+	Exp  // as 2^v after a PostScale of log2(e), see Prescale
 	Sqrt
 	Rsqrt
 	Erf
@@ -27,8 +27,8 @@ const (
 
 	Exp2
 	Log2
-	Log   // as log2 before a multiply by ln 2, see Rescale
-	Log10 // as log2 before a multiply by log10 2, see Rescale
+	Log   // as log2, followed by a multiplication by ln 2, see Rescale
+	Log10 // as log2, followed by a multiplication by log10 2, see Rescale
 	ReLU6
 	Sign
 	SELU
@@ -39,44 +39,43 @@ const (
 	Square      // within [-8,8]
 	Cube        // within [-4,4]
 
-	// The parts of functions that take several tasks. With + and * on the planar engine:
+	// Parts of functions that need several tasks. The + and * run on the planar engine:
 	//
-	//	silu(x)  = x * (OddSigmoid(x) + 1/2)         the vendor's of 2023 (bytes)
-	//	atan(x)  = AtanNear(x) + AtanFar(x)          (bytes)
-	//	ceil(x)  = Integer(x) + Positive(Fraction(x)) (bytes)
+	//	silu(x)  = x * (OddSigmoid(x) + 1/2)          the vendor's of 2023 (from bytes)
+	//	atan(x)  = AtanNear(x) + AtanFar(x)           (from bytes)
+	//	ceil(x)  = Integer(x) + Positive(Fraction(x)) (from bytes)
 	//	floor(x) = Integer(x) + Negative(Fraction(x))
 	//	sin(x)   = SineTurn(Fraction(x / 2 pi)), see Prescale
 	//	cos(x)   = SineTurn(Fraction(x / 2 pi + 1/4)), the 1/4 as AccBias
 	OddSigmoid // sigmoid(x) - 1/2
-	AtanNear   // atan(x) up to |x| = 2, there atan 2
-	AtanFar    // atan(x) less what AtanNear gives
+	AtanNear   // atan(x) up to |x| = 2, atan 2 above
+	AtanFar    // atan(x) - AtanNear(x)
 	Integer    // x without its fraction
 	Fraction   // x without its integer part
 	Positive   // 1 above 0, else 0
 	Negative   // -1 below 0, else 0
 	SineTurn   // sin(2 pi x) within [-1,1]
-	Atan       // in one table, coarser than in two
-	Not        // 1 at 0 and below, 0 at 1 and above: the negation of a truth value
+	Atan       // in a single table, less accurate than in two
+	Not        // 1 at 0 and below, 0 at 1 and above: negates a truth value
 	numActivations
 )
 
-// activation is one row: what the table computes, how it is fitted, and the
-// inputs over which it is meant to hold where that is not all.
+// An activation describes one table: the function, the parameters of the fit, and the range of
+// inputs.
 type activation struct {
 	name   string
 	f      func(float64) float64
 	spec   TableSpec
-	within float64 // |v| that the table covers, 0 for all
+	within float64 // largest |v| that the table covers, 0 for all
 }
 
 var inf = math.Inf(1)
 
-// Clamps, steps and knots are those of the tables in real programs where there is
-// one: TestIdentity counts the tables that agree in every byte. The clamps of Erf
-// and Softplus put silicon's end values where it has them (measured: erf(NaN) = 1,
-// softplus(+inf) = +0). GELU and SiLU keep their knots on the function for the sake
-// of f(0) = 0. The end value of Log2 is the vendor's; with it ln(1+exp(x)) gives the
-// +0 that silicon has for softplus(+inf).
+// activations has one row per Activation. Clamps, steps and knots are those of tables in real
+// programs where such tables exist: TestIdentity counts the tables that agree in every byte. The
+// clamps of Erf and Softplus give the end values of silicon (measured: erf(NaN) = 1, softplus(+inf)
+// = +0). The knots of GELU and SiLU lie on the function to make f(0) = 0. The end value of Log2 is
+// the vendor's; with it ln(1+exp(x)) gives the +0 that silicon has for softplus(+inf).
 var activations = [numActivations]activation{
 	Sigmoid:  {"sigmoid", logistic, TableSpec{Mode: ModePlain, StepLog: 1, Low: -9.9375, High: 8.3203125, Below: 0, Above: 1}, 0},
 	Tanh:     {"tanh", math.Tanh, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}, 0},
@@ -126,10 +125,10 @@ var (
 const (
 	seluScale = 1.0507009873554805
 	seluAlpha = 1.6732632423543772
-	smallest  = 0x1p-24 // the least positive fp16 value
+	smallest  = 0x1p-24 // the smallest positive fp16 value
 )
 
-// Activations lists the functions TableOf knows.
+// Activations returns all functions that TableOf supports.
 func Activations() []Activation {
 	all := make([]Activation, numActivations)
 	for i := range all {
@@ -138,7 +137,7 @@ func Activations() []Activation {
 	return all
 }
 
-// String returns the name in lower case.
+// String returns the function's name in lower case.
 func (a Activation) String() string {
 	if a < numActivations {
 		return activations[a].name
@@ -146,9 +145,9 @@ func (a Activation) String() string {
 	return "Activation(" + strconv.Itoa(int(a)) + ")"
 }
 
-// Prescale is the PostScale factor that belongs before the table: log2(e) for Exp
-// (0x3dc5, bytes of the real exp program), 1 for the others. A sine puts 1/(2 pi),
-// 0x3118, before its Fraction.
+// Prescale returns the PostScale factor to apply before the table: log2(e) for Exp (0x3dc5, from
+// the bytes of the real exp program), 1 for the others. A sine applies 1/(2 pi), 0x3118, before its
+// Fraction.
 func (a Activation) Prescale() float16.Float16 {
 	if a == Exp {
 		return 0x3dc5
@@ -156,9 +155,8 @@ func (a Activation) Prescale() float16.Float16 {
 	return 0x3c00
 }
 
-// Rescale is the factor that the table's results are multiplied by afterwards, on
-// the planar engine: ln 2 for Log (0x398c, bytes of the real log program), log10 2
-// for Log10, 1 for the others.
+// Rescale returns the factor by which the planar engine multiplies the table's results: ln 2 for
+// Log (0x398c, from the bytes of the real log program), log10 2 for Log10, 1 for the others.
 func (a Activation) Rescale() float16.Float16 {
 	switch a {
 	case Log:
@@ -169,20 +167,20 @@ func (a Activation) Rescale() float16.Float16 {
 	return 0x3c00
 }
 
-// TableOf fits the table of a and states its error, for Exp against 2^v, for Log and
-// Log10 against log2 v. It panics for an activation that is not in Activations.
+// TableOf fits the table of a and returns it with its error. The error of Exp is relative to 2^v,
+// that of Log and Log10 to log2 v. TableOf panics if a is not in Activations.
 func TableOf(a Activation) (*Table, Deviation) {
 	d := activations[a]
 	f := d.f
-	if a == AtanFar { // the real one's first knot lies on the function without its zero part
+	if a == AtanFar { // the first knot of the real table is on the function without its zero part
 		f = func(x float64) float64 { return math.Atan(x) - math.Atan(2) }
 	}
 	t, dev, err := FitTable(f, d.spec)
 	if err != nil {
-		panic(fmt.Sprintf("mac: table of %v: %v", a, err)) // a row above is wrong
+		panic(fmt.Sprintf("mac: cannot fit the table of %v: %v", a, err)) // a row above is wrong
 	}
 	if d.within > 0 || a == AtanFar {
-		dev = t.deviation(d.f, cmp.Or(d.within, inf))
+		dev = t.deviationWithin(d.f, cmp.Or(d.within, inf))
 	}
 	return t, dev
 }
@@ -192,7 +190,8 @@ func gelu(x float64) float64     { return x / 2 * math.Erfc(-x/math.Sqrt2) }
 func rsqrt(x float64) float64    { return 1 / math.Sqrt(x) }
 func softsign(x float64) float64 { return x / (1 + math.Abs(x)) }
 
-// log2 has no value below 0, and the engine's +0 there is no error of the table.
+// log2 returns NaN below 0, where the function has no value, so that the engine's +0 there does not
+// count as an error of the table.
 func log2(x float64) float64 {
 	if x < 0 {
 		return math.NaN()

@@ -34,7 +34,7 @@ func BenchmarkReduce(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/k%d_lanes%d_vectors%d", lv, size.k, size.lanes, size.vectors), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					reduceAt(lv, acc, panel, taps, size.lanes, size.k, PortCeiling)
+					reduceAtLevel(lv, acc, panel, taps, size.lanes, size.k, PortCeiling)
 				}
 				macs := float64(len(acc)*size.k) * float64(b.N)
 				b.ReportMetric(macs/b.Elapsed().Seconds(), "MAC/s")
@@ -56,7 +56,7 @@ func BenchmarkReduceUnsigned(b *testing.B) {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				reduceAt(lv, acc, panel, taps, lanes, k, PortCeiling)
+				reduceAtLevel(lv, acc, panel, taps, lanes, k, PortCeiling)
 			}
 			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
 		})
@@ -79,7 +79,7 @@ func BenchmarkReduceSparse(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/%d%%", lv, zeros), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					reduceAt(lv, acc, panel, taps, lanes, k, PortCeiling)
+					reduceAtLevel(lv, acc, panel, taps, lanes, k, PortCeiling)
 				}
 				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
 			})
@@ -101,7 +101,7 @@ func BenchmarkReduceSaturated(b *testing.B) {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				reduceAt(lv, acc, panel, taps, lanes, k, PortCeiling)
+				reduceAtLevel(lv, acc, panel, taps, lanes, k, PortCeiling)
 			}
 			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
 		})
@@ -138,7 +138,7 @@ func BenchmarkWiden(b *testing.B) {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				widenAt(lv, dst, src)
+				widenAtLevel(lv, dst, src)
 			}
 			elements(b)
 		})
@@ -153,7 +153,7 @@ func BenchmarkPost(b *testing.B) {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				narrowAt(lv, dst, acc, &post)
+				narrowAtLevel(lv, dst, acc, &post)
 			}
 			elements(b)
 		})

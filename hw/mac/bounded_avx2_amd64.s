@@ -110,10 +110,10 @@ row:
 	VZEROUPPER
 	RET
 
-// func tapsAVX2(taps *float32, k int) (sum float32, zeros int)
+// func sumTapsAVX2(taps *float32, k int) (sum float32, zeros int)
 //
 // Takes whole groups of eight.
-TEXT ·tapsAVX2(SB), NOSPLIT, $0-32
+TEXT ·sumTapsAVX2(SB), NOSPLIT, $0-32
 	MOVQ taps+0(FP), DX
 	MOVQ k+8(FP), CX
 	VMOVDQU magnitude8<>(SB), Y15

@@ -21,7 +21,7 @@ func TestDeviationCounts(t *testing.T) {
 	if d := clip.Deviation(off); d.Max != 0.5 || d.RMS != 0.5 || d.Count != 2*31*1024 {
 		t.Errorf("half off everywhere: %+v", d)
 	}
-	if d := clip.deviation(off, 1); d.RMS != 0.5 || d.Count != 2*(0x3c00+1) {
+	if d := clip.deviationWithin(off, 1); d.RMS != 0.5 || d.Count != 2*(0x3c00+1) {
 		t.Errorf("half off within 1, the ends included: %+v", d)
 	}
 	if d := clip.Deviation(func(float64) float64 { return math.NaN() }); d != (Deviation{}) {
@@ -128,7 +128,7 @@ func TestReduceLimits(t *testing.T) {
 			reducePortable(want, panel, taps, lanes, k, port)
 			for _, lv := range levels()[1:] {
 				got := make([]float32, len(want))
-				reduceAt(lv, got, panel, taps, lanes, k, port)
+				reduceAtLevel(lv, got, panel, taps, lanes, k, port)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%v, round %d, %d lanes, %d taps, %d vectors, size %v, port %v: %v, want %v", lv, round, lanes, k, vectors, size, port, got, want)
 				}

@@ -2,13 +2,12 @@ package mac
 
 import "fmt"
 
-// FormatError says what is wrong with the bytes of an activation table or of
-// packed weights.
+// A FormatError reports invalid bytes of an activation table or of packed weights.
 type FormatError struct {
-	Form string // what the bytes were read as: "table", "palette", "sparse", "int8"
-	Off  int    // byte offset of the trouble, len(input) when the input is short
-	What string // what is wrong there
-	Val  any    // the offending value, nil when there is none
+	Form string // format that was expected: "table", "palette", "sparse" or "int8"
+	Off  int    // byte offset of the error, or len(input) if the input is too short
+	What string // description of the error
+	Val  any    // the invalid value, nil if there is none
 }
 
 func (e *FormatError) Error() string {

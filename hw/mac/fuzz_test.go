@@ -46,7 +46,7 @@ func FuzzReduce(f *testing.F) {
 		for _, lv := range levels()[1:] {
 			got := make([]float32, offset+len(want)+1)[offset:]
 			got[len(want)] = 42
-			reduceAt(lv, got[:len(want)], panel, taps, lanes, k, port)
+			reduceAtLevel(lv, got[:len(want)], panel, taps, lanes, k, port)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 					t.Fatalf("%v, %d lanes, %d taps, %d vectors, port %v: result %d is %g, want %g", lv, lanes, k, vectors, port, i, got[i], want[i])
@@ -76,7 +76,7 @@ func FuzzPost(f *testing.F) {
 		narrowPortable(want, acc, &post)
 		for _, lv := range levels()[1:] {
 			got := make([]float16.Float16, len(acc))
-			narrowAt(lv, got, acc, &post)
+			narrowAtLevel(lv, got, acc, &post)
 			for i := range want {
 				if got[i] != want[i] {
 					t.Fatalf("%v %+v: %g leaves as %#04x, want %#04x", lv, post, acc[i], uint16(got[i]), uint16(want[i]))

@@ -1,7 +1,7 @@
 package mac
 
-// level names one implementation of the hot loops: Reduce, Widen and the narrow
-// of Post.Apply. All of them give the same bits.
+// A level is one implementation of the hot loops: reduction, widening, narrowing and tables. All
+// levels give the same bits.
 type level uint8
 
 const (
@@ -15,5 +15,5 @@ func (l level) String() string {
 	return [...]string{"portable", "avx2", "avx512", "neon"}[l]
 }
 
-// active is what this machine runs: the last of the levels it has.
+// active is the level that this machine uses: the last one that it supports.
 var active = levels()[len(levels())-1]

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+// levels returns the levels that this machine supports, slowest first.
 func levels() []level {
 	l := []level{portable}
 	if cpu.X86.HasAVX2 && cpu.X86.HasF16C {
@@ -20,7 +21,7 @@ func levels() []level {
 	return l
 }
 
-func reduceAt(lv level, acc, panel, taps []float32, lanes, k int, port Port) {
+func reduceAtLevel(lv level, acc, panel, taps []float32, lanes, k int, port Port) {
 	switch lv {
 	case avx512:
 		reduceAVX512(acc, panel, taps, lanes, k, port)
@@ -31,19 +32,19 @@ func reduceAt(lv level, acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
-// reduceAVX512 walks the panel in blocks of columns, so that a block of a usual
-// reduction stays in the second-level cache while every tap vector passes over it.
-// The wide kernel assumes finite operands and sums below the limit, and reports
-// when it was wrong; the block is then computed again with care.
+// reduceAVX512 processes the panel in blocks of columns, so that a block of a typical reduction
+// stays in the second-level cache for all tap vectors. The fast kernel assumes finite operands and
+// sums below the limit, and reports if that was wrong. The block is then computed again by the
+// careful kernel.
 func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
 	const width, wide = 16, 64
 	limit, stride := port.Limit(), uintptr(lanes)*4
 	l := 0
 	for ; l+wide <= lanes; l += wide {
-		unsigned := len(acc) > lanes && unsigned64AVX512(&panel[l], k, stride)
+		unsigned := len(acc) > lanes && isUnsigned64AVX512(&panel[l], k, stride)
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
 			void := false
-			if sparse(zerosAVX512(&t[0], k), k, unsigned) {
+			if isSparse(countZerosAVX512(&t[0], k), k, unsigned) {
 				void = reduceSparse64AVX512(&a[l], &panel[l], &t[0], k, stride, limit)
 			} else if unsigned {
 				void = reduce64UnsignedAVX512(&a[l], &panel[l], &t[0], k, stride, limit)
@@ -77,18 +78,19 @@ func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
-// sparse reports whether so many zero taps are worth a branch at each (measured on
-// Sapphire Rapids: 1.2 times the speed at 50 % zeros, 2.6 at 75 %; against the shorter
-// step of an unsigned panel 1.1 at 60 %, 1.8 at 75 %).
-func sparse(zeros, k int, unsigned bool) bool {
+// isSparse reports whether there are enough zero taps to pay for a branch at each. Measured on
+// Sapphire Rapids: 1.2 times the speed at 50 % zeros, 2.6 times at 75 %; compared with the faster
+// kernel for an unsigned panel 1.1 times at 60 %, 1.8 times at 75 %.
+func isSparse(zeros, k int, unsigned bool) bool {
 	if unsigned {
 		return 100*zeros > 55*k
 	}
 	return 100*zeros > 35*k
 }
 
-// reduceAVX2 is reduceAVX512 in smaller blocks. What a sum can reach at most is the
-// largest operand times the sum of the taps; below the limit nothing is watched.
+// reduceAVX2 is like reduceAVX512, but with smaller blocks. If the largest operand times the sum of
+// the taps' magnitudes is below the limit, no sum can reach it, and a kernel without checks is
+// used.
 func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 	const width, wide = 8, 32
 	limit, stride := port.Limit(), uintptr(lanes)*4
@@ -99,15 +101,15 @@ func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 			largest = largest32AVX2(&panel[l], k, stride)
 		}
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
-			magnitudes, zeros := tapsAVX2(&t[0], k)
+			magnitudes, zeros := sumTapsAVX2(&t[0], k)
 			for _, w := range t[k&^7 : k] {
 				magnitudes += max(w, -w)
 			}
-			// The margin is for the roundings of both sums; an infinity or NaN fails.
+			// The margin covers the rounding of both sums. An infinity or a NaN fails the test.
 			bounded := float32(magnitudes*largest) < limit*0.99 && largest < math.MaxFloat32 && magnitudes < 1<<90 && k < 1<<18
 			void := false
 			switch {
-			case sparse(zeros, k, false):
+			case isSparse(zeros, k, false):
 				void = reduceSparse32AVX2(&a[l], &panel[l], &t[0], k, stride, limit)
 			case bounded:
 				reduceBounded32AVX2(&a[l], &panel[l], &t[0], k, stride)
@@ -132,7 +134,7 @@ func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
-func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+func reduceRowsAtLevel(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
 	width := 0
 	switch lv {
 	case avx512:
@@ -145,7 +147,7 @@ func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port
 		return
 	}
 	for l := 0; l < len(acc); l += width {
-		l = min(l, len(acc)-width) // the last block may do some columns again
+		l = min(l, len(acc)-width) // the last block may overlap the one before
 		a, p := acc[l:l+width], plane[l:]
 		void := false
 		if lv == avx512 {
@@ -159,10 +161,10 @@ func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port
 	}
 }
 
-// columnMask read from index 8-n selects n of eight columns.
+// columnMask selects n of eight columns if it is read from index 8-n.
 var columnMask = [16]int32{-1, -1, -1, -1, -1, -1, -1, -1}
 
-func widenAt(lv level, dst []float32, src []float16.Float16) {
+func widenAtLevel(lv level, dst []float32, src []float16.Float16) {
 	if lv == portable {
 		widenPortable(dst, src)
 		return
@@ -174,7 +176,7 @@ func widenAt(lv level, dst []float32, src []float16.Float16) {
 	widenPortable(dst[n:], src[n:])
 }
 
-func widenExactAt(lv level, dst []float32, src []float16.Float16) {
+func widenExactAtLevel(lv level, dst []float32, src []float16.Float16) {
 	n := 0
 	if lv != portable {
 		if n = len(src) &^ 7; n > 0 {
@@ -184,7 +186,7 @@ func widenExactAt(lv level, dst []float32, src []float16.Float16) {
 	widenExactPortable(dst[n:], src[n:])
 }
 
-func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
+func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	if lv == portable {
 		narrowPortable(dst, acc, p)
 		return
@@ -197,14 +199,14 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst[n:], acc[n:], p)
 }
 
-func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+func evalAtLevel(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 	n := 0
 	switch {
 	case lv == avx512 && t.mode != ModeFraction && t.mode != ModeInteger:
 		if n = len(acc) &^ 15; n > 0 {
 			evalAVX512(&dst[0], &acc[0], n, t, r)
 		}
-	case lv != portable && t.mode.straight():
+	case lv != portable && t.mode.isStraight():
 		if n = len(acc) &^ 7; n > 0 {
 			evalAVX2(&dst[0], &acc[0], n, t, r)
 		}
@@ -212,120 +214,119 @@ func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRo
 	evalPortable(dst[n:], acc[n:], t, r)
 }
 
-// reduce64AVX512 reduces 64 adjacent columns of a panel whose rows are stride bytes
-// apart with the k taps. It reports that the results are void: an operand was
-// infinite, or a sum reached the limit.
+// reduce64AVX512 reduces 64 adjacent columns of a panel with the k taps. The rows of the panel are
+// stride bytes apart. It returns true if the results are void because an operand was infinite or a
+// sum reached the limit.
 //
 //go:noescape
 func reduce64AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
 
-// reduce64UnsignedAVX512 is reduce64AVX512 for a panel without a sign bit.
+// reduce64UnsignedAVX512 is like reduce64AVX512, for a panel in which no sign bit is set.
 //
 //go:noescape
 func reduce64UnsignedAVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
 
-// unsigned64AVX512 reports that no value of 64 adjacent columns has its sign bit set.
+// isUnsigned64AVX512 reports whether no value of 64 adjacent columns has its sign bit set.
 //
 //go:noescape
-func unsigned64AVX512(panel *float32, k int, stride uintptr) bool
+func isUnsigned64AVX512(panel *float32, k int, stride uintptr) bool
 
-// reduce16AVX512 is reduce64AVX512 for up to 16 columns, those set in mask.
+// reduce16AVX512 is like reduce64AVX512, for up to 16 columns: those whose bit is set in mask.
 //
 //go:noescape
 func reduce16AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64) (void bool)
 
-// reduce16x4AVX512 is reduce16AVX512 for four tap vectors at once; the results of
-// one follow those of the one before by stride bytes.
+// reduce16x4AVX512 is like reduce16AVX512, for four tap vectors at once. The results of consecutive
+// vectors are stride bytes apart.
 //
 //go:noescape
 func reduce16x4AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64) (void bool)
 
-// reduceSparse64AVX512 is reduce64AVX512 for taps many of which are zero.
+// reduceSparse64AVX512 is like reduce64AVX512, for taps with many zeros.
 //
 //go:noescape
 func reduceSparse64AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
 
-// zerosAVX512 counts the zeros in the first k&^15 taps.
+// countZerosAVX512 returns the number of zeros in the first k&^15 taps.
 //
 //go:noescape
-func zerosAVX512(taps *float32, k int) int
+func countZerosAVX512(taps *float32, k int) int
 
-// reduceRows64AVX512 is reduce64AVX512 for rows that start at at[0], at[1], ... in the
-// plane.
+// reduceRows64AVX512 is like reduce64AVX512, for rows that start at at[0], at[1], ... in the plane.
 //
 //go:noescape
 func reduceRows64AVX512(acc, plane *float32, at *int, taps *float32, k int, limit float32) (void bool)
 
-// reduceRows32AVX2 is reduceRows64AVX512 for 32 columns.
+// reduceRows32AVX2 is like reduceRows64AVX512, for 32 columns.
 //
 //go:noescape
 func reduceRows32AVX2(acc, plane *float32, at *int, taps *float32, k int, limit float32) (void bool)
 
-// reduceCarefulAVX512 is reduce16AVX512 for any operands and sums.
+// reduceCarefulAVX512 is like reduce16AVX512, for any operands and sums.
 //
 //go:noescape
 func reduceCarefulAVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64)
 
-// reduce32AVX2 is reduce64AVX512 for 32 columns.
+// reduce32AVX2 is like reduce64AVX512, for 32 columns.
 //
 //go:noescape
 func reduce32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
 
-// reduceBounded32AVX2 is reduce32AVX2 where every operand is finite and every sum below
-// the limit.
+// reduceBounded32AVX2 is like reduce32AVX2, for finite operands and sums below the limit.
 //
 //go:noescape
 func reduceBounded32AVX2(acc, panel, taps *float32, k int, stride uintptr)
 
-// reduceSparse32AVX2 is reduce32AVX2 for taps many of which are zero.
+// reduceSparse32AVX2 is like reduce32AVX2, for taps with many zeros.
 //
 //go:noescape
 func reduceSparse32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
 
-// largest32AVX2 is the largest magnitude in 32 adjacent columns.
+// largest32AVX2 returns the largest magnitude in 32 adjacent columns.
 //
 //go:noescape
 func largest32AVX2(panel *float32, k int, stride uintptr) float32
 
-// tapsAVX2 adds the magnitudes of the first k&^7 taps and counts the zeros.
+// sumTapsAVX2 returns the sum of the magnitudes of the first k&^7 taps, and the number of zeros in
+// them.
 //
 //go:noescape
-func tapsAVX2(taps *float32, k int) (sum float32, zeros int)
+func sumTapsAVX2(taps *float32, k int) (sum float32, zeros int)
 
-// reduce8AVX2 is reduce32AVX2 for up to 8 columns, those whose mask is -1.
+// reduce8AVX2 is like reduce32AVX2, for up to 8 columns: those whose mask is -1.
 //
 //go:noescape
 func reduce8AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32) (void bool)
 
-// reduceCarefulAVX2 is reduce8AVX2 for any operands and sums.
+// reduceCarefulAVX2 is like reduce8AVX2, for any operands and sums.
 //
 //go:noescape
 func reduceCarefulAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
 
-// widenF16C is Widen for n fp16 values, n a positive multiple of 8.
+// widenF16C is Widen for n fp16 values. n must be a positive multiple of 8.
 //
 //go:noescape
 func widenF16C(dst *float32, src *float16.Float16, n int)
 
-// widenExactF16C is WidenExact for n fp16 values, n a positive multiple of 8.
+// widenExactF16C is WidenExact for n fp16 values. n must be a positive multiple of 8.
 //
 //go:noescape
 func widenExactF16C(dst *float32, src *float16.Float16, n int)
 
-// narrowF16C takes n accumulators out, n a positive multiple of 8. Values below
-// floor become floor; a rounded magnitude above top, as bits, becomes infinity.
+// narrowF16C converts n accumulators to fp16. n must be a positive multiple of 8. Values below
+// floor become floor. A rounded magnitude whose bits are above top becomes infinity.
 //
 //go:noescape
 func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32, top uint16)
 
-// evalAVX2 is evalPortable for n values, n a positive multiple of 8, and a table
-// whose mode is straight.
+// evalAVX2 is like evalPortable, for n values and a table whose mode is straight. n must be a
+// positive multiple of 8.
 //
 //go:noescape
 func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
 
-// evalAVX512 is evalPortable for n values, n a positive multiple of 16, in every mode
-// but ModeFraction and ModeInteger.
+// evalAVX512 is like evalPortable, for n values in every mode except ModeFraction and ModeInteger.
+// n must be a positive multiple of 16.
 //
 //go:noescape
 func evalAVX512(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+// levels returns the levels that this machine supports, slowest first.
 func levels() []level {
 	if cpu.ARM64.HasASIMD {
 		return []level{portable, neon}
@@ -16,7 +17,7 @@ func levels() []level {
 	return []level{portable}
 }
 
-func reduceAt(lv level, acc, panel, taps []float32, lanes, k int, port Port) {
+func reduceAtLevel(lv level, acc, panel, taps []float32, lanes, k int, port Port) {
 	if lv == portable || lanes < 4 {
 		reducePortable(acc, panel, taps, lanes, k, port)
 		return
@@ -24,17 +25,17 @@ func reduceAt(lv level, acc, panel, taps []float32, lanes, k int, port Port) {
 	reduceNEON(acc, panel, taps, lanes, k, port)
 }
 
-// reduceNEON walks the panel in blocks of columns, every tap vector over one block
-// before the next. The kernels assume finite operands and sums below the limit;
-// where what they report says otherwise the block is computed again with care.
+// reduceNEON processes the panel in blocks of columns, with all tap vectors for one block before
+// the next. The kernels assume finite operands and sums below the limit. If their results show
+// otherwise, the block is computed again by portable code.
 func reduceNEON(acc, panel, taps []float32, lanes, k int, port Port) {
 	const width, wide = 4, 16
 	limit, stride := port.Limit(), uintptr(lanes)*4
 	for l := 0; l < lanes; {
 		block := wide
 		if lanes-l < wide {
-			// The last block may lie over the one before: results do not depend on
-			// what they overwrite.
+			// The last block may overlap the one before. Results do not depend on the values that
+			// they overwrite.
 			block, l = width, min(l, lanes-width)
 		}
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
@@ -52,11 +53,11 @@ func reduceNEON(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
-func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+func reduceRowsAtLevel(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
 	reduceRowsPacked(lv, acc, plane, at, taps, port)
 }
 
-func widenAt(lv level, dst []float32, src []float16.Float16) {
+func widenAtLevel(lv level, dst []float32, src []float16.Float16) {
 	n := 0
 	if lv == neon {
 		if n = len(src) &^ 3; n > 0 {
@@ -66,11 +67,11 @@ func widenAt(lv level, dst []float32, src []float16.Float16) {
 	widenPortable(dst[n:], src[n:])
 }
 
-func widenExactAt(_ level, dst []float32, src []float16.Float16) {
+func widenExactAtLevel(_ level, dst []float32, src []float16.Float16) {
 	widenExactPortable(dst, src)
 }
 
-func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
+func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	n := 0
 	if lv == neon {
 		if n = len(acc) &^ 3; n > 0 {
@@ -81,30 +82,30 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst[n:], acc[n:], p)
 }
 
-// evalAt has no NEON form: there is no gather.
-func evalAt(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+// evalAtLevel always uses portable code, because NEON has no gather.
+func evalAtLevel(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 	evalPortable(dst, acc, t, r)
 }
 
-// reduce16NEON reduces 16 adjacent columns of a panel whose rows are stride bytes
-// apart with the k taps. It reports the bits of the largest magnitude that an
-// accumulator had and the largest exponent field of an operand of the tile adder.
+// reduce16NEON reduces 16 adjacent columns of a panel with the k taps. The rows of the panel are
+// stride bytes apart. It returns the bits of the largest magnitude of an accumulator, and the
+// largest exponent field of an operand of the tile adder.
 //
 //go:noescape
 func reduce16NEON(acc, panel, taps *float32, k int, stride uintptr) (top, exp uint32)
 
-// reduce4NEON is reduce16NEON for 4 columns.
+// reduce4NEON is like reduce16NEON, for 4 columns.
 //
 //go:noescape
 func reduce4NEON(acc, panel, taps *float32, k int, stride uintptr) (top, exp uint32)
 
-// widenNEON is Widen for n fp16 values, n a positive multiple of 4.
+// widenNEON is Widen for n fp16 values. n must be a positive multiple of 4.
 //
 //go:noescape
 func widenNEON(dst *float32, src *float16.Float16, n int)
 
-// narrowNEON takes n accumulators out, n a positive multiple of 4. Values below
-// floor become floor; a rounded magnitude above top, as bits, becomes infinity.
+// narrowNEON converts n accumulators to fp16. n must be a positive multiple of 4. Values below
+// floor become floor. A rounded magnitude whose bits are above top becomes infinity.
 //
 //go:noescape
 func narrowNEON(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32, top uint16)

@@ -6,26 +6,26 @@ import "github.com/x448/float16"
 
 func levels() []level { return []level{portable} }
 
-func reduceAt(_ level, acc, panel, taps []float32, lanes, k int, port Port) {
+func reduceAtLevel(_ level, acc, panel, taps []float32, lanes, k int, port Port) {
 	reducePortable(acc, panel, taps, lanes, k, port)
 }
 
-func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+func reduceRowsAtLevel(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
 	reduceRowsPacked(lv, acc, plane, at, taps, port)
 }
 
-func widenAt(_ level, dst []float32, src []float16.Float16) {
+func widenAtLevel(_ level, dst []float32, src []float16.Float16) {
 	widenPortable(dst, src)
 }
 
-func widenExactAt(_ level, dst []float32, src []float16.Float16) {
+func widenExactAtLevel(_ level, dst []float32, src []float16.Float16) {
 	widenExactPortable(dst, src)
 }
 
-func narrowAt(_ level, dst []float16.Float16, acc []float32, p *Post) {
+func narrowAtLevel(_ level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst, acc, p)
 }
 
-func evalAt(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+func evalAtLevel(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 	evalPortable(dst, acc, t, r)
 }

@@ -65,7 +65,7 @@ func TestReduceLevels(t *testing.T) {
 		for _, lv := range levels()[1:] {
 			got := make([]float32, len(want)+1)
 			got[len(want)] = 42
-			reduceAt(lv, got[:len(want)], panel, taps, lanes, k, port)
+			reduceAtLevel(lv, got[:len(want)], panel, taps, lanes, k, port)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 					t.Fatalf("%v, round %d, %d lanes, %d taps, port %v: result %d is %v, want %v", lv, round, lanes, k, port, i, got[i], want[i])
@@ -106,7 +106,7 @@ func TestReduceTiles(t *testing.T) {
 		reducePortable(want, panel, taps, lanes, k, PortCeiling)
 		for _, lv := range levels()[1:] {
 			got := make([]float32, len(want))
-			reduceAt(lv, got, panel, taps, lanes, k, PortCeiling)
+			reduceAtLevel(lv, got, panel, taps, lanes, k, PortCeiling)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 					t.Fatalf("%v, round %d, %d taps: result %d is %v, want %v", lv, round, k, i, got[i], want[i])
@@ -135,7 +135,7 @@ func TestReduceRows(t *testing.T) {
 		for _, lv := range levels() {
 			got := make([]float32, n+1)
 			got[n] = 42
-			reduceRowsAt(lv, got[:n], plane, at, taps, PortCeiling)
+			reduceRowsAtLevel(lv, got[:n], plane, at, taps, PortCeiling)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 					t.Fatalf("%v, round %d, %d outputs, %d taps: result %d is %v, want %v", lv, round, n, k, i, got[i], want[i])

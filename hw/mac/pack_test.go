@@ -11,7 +11,7 @@ import (
 // in order of their first use; more than 2^bits distinct ones are an error.
 func packPalette(w []float16.Float16, bits int) (codebook []float16.Float16, indices []byte, err error) {
 	if bits != 4 && bits != 8 {
-		return nil, nil, &FormatError{"palette", 0, "width is neither 4 nor 8 bits", bits}
+		return nil, nil, &FormatError{"palette", 0, "unsupported width in bits, want 4 or 8", bits}
 	}
 	indices = make([]byte, (len(w)*bits+7)/8)
 	index := make(map[float16.Float16]int)
@@ -53,7 +53,7 @@ func packInt8(w []float16.Float16, channels int) (q []byte, scale []float16.Floa
 		return nil, nil, nil
 	}
 	if channels <= 0 || len(w)%channels != 0 {
-		return nil, nil, &FormatError{"int8", 0, "values do not divide into channels", channels}
+		return nil, nil, &FormatError{"int8", 0, "number of values is not a multiple of the channels", channels}
 	}
 	q, scale = make([]byte, len(w)), make([]float16.Float16, channels)
 	row := len(w) / channels

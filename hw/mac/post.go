@@ -6,28 +6,27 @@ import (
 	"github.com/x448/float16"
 )
 
-// Post is what happens to the accumulators of one output channel on their way to
-// memory: scale, bias, ReLU or table, one rounding. The zero value scales by
-// zero, so Scale is always to be set; Post{Scale: 1} only rounds.
+// A Post describes the post-processing of the accumulators of one output channel: scale, bias, ReLU
+// or table, and one rounding. The zero value scales by zero, so always set Scale. Post{Scale: 1}
+// only rounds.
 type Post struct {
-	Scale float32 // factor, 1 for none; PostScale makes it from the register
-	Bias  float32 // addend, 0 for none; AccBias makes it from the register
-	ReLU  bool    // cut below zero; not together with Table
+	Scale float32 // factor, 1 for none; PostScale computes it from the register
+	Bias  float32 // addend, 0 for none; AccBias computes it from the register
+	ReLU  bool    // replace negative values by 0; not together with Table
 	Table *Table  // activation table, nil for none
-	Port  Port    // the port that the fp16 values leave through
+	Port  Port    // the port through which the fp16 values leave
 }
 
-// PostScale is the factor that the PostScale register stands for: an fp16 value
-// shifted right. NaN reads as +Inf, a denormal as +0 (Widen). That the shift
-// divides the factor, exactly, is inferred from the field's name.
+// PostScale returns the factor that the PostScale register encodes: an fp16 value shifted right.
+// NaN is treated as +Inf and a denormal as +0, as in Widen. That the shift divides the factor
+// exactly is inferred from the name of the field.
 func PostScale(value float16.Float16, rightShift uint) float32 {
 	return scaleBy(widen(value), -int(rightShift&31))
 }
 
-// AccBias is the addend that the AccBias register stands for: an fp16 value
-// shifted left. A denormal counts: the compiler's rsqrt carries its epsilon of 1e-6 as one
-// (bytes). NaN reads as +Inf. That the shift goes left is assumed; it is 0 in every real
-// task.
+// AccBias returns the addend that the AccBias register encodes: an fp16 value shifted left. A
+// denormal keeps its value: the compiler's rsqrt encodes its epsilon of 1e-6 as one (from bytes).
+// NaN is treated as +Inf. That the shift goes left is assumed; it is 0 in every real task.
 func AccBias(value float16.Float16, shift uint) float32 {
 	v := value.Float32()
 	if v != v {
@@ -44,31 +43,32 @@ func scaleBy(v float32, n int) float32 {
 	return v * float32(uint32(1)<<n)
 }
 
-// Apply takes len(acc) accumulators out to dst, which must be at least as long.
-// Scale and bias are one fp32 operation each (assumed: the only rounding that is
-// known is the last), and each gives +0 where it has no value. A bias of +0 is
-// added too, so -0 leaves as +0 (measured for x + 0). Then ReLU, or the table with
-// the fp32 sum as its input, and the port.
+// Apply post-processes the accumulators acc into dst, which must be at least as long. Scale and
+// bias are one fp32 operation each, and each gives +0 instead of NaN. That they are separate
+// operations is assumed: only the last rounding is known. A bias of +0 is added too, so -0 becomes
+// +0 (measured for x + 0). Then follow ReLU, or the table with the fp32 sum as its input, and the
+// port.
 func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 	if len(acc) == 0 {
 		return
 	}
 	dst = dst[:len(acc)]
 	if p.Table == nil {
-		narrowAt(active, dst, acc, p)
+		narrowAtLevel(active, dst, acc, p)
 		return
 	}
 	_, top := p.bounds()
 	row := tableRow{scale: p.Scale, bias: p.Bias, top: top}
-	evalAt(active, dst, acc, p.Table, &row)
+	evalAtLevel(active, dst, acc, p.Table, &row)
 }
 
-func (p *Post) linear(a float32) float32 {
-	return sum(product(a, p.Scale), p.Bias)
+// scaleAndBias returns a*Scale + Bias.
+func (p *Post) scaleAndBias(a float32) float32 {
+	return add(multiply(a, p.Scale), p.Bias)
 }
 
-// bounds gives the narrow in two numbers: the floor below every value, 0 with ReLU,
-// and the bits of the largest magnitude that stays finite.
+// bounds returns two numbers for narrowing: floor, the smallest possible result, and the bits of
+// the largest magnitude that stays finite.
 func (p *Post) bounds() (floor float32, top uint16) {
 	floor, top = float32(math.Inf(-1)), halfMax
 	if p.ReLU {
@@ -82,7 +82,7 @@ func (p *Post) bounds() (floor float32, top uint16) {
 
 func narrowPortable(dst []float16.Float16, acc []float32, p *Post) {
 	for i, a := range acc {
-		v := p.linear(a)
+		v := p.scaleAndBias(a)
 		if p.ReLU && !(v > 0) {
 			v = 0
 		}

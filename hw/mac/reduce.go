@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// tileTaps is how many consecutive taps meet in one pass of the tile adder
-	// (inferred from the probes of the tests).
+	// tileTaps is the number of consecutive taps in one pass of the tile adder (inferred from the
+	// probes in the tests).
 	tileTaps = 4
 
-	// alignBits is the width of the tile adder: with e the exponent of the larger
-	// operand, both operands are cut to multiples of 2^(e-alignBits+1) (inferred:
-	// 12 fits every probe, 11 and 13 do not).
+	// alignBits is the width of the tile adder. With e the exponent of the larger operand, both
+	// operands are truncated to multiples of 2^(e-alignBits+1) (inferred: 12 fits every probe, 11
+	// and 13 do not).
 	alignBits = 12
 )
 
@@ -22,26 +22,25 @@ const (
 //
 //	acc[l] = sum over k of panel[k*len(acc)+l] * taps[k]
 //
-// taken as the engine takes it: exact products, tiles of four consecutive taps
-// through the 12-bit tile adder, tile sums joined in order to an fp32 accumulator
-// that starts at +0. After every join a magnitude of port.Limit() or more becomes
-// infinity. Operands are values that Widen yields; for others the result is
-// unspecified. len(panel) must be len(acc)*len(taps).
+// It computes them as the engine does: exact products, tiles of four consecutive taps in the 12-bit
+// tile adder, and the sums of the tiles added in order to an fp32 accumulator that starts at +0.
+// After every such addition a magnitude of port.Limit() or more becomes infinity. Operands must be
+// values that Widen yields; for others the result is unspecified. Reduce panics if len(panel) is
+// not len(acc)*len(taps).
 func Reduce(acc, panel, taps []float32, port Port) {
 	if len(panel) != len(acc)*len(taps) {
-		panic(fmt.Sprintf("mac: Reduce: panel of %d values for %d taps of %d outputs", len(panel), len(taps), len(acc)))
+		panic(fmt.Sprintf("mac: Reduce: found a panel of %d values; want %d taps times %d outputs", len(panel), len(taps), len(acc)))
 	}
 	reduceMany(acc, panel, taps, len(acc), len(taps), port)
 }
 
-// ReduceMany runs several tap vectors over one panel, which it reads once for a
-// few of them. With K = len(panel)/lanes taps to a vector, vector m is
-// taps[m*K:][:K] and its results are acc[m*lanes:][:lanes], each exactly as
-// Reduce gives it. len(panel) must be a multiple of lanes, len(taps) of K, and
-// len(acc) must be lanes times the number of vectors.
+// ReduceMany applies several tap vectors to one panel and reads the panel once for a few of them.
+// With K = len(panel)/lanes taps per vector, vector m is taps[m*K:][:K] and its results are
+// acc[m*lanes:][:lanes], exactly as Reduce computes them. ReduceMany panics unless len(panel) is a
+// multiple of lanes, len(taps) a multiple of K, and len(acc) lanes times the number of vectors.
 //
-// Products commute, so either operand of a layer can be the panel; speed wants at
-// least 16 lanes, best a multiple of 64, and a panel of at most half a megabyte.
+// Products commute, so either operand of a layer can be the panel. It is fastest with at least 16
+// lanes, ideally a multiple of 64, and a panel of at most half a megabyte.
 func ReduceMany(acc, panel, taps []float32, lanes int, port Port) {
 	if len(acc) == 0 {
 		return
@@ -51,11 +50,12 @@ func ReduceMany(acc, panel, taps []float32, lanes int, port Port) {
 		k = len(panel) / lanes
 	}
 	if lanes <= 0 || len(panel) != k*lanes || len(acc)%lanes != 0 || len(taps) != len(acc)/lanes*k {
-		panic(fmt.Sprintf("mac: ReduceMany: %d lanes do not divide a panel of %d values, %d taps and %d results", lanes, len(panel), len(taps), len(acc)))
+		panic(fmt.Sprintf("mac: ReduceMany: %d lanes do not match a panel of %d values, %d taps and %d results", lanes, len(panel), len(taps), len(acc)))
 	}
 	reduceMany(acc, panel, taps, lanes, k, port)
 }
 
+// reduceMany is ReduceMany without checks, for k taps per vector.
 func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
 	if len(acc) == 0 {
 		return
@@ -64,23 +64,23 @@ func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
 		clear(acc)
 		return
 	}
-	reduceAt(active, acc, panel, taps, lanes, k, port)
+	reduceAtLevel(active, acc, panel, taps, lanes, k, port)
 }
 
-// ReduceRows is Reduce with a panel whose rows may overlap, as those of a window that
+// ReduceRows is like Reduce, but the rows of the panel may overlap, as those of a window that
 // slides over a plane do:
 //
 //	acc[l] = sum over k of plane[at[k]+l] * taps[k]
 //
-// Every at[k] must be at least 0 and at most len(plane)-len(acc). Speed wants at
-// least 64 outputs.
+// ReduceRows panics unless len(at) is len(taps) and every at[k] is at least 0 and at most
+// len(plane)-len(acc). It is fastest with at least 64 outputs.
 func ReduceRows(acc, plane []float32, at []int, taps []float32, port Port) {
 	if len(at) != len(taps) {
-		panic(fmt.Sprintf("mac: ReduceRows: %d rows for %d taps", len(at), len(taps)))
+		panic(fmt.Sprintf("mac: ReduceRows: found %d rows for %d taps; want as many", len(at), len(taps)))
 	}
 	for _, o := range at {
 		if o < 0 || o > len(plane)-len(acc) {
-			panic(fmt.Sprintf("mac: ReduceRows: row at %d of a plane of %d values for %d outputs", o, len(plane), len(acc)))
+			panic(fmt.Sprintf("mac: ReduceRows: row at %d exceeds a plane of %d values for %d outputs", o, len(plane), len(acc)))
 		}
 	}
 	if len(taps) == 0 {
@@ -88,37 +88,37 @@ func ReduceRows(acc, plane []float32, at []int, taps []float32, port Port) {
 		return
 	}
 	if len(acc) > 0 {
-		reduceRowsAt(active, acc, plane, at, taps, port)
+		reduceRowsAtLevel(active, acc, plane, at, taps, port)
 	}
 }
 
-// Dot is one output of a reduction of two or more taps: x and w, of equal length,
-// through Widen, Reduce and the ceiling port.
+// Dot returns one output of a reduction of two or more taps over x and w, as computed by Widen,
+// Reduce and PortCeiling. It panics if x and w differ in length.
 func Dot(x, w []float16.Float16) float16.Float16 {
 	if len(x) != len(w) {
-		panic(fmt.Sprintf("mac: Dot: %d inputs and %d weights", len(x), len(w)))
+		panic(fmt.Sprintf("mac: Dot: found %d inputs and %d weights; want as many", len(x), len(w)))
 	}
 	var acc float32
 	limit := PortCeiling.Limit()
 	for k := 0; k < len(x); k += tileTaps {
-		s := product(widen(x[k]), widen(w[k]))
+		s := multiply(widen(x[k]), widen(w[k]))
 		for i := k + 1; i < min(k+tileTaps, len(x)); i++ {
-			s = addAligned(s, product(widen(x[i]), widen(w[i])))
+			s = addAligned(s, multiply(widen(x[i]), widen(w[i])))
 		}
-		acc = join(acc, s, limit)
+		acc = accumulate(acc, s, limit)
 	}
 	return PortCeiling.Narrow(acc)
 }
 
-// reducePortable is the definition of the reduction. The outputs of one tap vector
-// are independent; everything else is in the order written.
+// reducePortable defines the results of the reduction. The outputs of one tap vector are
+// independent; all other operations happen in the order written.
 func reducePortable(acc, panel, taps []float32, lanes, k int, port Port) {
 	for ; len(acc) > 0; acc, taps = acc[lanes:], taps[k:] {
 		reduceColumns(acc[:lanes], panel, taps[:k], lanes, port.Limit())
 	}
 }
 
-// reduceRowsPacked copies rows into panels.
+// reduceRowsPacked copies the rows into panels and reduces those.
 func reduceRowsPacked(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
 	const width = 64
 	panel := make([]float32, width*len(taps))
@@ -127,33 +127,32 @@ func reduceRowsPacked(lv level, acc, plane []float32, at []int, taps []float32, 
 		for i, o := range at {
 			copy(panel[i*n:(i+1)*n], plane[o+l:])
 		}
-		reduceAt(lv, acc[l:l+n], panel[:n*len(taps)], taps, n, len(taps), port)
+		reduceAtLevel(lv, acc[l:l+n], panel[:n*len(taps)], taps, n, len(taps), port)
 	}
 }
 
-// reduceColumns reduces the first len(acc) columns of a panel whose rows are stride
-// values apart.
+// reduceColumns reduces the first len(acc) columns of a panel whose rows are stride values apart.
 func reduceColumns(acc, panel, taps []float32, stride int, limit float32) {
 	clear(acc)
 	for len(taps) > 0 {
-		// A tile at the end is only as long as its taps: absent lanes do not take
-		// part (assumed; a zero in their place would cut a lone product to 12 bits).
+		// The last tile is only as long as its taps. Absent taps do not take part (assumed: a zero
+		// in their place would truncate a single product to 12 bits).
 		tile := taps[:min(tileTaps, len(taps))]
 		taps = taps[len(tile):]
 		for l := range acc {
-			s := product(panel[l], tile[0])
+			s := multiply(panel[l], tile[0])
 			for i := 1; i < len(tile); i++ {
-				s = addAligned(s, product(panel[i*stride+l], tile[i]))
+				s = addAligned(s, multiply(panel[i*stride+l], tile[i]))
 			}
-			acc[l] = join(acc[l], s, limit)
+			acc[l] = accumulate(acc[l], s, limit)
 		}
 		panel = panel[min(len(tile)*stride, len(panel)):]
 	}
 }
 
-// product is an fp32 multiply in which 0 * inf is +0 (measured). Of two operands it
-// is exact: fp16 values have 11 significant bits.
-func product(x, w float32) float32 {
+// multiply returns x*w in fp32, except that 0 * inf is +0 (measured). The product of two operands
+// is exact, because fp16 values have 11 significant bits.
+func multiply(x, w float32) float32 {
 	p := float32(x * w)
 	if p != p {
 		return 0
@@ -161,41 +160,41 @@ func product(x, w float32) float32 {
 	return p
 }
 
-// addAligned is the tile adder: both operands are cut toward zero to multiples of
-// 2^(e-11), e the larger exponent, and added exactly. That the cut is toward zero
-// and not half to even is assumed; the probes do not tell. The first operand of a
-// tile enters uncut, which only a tile of one tap can show (assumed).
+// addAligned models the tile adder: it truncates both operands toward zero to multiples of
+// 2^(e-11), where e is the larger exponent, and adds them exactly. That truncation is toward zero
+// and not half to even is assumed; the probes do not show it. The first operand of a tile is not
+// truncated before it is added, which makes a difference only in a tile of one tap (assumed).
 //
-// An infinite operand wins. That inf - inf is +0 is measured; that this already
-// holds for lane sums inside a tile is assumed.
+// If an operand is infinite, the result is too. That inf - inf is +0 is measured; that this also
+// holds for sums inside a tile is assumed.
 func addAligned(a, b float32) float32 {
 	const field = 23 // lowest bit of the exponent
 	const infinite = 0xff << field
 	e := max(math.Float32bits(a)&infinite, math.Float32bits(b)&infinite)
 	if e == infinite {
-		return sum(a, b)
+		return add(a, b)
 	}
-	// In units of 2^(e-11) the cut is a conversion to integers. The powers of two
-	// are made in the exponent field; for two zeros they are some finite numbers.
+	// In units of 2^(e-11) the truncation is a conversion to integers. The powers of two are built
+	// in the exponent field. For two zeros they are arbitrary finite numbers.
 	unit := math.Float32frombits(e - (alignBits-1)<<field)
 	perUnit := math.Float32frombits((127+127+alignBits-1)<<field&math.MaxUint32 - e)
 	return float32(float32(int32(a*perUnit)+int32(b*perUnit)) * unit)
 }
 
-// join adds a tile's sum to the accumulator, an fp32 add rounded half to even (the
-// class is measured, the exact width assumed), and applies the port's limit
-// (measured: a partial sum beyond 2^15 is infinity even if later terms cancel it;
-// that lane sums inside a tile escape the check is assumed).
-func join(acc, tile, limit float32) float32 {
-	acc = sum(acc, tile)
+// accumulate adds the sum of a tile to the accumulator and applies the port's limit. It is an fp32
+// addition that rounds half to even (the kind of rounding is measured, the exact width assumed). A
+// partial sum beyond 2^15 is infinity even if later terms cancel it (measured). That sums inside a
+// tile are not checked is assumed.
+func accumulate(acc, tile, limit float32) float32 {
+	acc = add(acc, tile)
 	if acc >= limit || acc <= -limit {
 		acc *= float32(inf)
 	}
 	return acc
 }
 
-// sum is an fp32 add in which inf - inf is +0.
-func sum(a, b float32) float32 {
+// add returns a+b in fp32, except that inf - inf is +0.
+func add(a, b float32) float32 {
 	s := float32(a + b)
 	if s != s {
 		return 0

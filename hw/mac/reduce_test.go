@@ -171,7 +171,7 @@ func dotBy(x []float16.Float16, tile func([]float64) float64) float32 {
 			p = append(p, float64(widen(h)))
 		}
 		x = x[len(p):]
-		acc = join(acc, float32(tile(p)), 32768)
+		acc = accumulate(acc, float32(tile(p)), 32768)
 	}
 	return PortCeiling.Narrow(acc).Float32()
 }
@@ -235,10 +235,10 @@ func TestAlternatives(t *testing.T) {
 func TestAddAligned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300000 {
-		a := product(widen(anyHalf(rng, 2)), widen(anyHalf(rng, 2)))
-		b := product(widen(anyHalf(rng, 2)), widen(anyHalf(rng, 2)))
+		a := multiply(widen(anyHalf(rng, 2)), widen(anyHalf(rng, 2)))
+		b := multiply(widen(anyHalf(rng, 2)), widen(anyHalf(rng, 2)))
 		if rng.IntN(2) == 0 {
-			a = addAligned(a, product(b, 1.5))
+			a = addAligned(a, multiply(b, 1.5))
 		}
 		if math.IsInf(float64(a), 0) || math.IsInf(float64(b), 0) {
 			continue

@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// RoundingMode selects how a conversion outside the multiply-accumulate rounds.
-// The numbers are the engine's own (measured).
+// A RoundingMode selects how a conversion outside the multiply-accumulate rounds. The numbers are
+// the engine's own (measured).
 type RoundingMode uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 
 var roundingModeNames = [...]string{"nearest-even", "down", "up", "toward-zero", "nearest-away"}
 
-// String returns the mode's name, or its number when it is not one of the five.
+// String returns the mode's name, or its number if it is not one of the five.
 func (m RoundingMode) String() string {
 	if int(m) < len(roundingModeNames) {
 		return roundingModeNames[m]
@@ -29,21 +29,20 @@ func (m RoundingMode) String() string {
 	return "RoundingMode(" + strconv.Itoa(int(m)) + ")"
 }
 
-// Bits of the fp16 values that mark the edges of the format.
+// Bits of fp16 values at the limits of the format.
 const (
 	halfSign     = 0x8000
 	halfInf      = 0x7c00
 	halfMax      = 0x7bff // 65504
 	halfNormal   = 0x0400 // 2^-14, smallest normal
-	half32768    = 0x7800 // the port ceiling
+	half32768    = 0x7800 // the ceiling of PortCeiling
 	halfExpShift = 10
 )
 
-// Round converts v to fp16 with a single rounding in mode m, subnormal results
-// included. A magnitude that rounds beyond 65504 becomes infinity where the mode
-// rounds that way and 65504 where it truncates (assumed, as IEEE 754 has it). NaN becomes +Inf, as at every
-// input of the engine (measured). A mode that is not one of the five rounds like
-// NearestEven.
+// Round converts v to fp16 with a single rounding in mode m. Results may be subnormal. A magnitude
+// that rounds beyond 65504 becomes infinity if the mode rounds it away from zero, else 65504
+// (assumed, as in IEEE 754). NaN becomes +Inf, as at every input of the engine (measured). An
+// unknown mode rounds like NearestEven.
 func Round(v float64, m RoundingMode) float16.Float16 {
 	if math.IsNaN(v) {
 		return halfInf
@@ -58,14 +57,14 @@ func Round(v float64, m RoundingMode) float16.Float16 {
 	}
 
 	if a >= 65536 { // beyond every finite half and every tie with one
-		if m.outward(sign != 0) {
+		if m.roundsAway(sign != 0) {
 			return sign | halfInf
 		}
 		return sign | halfMax
 	}
 
-	// n counts quanta of the binade, rest is what lies above n in [0,1). Both are
-	// exact: the quantum is a power of two and a/quantum is below 2048.
+	// n counts quanta of the binade, and rest in [0,1) is the remainder. Both are exact: the
+	// quantum is a power of two and a/quantum is below 2048.
 	exp := -14
 	if a >= 0x1p-14 {
 		_, e := math.Frexp(a)
@@ -78,7 +77,7 @@ func Round(v float64, m RoundingMode) float16.Float16 {
 	up := false
 	switch m {
 	case Down, Up, TowardZero:
-		up = rest > 0 && m.outward(sign != 0)
+		up = rest > 0 && m.roundsAway(sign != 0)
 	case NearestAway:
 		up = rest >= 0.5
 	default:
@@ -87,15 +86,15 @@ func Round(v float64, m RoundingMode) float16.Float16 {
 	if up {
 		n++
 	}
-	// n holds the implicit one of a normal number, and a carry out of the
-	// significand lands in the exponent, so one sum covers every case.
+	// n includes the implicit one of a normal number, and a carry out of the significand increments
+	// the exponent, so one sum covers all cases.
 	return sign | float16.Float16((exp+14)<<halfExpShift+int(n))
 }
 
-// outward reports whether the mode takes an overflowing or inexact magnitude of
-// the given sign away from zero. The two nearest modes count as outward: beyond
-// 65536 nothing finite is nearest.
-func (m RoundingMode) outward(negative bool) bool {
+// roundsAway reports whether the mode rounds an overflowing or inexact magnitude of the given sign
+// away from zero. It reports true for the two nearest modes, because no finite half is nearest to a
+// magnitude beyond 65536.
+func (m RoundingMode) roundsAway(negative bool) bool {
 	switch m {
 	case Down:
 		return negative

@@ -116,7 +116,7 @@ func TestNarrowings(t *testing.T) {
 				for low := range src {
 					src[low] = math.Float32frombits(high<<16 | uint32(low))
 				}
-				narrowAt(fast, dst, src, &post)
+				narrowAtLevel(fast, dst, src, &post)
 				for at := 0; at < block; at += run {
 					values, got := src[at:at+run], dst[at:at+run]
 					want := reference(values[1])
@@ -162,7 +162,7 @@ func TestNarrowLevels(t *testing.T) {
 		for _, lv := range levels()[1:] {
 			for _, n := range []int{1, 3, 4, 7, 8, 9, 31, len(src)} {
 				got := make([]float16.Float16, n)
-				narrowAt(lv, got, src[:n], &post)
+				narrowAtLevel(lv, got, src[:n], &post)
 				for i := range got {
 					if got[i] != want[i] {
 						t.Fatalf("%v %+v: %g narrows to %#04x, want %#04x", lv, post, src[i], got[i], want[i])
@@ -207,7 +207,7 @@ func TestWiden(t *testing.T) {
 			s, w := src[r[0]:r[1]], want[r[0]:r[1]]
 			got := make([]float32, len(s)+1)
 			got[len(s)] = 42
-			widenAt(lv, got[:len(s)], s)
+			widenAtLevel(lv, got[:len(s)], s)
 			for i := range w {
 				if math.Float32bits(got[i]) != math.Float32bits(w[i]) {
 					t.Fatalf("%v: %#04x widens to %g, want %g", lv, s[i], got[i], w[i])
@@ -248,7 +248,7 @@ func TestWidenExact(t *testing.T) {
 			t.Helper()
 			got := make([]float32, len(src)+1)
 			got[len(src)] = 42
-			widenExactAt(lv, got[:len(src)], src)
+			widenExactAtLevel(lv, got[:len(src)], src)
 			for i, h := range src {
 				want := h.Float32()
 				if h.IsNaN() {

@@ -12,7 +12,7 @@ func TestSkippingBeginsWhereItPays(t *testing.T) {
 			if unsigned {
 				most = 55 * k / 100
 			}
-			if sparse(most, k, unsigned) || !sparse(most+1, k, unsigned) {
+			if isSparse(most, k, unsigned) || !isSparse(most+1, k, unsigned) {
 				t.Errorf("%d taps, unsigned %v: skipping does not begin above %d zeros", k, unsigned, most)
 			}
 		}

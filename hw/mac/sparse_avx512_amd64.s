@@ -129,10 +129,10 @@ done:
 	VBROADCASTSS limit+40(FP), Z24
 	VERDICT(void+48(FP))
 
-// func zerosAVX512(taps *float32, k int) int
+// func countZerosAVX512(taps *float32, k int) int
 //
 // Counts whole groups of 16.
-TEXT ·zerosAVX512(SB), NOSPLIT, $0-24
+TEXT ·countZerosAVX512(SB), NOSPLIT, $0-24
 	MOVQ taps+0(FP), DX
 	MOVQ k+8(FP), CX
 	XORQ AX, AX

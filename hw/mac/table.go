@@ -10,7 +10,7 @@ import (
 // TableBytes is the size of an activation table in memory: 64 little-endian fp16 values.
 const TableBytes = 128
 
-// Places in the 64 fp16 values.
+// Indices into the 64 fp16 values of a table.
 const (
 	atClampLow, atClampHigh      = 0, 1
 	atBelow, atAbove             = 2, 3
@@ -22,9 +22,9 @@ const (
 	atStep, atMode               = 41, 42
 )
 
-// Table is an activation table: 33 knots at equal steps with straight lines
-// between them, a line for each tail, and a constant beyond each clamp. It is
-// immutable; ParseTable and FitTable make one.
+// A Table is an activation table: 33 equidistant knots with straight lines between them, a line for
+// each tail, and a constant beyond each clamp. It is immutable. ParseTable and FitTable make
+// tables.
 type Table struct {
 	raw  [TableBytes / 2]float16.Float16
 	mode TableMode
@@ -39,40 +39,40 @@ type Table struct {
 	lowSlope, lowIntercept,
 	highSlope, highIntercept float32
 
-	finite bool // no finite input meets an infinity before it meets a clamp
+	finite bool // no finite input meets an infinity before a clamp
 
-	// The inputs, both ends included, whose value lies between two knots: none if low is above
-	// high.
+	// The inputs, both ends included, whose value lies between two knots. There are none if
+	// insideLow is above insideHigh.
 	insideLow, insideHigh float32
 }
 
-// ParseTable reads the 128 bytes of a table. The error is a *FormatError: the
-// length is wrong, the mode is unknown, the step does not fit it, a knot, tail or
-// clamp is NaN (no real table has one and no result may be), or a table of integer
-// parts or fractions has knots, whose meaning there is not known.
+// ParseTable parses the 128 bytes of a table. It returns a *FormatError if the length is wrong, the
+// mode is unknown, the step does not fit the mode, or a knot, tail or clamp is NaN, which no real
+// table has. It also rejects knots in a table of integer parts or fractions, because their meaning
+// there is not known.
 func ParseTable(b []byte) (*Table, error) {
 	if len(b) != TableBytes {
-		return nil, &FormatError{"table", min(len(b), TableBytes), "a table has 128 bytes", len(b)}
+		return nil, &FormatError{"table", min(len(b), TableBytes), "wrong size of a table, want 128 bytes", len(b)}
 	}
 	t := new(Table)
 	for i := range t.raw {
 		t.raw[i] = float16.Float16(binary.LittleEndian.Uint16(b[2*i:]))
 		if i <= atHighIntercept && t.raw[i].IsNaN() {
-			return nil, &FormatError{"table", 2 * i, "NaN", nil}
+			return nil, &FormatError{"table", 2 * i, "found NaN; want a number", nil}
 		}
 	}
 	t.mode = TableMode(t.raw[atMode])
-	if !t.mode.known() {
+	if !t.mode.isKnown() {
 		return nil, &FormatError{"table", 2 * atMode, "unknown mode", uint16(t.mode)}
 	}
 	t.step = int(int16(t.raw[atStep]))
 	if !t.mode.fits(t.step) {
-		return nil, &FormatError{"table", 2 * atStep, "step does not fit the mode, log2(1/step)", t.step}
+		return nil, &FormatError{"table", 2 * atStep, "step does not fit the mode: log2(1/step)", t.step}
 	}
 	if t.mode == ModeFraction || t.mode == ModeInteger {
 		for i, h := range t.raw[atKnots : atHighIntercept+1] {
 			if h != 0 {
-				return nil, &FormatError{"table", 2 * (atKnots + i), "a knot or tail where only zeros are known", uint16(h)}
+				return nil, &FormatError{"table", 2 * (atKnots + i), "found a knot or tail that is not zero", uint16(h)}
 			}
 		}
 	}
@@ -83,30 +83,31 @@ func ParseTable(b []byte) (*Table, error) {
 		t.knot[i] = t.raw[atKnots+i].Float32()
 	}
 	for i := range t.rise {
-		t.rise[i] = sum(t.knot[i+1], -t.knot[i])
+		t.rise[i] = add(t.knot[i+1], -t.knot[i])
 	}
 	t.clampLow, t.clampHigh = t.raw[atClampLow].Float32(), t.raw[atClampHigh].Float32()
 	t.below, t.above = t.raw[atBelow].Float32(), t.raw[atAbove].Float32()
 	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
 	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
-	t.finite = t.bounded()
-	t.insideLow, t.insideHigh = t.inside()
+	t.finite = t.isBounded()
+	t.insideLow, t.insideHigh = t.insideRange()
 	return t, nil
 }
 
-// inside returns the inputs of a finite table that neither clamps nor tails have a say in.
-// Clamps that give what the knots would are not in the way: those of odd tables are at 0,
-// where many inputs are. Powers of two have whole parts that float32 counts between clamps that
-// are finite; roots, inverses and logarithms are of finite numbers above 0.
-func (t *Table) inside() (low, high float32) {
+// insideRange returns the inputs of a table that are computed from its knots alone, both ends
+// included. low is above high if there are none. A clamp is included if its end value equals the
+// value of the knots there, because the clamps of odd tables are at 0, where many inputs are.
+// Tables of powers of two qualify only with finite clamps, so that float32 can hold the integer
+// part of every input. Roots, reciprocals and logarithms include only inputs above 0.
+func (t *Table) insideRange() (low, high float32) {
 	up, down := float32(inf), float32(-inf)
 	switch t.mode {
 	case ModeExponent:
-		if t.smooth() && !t.raw[atClampLow].IsInf(0) && !t.raw[atClampHigh].IsInf(0) {
+		if t.isFinite() && !t.raw[atClampLow].IsInf(0) && !t.raw[atClampHigh].IsInf(0) {
 			return math.Nextafter32(t.clampLow, up), math.Nextafter32(t.clampHigh, down)
 		}
 	case ModeSqrt, ModeRsqrt, ModeReciprocal, ModeLog:
-		if t.smooth() {
+		if t.isFinite() {
 			return math.Nextafter32(max(0, t.clampLow), up), math.Nextafter32(t.clampHigh, down)
 		}
 	}
@@ -116,24 +117,24 @@ func (t *Table) inside() (low, high float32) {
 	position := func(v float32) float32 { return float32(v*t.unit) + t.base }
 	low, high = -t.base/t.unit, (math.Nextafter32(segments, 0)-t.base)/t.unit
 	if v := t.clampLow; v >= low {
-		if low = v; v > high || t.raw[atBelow] != t.between(position(v)) {
+		if low = v; v > high || t.raw[atBelow] != t.interpolate(position(v)) {
 			low = math.Nextafter32(v, up)
 		}
 	}
 	if v := t.clampHigh; v <= high {
-		if high = v; v < low || t.raw[atAbove] != t.between(position(v)) {
+		if high = v; v < low || t.raw[atAbove] != t.interpolate(position(v)) {
 			high = math.Nextafter32(v, down)
 		}
 	}
 	return low, high
 }
 
-// bounded reports that a straight table has a value for every finite input without an
-// infinity on the way.
-func (t *Table) bounded() bool { return t.mode.straight() && t.smooth() }
+// isBounded reports whether a straight table computes every finite input without an intermediate
+// infinity.
+func (t *Table) isBounded() bool { return t.mode.isStraight() && t.isFinite() }
 
-// smooth reports that knots and tails are finite.
-func (t *Table) smooth() bool {
+// isFinite reports whether all knots and tails are finite.
+func (t *Table) isFinite() bool {
 	for _, h := range t.raw[atKnots : atHighIntercept+1] {
 		if h.IsInf(0) {
 			return false
@@ -142,8 +143,8 @@ func (t *Table) smooth() bool {
 	return true
 }
 
-// Encode returns the 128 bytes of the table, those ParseTable read included the
-// ones no field is known for.
+// Encode returns the 128 bytes of the table. Bytes that ParseTable read but that have no known
+// meaning are included.
 func (t *Table) Encode() [TableBytes]byte {
 	var b [TableBytes]byte
 	for i, h := range t.raw {
@@ -152,7 +153,7 @@ func (t *Table) Encode() [TableBytes]byte {
 	return b
 }
 
-// Mode returns the way inputs find their segment.
+// Mode returns the mode of the table.
 func (t *Table) Mode() TableMode { return t.mode }
 
 // Step returns the distance between two knots.

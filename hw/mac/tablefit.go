@@ -8,29 +8,27 @@ import (
 	"github.com/x448/float16"
 )
 
-// TableSpec says what a fitted table covers. Inputs at or below Low give Below, at
-// or above High give Above; infinite clamps leave a tail open. ModeOdd takes
-// clamps on |v|.
+// A TableSpec describes a table to fit. Inputs at or below Low give Below, inputs at or above High
+// give Above. An infinite clamp leaves its tail open. In ModeOdd the clamps apply to |v|.
 type TableSpec struct {
 	Mode         TableMode
 	StepLog      int // log2(1/step)
 	Low, High    float64
 	Below, Above float64
 
-	// LowTail and HighTail replace the lines that FitTable makes for the inputs
-	// between the outermost knots and the clamps.
+	// LowTail and HighTail replace the lines that FitTable computes for the inputs between the
+	// outermost knots and the clamps.
 	LowTail, HighTail *Line
 
-	// Balance moves the knots off the function so that the error at the knots and
-	// the error between them are about equal, which halves the worst one. Without
-	// it the knots lie on the function.
+	// Balance moves the knots off the function so that the errors at the knots and between them are
+	// about equal, which halves the largest one. Without it the knots are on the function.
 	Balance bool
 }
 
-// Line is Slope*v + Intercept.
+// A Line is the function Slope*v + Intercept.
 type Line struct{ Slope, Intercept float64 }
 
-// linesSpec is a table of nothing but two lines that meet at 0 and the clamps.
+// linesSpec returns the spec of a table that consists of two lines that meet at 0, and the clamps.
 func linesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpec {
 	return TableSpec{
 		Mode: ModePlain, StepLog: noKnots, Low: low, High: high, Below: below, Above: above,
@@ -38,30 +36,31 @@ func linesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpe
 	}
 }
 
-// Deviation is how far a table is from the function it stands for, over every finite half whose true result is a finite half.
+// A Deviation measures the error of a table over every finite fp16 input for which the exact
+// function rounds to a finite fp16 value.
 type Deviation struct {
 	Max   float64 // largest absolute error
-	At    float64 // the input that shows it
+	At    float64 // the input with that error
 	RMS   float64 // over the same inputs
-	Ratio float64 // largest error over max(1, |f|), for functions that grow
-	Count int     // how many inputs that were
+	Ratio float64 // largest error divided by max(1, |f|), for functions that grow
+	Count int     // number of inputs
 }
 
 func (d Deviation) String() string {
 	return fmt.Sprintf("max %.5f at %g, rms %.6f over %d inputs", d.Max, d.At, d.RMS, d.Count)
 }
 
-// FitTable makes a table for f and states its error. For ModeExponent and the mantissa
-// modes f is the whole function; only its values over one period or
-// over [1/2,2] enter the knots. The error is for a step out of range, an unknown
-// mode, or a knot or end value that no half holds.
+// FitTable fits a table to f and returns it with its error. For ModeExponent and the mantissa modes
+// f is the whole function, but only its values over one period or over [1/2,2] determine the knots.
+// FitTable returns an error if the step does not fit the mode, the mode is unknown, or a knot or
+// end value is not a finite fp16 value.
 func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error) {
 	var b [TableBytes]byte
 	var bad error
 	put := func(i int, v float64) {
 		h := Round(v, NearestEven)
 		if (math.IsNaN(v) || h.IsInf(0) && !math.IsInf(v, 0)) && bad == nil {
-			bad = fmt.Errorf("mac: fit: half %d would be %g", i, v)
+			bad = fmt.Errorf("mac: fit: value %d of the table is %g; want a number that fp16 can hold", i, v)
 		}
 		binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
 	}
@@ -73,24 +72,24 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	binary.LittleEndian.PutUint16(b[2*atMode:], uint16(spec.Mode))
 
 	if !spec.Mode.fits(spec.StepLog) {
-		return nil, Deviation{}, fmt.Errorf("mac: fit: log2(1/step) = %d does not fit mode %#x", spec.StepLog, uint16(spec.Mode))
+		return nil, Deviation{}, fmt.Errorf("mac: fit: log2(1/step) = %d does not fit table mode %#x", spec.StepLog, uint16(spec.Mode))
 	}
-	place, first := spec.places()
+	place, first := spec.knotPositions()
 	for i := first; i < numKnots; i++ {
 		v := f(place(i))
-		if spec.Balance && !(i == 0 && spec.Mode == ModeOdd) { // the two sides of 0 cancel
-			v -= lift(f, place, i, first)
+		if spec.Balance && !(i == 0 && spec.Mode == ModeOdd) { // the errors on both sides of 0 cancel
+			v -= balanceOffset(f, place, i, first)
 		}
 		put(atKnots+i, v)
 	}
 
-	if spec.Mode.straight() {
+	if spec.Mode.isStraight() {
 		knot := func(i int) float64 {
 			return float64(float16.Float16(binary.LittleEndian.Uint16(b[2*(atKnots+i):])).Float32())
 		}
-		low, high := Line{}, tailOf(f, knot(segments), place(segments), spec.High, spec.Above)
+		low, high := Line{}, fitTail(f, knot(segments), place(segments), spec.High, spec.Above)
 		if spec.Mode != ModeOdd {
-			low = tailOf(f, knot(0), place(0), spec.Low, spec.Below)
+			low = fitTail(f, knot(0), place(0), spec.Low, spec.Below)
 		}
 		if spec.LowTail != nil {
 			low = *spec.LowTail
@@ -113,8 +112,9 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	return t, t.Deviation(f), nil
 }
 
-// places gives where knot i stands and the first knot that is used.
-func (spec *TableSpec) places() (place func(i int) float64, first int) {
+// knotPositions returns a function that maps the index of a knot to its input, and the index of the
+// first knot that is used.
+func (spec *TableSpec) knotPositions() (place func(i int) float64, first int) {
 	step := math.Ldexp(1, -spec.StepLog)
 	base := -float64(spec.Mode.base()) * step
 	switch spec.Mode {
@@ -123,15 +123,15 @@ func (spec *TableSpec) places() (place func(i int) float64, first int) {
 	case ModeSqrt, ModeRsqrt:
 		first = int(math.Ceil(0.5 / step))
 	}
-	if spec.StepLog == noKnots { // all knots of the real ones hold the value at 0
+	if spec.StepLog == noKnots { // all knots of real tables hold the value at 0
 		base, step = 0, 0
 	}
 	return func(i int) float64 { return base + float64(float64(i)*step) }, first
 }
 
-// lift is half of how far the chords beside knot i run above f at their middle,
-// averaged over the chords there are.
-func lift(f func(float64) float64, place func(int) float64, i, first int) float64 {
+// balanceOffset returns half of the mean distance by which the chords on both sides of knot i
+// exceed f at their middle.
+func balanceOffset(f func(float64) float64, place func(int) float64, i, first int) float64 {
 	sum, n := 0.0, 0.0
 	for _, j := range [2]int{i - 1, i} {
 		if j < first || j >= segments {
@@ -144,13 +144,13 @@ func lift(f func(float64) float64, place func(int) float64, i, first int) float6
 	return sum / n / 2
 }
 
-// tailOf is the line from the outermost knot, at place, to the end value at the
-// clamp, or along the asymptote when the clamp is infinite. With a finite clamp it
-// joins the values as they are rounded (bytes: sigmoid, silu).
-func tailOf(f func(float64) float64, knot, place, clamp, end float64) Line {
+// fitTail returns the line from the outermost knot, at place, to the end value at the clamp, or
+// along the asymptote if the clamp is infinite. With a finite clamp it connects the rounded values
+// (from the bytes of sigmoid and silu).
+func fitTail(f func(float64) float64, knot, place, clamp, end float64) Line {
 	if math.IsInf(clamp, 0) {
 		far := math.Copysign(1024, clamp)
-		// No drift far out: the slope must be exact there.
+		// Round away any drift far out, because the slope must be exact there.
 		slope := math.Round((f(far)-f(place))/(far-place)*64) / 64
 		return Line{slope, f(place) - float64(slope*place)}
 	}
@@ -162,13 +162,13 @@ func tailOf(f func(float64) float64, knot, place, clamp, end float64) Line {
 	return Line{slope, end - float64(slope*clamp)}
 }
 
-// Deviation measures the table against f.
+// Deviation returns the error of the table relative to f.
 func (t *Table) Deviation(f func(float64) float64) Deviation {
-	return t.deviation(f, inf)
+	return t.deviationWithin(f, inf)
 }
 
-// deviation is Deviation over the inputs of a magnitude up to within.
-func (t *Table) deviation(f func(float64) float64, within float64) Deviation {
+// deviationWithin is like Deviation, but only for inputs of a magnitude up to within.
+func (t *Table) deviationWithin(f func(float64) float64, within float64) Deviation {
 	var d Deviation
 	var squares float64
 	for i := range 1 << 16 {

@@ -164,8 +164,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func unsigned64AVX512(panel *float32, k int, stride uintptr) bool
-TEXT ·unsigned64AVX512(SB), NOSPLIT, $0-25
+// func isUnsigned64AVX512(panel *float32, k int, stride uintptr) bool
+TEXT ·isUnsigned64AVX512(SB), NOSPLIT, $0-25
 	MOVQ panel+0(FP), SI
 	MOVQ k+8(FP), CX
 	MOVQ stride+16(FP), R8

@@ -6,20 +6,19 @@ import (
 	"github.com/x448/float16"
 )
 
-// Coefficients reach the engines in one of these forms and unfold to fp16 values on the
-// way: palettes of 4 and 8 bits, sparse, and symmetric int8. The sparse mask starts
-// at the least significant bit (bytes of real programs); that palette indices do
-// so too is assumed.
+// Weights reach the engines as dense fp16 values or in one of these formats, which are expanded to
+// fp16: palettes of 4 and 8 bits, sparse, and symmetric int8. The sparse mask starts at the least
+// significant bit (from the bytes of real programs). That palette indices do so too is assumed.
 
-// UnpackPalette looks up len(dst) indices of 4 or 8 bits in the codebook, the low
-// nibble of a byte first. indices must hold them all; an index beyond the
-// codebook, or another width, is an error too, a *FormatError.
+// UnpackPalette looks up len(dst) indices of 4 or 8 bits in the codebook. With 4 bits the low
+// nibble of a byte comes first. It returns a *FormatError if bits is another width, if indices is
+// too short, or if an index is beyond the codebook.
 func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) error {
 	if bits != 4 && bits != 8 {
-		return &FormatError{"palette", 0, "width is neither 4 nor 8 bits", bits}
+		return &FormatError{"palette", 0, "unsupported width in bits, want 4 or 8", bits}
 	}
 	if need := (len(dst)*bits + 7) / 8; len(indices) < need {
-		return &FormatError{"palette", len(indices), "indices end early, bytes needed", need}
+		return &FormatError{"palette", len(indices), "indices end early, want this many bytes", need}
 	}
 	for i := range dst {
 		at := i
@@ -38,13 +37,13 @@ func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) er
 	return nil
 }
 
-// UnpackSparse reads len(dst) fp16 values from src: a mask of one bit each, LSB first,
-// rounded up to bytes, then the fp16 values of the set bits; the others are +0. It
-// returns how many bytes it read. Bits beyond len(dst) are ignored.
+// UnpackSparse reads len(dst) fp16 values from src: a mask with one bit per value, LSB first,
+// rounded up to bytes, followed by the fp16 values of the set bits. The other values are +0. It
+// returns the number of bytes read. Mask bits beyond len(dst) are ignored.
 func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 	at := (len(dst) + 7) / 8
 	if len(src) < at {
-		return 0, &FormatError{"sparse", len(src), "mask ends early, bytes needed", at}
+		return 0, &FormatError{"sparse", len(src), "mask ends early, want this many bytes", at}
 	}
 	mask := src[:at]
 	for i := range dst {
@@ -53,7 +52,7 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 			continue
 		}
 		if len(src)-at < 2 {
-			return 0, &FormatError{"sparse", len(src), "values end early at", i}
+			return 0, &FormatError{"sparse", len(src), "values end early, at index", i}
 		}
 		dst[i] = float16.Float16(binary.LittleEndian.Uint16(src[at:]))
 		at += 2
@@ -61,20 +60,20 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 	return at, nil
 }
 
-// UnpackInt8 expands symmetric int8 weights: q holds len(scale) rows, one per
-// output channel, and dst[i] = scale[row]*q[i] rounded once, half to even (that
-// the product is rounded to fp16 before the multiply-accumulate is assumed: its
-// operands are fp16 values). 0 * inf is +0 and a NaN scale reads as +Inf, as
-// everywhere. Each byte is two's complement, -128 included.
+// UnpackInt8 expands symmetric int8 weights. q holds len(scale) rows, one per output channel, and
+// dst[i] = scale[row]*q[i] is rounded once, half to even. That the product is rounded to fp16
+// before the multiply-accumulate is assumed, because its operands are fp16 values. 0 * inf is +0
+// and a NaN scale is treated as +Inf, as everywhere. Each byte is in two's complement, including
+// -128.
 func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error {
 	if len(q) < len(dst) {
-		return &FormatError{"int8", len(q), "values end early, bytes needed", len(dst)}
+		return &FormatError{"int8", len(q), "values end early, want this many bytes", len(dst)}
 	}
 	if len(dst) == 0 {
 		return nil
 	}
 	if len(scale) == 0 || len(dst)%len(scale) != 0 {
-		return &FormatError{"int8", 0, "values do not divide into channels", len(scale)}
+		return &FormatError{"int8", 0, "number of values is not a multiple of the channels", len(scale)}
 	}
 	row := len(dst) / len(scale)
 	for i := range dst {

@@ -6,14 +6,14 @@ import (
 	"github.com/x448/float16"
 )
 
-// Widen loads src as multiply-accumulate operands into dst: NaN becomes +Inf and
-// a denormal becomes +0 (both measured); every other half, -0 included, keeps its
-// value. dst must be at least as long as src.
+// Widen converts src to multiply-accumulate operands in dst. NaN becomes +Inf and a denormal
+// becomes +0 (both measured). All other values are unchanged, including -0. dst must be at least as
+// long as src.
 func Widen(dst []float32, src []float16.Float16) {
 	if len(src) == 0 {
 		return
 	}
-	widenAt(active, dst[:len(src)], src)
+	widenAtLevel(active, dst[:len(src)], src)
 }
 
 func widenPortable(dst []float32, src []float16.Float16) {
@@ -22,14 +22,14 @@ func widenPortable(dst []float32, src []float16.Float16) {
 	}
 }
 
-// WidenExact loads src as the operands of everything but a multiply-accumulate: NaN becomes
-// +Inf, and every other half, a denormal too, keeps its value (measured). dst must be at
+// WidenExact converts src to the operands of operations other than a multiply-accumulate. NaN
+// becomes +Inf. All other values are unchanged, including denormals (measured). dst must be at
 // least as long as src.
 func WidenExact(dst []float32, src []float16.Float16) {
 	if len(src) == 0 {
 		return
 	}
-	widenExactAt(active, dst[:len(src)], src)
+	widenExactAtLevel(active, dst[:len(src)], src)
 }
 
 func widenExactPortable(dst []float32, src []float16.Float16) {
@@ -40,7 +40,7 @@ func widenExactPortable(dst []float32, src []float16.Float16) {
 	}
 }
 
-// widen is the operand load of one half.
+// widen converts one value like Widen.
 func widen(h float16.Float16) float32 {
 	sign, abs := uint32(h&halfSign)<<16, uint32(h&^halfSign)
 	switch {

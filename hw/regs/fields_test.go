@@ -272,3 +272,20 @@ func TestRegisterAt(t *testing.T) {
 		t.Errorf("%d registers, one of them at 0x100: %v", n, r)
 	}
 }
+
+// TestEnumNames holds that every enumeration of the table has names.
+func TestEnumNames(t *testing.T) {
+	numbers := map[string]bool{"bool": true, "uint": true, "half": true, "single": true, "bytes64": true, "bytes16": true}
+	for r := range regs.Registers() {
+		for _, f := range r.Fields {
+			_, zero := f.ValueName(0)
+			_, two := f.ValueName(2)
+			if !zero && !two && !numbers[f.Type] {
+				t.Errorf("%s.%s.%s: type %s has no names", r.Block, r.Name, f.Name, f.Type)
+			}
+			if name, ok := f.ValueName(255); ok {
+				t.Errorf("%s 255 is %s", f.Type, name)
+			}
+		}
+	}
+}

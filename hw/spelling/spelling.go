@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Nearest returns up to three of names that a misspelt one may have meant, nearest first. A
-// name that differs in case alone is the only one; otherwise they are those at most a third
-// of the letters away, and those that start with it or that it starts with.
+// Nearest returns up to three of names that resemble name, nearest first. If one of them differs
+// only in case, Nearest returns only that one. Otherwise it returns names with at most a third of
+// the letters changed, and names that start with name or that name starts with.
 func Nearest(name string, names []string) []string {
 	type near struct {
 		name     string
@@ -35,8 +35,8 @@ func Nearest(name string, names []string) []string {
 	return out
 }
 
-// Hint asks whether one of the nearest names was meant, as the end of a message. It returns
-// "" for none.
+// Hint returns a question that suggests the nearest names, as the end of a message. It returns ""
+// if there are none.
 func Hint(nearest []string) string {
 	if len(nearest) == 0 {
 		return ""
@@ -44,20 +44,28 @@ func Hint(nearest []string) string {
 	return "; did you mean " + strings.Join(nearest, " or ") + "?"
 }
 
-// Suggest returns the [Hint] of the names nearest to a misspelt one.
+// Suggest returns the [Hint] for the names nearest to name.
 func Suggest(name string, names []string) string { return Hint(Nearest(name, names)) }
 
-// Unknown returns the error for a name that is none of the known ones, with a hint. What
-// says what is named, such as "chip".
+// Unknown returns the error for a name that is not one of the known names. It lists those and adds a
+// hint. what says what the name stands for, such as "chip".
 func Unknown(what, name string, known []string) error {
-	return fmt.Errorf("%s %q is none of %v%s", what, name, known, Suggest(name, known))
+	return fmt.Errorf("unknown %s %q; want %s%s", what, name, alternatives(known), Suggest(name, known))
 }
 
-// isPart reports whether a name is the start of another, in at least three letters.
+// alternatives joins names as in "a, b or c".
+func alternatives(names []string) string {
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// isPart reports whether part has at least three letters and name starts with it.
 func isPart(part, name string) bool { return len(part) >= 3 && strings.HasPrefix(name, part) }
 
-// distance is the number of letters to insert, remove, replace or swap with the next to
-// make b of a.
+// distance returns the number of letters to insert, remove, replace or swap with the next one to
+// turn a into b.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b))

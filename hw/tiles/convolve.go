@@ -10,35 +10,36 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Source gives a tensor's rows: the elements of row y of channel c from x = 0 on.
+// A Source provides the rows of a tensor. Row copies the first len(dst) elements of row y of
+// channel c to dst.
 type Source interface {
 	Row(dst []float16.Float16, c, y int)
 }
 
-// A Sink takes a tensor's rows: src goes to row y of channel c from element x on.
-// Disjoint pieces may arrive from several goroutines at once.
+// A Sink receives the rows of a tensor. SetRow writes src to row y of channel c, starting at
+// element x. It may be called for disjoint pieces from several goroutines at once.
 type Sink interface {
 	SetRow(src []float16.Float16, c, y, x int)
 }
 
-// A Convolution is one group of a multiply-accumulate task: what it reduces and how the
-// results leave. Its zero padding is what Px and Py put before the source; what comes
-// after is implied by the output's extent.
+// A Convolution describes one group of a multiply-accumulate task. Py and Px are the zero padding
+// before the source. The padding after it follows from the size of the output.
 type Convolution struct {
 	Cin, Hin, Win    int
 	Cout, Hout, Wout int
-	Kh, Kw           int // the columns of all pixels of a step
-	Sy, Sx           int // from one step to the next
+	Kh, Kw           int // columns for all pixels of a step
+	Sy, Sx           int // distance between steps
 	Py, Px           int
-	Pixels           int  // side by side in a step; Wout counts steps
-	Unicast          bool // output channel c reads input channel c alone
+	Pixels           int  // adjacent pixels per step; Wout counts steps
+	Unicast          bool // output channel c reads only input channel c
 	TileRows         int  // output rows per source tile
 	Kernel           *Kernel
 	Group            int
-	Post             mac.Post // Bias is added to the channel's own
+	Post             mac.Post // its Bias is added to the channel's own
 }
 
-// NewConvolution reads the shape of one group from the registers.
+// NewConvolution reads the shape of one group from the registers. The caller sets Kernel, Group and
+// Post.
 func NewConvolution(g *regs.Groups) Convolution {
 	in, out, cc := g.InShape(), g.OutShape(), g.Common.ConvCfg
 	pixels := max(1, int(cc.Ox()))
@@ -54,52 +55,53 @@ func NewConvolution(g *regs.Groups) Convolution {
 	}
 }
 
-// columns is how many of the source the pixels of a step need, each a kernel's width.
+// columns returns the number of source columns that the kernels of all pixels of a step cover.
 func columns(cc regs.ConvCfg) int {
 	pixels := max(1, cc.Ox())
 	return int(cc.Kw() + (pixels-1)*cc.Sx()/pixels)
 }
 
 const (
-	panelLanes  = 64      // outputs side by side in a panel
-	panelFloats = 1 << 20 // most a panel holds: 4 MiB
+	panelLanes  = 64      // outputs per panel
+	panelFloats = 1 << 20 // most values in a panel: 4 MiB
 	tapFloats   = 1 << 21 // most widened weights at a time: 8 MiB
-	stageHalves = 4 << 20 // most source elements staged at a time: 8 MiB
-	maxBatch    = 4096    // output channels that share one pass over a panel
+	stageHalves = 4 << 20 // most staged source elements at a time: 8 MiB
+	maxBatch    = 4096    // most output channels per pass over a panel
 )
 
-// Run computes the group's outputs. The results do not depend on workers.
+// Run computes the outputs of the group with the given number of goroutines. The results do not
+// depend on that number.
 func (c *Convolution) Run(dst Sink, src Source, workers int) {
 	if c.Cout*c.Hout*c.Wout == 0 {
 		return
 	}
 	rows := min(max(1, c.TileRows), c.Hout)
-	// A tile of the model's own may be lower than the registers': values do not depend
-	// on it, memory does.
+	// A stage may have fewer rows than the registers say. This affects memory use, but not values.
 	for rows > 1 && c.Cin*c.sourceRows(rows)*c.Win > stageHalves {
 		rows = (rows + 1) / 2
 	}
-	s := stage{c: c, order: c.order()}
+	s := stage{c: c, order: c.streamOrder()}
 	for y := 0; y < c.Hout; y += rows {
 		s.fill(src, y, min(rows, c.Hout-y), workers)
 		for s.pixel = range max(1, c.Pixels) {
 			if c.Unicast {
-				s.unicast(dst, workers)
+				s.reduceUnicast(dst, workers)
 			} else if s.rows*c.Wout >= 16 {
-				s.byPixels(dst, workers)
+				s.reducePixels(dst, workers)
 			} else {
-				s.byChannels(dst, workers)
+				s.reduceChannels(dst, workers)
 			}
 		}
 	}
 }
 
-// Staged is the source elements that one row of results needs at once.
+// Staged returns the number of source elements that one row of results needs at once.
 func (c *Convolution) Staged() int { return c.Cin * min(c.Hin, c.sourceRows(1)) * c.Win }
 
+// sourceRows returns the number of source rows that the given number of output rows needs.
 func (c *Convolution) sourceRows(rows int) int { return (rows-1)*c.Sy + c.Kh }
 
-// taps is the length of one reduction.
+// taps returns the length of one reduction.
 func (c *Convolution) taps() int {
 	if c.Unicast {
 		return c.Kh * c.Kw
@@ -107,12 +109,12 @@ func (c *Convolution) taps() int {
 	return c.Cin * c.Kh * c.Kw
 }
 
-// A tap is a place in the kernel's window.
+// A tap is a position in the kernel's window.
 type tap struct{ y, x int }
 
-// order is the taps of an input channel in the order of the coefficient stream: by
-// stride phase, rows outside.
-func (c *Convolution) order() []tap {
+// streamOrder returns the taps of an input channel in the order of the coefficient stream: by
+// stride phase, with row phases in the outer loop.
+func (c *Convolution) streamOrder() []tap {
 	taps := make([]tap, 0, c.Kh*c.Kw)
 	for py := range min(c.Sy, c.Kh) {
 		for px := range min(c.Sx, c.Kw) {
@@ -126,19 +128,19 @@ func (c *Convolution) order() []tap {
 	return taps
 }
 
-// A stage is one source tile and the output rows that need it.
+// A stage is a slice of source rows and the output rows computed from it.
 type stage struct {
 	c      *Convolution
 	order  []tap
-	pixel  int // of the step that is computed
-	first  int // output row
-	rows   int // output rows
-	top    int // source row the tile starts at, inside the source
-	height int // source rows
+	pixel  int // the pixel of a step that is being computed
+	first  int // first output row
+	rows   int // number of output rows
+	top    int // first source row of the slice, clipped to the source
+	height int // number of source rows
 	tile   []float16.Float16
 }
 
-// fill copies the source rows that output rows [first, first+rows) need.
+// fill copies the source rows that output rows first to first+rows-1 need.
 func (s *stage) fill(src Source, first, rows, workers int) {
 	c := s.c
 	s.first, s.rows = first, rows
@@ -150,7 +152,7 @@ func (s *stage) fill(src Source, first, rows, workers int) {
 		s.tile = make([]float16.Float16, n)
 	}
 	s.tile = s.tile[:n]
-	each(c.Cin, workers, func(next func() (int, bool)) {
+	forEach(c.Cin, workers, func(next func() (int, bool)) {
 		for ch, ok := next(); ok; ch, ok = next() {
 			for y := range s.height {
 				src.Row(s.row(ch, s.top+y), ch, s.top+y)
@@ -159,14 +161,15 @@ func (s *stage) fill(src Source, first, rows, workers int) {
 	})
 }
 
-// row is the staged row y of channel ch; y must be inside the tile.
+// row returns row y of channel ch. The slice must contain it.
 func (s *stage) row(ch, y int) []float16.Float16 {
 	at := (ch*s.height + y - s.top) * s.c.Win
 	return s.tile[at : at+s.c.Win]
 }
 
-// each deals the jobs 0 to n-1 out to the workers, one at a time.
-func each(n, workers int, work func(next func() (int, bool))) {
+// forEach calls work on several goroutines. The next functions that it passes return the jobs 0 to
+// n-1, each once, and then false.
+func forEach(n, workers int, work func(next func() (int, bool))) {
 	var taken atomic.Int64
 	next := func() (int, bool) {
 		i := int(taken.Add(1)) - 1
@@ -184,8 +187,8 @@ func each(n, workers int, work func(next func() (int, bool))) {
 	wg.Wait()
 }
 
-// gather writes the source elements that tap (ch, ky, kx) multiplies for n outputs from
-// flat output index first on: dst[i], zero where the window leaves the source.
+// gather sets dst[i] to the source element that tap (ch, ky, kx) multiplies for output first+i, or
+// 0 where the window leaves the source.
 func (s *stage) gather(dst []float32, scratch []float16.Float16, ch, ky, kx, first int) {
 	c := s.c
 	for len(dst) > 0 {
@@ -201,7 +204,7 @@ func (s *stage) gather(dst []float32, scratch []float16.Float16, ch, ky, kx, fir
 	}
 }
 
-// gatherRow widens row[x], row[x+Sx], ... into dst, zero outside the row.
+// gatherRow widens row[x], row[x+Sx], ... to dst. Elements outside the row are 0.
 func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) {
 	step := s.c.Sx
 	lead := 0
@@ -228,7 +231,7 @@ func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) 
 	mac.Widen(dst[lead:lead+inside], scratch[:inside])
 }
 
-// pack fills a panel: row k holds tap k of the outputs [first, first+lanes).
+// pack fills a panel. Its k-th row holds tap k of the outputs first to first+lanes-1.
 func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
 	k := 0
 	for ch := channel; ch < channel+channels; ch++ {
@@ -239,7 +242,8 @@ func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, c
 	}
 }
 
-// emit sends a run of finished outputs of one channel to the sink row by row.
+// emit writes the finished outputs of one channel to the sink, row by row, starting at output
+// first.
 func (s *stage) emit(dst Sink, out []float16.Float16, channel, first int) {
 	for len(out) > 0 {
 		oy, ox := first/s.c.Wout, first%s.c.Wout
@@ -255,13 +259,14 @@ func (s *stage) emit(dst Sink, out []float16.Float16, channel, first int) {
 	}
 }
 
-// post is the post-processing of one output channel.
+// post returns the post-processing of one output channel.
 func (s *stage) post(channel int) mac.Post {
 	p := s.c.Post
 	p.Bias += s.c.Kernel.Bias(s.c.Group, channel, s.pixel).Float32()
 	return p
 }
 
+// lanesFor returns the number of outputs in a panel with the given number of taps.
 func lanesFor(taps, outputs int) int {
 	lanes := panelLanes
 	for lanes > 1 && lanes*taps > panelFloats {
@@ -270,10 +275,10 @@ func lanesFor(taps, outputs int) int {
 	return min(lanes, outputs)
 }
 
-// widenTaps is the widened weights of output channels [first, first+n).
+// widenTaps writes the widened weights of output channels first to first+n-1 to dst.
 func (s *stage) widenTaps(dst []float32, first, n, workers int) {
 	c, k := s.c, s.c.taps()
-	each(n, workers, func(next func() (int, bool)) {
+	forEach(n, workers, func(next func() (int, bool)) {
 		half := make([]float16.Float16, k)
 		for i, ok := next(); ok; i, ok = next() {
 			c.Kernel.Taps(half, c.Group, first+i, s.pixel)
@@ -282,8 +287,9 @@ func (s *stage) widenTaps(dst []float32, first, n, workers int) {
 	})
 }
 
-// byPixels keeps pixels side by side: one panel serves every output channel.
-func (s *stage) byPixels(dst Sink, workers int) {
+// reducePixels computes a stage with panels of adjacent pixels. One panel serves all output
+// channels.
+func (s *stage) reducePixels(dst Sink, workers int) {
 	c, k := s.c, s.c.taps()
 	pixels := s.rows * c.Wout
 	lanes := lanesFor(k, pixels)
@@ -300,7 +306,7 @@ func (s *stage) byPixels(dst Sink, workers int) {
 	for first := 0; first < c.Cout; first += batch {
 		n := min(batch, c.Cout-first)
 		s.widenTaps(taps[:n*k], first, n, workers)
-		each(blocks, workers, func(next func() (int, bool)) {
+		forEach(blocks, workers, func(next func() (int, bool)) {
 			r := rooms.Get().(*room)
 			defer rooms.Put(r)
 			panel, acc, half := r.panel, r.acc, r.half
@@ -319,8 +325,9 @@ func (s *stage) byPixels(dst Sink, workers int) {
 	}
 }
 
-// byChannels keeps output channels side by side: for fewer pixels than a vector is wide.
-func (s *stage) byChannels(dst Sink, workers int) {
+// reduceChannels computes a stage with panels of output channels. It is for stages with fewer
+// pixels than a vector has elements.
+func (s *stage) reduceChannels(dst Sink, workers int) {
 	c, k := s.c, s.c.taps()
 	pixels := s.rows * c.Wout
 	taps := make([]float32, pixels*k)
@@ -334,7 +341,7 @@ func (s *stage) byChannels(dst Sink, workers int) {
 	}
 	lanes := lanesFor(k, c.Cout)
 	blocks := (c.Cout + lanes - 1) / lanes
-	each(blocks, workers, func(next func() (int, bool)) {
+	forEach(blocks, workers, func(next func() (int, bool)) {
 		panel := make([]float32, k*lanes)
 		acc := make([]float32, pixels*lanes)
 		half, wide := make([]float16.Float16, k), make([]float32, k)
@@ -361,15 +368,15 @@ func (s *stage) byChannels(dst Sink, workers int) {
 	})
 }
 
-// unicast reduces every channel over its own taps alone. The channel's source lies
-// widened and padded in one plane for each stride phase, so that a tap is a shift of
-// its plane and rows of outputs follow each other with a gap between them.
-func (s *stage) unicast(dst Sink, workers int) {
+// reduceUnicast computes a stage of a unicast task, which reduces each channel over its own taps
+// only. The channel's source is widened and padded into one plane per stride phase. A tap is then a
+// shift of its plane, and rows of outputs follow each other with a gap between them.
+func (s *stage) reduceUnicast(dst Sink, workers int) {
 	c := s.c
 	p := s.phases()
-	// A few outputs more than there are make the count what the kernels want.
+	// A few more outputs than needed round the count up for the assembly kernels.
 	outputs := (s.rows*p.width + 63) &^ 63
-	each(c.Cout, workers, func(next func() (int, bool)) {
+	forEach(c.Cout, workers, func(next func() (int, bool)) {
 		plane := make([]float32, p.size+outputs)
 		acc := make([]float32, outputs)
 		half := make([]float16.Float16, max(outputs, len(s.order), c.Win))
@@ -388,14 +395,15 @@ func (s *stage) unicast(dst Sink, workers int) {
 	})
 }
 
-// phases is how a channel of the source stands in its plane.
+// phases describes the layout of a source channel in its planes, one per stride phase.
 type phases struct {
-	width  int   // from one row to the next
-	height int   // rows of a phase
-	size   int   // of all phases
-	at     []int // where the taps start, in their order
+	width  int   // distance between rows
+	height int   // rows per phase
+	size   int   // total size of all phases
+	at     []int // offset of each tap, in stream order
 }
 
+// phases returns the layout of the stage's source channels.
 func (s *stage) phases() phases {
 	c := s.c
 	p := phases{width: c.Wout + (c.Kw-1)/c.Sx, height: s.rows + (c.Kh-1)/c.Sy}
@@ -407,7 +415,7 @@ func (s *stage) phases() phases {
 	return p
 }
 
-// fill widens channel ch into its plane, with zeros where the window leaves the source.
+// fill widens channel ch into its planes, with zeros where the window leaves the source.
 func (p *phases) fill(s *stage, plane []float32, scratch []float16.Float16, ch int) {
 	c := s.c
 	for py := range min(c.Sy, c.Kh) {

@@ -2,8 +2,8 @@ package tiles
 
 import "math/bits"
 
-// The array's geometry (bytes: 32 enables at a regular stride; inferred: two tiles an
-// engine, four engines a cluster).
+// The array's geometry. The 32 enables at a regular stride are from the bytes of programs. Two
+// tiles per engine and four engines per cluster are inferred.
 const (
 	Tiles          = 32
 	TilesPerEngine = 2
@@ -11,45 +11,46 @@ const (
 	Clusters       = 4
 )
 
-// Enables is the open tiles, one bit each: tile 2e+h is half h of engine e.
+// Enables is a bit set of open tiles. Tile 2e+h is half h of engine e.
 type Enables uint32
 
-// AllTiles is every tile open, the state register init leaves.
+// AllTiles has every tile open, as after register initialization.
 const AllTiles Enables = 1<<Tiles - 1
 
-// Tiles is the number of open tiles.
+// Tiles returns the number of open tiles.
 func (e Enables) Tiles() int { return bits.OnesCount32(uint32(e)) }
 
-// Engine is the number of open tiles of an engine, 0 to 2.
+// Engine returns the number of open tiles of engine i, 0 to 2.
 func (e Enables) Engine(i int) int { return bits.OnesCount32(uint32(e) >> (2 * i) & 3) }
 
-// engines counts the engines with two open tiles and with one.
-func (e Enables) engines() (full, half int) {
-	const firsts = AllTiles / 3 // the first tile of each
+// countEngines returns the number of engines with two open tiles and with one.
+func (e Enables) countEngines() (full, half int) {
+	const firsts = AllTiles / 3 // the first tile of each engine
 	a, b := uint32(e&firsts), uint32(e>>1&firsts)
 	return bits.OnesCount32(a & b), bits.OnesCount32(a ^ b)
 }
 
-// A Crew is the engines that take a descriptor's work, round by round: in a round each of
-// them serves one output-channel group, its own or that of an engine that cannot.
+// A Crew describes the engines that work on a descriptor. The work proceeds in rounds: in each
+// round every engine of the crew serves one output-channel group, its own or that of an engine that
+// cannot work.
 type Crew struct {
-	Engines int // at work
-	Tiles   int // of theirs that are open
-	Rounds  int // a patch
-	Slow    int // of Rounds: an engine with one tile takes part, and they take twice as long
-	Own     int // rounds of a patch with every tile open
+	Engines int // number of engines at work
+	Tiles   int // number of their open tiles
+	Rounds  int // rounds per patch
+	Slow    int // rounds with an engine that has one open tile, which take twice as long
+	Own     int // rounds per patch if every tile were open
 }
 
-// Pace is how many rounds' time a patch takes.
+// Pace returns the duration of a patch, in rounds with two open tiles.
 func (c *Crew) Pace() int { return c.Rounds + c.Slow }
 
-// Assign picks the engines for a descriptor that names want of them, each with so many
-// output-channel groups: full ones first. All engines of a round see the same pixels, so
-// that one with one tile has them all wait for it. When too few are full their groups go to
-// the full ones in rounds more, or half ones take part in some rounds, whichever is
-// quicker. With no tile open the crew is empty: a device fault.
+// Assign picks the engines for a descriptor that uses want engines with the given number of
+// output-channel groups each. Engines with two open tiles come first. If there are too few of them,
+// the remaining groups are either added to them in additional rounds, or engines with one open tile
+// join some rounds, which then take twice as long. Assign picks the faster way. If no tile is open,
+// the crew is empty, which is a device fault.
 func (e Enables) Assign(want, groups int) Crew {
-	full, half := e.engines()
+	full, half := e.countEngines()
 	groups = max(1, groups)
 	if full >= want {
 		return Crew{want, 2 * want, groups, 0, groups}
@@ -78,7 +79,7 @@ func (e Enables) Assign(want, groups int) Crew {
 	return best
 }
 
-// Half is the first engine with one tile open, -1 where there is none.
+// Half returns the first engine with exactly one open tile, or -1.
 func (e Enables) Half() int {
 	for i := range Engines {
 		if e.Engine(i) == 1 {

@@ -11,42 +11,42 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Kernel is the weights of a descriptor as its coefficient lanes hold them; packed ones
-// are unpacked when it is made.
+// A Kernel holds the weights of a descriptor as stored in its coefficient lanes. Packed weights are
+// unpacked when it is created.
 //
-// Output channels go to the lanes in planes, which package lanes deals out. A plane has its
-// channels side by side at half granularity, reduction step by reduction step:
+// Output channels are distributed to the lanes in planes, as defined by package lanes. A plane
+// stores its channels interleaved as fp16 values, one reduction step after another:
 //
 //	lane 0: [bias row][step 0: w values][step 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][step 0: w values][step 1] ...   plane 1, plane 17, ...
 //
-// The groups of a grouped convolution follow each other in every lane, each padded to 64
-// bytes.
+// The groups of a grouped convolution follow each other in every lane, each padded to 64 bytes.
 //
-// The taps of an input channel stand in the order of their stride phase, row phases
-// outside: at stride 2 the even columns, then the odd ones. A task of Ox pixels a step
-// has each channel Ox times in a plane, one kernel for each pixel over the columns that
-// all of them need, zero where the pixel does not reach. That a pixel's kernels stand
-// side by side is known for planes of one channel.
+// The taps of an input channel are ordered by stride phase, with row phases in the outer loop: at
+// stride 2 the even columns come before the odd ones. In a task with Ox pixels per step, a plane
+// contains each channel Ox times, with one kernel per pixel. Each kernel covers the columns of all
+// pixels and is zero where its pixel does not reach. That the kernels of a channel's pixels are
+// adjacent is known only for planes of one channel.
 //
-// Source: sections made so have the hashes of the compiler's, the 14 and the two pixels
-// among them; the bytes of conv_1x1_3to2_bias.hwx and gemm_64x64.hwx.
+// Source: sections packed this way have the hashes of the compiler's sections, including those with
+// planes of 14 and with two pixels per step; the bytes of conv_1x1_3to2_bias.hwx and
+// gemm_64x64.hwx.
 type Kernel struct {
 	layout
 	lanes [Engines][]byte
-	group [Engines]int // bytes from one group's planes to the next
+	group [Engines]int // bytes between the planes of consecutive groups
 }
 
-// A layout is where a kernel's planes stand in its lanes.
+// A layout describes the positions of a kernel's planes in its lanes.
 type layout struct {
-	channels int // output channels of a group
-	inputs   int // input channels of an output
-	kh, kw   int // the columns of all pixels of a step
+	channels int // output channels per group
+	inputs   int // input channels per output
+	kh, kw   int // columns for all pixels of a step
 	sy, sx   int
-	taps     int  // of one pixel, columns that only the others need included
-	pixels   int  // a step
-	bias     int  // 1 when each plane starts with a row of biases
-	alone    bool // every output channel reads its own input channel
+	taps     int  // per pixel, including columns that only other pixels need
+	pixels   int  // per step
+	bias     int  // 1 if each plane starts with a row of biases
+	unicast  bool // every output channel reads only its own input channel
 	maxWidth int
 }
 
@@ -61,7 +61,7 @@ func newLayout(g *regs.Groups) layout {
 		pixels: max(1, int(c.ConvCfg.Ox())),
 	}
 	if c.GroupConvCfg.UnicastEn() {
-		l.inputs, l.alone = 1, true
+		l.inputs, l.unicast = 1, true
 	}
 	l.taps = l.inputs * l.kh * l.kw
 	if g.NE.MACCfg.BiasMode() {
@@ -71,19 +71,20 @@ func newLayout(g *regs.Groups) layout {
 	return l
 }
 
-// A KernelError is a coefficient lane too short for its planes.
+// A KernelError reports a coefficient lane that is too short for its planes.
 type KernelError struct {
 	Lane       int
 	Need, Have int // bytes
 }
 
 func (e *KernelError) Error() string {
-	return fmt.Sprintf("coefficient lane %d holds %#x bytes, its planes need %#x", e.Lane, e.Have, e.Need)
+	return fmt.Sprintf("coefficient lane %d holds %#x bytes; its planes need %#x", e.Lane, e.Have, e.Need)
 }
 
-// NewKernel describes the kernel of a multiply-accumulate task; lanes are the bytes of
-// the coefficient buffers that are on, nil for the others. KernelCfg says how weights are
-// packed: its format must be fp16 for dense ones, zero means int8.
+// NewKernel returns the kernel of a multiply-accumulate task. lanes holds the bytes of the enabled
+// coefficient buffers, nil for the others. KernelCfg determines how the weights are packed; its
+// format is fp16 for dense weights and 0 for int8. NewKernel returns a *KernelError if a lane is
+// too short.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	k := &Kernel{layout: newLayout(g), lanes: lanes}
 	need := k.laneBytes()
@@ -111,12 +112,12 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	return k, nil
 }
 
-// A chunk is a run of output channels in planes of one width.
+// A chunk is a range of output channels in planes of the same width.
 type chunk struct {
 	first, channels int
 	width           int
-	off             int // fp16 values from the group's start in every lane
-	planes          int // in each lane
+	off             int // offset in fp16 values from the start of the group, in every lane
+	planes          int // planes per lane
 }
 
 // chunks yields the kernel's chunks in channel order.
@@ -133,10 +134,10 @@ func (l *layout) chunks(yield func(chunk) bool) {
 	}
 }
 
-// planeHalves is the size of a plane of width channels.
+// planeHalves returns the number of values in a plane of width channels.
 func (l *layout) planeHalves(width int) int { return width * l.pixels * (l.taps + l.bias) }
 
-// laneBytes is what one group needs of each lane.
+// laneBytes returns the number of bytes that one group needs in each lane.
 func (l *layout) laneBytes() (need [Engines]int) {
 	for c := range l.chunks {
 		end := 2 * (c.off + c.planes*l.planeHalves(c.width))
@@ -147,9 +148,9 @@ func (l *layout) laneBytes() (need [Engines]int) {
 	return need
 }
 
-// place is the lane of a pixel of an output channel, the byte offset of its first half
-// there, and the bytes from one step to the next.
-func (k *Kernel) place(group, channel, pixel int) (lane, at, step int) {
+// locate returns the lane of one pixel of an output channel, the byte offset of its first value,
+// and the bytes between consecutive steps.
+func (k *Kernel) locate(group, channel, pixel int) (lane, at, step int) {
 	for c := range k.chunks {
 		if channel >= c.first+c.channels {
 			continue
@@ -160,23 +161,23 @@ func (k *Kernel) place(group, channel, pixel int) (lane, at, step int) {
 		lane = p % Engines
 		return lane, group*k.group[lane] + 2*off, 2 * c.width * k.pixels
 	}
-	panic("tiles: channel beyond the kernel's")
+	panic("tiles: channel out of range")
 }
 
-// Taps copies the reduction of one pixel of an output channel into dst, in stream order.
+// Taps copies the weights of one pixel of an output channel to dst, in stream order.
 func (k *Kernel) Taps(dst []float16.Float16, group, channel, pixel int) {
-	lane, at, step := k.place(group, channel, pixel)
+	lane, at, step := k.locate(group, channel, pixel)
 	b := k.lanes[lane][at+k.bias*step:]
 	for i := range dst[:k.taps] {
 		dst[i] = float16.Float16(binary.LittleEndian.Uint16(b[i*step:]))
 	}
 }
 
-// Bias is the bias of one pixel of an output channel, +0 without a bias stream.
+// Bias returns the bias of one pixel of an output channel, or +0 if there is no bias stream.
 func (k *Kernel) Bias(group, channel, pixel int) float16.Float16 {
 	if k.bias == 0 {
 		return 0
 	}
-	lane, at, _ := k.place(group, channel, pixel)
+	lane, at, _ := k.locate(group, channel, pixel)
 	return float16.Float16(binary.LittleEndian.Uint16(k.lanes[lane][at:]))
 }

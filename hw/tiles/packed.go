@@ -11,21 +11,21 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Packing is a form of weights in a coefficient lane.
+// A Packing is a format of weights in a coefficient lane.
 type Packing uint8
 
-// The forms. Dense is in every real program but those of stride 2, which skip zeros.
-// What a plane holds in the other forms is assumed: no program shows it. Bias rows stand
-// ahead of a plane in every form.
+// The packings. All real programs use Dense, except that convolutions of stride 2 use ZeroSkipping.
+// The contents of planes in the other packings are assumed, because no program shows them. In every
+// packing the bias row precedes the plane.
 const (
 	Dense        Packing = iota
 	ZeroSkipping         // stride 2: a byte count, then a mask and the non-zero fp16 values of each step
 	Masked               // stride 1: one mask for the plane, LSB first, then its non-zero fp16 values
-	Palette              // a codebook of 2^bits fp16 values ahead of the lane's planes, which hold indices
-	Int8                 // a row of fp16 scales ahead of each plane, which holds signed bytes
+	Palette              // a codebook of 2^bits fp16 values, then the lane's planes, which hold indices
+	Int8                 // a row of fp16 scales before each plane, which holds signed bytes
 )
 
-// String names the form.
+// String returns the name of the packing, such as "zero-skipping".
 func (p Packing) String() string {
 	switch p {
 	case Dense:
@@ -42,16 +42,16 @@ func (p Packing) String() string {
 	return fmt.Sprintf("Packing(%d)", uint8(p))
 }
 
-// PackingOf reads the form from the registers; note says why a combination is not
-// modelled, and is empty when it is.
+// PackingOf reads the packing from the registers. note is empty, or says why the model does not
+// support the combination of registers.
 func PackingOf(g *regs.Groups) (p Packing, note string) {
 	k, cc := g.NE.KernelCfg, g.Common.ConvCfg
 	int8 := k.KernelFmt() != regs.FormatFP16
 	switch {
 	case k.PalEn() && k.Sparse(), int8 && (k.PalEn() || k.Sparse()):
-		return p, "weights packed in two ways at once are not modelled"
+		return p, "weights packed in two ways: not modelled"
 	case k.PalEn() && k.PalBits() != 4 && k.PalBits() != 8:
-		return p, fmt.Sprintf("a palette of %d bits is not modelled", k.PalBits())
+		return p, fmt.Sprintf("palette of %d bits: not modelled; want 4 or 8", k.PalBits())
 	case k.PalEn():
 		p = Palette
 	case k.Sparse() && (cc.Sx() > 1 || cc.Sy() > 1):
@@ -64,7 +64,7 @@ func PackingOf(g *regs.Groups) (p Packing, note string) {
 	return p, ""
 }
 
-// unpack turns packed lanes into dense ones, group after group.
+// unpack replaces packed lanes by dense ones, group by group.
 func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 	groups := g.GroupCount()
 	paletteBits := int(g.NE.KernelCfg.PalBits())
@@ -76,7 +76,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 		r := laneReader{layout: &k.layout, lane: lane, b: k.lanes[lane]}
 		if p == Palette {
 			r.codebook = make([]float16.Float16, 1<<paletteBits)
-			if err := r.halves(r.codebook); err != nil {
+			if err := r.readHalves(r.codebook); err != nil {
 				return err
 			}
 		}
@@ -87,10 +87,10 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 				planes := (c.channels + c.width - 1) / c.width
 				for plane := lane; plane < planes; plane += Engines {
 					var err error
-					if dense, err = r.plane(dense, p, c.width*k.pixels); err != nil {
+					if dense, err = r.readPlane(dense, p, c.width*k.pixels); err != nil {
 						return err
 					}
-					if k.apart(p) {
+					if k.isAligned(p) {
 						r.align()
 					}
 				}
@@ -115,6 +115,7 @@ type laneReader struct {
 	bits     int
 }
 
+// take returns the next n bytes.
 func (r *laneReader) take(n int) ([]byte, error) {
 	if n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
@@ -124,9 +125,11 @@ func (r *laneReader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
+// align skips to the next multiple of 64 bytes.
 func (r *laneReader) align() { r.at = min((r.at+63)&^63, len(r.b)) }
 
-func (r *laneReader) halves(dst []float16.Float16) error {
+// readHalves reads len(dst) fp16 values.
+func (r *laneReader) readHalves(dst []float16.Float16) error {
 	b, err := r.take(2 * len(dst))
 	if err != nil {
 		return err
@@ -137,11 +140,11 @@ func (r *laneReader) halves(dst []float16.Float16) error {
 	return nil
 }
 
-// plane reads a plane of width kernels side by side and appends it in dense form.
-func (r *laneReader) plane(dense []byte, p Packing, width int) ([]byte, error) {
+// readPlane reads a plane of width interleaved kernels and appends its dense form to dense.
+func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, error) {
 	scale := make([]float16.Float16, width)
 	if p == Int8 {
-		if err := r.halves(scale); err != nil {
+		if err := r.readHalves(scale); err != nil {
 			return nil, err
 		}
 	}
@@ -150,13 +153,13 @@ func (r *laneReader) plane(dense []byte, p Packing, width int) ([]byte, error) {
 		return nil, err
 	}
 	dense = append(dense, head...)
-	if n := r.least(p, width, r.bits); n > len(r.b)-r.at {
+	if n := r.minBytes(p, width, r.bits); n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
 	}
 	w := make([]float16.Float16, r.taps*width)
 	switch p {
 	case ZeroSkipping:
-		err = r.zeroSkipping(w, width)
+		err = r.readZeroSkipping(w, width)
 	case Masked:
 		var n int
 		if n, err = mac.UnpackSparse(w, r.b[r.at:]); err == nil {
@@ -168,10 +171,10 @@ func (r *laneReader) plane(dense []byte, p Packing, width int) ([]byte, error) {
 			err = mac.UnpackPalette(w, r.codebook, b, r.bits)
 		}
 	case Int8:
-		err = r.int8(w, scale)
+		err = r.readInt8(w, scale)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lane %d, byte %#x, %v weights: %w", r.lane, r.at, p, err)
+		return nil, fmt.Errorf("lane %d, byte %#x: cannot read %v weights: %w", r.lane, r.at, p, err)
 	}
 	for _, h := range w {
 		dense = binary.LittleEndian.AppendUint16(dense, uint16(h))
@@ -179,17 +182,17 @@ func (r *laneReader) plane(dense []byte, p Packing, width int) ([]byte, error) {
 	return dense, nil
 }
 
-// least is the fewest bytes that a plane of width kernels takes behind its bias row. Each
-// weight of a zero-skipping or masked plane that is not zero adds two.
-func (l *layout) least(p Packing, width, paletteBits int) int {
+// minBytes returns the smallest number of bytes of a plane of width kernels, without its bias row.
+// Each non-zero weight of a zero-skipping or masked plane adds two bytes.
+func (l *layout) minBytes(p Packing, width, paletteBits int) int {
 	n := width * l.taps
 	switch p {
 	case ZeroSkipping:
-		masks := 0 // of an input channel
+		masks := 0 // bytes per input channel
 		for taps := range l.phases {
-			masks += l.masks(taps * width)
+			masks += l.maskBytes(taps * width)
 		}
-		return 2 + l.inputs*masks + closing(width)
+		return 2 + l.inputs*masks + closingBytes(width)
 	case Masked:
 		return (n + 7) / 8
 	case Palette:
@@ -200,23 +203,24 @@ func (l *layout) least(p Packing, width, paletteBits int) int {
 	return 2 * n
 }
 
-// phases yields how many taps of an input channel each stride phase has, row phases
-// outside.
+// phases yields the number of taps of an input channel in each stride phase, with row phases in the
+// outer loop.
 func (l *layout) phases(yield func(taps int) bool) {
 	for y := range min(l.sy, l.kh) {
 		for x := range min(l.sx, l.kw) {
-			if !yield(ofPhase(l.kh, l.sy, y) * ofPhase(l.kw, l.sx, x)) {
+			if !yield(countPhase(l.kh, l.sy, y) * countPhase(l.kw, l.sx, x)) {
 				return
 			}
 		}
 	}
 }
 
-// ofPhase is how many of n taps in a row stand at p modulo the stride s.
-func ofPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
+// countPhase returns how many of the n taps of a row are congruent to p modulo the stride s.
+func countPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
 
-// masks is the bytes ahead of and between the fp16 values of a phase of zero-skipping weights.
-func (l *layout) masks(entries int) int {
+// maskBytes returns the number of mask and padding bytes of a phase with the given number of
+// entries in zero-skipping weights.
+func (l *layout) maskBytes(entries int) int {
 	n := (entries + 7) >> 3
 	if l.kh*l.kw == 1 {
 		return n + 1
@@ -224,23 +228,23 @@ func (l *layout) masks(entries int) int {
 	return n + n&1
 }
 
-// apart reports whether every plane begins at a multiple of 64 bytes: zero-skipping ones of
-// channels by themselves (inferred from how much two convolutions read).
-func (l *layout) apart(p Packing) bool { return p == ZeroSkipping && l.alone }
+// isAligned reports whether every plane starts at a multiple of 64 bytes. That is so for
+// zero-skipping planes of unicast tasks (inferred from the bytes that two convolutions read).
+func (l *layout) isAligned(p Packing) bool { return p == ZeroSkipping && l.unicast }
 
-// closing is the zero bytes behind the body of zero-skipping weights.
-func closing(width int) int { return max(0, width/2-2) }
+// closingBytes returns the number of zero bytes after the body of zero-skipping weights.
+func closingBytes(width int) int { return max(0, width/2-2) }
 
-// zeroSkipping reads a plane of stride-2 weights: a 16-bit count of the body's bytes,
-// then for each input channel its taps by stride phase. The width fp16 values of a phase's
-// taps, side by side, are its entries; every eight have a mask byte, lowest bit first,
-// and then the values of the set bits. A phase with an odd number of masks starts with a
-// zero byte, and so does every phase of a kernel of one tap. Wide planes close with
-// width/2 - 2 zero bytes.
+// readZeroSkipping reads a plane of stride-2 weights. It starts with a 16-bit count of the bytes of
+// its body. The body holds, for each input channel, its taps by stride phase. The entries of a
+// phase are the width adjacent fp16 values of each of its taps. Every eight entries have a mask
+// byte, lowest bit first, followed by the values of the set bits. A phase with an odd number of
+// masks starts with a zero byte, and so does every phase of a kernel with one tap. Wide planes end
+// with width/2 - 2 zero bytes.
 //
-// The section of a 1x1 program packed this way has the hash of the compiler's; of a 3x3
-// one it has the lengths of the lanes, and the order of the entries is inferred.
-func (r *laneReader) zeroSkipping(w []float16.Float16, width int) error {
+// The section of a 1x1 program that is packed this way has the hash of the compiler's section. For
+// a 3x3 program the lane lengths agree, and the order of the entries is inferred.
+func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 	count, err := r.take(2)
 	if err != nil {
 		return err
@@ -249,12 +253,12 @@ func (r *laneReader) zeroSkipping(w []float16.Float16, width int) error {
 	if err != nil {
 		return err
 	}
-	short := fmt.Errorf("body of %d bytes ends inside a channel", len(body))
+	short := fmt.Errorf("body ends inside a channel after %d bytes", len(body))
 	for len(w) > 0 {
 		for taps := range r.phases {
 			entries := w[:taps*width]
 			w = w[len(entries):]
-			if r.masks(len(entries)) > (len(entries)+7)/8 {
+			if r.maskBytes(len(entries)) > (len(entries)+7)/8 {
 				if len(body) == 0 {
 					return short
 				}
@@ -275,12 +279,12 @@ func (r *laneReader) zeroSkipping(w []float16.Float16, width int) error {
 			}
 		}
 	}
-	_, err = r.take(closing(width))
+	_, err = r.take(closingBytes(width))
 	return err
 }
 
-// int8 reads a plane of signed bytes, each times its channel's scale.
-func (r *laneReader) int8(w, scale []float16.Float16) error {
+// readInt8 reads a plane of signed bytes and multiplies each by the scale of its channel.
+func (r *laneReader) readInt8(w, scale []float16.Float16) error {
 	b, err := r.take(len(w))
 	if err != nil {
 		return err

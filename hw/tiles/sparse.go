@@ -6,20 +6,20 @@ import (
 	"anesim/hw/regs"
 )
 
-// skips is how many coefficient steps of an output a task leaves out because their
-// weights are zero, and how many zeros its lanes leave out in all.
+// skippedSteps returns how many weight steps per output a task skips because their weights are
+// zero, and how many zeros its lanes omit in total.
 //
-// The sizes of lanes with zero-skipping or masked weights tell: besides biases, counts
-// and masks, which follow from the registers, such a lane has only the values that are
-// not zero (bytes, for the sizes of the vendor compiler's convolutions of stride 2; the
-// masked form is assumed). Detect-zeros makes a step of each of those alone, and as the
-// lanes run abreast the one with the most per output sets the pace (inferred: no
-// measurement of sparse weights is at hand).
+// Both follow from the sizes of lanes with zero-skipping or masked weights. In addition to biases,
+// counts and masks, whose sizes follow from the registers, such a lane holds only the non-zero
+// values. This is known from the bytes of the vendor compiler's convolutions of stride 2, and
+// assumed for the masked form. Zero detection takes a step for each of these values only. The lanes
+// run in lockstep, so the lane with the most values per output sets the pace (inferred: there is no
+// measurement of sparse weights).
 //
-// Every group is padded to 64 bytes, which can hide 31 of its zeros in each lane, and so is
-// every plane of a channel by itself at a stride. Only what the sizes prove is skipped, in
+// Every group is padded to 64 bytes, which can hide 31 of its zeros in each lane. So is every plane
+// of a unicast task with a stride. Only steps that the sizes prove to be skipped are counted, in
 // whole steps.
-func skips(g *regs.Groups) (steps, zeros int) {
+func skippedSteps(g *regs.Groups) (steps, zeros int) {
 	if !g.NE.KernelCfg.Sparse() {
 		return 0, 0
 	}
@@ -28,15 +28,15 @@ func skips(g *regs.Groups) (steps, zeros int) {
 		return 0, 0
 	}
 	l := newLayout(g)
-	var every, first share // of each lane; of the first ones, which take the last channels
+	var every, first share // every: each lane; first: additionally the first lanes, which hold the last channels
 	firsts := 0
 	for c := range l.chunks {
 		width := c.width * l.pixels
 		s := every
 		s.outputs += c.planes * width
-		plane := 2*l.bias*width + l.least(packing, width, 0)
-		if l.apart(packing) {
-			plane += plane & 1 // one of an odd length has a byte of padding at least
+		plane := 2*l.bias*width + l.minBytes(packing, width, 0)
+		if l.isAligned(packing) {
+			plane += plane & 1 // an odd length means at least one byte of padding
 		}
 		s.bytes += c.planes * plane
 		if c.channels < Engines {
@@ -45,11 +45,11 @@ func skips(g *regs.Groups) (steps, zeros int) {
 			every = s
 		}
 	}
-	// The columns that only other pixels of a step need are zero in every kernel: lanes
-	// leave them out, and no output counts them.
+	// The columns that only other pixels of a step need are zero in every kernel. Lanes omit them,
+	// and no output counts them.
 	taps := l.inputs * int(g.Common.ConvCfg.Kh()) * int(g.Common.ConvCfg.Kw())
 	groups := g.GroupCount()
-	table := 0 // ahead of the weights of every lane
+	table := 0 // bytes before the weights of every lane
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
 		table = mac.TableBytes
 	}
@@ -58,25 +58,25 @@ func skips(g *regs.Groups) (steps, zeros int) {
 	return taps - max(a, b), z + y
 }
 
-// A share is what each of some lanes has of one group.
+// A share describes what some lanes each hold of one group.
 type share struct {
-	outputs int // of a step: kernels
-	bytes   int // besides the values that are not zero
+	outputs int // kernels per step
+	bytes   int // bytes apart from the non-zero values
 }
 
-// measure is the steps of an output in the busiest of some lanes, the mean of its
-// outputs, and the zeros that the lanes leave out.
+// measure returns the steps per output in the busiest of the lanes from to to-1, averaged over its
+// outputs, and the number of zeros that these lanes omit.
 func (s share) measure(k *regs.KernelDMASrc, from, to, table, groups, taps int) (steps, zeros int) {
 	if from == to || s.outputs == 0 {
 		return 0, 0
 	}
 	dense := groups * s.outputs * taps
-	// A group of an odd length has a byte of padding at least.
+	// A group of odd length has at least one byte of padding.
 	bytes := table + groups*(s.bytes+s.bytes&1)
 	most := 0
 	for i := from; i < to; i++ {
 		values := dense
-		if k.CoeffDMAConfig[i].En() { // else there is no size to go by
+		if k.CoeffDMAConfig[i].En() { // otherwise the size is unknown
 			values = min(max(0, int(k.CoeffBfrSize[i].Bytes())-bytes)/2, dense)
 		}
 		most = max(most, values)

@@ -7,12 +7,12 @@ import (
 	"anesim/hw/regs"
 )
 
-// PassThrough sends one group through the post-processing alone. With nothing to do the
-// bits move unchanged, denormals and the sign of zero included (measured: concat copies
-// are exact), but a NaN becomes +Inf as at every input.
+// PassThrough applies only post-processing to one group. If there is nothing to apply, the bits are
+// copied unchanged, including denormals and the sign of zero (measured: concat copies are exact). A
+// NaN becomes +Inf, as at every input.
 func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int) {
 	exact := post.Scale == 1 && post.Bias == 0 && !post.ReLU && post.Table == nil
-	each(s.Channels, workers, func(next func() (int, bool)) {
+	forEach(s.Channels, workers, func(next func() (int, bool)) {
 		row := make([]float16.Float16, s.Width)
 		acc := make([]float32, s.Width)
 		for c, ok := next(); ok; c, ok = next() {
@@ -36,7 +36,7 @@ func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int)
 
 const positiveInfinity = float16.Float16(0x7c00)
 
-// ChannelMaximum writes the largest of the channels at each pixel as one channel.
+// ChannelMaximum writes the maximum over the channels at each pixel to channel 0 of dst.
 func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)
 	acc, next := make([]float32, s.Width), make([]float32, s.Width)
@@ -55,8 +55,8 @@ func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.P
 	}
 }
 
-// ChannelProduct writes the product of channels 2c and 2c+1 as channel c. A product is
-// exact; one of zero and infinity is +0.
+// ChannelProduct writes the product of channels 2c and 2c+1 to channel c. Products are exact. Zero
+// times infinity is +0.
 func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 	a, b := make([]float16.Float16, s.Width), make([]float16.Float16, s.Width)
 	acc, second := make([]float32, s.Width), make([]float32, s.Width)
@@ -79,8 +79,8 @@ func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 	}
 }
 
-// ChannelSum writes the sum of the channels at each pixel as one channel: a reduction
-// with every weight one, in the adder's own order.
+// ChannelSum writes the sum over the channels at each pixel to channel 0 of dst. It is a reduction
+// with all weights equal to one, in the adder's own order.
 func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)
 	lanes := lanesFor(channels, s.Width)

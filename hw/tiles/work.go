@@ -7,46 +7,45 @@ import (
 	"anesim/hw/regs"
 )
 
-// Params are a chip's array: its engines, their multipliers, the pixels an engine covers
-// in a step and the channels it can pack into a step when the source is small.
+// Params holds the dimensions of a chip's array.
 type Params struct {
-	Engines     int // 16, or fewer; of a chip that nobody built, a multiple of 16
-	MACs        int // 256: multipliers of an engine (inferred from the measured peak)
-	PatchPixels int // 256: one multiply-accumulate a pixel (inferred from the measured peak)
-	MaxPack     int // 8: accumulators of a MAC (decompiled)
+	Engines     int // 16 or fewer; a hypothetical chip may have a multiple of 16
+	MACs        int // 256: multipliers per engine (inferred from the measured peak)
+	PatchPixels int // 256: pixels per step, one multiply-accumulate each (inferred from the measured peak)
+	MaxPack     int // 8: channels that can share a step if the source is small, the accumulators of a MAC (decompiled)
 }
 
-// Present is the tiles that the array has. A descriptor names sixteen lanes and their gates
-// at most, so that the engines of a larger array share lanes.
+// Present returns the tiles that the array has. A descriptor addresses at most sixteen lanes and
+// their gates, so the engines of a larger array share lanes.
 func (p *Params) Present() Enables {
 	return AllTiles >> (Tiles - TilesPerEngine*min(p.Engines, Engines))
 }
 
-// PerLane is the engines that serve the output channels of a lane: one, but for arrays of
-// more than sixteen (a what-if: no such chip is known).
+// PerLane returns the number of engines that serve the output channels of a lane. It is 1 unless
+// the array has more than sixteen engines, which no known chip has.
 func (p *Params) PerLane() int { return max(1, p.Engines/Engines) }
 
-// Work is a descriptor's demand on the array.
+// Work describes the work of a descriptor on the array.
 type Work struct {
 	Crew
-	Patches    int    // of up to PatchPixels pixels, over all groups
+	Patches    int    // patches of up to PatchPixels pixels, over all groups
 	WorkUnits  int    // patches x rounds of output-channel groups
-	MACCycles  int    // per work unit, without the steps that sparse weights skip
+	MACCycles  int    // per work unit, without the steps skipped for sparse weights
 	PostCycles int    // per work unit: bias, scale, activation and rounding of a group
-	MACs       uint64 // multiply-accumulates the values need, those by zero among them
-	Skipped    uint64 // of MACs, those by zeros that sparse weights leave out
+	MACs       uint64 // multiply-accumulates that the values need, including those by zero
+	Skipped    uint64 // part of MACs: multiplications by zeros that sparse weights omit
 	Lookups    uint64 // activation-table look-ups
-	Pixels     int    // output pixels of a group
-	Channels   int    // output channels an engine serves in a round
+	Pixels     int    // output pixels per group
+	Channels   int    // output channels that an engine serves in a round
 }
 
-// Single is the engine cycles with one accumulator bank: a unit's post-processing
-// waits for its multiply-accumulates.
+// Single returns the engine cycles with one bank of accumulators, where the post-processing of a
+// work unit does not overlap with multiply-accumulates.
 func (w *Work) Single() clock.Cycles { return w.cycles(w.MACCycles + w.PostCycles) }
 
-// Buffered is the engine cycles the accumulators allow: a unit that takes at most half of
-// a MAC's lets the next one start beside its post-processing (decompiled). That the two
-// tiles of an engine share a unit's output channels is inferred.
+// Buffered returns the engine cycles that the accumulators allow. The next work unit overlaps with
+// the post-processing of a unit that uses at most half of the accumulators (decompiled). That the
+// two tiles of an engine share the output channels of a unit is inferred.
 func (w *Work) Buffered(p Params) clock.Cycles {
 	if 2*clock.CeilDiv(w.PostCycles, TilesPerEngine) <= p.MaxPack {
 		return w.Double()
@@ -54,15 +53,16 @@ func (w *Work) Buffered(p Params) clock.Cycles {
 	return w.Single()
 }
 
-// Double is the engine cycles with two: post-processing hides behind the next unit.
+// Double returns the engine cycles with two banks of accumulators, where post-processing overlaps
+// with the next work unit.
 func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
 
 func (w *Work) cycles(perUnit int) clock.Cycles {
 	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow) * clock.Cycles(perUnit)
 }
 
-// Taps is the length of one output's reduction: input channels times kernel taps, of
-// one channel for a unicast task.
+// Taps returns the length of one output's reduction: input channels times kernel taps. A unicast
+// task reduces only UnicastCin channels.
 func Taps(g *regs.Groups) int {
 	c := &g.Common
 	channels := int(c.Cin.Cin())
@@ -78,7 +78,7 @@ func Taps(g *regs.Groups) int {
 	return channels
 }
 
-// Plan deals a task of the MAC engines out to the open tiles.
+// Plan distributes a task of the MAC engines over the open tiles and returns the resulting work.
 func Plan(g *regs.Groups, open Enables, p Params) Work {
 	out := g.OutShape()
 	w := Work{Pixels: out.Height * out.Width}
@@ -88,7 +88,7 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	perEngine := clock.CeilDiv(out.Channels, want*p.PerLane())
 	group := min(perEngine, 1<<g.Common.ConvCfg.OCGSize())
 	if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
-		group = perEngine // OCGSize is 0 on tasks without a kernel, whatever their channels
+		group = perEngine // OCGSize is 0 on tasks without a kernel, for any number of channels
 	}
 	rounds := clock.CeilDiv(perEngine, max(1, group))
 	w.Channels = group
@@ -97,8 +97,8 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	w.Tiles *= p.PerLane()
 	w.WorkUnits = w.Patches * max(rounds, w.Rounds)
 
-	// Multipliers that a patch's pixels leave idle take further output channels; a patch of
-	// more pixels than multipliers takes several cycles a step.
+	// Multipliers that the pixels of a patch leave idle serve additional output channels. A patch
+	// with more pixels than multipliers takes several cycles per step.
 	covered := p.PatchPixels
 	if w.Pixels > 0 && w.Pixels < p.PatchPixels {
 		covered = min(covered, 1<<bits.Len(uint(w.Pixels-1)))
@@ -109,9 +109,9 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
 		w.MACs = uint64(out.Elements()) * uint64(taps)
 		if g.NE.MACCfg.BiasMode() {
-			steps++ // the bias is a row of its own in the coefficient stream (bytes)
+			steps++ // the bias is a separate row in the coefficient stream (from the bytes of programs)
 		}
-		skip, zeros := skips(g)
+		skip, zeros := skippedSteps(g)
 		steps -= min(skip, max(0, taps-1))
 		w.Skipped = min(w.MACs, uint64(zeros)*uint64(g.Common.OutDim.Hout())*uint64(g.Common.OutDim.Wout()))
 	}

@@ -2,9 +2,9 @@ package tiles
 
 import "github.com/x448/float16"
 
-// Zeros counts the multiplications of the group whose source operand is zero, those by the
-// padding among them: what is left of all when each element that is not zero has been
-// taken as often as windows see it.
+// Zeros returns the number of the group's multiplications whose source operand is zero, including
+// those with padding. It subtracts from all multiplications, for each non-zero element, the number
+// of windows that cover the element.
 func (c *Convolution) Zeros(src Source) uint64 {
 	channels := c.Cout
 	if c.Unicast {
@@ -12,8 +12,8 @@ func (c *Convolution) Zeros(src Source) uint64 {
 	}
 	pixels := max(1, c.Pixels)
 	kw, sx := c.Kw-(pixels-1)*c.Sx/pixels, c.Sx/pixels
-	rows := uses(c.Hin, c.Hout, c.Kh, c.Sy, c.Py)
-	columns := uses(c.Win, c.Wout*pixels, kw, sx, c.Px)
+	rows := countUses(c.Hin, c.Hout, c.Kh, c.Sy, c.Py)
+	columns := countUses(c.Win, c.Wout*pixels, kw, sx, c.Px)
 	taken := uint64(0)
 	row := make([]float16.Float16, c.Win)
 	for ch := range c.Cin {
@@ -38,9 +38,9 @@ func (c *Convolution) Zeros(src Source) uint64 {
 	return all - min(all, taken*uint64(channels))
 }
 
-// uses is how many windows see each place along an axis of n: windows of k, stride apart,
-// the first of them pad ahead of the axis.
-func uses(n, windows, k, stride, pad int) []uint64 {
+// countUses returns, for each position on an axis of length n, the number of windows that cover it.
+// The windows have length k and are stride apart; the first starts pad positions before the axis.
+func countUses(n, windows, k, stride, pad int) []uint64 {
 	list := make([]uint64, n)
 	for w := range windows {
 		for i := range k {

@@ -6,8 +6,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// Constants of the estimate, read from stored words (fitted on few points each:
-// registers.md).
+// Constants of the estimate, derived from stored words. Each is fitted to only a few points
+// (registers.md).
 const (
 	bytesPerMicrosecond   = 34133.33
 	patchPixels           = 256
@@ -16,13 +16,13 @@ const (
 	patchMicroseconds     = 0.0711   // a patch and sixteen output channels
 	planarMicroseconds    = 0.004444 // a channel and source
 	reduceMicroseconds    = 0.0017   // a channel of a planar reduction
-	reducePixel           = 0.000056 // and of each column of four rows
-	reducedRows           = 4        // that are reduced beside each other
-	lookupsPerMicrosecond = 11428.57 // an engine's table
+	reducePixel           = 0.000056 // plus this for each column of four rows
+	reducedRows           = 4        // rows reduced at a time
+	lookupsPerMicrosecond = 11428.57 // look-ups in an engine's table
 )
 
-// Microseconds is the estimate of a task by itself: the slowest of its bytes, its steps
-// on the MAC engines and its channels on the planar engine.
+// Microseconds returns the estimate for a task that runs alone: the largest of the times for its
+// bytes, its steps on the MAC engines and its channels on the planar engine.
 func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 	us := float64(o.Bytes()) / bytesPerMicrosecond
 	c := &g.Common
@@ -41,14 +41,15 @@ func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 		patches := math.Ceil(pixels / patchPixels)
 		return max(us, float64(patches*float64(c.Cout.Cout())/channelsPerStep)*each)
 	case g.Planar() && c.Cfg.PlanarForm().Reduces():
-		// By all W*H pixels the second task of reduce_probe_mean_ax1_1x128x16x16, the one
-		// stored word with several rows that its bytes do not decide, would be 2; it is 0.
+		// If all W*H pixels counted, the second task of reduce_probe_mean_ax1_1x128x16x16 would
+		// have 2, but it has 0. It is the only stored word with several rows that its bytes do not
+		// determine.
 		in := float64(c.InDim.Win()) * math.Ceil(float64(c.InDim.Hin())/reducedRows)
 		return max(us, float64(channels*groups)*(reduceMicroseconds+float64(reducePixel*in)))
 	}
 	sources := 1.0
 	if o.Source2.Used && o.Source2.DRAM {
-		sources = 2 // one that stands in the L2 does not count
+		sources = 2 // a source in the L2 does not count
 	}
 	us = max(us, planarMicroseconds*channels*groups*sources)
 	if !g.Planar() && g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
@@ -58,9 +59,9 @@ func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 	return us
 }
 
-// ExeCycles is the word that the vendor's compiler stores for a task. beside is the one
-// that runs next to it through a ring in the L2, nil for none: the first of such a pair
-// carries the cost of both, the second none.
+// ExeCycles returns the word that the vendor's compiler stores for a task. beside is the task that
+// runs at the same time through a ring in the L2, nil if there is none. The first task of such a
+// pair carries the cost of both, the second has 0.
 func ExeCycles(g *regs.Groups, o *regs.Operands, beside *regs.Groups) uint16 {
 	if o.Source1.L2 == regs.Circular {
 		return 0

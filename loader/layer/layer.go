@@ -96,6 +96,9 @@ func (l *Layer) L2Bytes() int { return cmp.Or(l.Memories.L2, MaxL2) }
 
 func (l *Layer) LaneBytes() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
+// LargestTile returns the bytes of the largest source tile that the layer's chip takes.
+func (l *Layer) LargestTile() int { return LargestTile(l.L2Bytes()) }
+
 // Conv is a dense convolution.
 func Conv(in Shape, cout int, w Window) Layer {
 	return Layer{Op: Convolution, In: in, Cout: cout, Window: w, Groups: 1}

@@ -5,7 +5,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower/family"
-	"anesim/loader/lower/task"
+	"anesim/loader/lower/place"
 )
 
 // Which convolutions of a 2 MiB source take columns, and where their tiles stand: what
@@ -15,25 +15,25 @@ func TestColumns(t *testing.T) {
 	for _, c := range []struct {
 		w        layer.Window
 		channels int
-		source   task.Layout // zero of rows
-		result   task.Layout
+		source   place.Layout // zero of rows
+		result   place.Layout
 		rows     uint32 // a tile
 	}{
-		{layer.Same(3, 1, in), 32, task.Layout{Channel: 0x70, Row: 0x7030, Depth: 0x7000, Group: 0x7000},
-			task.Layout{Base: 0x1c0c00, Channel: 0x40, Row: 0x820, Depth: 0x800, Group: 0x800}, 64},
-		{layer.Same(3, 1, in), 224, task.Layout{}, task.Layout{Base: 0x108000}, 32},
-		{layer.Valid(3, 1), 32, task.Layout{}, task.Layout{Base: 0x110000}, 32},
-		{layer.Valid(3, 1), 224, task.Layout{}, task.Layout{Base: 0x1e0000}, 58},
-		{layer.Same(3, 2, in), 64, task.Layout{}, task.Layout{Base: 0x1d0ae0}, 28},
-		{layer.Same(3, 2, in), 192, task.Layout{Channel: 0x60, Row: 0x6010, Depth: 0x6000, Group: 0x6000},
-			task.Layout{Base: 0x180400, Channel: 0x40, Row: 0x3010, Depth: 0x3000, Group: 0x3000}, 32},
+		{layer.Same(3, 1, in), 32, place.Layout{Channel: 0x70, Row: 0x7030, Depth: 0x7000, Group: 0x7000},
+			place.Layout{Base: 0x1c0c00, Channel: 0x40, Row: 0x820, Depth: 0x800, Group: 0x800}, 64},
+		{layer.Same(3, 1, in), 224, place.Layout{}, place.Layout{Base: 0x108000}, 32},
+		{layer.Valid(3, 1), 32, place.Layout{}, place.Layout{Base: 0x110000}, 32},
+		{layer.Valid(3, 1), 224, place.Layout{}, place.Layout{Base: 0x1e0000}, 58},
+		{layer.Same(3, 2, in), 64, place.Layout{}, place.Layout{Base: 0x1d0ae0}, 28},
+		{layer.Same(3, 2, in), 192, place.Layout{Channel: 0x60, Row: 0x6010, Depth: 0x6000, Group: 0x6000},
+			place.Layout{Base: 0x180400, Channel: 0x40, Row: 0x3010, Depth: 0x3000, Group: 0x3000}, 32},
 	} {
 		l := layer.Conv(in, 256, c.w)
 		b, err := Compile(l, layer.Weights{SizesOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := family.New(&l, &layer.Weights{SizesOnly: true})
+		p, err := family.Lower(&l, &layer.Weights{SizesOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestColumns(t *testing.T) {
 				t.Errorf("%+v, %d channels: source at %+v, want %+v", c.w, c.channels, made.First.At, c.source)
 			}
 			l2 := &g.L2
-			result := task.Layout{Base: int(l2.ResultBase.Bytes()), Channel: int(l2.ResultChannelStride.Bytes()), Row: int(l2.ResultRowStride.Bytes()),
+			result := place.Layout{Base: int(l2.ResultBase.Bytes()), Channel: int(l2.ResultChannelStride.Bytes()), Row: int(l2.ResultRowStride.Bytes()),
 				Depth: int(l2.ResultDepthStride.Bytes()), Group: int(l2.ResultGroupStride.Bytes())}
 			if result != c.result || g.Common.TileCfg.TileHeight() != c.rows {
 				t.Errorf("%+v, %d channels: %d rows, result at %+v, want %d, %+v", c.w, c.channels,

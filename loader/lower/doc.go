@@ -2,15 +2,16 @@
 // it on the M1: geometry, tiles, strides, splits, routes, events and estimates, and the
 // coefficients in the order the engines read them.
 //
-//	layer + weights --family--> tasks, constants, ports, scratch --task.Chain--> descriptors
+//	layer + weights --family--> tasks, constants, ports, scratch --chain.Finish--> descriptors
 //	                                                             --loader.Builder--> a program
 //
 // [Lower], [Compile] and [Sized] are the ways in for a layer by itself; package join is the one
 // for a network. The work is done below, each package on those before it:
 //
 //	coeff    coefficients: which weight stands where in the lanes of the engines
-//	task     descriptors: operands, places in memory and in the L2, chains; nobody else sets
-//	         a register
+//	place    where tensors are in memory and in the L2; no registers
+//	task     descriptors of tasks by themselves: what they compute, their operands
+//	chain    what follows from the tasks around each; no other package sets a register
 //	pass     what one descriptor computes, without places
 //	rows     layers over rows of features that hand each other tiles
 //	family   a layer by itself, by its operation

@@ -9,7 +9,9 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -77,8 +79,8 @@ func ExampleProgram(name string) (*loader.Program, error) {
 const channelBytes = 16
 
 // rowSurface is a tensor of c channels of one row of w values.
-func rowSurface(bar uint32, c, w int) task.Memory {
-	m := task.Surface(bar, layer.Shape{N: 1, C: c, H: 1, W: w})
+func rowSurface(bar uint32, c, w int) place.Memory {
+	m := place.Surface(bar, layer.Shape{N: 1, C: c, H: 1, W: w})
 	m.Group = 0
 	return m
 }
@@ -103,21 +105,21 @@ func convExample() (*loader.Builder, error) {
 	k := f.Pack(1)
 	t := task.Pointwise2020(oneRow(cin, 1), oneRow(cout, 1))
 	t.Kernel(0, k.Lanes)
-	t.Source1(rowSurface(task.Bar5, cin, 1), task.Packed(oneRow(cin, 1)), false)
-	t.Stages2020(rowSurface(task.Bar4, cout, 1), task.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
-	chain, err := task.Chain{t}.Finish2020()
+	t.Source1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
+	t.Stages2020(rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
+	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
-		Chain:     chain,
+		Chain:     descriptors,
 		Constants: k.Data,
-		Ports:     []loader.Port{rowPort("x", loader.Input, task.Bar5, cin, 1), rowPort("y", loader.Output, task.Bar4, cout, 1)},
+		Ports:     []loader.Port{rowPort("x", loader.Input, place.Bar5, cin, 1), rowPort("y", loader.Output, place.Bar4, cout, 1)},
 	}, err
 }
 
 // copyRow is a pass-through of one row of channels, with ReLU or not.
-func copyRow(src, dst task.Memory, channels, width int, relu bool) *task.Task {
+func copyRow(src, dst place.Memory, channels, width int, relu bool) *task.Task {
 	s := oneRow(channels, width)
 	t := task.Copy2020(s, relu)
-	at := task.Packed(s)
+	at := place.Packed(s)
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)
 	return t
@@ -125,28 +127,28 @@ func copyRow(src, dst task.Memory, channels, width int, relu bool) *task.Task {
 
 func reluExample() (*loader.Builder, error) {
 	const channels, width = 4, 16
-	t := copyRow(rowSurface(task.Bar5, channels, width), rowSurface(task.Bar4, channels, width), channels, width, true)
-	chain, err := task.Chain{t}.Finish2020()
+	t := copyRow(rowSurface(place.Bar5, channels, width), rowSurface(place.Bar4, channels, width), channels, width, true)
+	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
-		Chain: chain,
-		Ports: []loader.Port{rowPort("x", loader.Input, task.Bar5, channels, width), rowPort("y", loader.Output, task.Bar4, channels, width)},
+		Chain: descriptors,
+		Ports: []loader.Port{rowPort("x", loader.Input, place.Bar5, channels, width), rowPort("y", loader.Output, place.Bar4, channels, width)},
 	}, err
 }
 
 func concatExample() (*loader.Builder, error) {
 	const channels = 8
-	var tasks task.Chain
-	for i, bar := range []uint32{task.Bar6, task.Bar5} {
-		y := rowSurface(task.Bar4, 2*channels, 1)
+	var tasks []*task.Task
+	for i, bar := range []uint32{place.Bar6, place.Bar5} {
+		y := rowSurface(place.Bar4, 2*channels, 1)
 		y.Base = i * y.Depth / 2
 		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1, false))
 	}
-	chain, err := tasks.Finish2020()
+	descriptors, err := chain.Finish2020(tasks)
 	return &loader.Builder{
-		Chain: chain,
+		Chain: descriptors,
 		Ports: []loader.Port{
-			rowPort("a", loader.Input, task.Bar6, channels, 1), rowPort("b", loader.Input, task.Bar5, channels, 1),
-			rowPort("y", loader.Output, task.Bar4, 2*channels, 1),
+			rowPort("a", loader.Input, place.Bar6, channels, 1), rowPort("b", loader.Input, place.Bar5, channels, 1),
+			rowPort("y", loader.Output, place.Bar4, 2*channels, 1),
 		},
 	}, err
 }
@@ -156,18 +158,18 @@ func addExample() (*loader.Builder, error) {
 	s := oneRow(channels, 1)
 	t := task.Sum2020(s)
 	at := t.PlanarTile()
-	at.Row = at.Depth + 2*task.UnitBytes // two units in compilers of 2020
+	at.Row = at.Depth + 2*place.UnitBytes // two units in compilers of 2020
 	at.Group = at.Depth
-	second := task.SecondBase(at.Row)
-	t.Source1(rowSurface(task.Bar6, channels, 1), at, false)
-	t.Source2(rowSurface(task.Bar5, channels, 1), at.Moved(second))
-	t.Writes2020(rowSurface(task.Bar4, channels, 1), second+at.Row)
-	chain, err := task.Chain{t}.Finish2020()
+	second := place.SecondBase(at.Row)
+	t.Source1(rowSurface(place.Bar6, channels, 1), at, false)
+	t.Source2(rowSurface(place.Bar5, channels, 1), at.Moved(second))
+	t.Writes2020(rowSurface(place.Bar4, channels, 1), second+at.Row)
+	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
-		Chain: chain,
+		Chain: descriptors,
 		Ports: []loader.Port{
-			rowPort("a", loader.Input, task.Bar6, channels, 1), rowPort("b", loader.Input, task.Bar5, channels, 1),
-			rowPort("y", loader.Output, task.Bar4, channels, 1),
+			rowPort("a", loader.Input, place.Bar6, channels, 1), rowPort("b", loader.Input, place.Bar5, channels, 1),
+			rowPort("y", loader.Output, place.Bar4, channels, 1),
 		},
 	}, err
 }

@@ -6,7 +6,9 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -64,14 +66,14 @@ func identityLayer() (*loader.Builder, error) {
 	const n = identitySize * layer.ElementBytes
 	port := loader.Port{Shape: [4]int{1, 1, 1, identitySize}, Strides: [4]uint64{n, n, n, layer.ElementBytes}}
 	in, out := port, port
-	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, task.Bar5
-	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, task.Bar4
+	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, place.Bar5
+	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, place.Bar4
 	tasks, constants := identityProduct(identitySize)
-	chain := tasks.Finish()
-	task.SetDebugEvents(chain[0], identityEvents)
+	descriptors := chain.Finish(tasks)
+	chain.SetDebugEvents(descriptors[0], identityEvents)
 	b := &loader.Builder{
 		Procedure:     "main",
-		Chain:         chain,
+		Chain:         descriptors,
 		Constants:     constants,
 		Ports:         []loader.Port{in, out},
 		TextAddr:      identityText,
@@ -88,11 +90,11 @@ func identityLayer() (*loader.Builder, error) {
 		b.NoteBytes -= len(l.Raw())
 	}
 	b.NoteBytes += identityCommands
-	return b, tasks.Err()
+	return b, task.Refused(tasks)
 }
 
 // identityProduct multiplies a row of n values by the n x n identity matrix.
-func identityProduct(n int) (task.Chain, []byte) {
+func identityProduct(n int) ([]*task.Task, []byte) {
 	f := coeff.Filter{Groups: 1, Channels: n, Taps: n, Weight: func(_, c, k int) float16.Float16 {
 		if c != k {
 			return 0
@@ -101,15 +103,15 @@ func identityProduct(n int) (task.Chain, []byte) {
 	}}
 	k := f.Pack(16)
 	in, out := oneRow(1, n), oneRow(n, 1)
-	values := task.Memory{Row: n * layer.ElementBytes, Plane: n * layer.ElementBytes, Depth: n * layer.ElementBytes, Group: n * layer.ElementBytes}
+	values := place.Memory{Row: n * layer.ElementBytes, Plane: n * layer.ElementBytes, Depth: n * layer.ElementBytes, Group: n * layer.ElementBytes}
 	x, y := values, values
-	x.Bar, y.Bar = task.Bar5, task.Bar4
-	staged := task.Surface(0, layer.Shape{N: 1, C: n, H: 1, W: 1})
+	x.Bar, y.Bar = place.Bar5, place.Bar4
+	staged := place.Surface(0, layer.Shape{N: 1, C: n, H: 1, W: 1})
 	staged.Row = staged.Plane
 
 	prep := task.Transposing(in)
-	tile := task.Packed(out)
-	prep.Source1(x, task.TransposeSource(1, n).Moved(tile.Row), false)
+	tile := place.Packed(out)
+	prep.Source1(x, place.TransposeSource(1, n).Moved(tile.Row), false)
 	kept := prep.LeavesScratch(tile, tile.Row, staged)
 
 	t := task.MAC{Op: regs.MultiplyAccumulate, In: out, Out: out, Window: task.Pointwise, Transpose: true}.Task()
@@ -119,5 +121,5 @@ func identityProduct(n int) (task.Chain, []byte) {
 	// No scratch segment is listed: neither names its buffer.
 	prep.Unlisted()
 	t.Unlisted()
-	return task.Chain{prep, t}, k.Data
+	return []*task.Task{prep, t}, k.Data
 }

@@ -12,6 +12,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/lower/chain"
 )
 
 // TestIdentityFacts holds the identity layer to the format document's tables.
@@ -168,7 +169,7 @@ func TestIdentityPattern(t *testing.T) {
 		t.Skip("no reference program: ", err)
 	}
 	tasks, _ := identityProduct(256)
-	got := regs.EncodeChain(tasks.Finish())
+	got := regs.EncodeChain(chain.Finish(tasks))
 	type word struct{ off, want, got uint32 }
 	var diffs []word
 	if len(got) != len(want) {

@@ -10,6 +10,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/family"
 	"anesim/loader/lower/task"
 )
@@ -68,12 +69,11 @@ func TestConvolutionLayouts(t *testing.T) {
 		if m["depthwise"] == "1" {
 			l.Groups = in.C
 		}
-		p := &family.Plan{Layer: &l}
-		src := p.ConvSource()
+		src := family.ConvSource(&l)
 		out := layer.Shape{N: 1, C: n("Cout"), H: n("Hout"), W: n("Wout")}
-		task := p.ConvTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
+		task := family.ConvTask(&coeff.Convolution{Layer: &l, Weights: &layer.Weights{}}, src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
 		at := task.SourceTile()
-		_, height := p.TileHeight(src, out, &w, &at, task.PatchFixed())
+		_, height := family.TileHeight(&l, src, out, &w, &at, task.PatchFixed())
 		of++
 		cfg := regs.CommonCfg(numberIn(m["cfg"], 16))
 		_, g := task.Registers()

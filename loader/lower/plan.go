@@ -29,14 +29,14 @@ func Lower(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 
 // Compile lowers a layer to the parts of a program.
 func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
-	p, err := family.New(&l, &w)
+	o, err := family.Lower(&l, &w)
 	if err != nil {
 		return nil, err
 	}
-	b := p.Builder()
+	b := o.Builder()
 	return &Lowered{
 		Text: regs.EncodeChain(b.Chain), FirstWords: b.Chain[0].Words, Tasks: len(b.Chain),
-		Constants: p.Constants.Data, Builder: b,
+		Constants: o.Constants.Data, Builder: b,
 	}, nil
 }
 
@@ -45,9 +45,9 @@ func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 // Errors are those of Lower.
 func Sized(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	w.SizesOnly = true
-	p, err := family.New(&l, &w)
+	o, err := family.Lower(&l, &w)
 	if err != nil {
 		return nil, err
 	}
-	return p.Builder().Layout(l.Op.String())
+	return o.Builder().Layout(l.Op.String())
 }

@@ -39,25 +39,21 @@ func (n *nodeReader) followsEngine() bool {
 	return any && choose.Takes(n.Op) && ops.RowByRow(n.Node)
 }
 
-// onEngine reads a node with inputs whose size depends on values as layers of the engine, which
-// have the largest shapes. Where no result mixes rows it is known how many of them are actual.
+// onEngine makes layers of a node with inputs whose size depends on values: to them these have
+// their largest shapes. Where no result mixes rows it is known how many of them are actual.
 func (n *nodeReader) onEngine() error {
-	apart := ops.RowByRow(n.Node)
-	if apart {
-		apart = n.bound() == nil
-	}
-	spreads, results := n.spreads, n.Results
-	n.spreads, n.Results = nil, nil
-	if err := n.atLargest(); err != nil {
+	m := newNodeReader(n.node.Largest, n.Builder, n.reading)
+	err := m.read()
+	n.macs, n.What = m.macs, m.What
+	if err != nil {
 		return err
 	}
+	m.Keep()
+	n.values = append(n.values, m.values...)
 	for _, v := range n.In {
-		if !apart && v.Least != nil {
+		if n.node.Spreads == nil && v.Least != nil {
 			v.Mixed = true
 		}
-	}
-	if !apart {
-		return nil
 	}
 	s := &hosted{name: n.Label, node: detached(n.Node)}
 	var names []string
@@ -71,14 +67,37 @@ func (n *nodeReader) onEngine() error {
 		}
 		s.from = append(s.from, in)
 	}
-	for i, x := range spreads {
-		if !n.Asked(i) || x.Least == nil || !slices.Equal(n.Out[i].Dims, results[i].Dims) {
-			continue
+	for i, x := range n.node.Spreads {
+		if d := n.node.Bound[i].Dims; n.Asked(i) && x.Least != nil && slices.Equal(n.Out[i].Dims, d) {
+			n.SetCut(n.Out[i].Name, &list.Cut{Dims: d, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
+				return s.shapeOfResult(i, dims)
+			}})
 		}
-		n.Out[i].Least = x.Least
-		n.SetCut(n.Out[i].Name, &list.Cut{Dims: results[i].Dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
-			return s.shapeOfResult(i, dims)
-		}})
 	}
 	return nil
+}
+
+// noteFilled says which layers of the engine read a tensor whose size depends on values.
+func (r *composer) noteFilled() {
+	for i := range r.Net.Layers {
+		l := &r.Net.Layers[i]
+		if l.Reason != "" {
+			continue
+		}
+		for k, name := range l.Inputs {
+			least := r.value(name).Least
+			if least == nil || r.Net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
+				continue
+			}
+			axis, dims := 0, r.value(name).Dims
+			for axis+1 < len(dims) && least[axis] == dims[axis] {
+				axis++
+			}
+			what := "and are left out of results"
+			if r.value(name).Mixed {
+				what = "and count as values"
+			}
+			r.Note("layer %s: the engine reads %q with as many rows as there may be, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)
+		}
+	}
 }

@@ -6,7 +6,7 @@
 //	                                                  |      |
 //	      transposes and operators in pieces: pattern |      |
 //	      shapes, constants and bounds: ops           |      |
-//	      operators stated in others: here            |      |
+//	      what each tensor is: settle                 |      |
 //	      layers that the engine has: choose          v      v
 //	                                           list: layers in order
 //	                                                  |
@@ -35,14 +35,14 @@
 //
 // # Graphs
 //
-// Every node of a graph is worked out in order. One whose inputs are constants becomes a
+// Package settle goes over a graph first. A node whose inputs are constants becomes a
 // constant (shapes that a file computes, weights that it keeps as integers with a scale);
 // the shape of every other result follows from a rule of its operator, whether the engine
-// does the operator or not, so that one missing layer does not hide those behind it. What
-// is left is read as layers: one where the engine has the operation, several where it is
-// composed of them. A way that may fail, such as reading a pattern whole, or an operator as
-// others, is an attempt with a builder and tensors of its own, which are kept or dropped
-// together. Some rules of composition:
+// does the operator or not, so that one missing layer does not hide those behind it. Then
+// each node is read as layers, once: one where the engine has the operation, several where it
+// is composed of them. A way that may fail, such as reading a pattern whole, or an operator as
+// others, is an attempt with a builder of its own, which is kept or dropped. Some rules of
+// composition:
 //
 //	transposes     between a layer and its reader all count as one change of order and of
 //	               rows; what is left are the tasks that move the least (heads of attention)

@@ -7,6 +7,7 @@ import (
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
+	"anesim/loader/network/settle"
 )
 
 // A hosted node is one that the host works out.
@@ -36,26 +37,14 @@ func detached(n *graph.Node) *graph.Node {
 	return &d
 }
 
-// mostStaged is the most elements of a result that a stage works out.
-const mostStaged = 1 << 26
-
 // stage makes the node one that the host works out, nil where that has no function for it
-// either. why is what keeps it from the engine.
+// either.
 func (n *nodeReader) stage(l *list.Layer) *list.Stage {
-	if n.Results == nil || ops.Of(n.Op).Fold == nil && (n.spreads == nil || ops.Of(n.Op).Sized == nil) {
-		return nil
-	}
-	switch n.Op {
-	case "Dropout": // what the engine refuses of it is training
-		return nil
-	case "Tan": // what stands between it and the engine is rounded, which its poles make large
+	if !settle.Hosts(n.node) {
 		return nil
 	}
 	s, h := &list.Stage{}, &hosted{name: n.Label, node: detached(n.Node), most: n.Results}
 	for i, r := range n.Results {
-		if e := graph.Elements(r.Dims); e == 0 || e > mostStaged || r.Type.Width() == 0 {
-			return nil
-		}
 		if !n.Asked(i) {
 			continue
 		}

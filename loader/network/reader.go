@@ -5,90 +5,83 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"anesim/loader/layer"
 	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
-	"anesim/loader/network/ops"
-	"anesim/loader/network/pattern"
+	"anesim/loader/network/settle"
 )
 
 // What constants that are worked out take: a number each in and out of float64.
 const (
-	foldedBytes = 2 * choose.NumberBytes // a byte of the file
+	foldedBytes = 2 * graph.NumberBytes // a byte of the file
 	maxFolded   = 512 << 20
 )
 
 // readGraph builds a network of a model that a file of size bytes has, with notes about the
-// file.
+// file. Nodes are settled first, all of them, and then each becomes layers.
 func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Network, error) {
-	r := &graphReader{list: list.NewBuilder(), values: &scope{own: m.Values}, reading: &reading{
-		Shared: choose.NewShared(min(foldedBytes*size+16<<20, maxFolded)), taken: map[string]bool{},
-	}}
-	r.list.Net.Name = m.Name
+	budget := &graph.Budget{Bytes: min(foldedBytes*size+16<<20, maxFolded)}
+	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget), values: m.Values}}
+	r.Net.Name = m.Name
 	for _, note := range notes {
-		r.list.Note("%s", note)
+		r.Note("%s", note)
 	}
-	r.declare(&m.Graph)
 	if err := r.inputs(m.Inputs, o.Dims); err != nil {
 		return nil, err
 	}
-	for _, in := range m.Inputs {
-		r.taken[in.Name] = true
-	}
-	if name := r.twice(m.Nodes); name != "" {
-		return nil, &list.FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
-	}
-	if err := r.composed(&m.Graph); err != nil {
+	nodes, err := settle.Model(m, budget)
+	var twice *settle.TwiceError
+	switch {
+	case errors.As(err, &twice):
+		return nil, &list.FormatError{What: err.Error(), Err: err}
+	case err != nil:
 		return nil, err
 	}
+	r.nodes(nodes)
 	for _, out := range m.Results {
 		if err := r.output(out); err != nil {
 			return nil, err
 		}
 	}
-	for _, v := range r.values.own {
+	for _, v := range r.values {
 		if v.Const != nil {
 			r.Saturated += v.Const.Beyond
 		}
 	}
 	if r.Saturated > 0 {
-		r.list.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.Saturated)
+		r.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.Saturated)
 	}
 	r.noteFilled()
-	return finish(r.list)
+	return finish(r.Builder)
 }
 
-// A graphReader builds a network of nodes whose operators are those of ONNX; a file of
+// A composer builds a network of nodes whose operators are those of ONNX; a file of
 // another format states its own in them. A tensor of fewer than four dimensions stands at
 // the end of N, C, H, W; of more, the first are N together.
-type graphReader struct {
-	list   *list.Builder
-	values *scope
+type composer struct {
+	*list.Builder
 	*reading
 }
 
-// value is the tensor of a name.
-func (r *graphReader) value(name string) *graph.Value { return r.values.value(name) }
-
-// A reading is what all readers of a file share.
+// A reading is what all composers of a file share.
 type reading struct {
 	*choose.Shared
-	depth int             // of branches
-	taken map[string]bool // names of inputs and of results of nodes
+	values map[string]*graph.Value // of the file, and those of nodes that state its own
 }
 
-// declare adds the graph's own constants.
-func (r *graphReader) declare(g *graph.Graph) {
-	for name, c := range g.Consts {
-		r.value(name).Set(c)
+// value is the tensor of a name.
+func (r *reading) value(name string) *graph.Value {
+	v := r.values[name]
+	if v == nil {
+		v = &graph.Value{Name: name}
+		r.values[name] = v
 	}
+	return v
 }
 
-func (r *graphReader) inputs(ports []graph.Port, sizes map[string]int) error {
+func (r *composer) inputs(ports []graph.Port, sizes map[string]int) error {
 	b := newBinder(sizes, ports...)
 	for _, in := range ports {
 		if in.Dims == nil {
@@ -115,20 +108,20 @@ func (r *graphReader) inputs(ports []graph.Port, sizes map[string]int) error {
 		if err != nil {
 			return &list.FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
 		}
-		r.list.Input(in.Name, s)
-		last := &r.list.Net.Inputs[len(r.list.Net.Inputs)-1]
+		r.Input(in.Name, s)
+		last := &r.Net.Inputs[len(r.Net.Inputs)-1]
 		last.Dims, last.Type = d, in.Type.String()
 	}
 	return nil
 }
 
 // output notes what the network gives under a name of the file.
-func (r *graphReader) output(v graph.Port) error {
+func (r *composer) output(v graph.Port) error {
 	x := r.value(v.Name)
 	if x.Scale > 1 {
-		r.list.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
+		r.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
 	}
-	out := list.Output{Name: v.Name, Tensor: r.list.TensorOf(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
+	out := list.Output{Name: v.Name, Tensor: r.TensorOf(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
 	if x.Type != 0 {
 		out.Type = x.Type.String()
 	}
@@ -137,7 +130,7 @@ func (r *graphReader) output(v graph.Port) error {
 		if err != nil {
 			return &list.FormatError{What: err.Error(), Err: err}
 		}
-		r.list.Net.Constants[v.Name] = h
+		r.Net.Constants[v.Name] = h
 		out.Tensor, out.Dims = v.Name, c.Dims
 		if !c.Type.IsFloat() && !c.Absent() {
 			if out.Numbers, err = c.Values(); err != nil {
@@ -145,149 +138,86 @@ func (r *graphReader) output(v graph.Port) error {
 			}
 		}
 	}
-	r.list.Net.Results = append(r.list.Net.Results, out)
+	r.Net.Results = append(r.Net.Results, out)
 	return nil
 }
 
 // A nodeReader is a node on its way to layers.
 type nodeReader struct {
-	*graphReader
 	*choose.Chooser
-	outer   *graphReader // what the node's layers are added to
-	spreads []ops.Spread // of the results, of a node that the host does for their size
-	macs    int
+	*reading
+	node   *settle.Node
+	outer  *list.Builder // what the node's layers are added to
+	macs   int
+	values []*graph.Value // of nodes that state this one
 }
 
-func (r *graphReader) nodes(list []*graph.Node) {
-	for i, node := range list {
-		r.node(i, node)
-	}
-}
-
-// twice is a result of nodes that something else is called too, "" where there is none: what
-// is known of one would be taken for the other's.
-func (r *graphReader) twice(list []*graph.Node) string {
+func (r *composer) nodes(list []*settle.Node) {
 	for _, node := range list {
-		for _, out := range node.Out {
-			if out.Given() && r.taken[out.Name] {
-				return out.Name
-			}
-			r.taken[out.Name] = true
+		if len(node.Pieces) == 0 {
+			r.node(node)
+		} else if !r.whole(node) {
+			r.nodes(node.Pieces)
 		}
 	}
-	return ""
 }
 
-// composed reads nodes, those that together are one operator as that. Where the engine
-// does not do it the pieces are read one by one. An error is a fault of a pass.
-func (r *graphReader) composed(g *graph.Graph) error {
-	for i, node := range g.Nodes {
-		node.Name = nodeName(i, node) // by the place in the file
-	}
-	nodes := graph.InReadingOrder(g.Nodes, g.Outputs)
-	whole := graph.Check(nodes) == nil // else reading them says what they miss
-	pattern.Straighten(nodes, g.Outputs)
-	if err := graph.Check(nodes); whole && err != nil {
-		return fmt.Errorf("joining transposes: %w", err)
-	}
-	found, inside := pattern.Find(nodes, g.Outputs)
-	if err := graph.Check(pattern.Taken(nodes, found, inside)); whole && err != nil {
-		return fmt.Errorf("finding patterns: %w", err)
-	}
-	for i, node := range nodes {
-		f := found[i]
-		switch {
-		case inside[i]:
-		case f == nil:
-			r.node(i, node)
-		case !r.fuse(i, f, nodes):
-			for _, k := range f.Inside {
-				r.node(k, nodes[k])
-			}
-			r.node(i, node)
-		}
-	}
-	return nil
-}
-
-// fuse reads an operator in pieces, and reports whether the engine does it.
-func (r *graphReader) fuse(i int, f *pattern.Match, nodes []*graph.Node) bool {
-	n := r.reader(f.Node, nodeName(i, f.Node))
-	m := n.attempt()
-	node := *f.Node
-	node.Out = []*graph.Value{m.values.made(node.Out[0].Name)}
-	if m.Node = &node; ops.Dynamic(m.Node) {
-		return false // the host may have functions for the pieces
-	}
-	if err := m.read(); err != nil || len(m.Net.Layers) == 0 {
+// whole reads an operator that a file has in pieces, and reports whether the engine does it.
+func (r *composer) whole(node *settle.Node) bool {
+	n := r.reader(node)
+	if err := n.read(); err != nil || len(n.Net.Layers) == 0 {
 		return false
 	}
-	m.keep()
-	n.macs, n.What = m.macs, m.What
 	last := &n.Net.Layers[len(n.Net.Layers)-1]
-	for _, k := range f.Inside {
-		name := nodeName(k, nodes[k])
-		r.list.Net.Nodes = append(r.list.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: len(r.list.Net.Layers), What: "folded"})
-		last.Folded = append(last.Folded, name)
+	for _, piece := range node.Pieces[:len(node.Pieces)-1] {
+		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: piece.Label, Op: piece.Op, First: len(r.Net.Layers), What: "folded"})
+		last.Folded = append(last.Folded, piece.Label)
 	}
 	r.count(n)
 	return true
 }
 
-// nodeName is a node's name, or one made of its place.
-func nodeName(i int, node *graph.Node) string {
-	if node.Name != "" {
-		return node.Name
-	}
-	return node.Op + strconv.Itoa(i)
-}
-
-func (r *graphReader) node(i int, node *graph.Node) {
-	n := r.reader(node, nodeName(i, node))
+func (r *composer) node(node *settle.Node) {
+	n := r.reader(node)
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
-	if n.Op == "If" && n.What == "branch" {
-		n.Keep() // its nodes are counted
+	if n.What == "branch" {
+		r.keep(n) // its nodes are counted
 		return
 	}
 	r.count(n)
 }
 
 // reader returns what reads a node, with a builder of its own.
-func (r *graphReader) reader(node *graph.Node, label string) *nodeReader {
-	own := &graphReader{list: r.list.Try(), values: r.values, reading: r.reading}
-	c := &choose.Chooser{Node: node, Builder: own.list, Shared: r.Shared, Label: label}
-	return &nodeReader{graphReader: own, Chooser: c, outer: r}
+func (r *composer) reader(node *settle.Node) *nodeReader {
+	return newNodeReader(node, r.Builder, r.reading)
 }
 
-// attempt returns what reads the node in a way that may not work out. It leaves nothing behind
-// until it is kept.
-func (n *nodeReader) attempt() *nodeReader {
-	m, c := *n, *n.Chooser
-	m.outer, m.Chooser = n.graphReader, &c
-	m.graphReader = &graphReader{list: n.list.Try(), values: &scope{outer: n.values}, reading: n.reading}
-	c.Builder, c.First = m.list, 0
-	return &m
+func newNodeReader(node *settle.Node, outer *list.Builder, of *reading) *nodeReader {
+	c := &choose.Chooser{Node: node.Node, Builder: outer.Try(), Shared: of.Shared, Label: node.Label, Results: node.Results}
+	return &nodeReader{Chooser: c, reading: of, node: node, outer: outer, macs: node.MACs}
 }
 
-// keep adds what the node became to what it is a part of.
-func (n *nodeReader) keep() {
+// keep adds what a node became to the network.
+func (r *composer) keep(n *nodeReader) {
 	n.Keep()
-	if n.values != n.outer.values {
-		n.values.keep()
+	for _, v := range n.values {
+		if r.values[v.Name] == nil {
+			r.values[v.Name] = v
+		}
 	}
 }
 
 // count adds a node that was read to the network's, with its layers.
-func (r *graphReader) count(n *nodeReader) {
-	first := len(r.list.Net.Layers) + n.First
-	n.Keep()
-	at := list.Node{Name: n.Label, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.list.Net.Layers) - first, What: n.What}
+func (r *composer) count(n *nodeReader) {
+	first := len(r.Net.Layers) + n.First
+	r.keep(n)
+	at := list.Node{Name: n.Label, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.Net.Layers) - first, What: n.What}
 	at.Bytes, at.Unsized = n.bytes()
-	r.list.Net.Nodes = append(r.list.Net.Nodes, at)
-	for k := first; k < len(r.list.Net.Layers); k++ {
-		r.list.Net.Layers[k].Node = len(r.list.Net.Nodes) - 1
+	r.Net.Nodes = append(r.Net.Nodes, at)
+	for k := first; k < len(r.Net.Layers); k++ {
+		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
 	}
 }
 
@@ -304,7 +234,7 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 		return v.Dims != nil
 	}
 	for _, out := range n.Out {
-		if out.Given() && !count(out) && expansionOf(n.Op) == nil { // of an operator in others, results that nothing asks for
+		if out.Given() && !count(out) && !settle.InOthers(n.Op) { // of an operator in others, results that nothing asks for
 			unsized = true
 		}
 	}
@@ -321,9 +251,8 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 
 // refuse makes the node one layer that says why it is no other.
 func (n *nodeReader) refuse(why error) {
-	fresh := n.outer.reader(n.Node, n.Label)
-	fresh.Results = n.Results
-	n.graphReader, n.Chooser = fresh.graphReader, fresh.Chooser
+	fresh := newNodeReader(n.node, n.outer, n.reading)
+	n.Chooser, n.values, n.macs = fresh.Chooser, nil, fresh.macs
 	l := list.Layer{Name: n.Label, Op: n.Operator(), Output: n.Label, Work: uint64(n.macs)}
 	if n.Asked(0) {
 		l.Output = n.Out[0].Name
@@ -333,97 +262,61 @@ func (n *nodeReader) refuse(why error) {
 			l.Inputs = append(l.Inputs, in.Name)
 		}
 	}
-	if n.Results == nil {
-		_ = n.infer() // a shape is better than none; why says what is wrong
-	}
 	var shape *layer.Shape
 	for i, out := range n.Out {
-		if i >= len(n.Results) && !stated(out) {
+		if !out.Given() || !graph.Fits(out.Dims) || out.Dims == nil {
 			continue
 		}
-		d := out.Dims
-		if i < len(n.Results) {
-			d = n.Results[i].Dims
-		}
-		s, err := choose.ShapeOf(d)
-		if err != nil || list.CheckShape(s) != nil || !out.Given() {
-			continue
-		}
+		s, _ := choose.ShapeOf(out.Dims)
 		n.SetShape(out.Name, s)
-		out.Dims = d
-		if i < len(n.Results) {
-			out.Type = n.Results[i].Type
-		}
 		if i == 0 {
 			shape = &s
 		}
 	}
-	if l.Host = n.stage(&l); l.Host != nil {
-		n.varies()
-	}
+	l.Host = n.stage(&l)
 	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
-		if _, ok := n.Shape(out.Name); !ok {
-			out.Why = fmt.Sprintf("the shape of %q is not known: %s has none", out.Name, n.Label)
-		}
 		n.Net.Layers[len(n.Net.Layers)-1].Makes(out.Name)
 	}
 }
 
-// stated gives a value the shape that the file states of it, and reports whether it does.
-func stated(v *graph.Value) bool {
-	if v.Stated == nil {
-		return false
-	}
-	if s, err := choose.ShapeOf(v.Stated.Dims); err != nil || list.CheckShape(s) != nil {
-		return false
-	}
-	v.Dims, v.Type = v.Stated.Dims, v.Stated.Type
-	return true
-}
-
+// read makes layers of the node.
 func (n *nodeReader) read() error {
-	if len(n.Out) == 0 {
-		return errors.New("it has no output")
+	for _, note := range n.node.Notes {
+		n.Note("%s", note)
 	}
-	if n.Op == "If" {
-		return n.branch()
-	}
-	if done, err := n.fold(); done {
+	switch {
+	case n.node.Err != nil:
+		return n.node.Err
+	case n.node.Kind == settle.Constant:
+		n.What = "constant"
 		return nil
-	} else if err != nil && !errors.Is(err, choose.ErrBudget) {
-		return err
+	case n.node.Kind == settle.Branch:
+		n.branch()
+		return nil
+	case n.Op == "If":
+		return n.both()
 	}
-	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
-		return errors.New(cmp.Or(n.Text("why", ""), "no layer of the engine does "+name))
-	}
-	sized := slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil })
-	if sized && n.followsEngine() {
-		if n.onEngine() == nil {
-			return nil
+	if n.node.Largest != nil && (n.node.Host == nil || n.followsEngine()) {
+		if err := n.onEngine(); err == nil || n.node.Host == nil {
+			return err
 		}
 	}
-	if why, constant := n.host(); why != nil || constant {
-		return why
-	}
-	if sized {
-		return n.onEngine()
+	if n.node.Host != nil {
+		return n.node.Host
 	}
 	return n.layers()
 }
 
-// layers reads the node as layers of the engine.
+// layers makes layers of the nodes that state the node, or else of the node itself.
 func (n *nodeReader) layers() error {
-	if done, err := n.scaledOperands(); done || err != nil {
-		return err
-	}
-	var whole error
-	if f := expansionOf(n.Op); f != nil && n.expands() {
-		if whole = n.inOthers(f); whole == nil {
-			return nil
+	whole := n.node.Unstated
+	if n.node.Body != nil {
+		if whole = n.inOthers(); whole == nil || n.node.Only {
+			return whole
 		}
 	}
-	if err := n.infer(); err != nil {
+	if err := n.node.Unsized; err != nil {
 		return cmp.Or(whole, err)
 	}
 	if whole != nil && !choose.Takes(n.Op) {
@@ -432,59 +325,50 @@ func (n *nodeReader) layers() error {
 	return n.Choose()
 }
 
-// branch reads the nodes of the side that a constant condition takes, or of both.
-func (n *nodeReader) branch() error {
-	c := n.Const(0)
-	if c == nil {
-		return n.both()
+// inOthers makes layers of the nodes that state this one. What is wrong with them is wrong with
+// it, and leaves nothing behind.
+func (n *nodeReader) inOthers() error {
+	all, macs := n.Try(), 0
+	var values []*graph.Value
+	for _, part := range n.node.Body {
+		m := newNodeReader(part, all, n.reading)
+		if part.Kind == settle.Same {
+			same(all, part.Out[0], part.In[0])
+		} else if err := m.read(); err != nil {
+			m.refuse(err)
+			if m.Net.Layers[0].Host == nil {
+				return err
+			}
+		}
+		values = slices.Concat(values, part.In, part.Out, m.values)
+		macs += m.macs
+		m.Keep()
 	}
-	v, err := c.Scalar()
-	if err != nil {
-		return err
+	all.Keep()
+	n.values, n.macs = append(n.values, values...), macs
+	if len(n.Net.Layers) == n.First {
+		n.What = "folded"
 	}
-	a := n.Attr["else_branch"]
-	if v != 0 {
-		a = n.Attr["then_branch"]
-	}
-	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || n.depth > 8 {
-		return errors.New("it has no such branch")
-	}
-	if name := n.twice(a.Graph.Nodes); name != "" {
-		return fmt.Errorf("its branch makes tensor %q, which is made elsewhere too", name)
-	}
-	n.declare(a.Graph)
-	n.depth++
-	err = n.composed(a.Graph)
-	n.depth--
-	if err != nil {
-		return err
-	}
-	for i, out := range n.Out {
-		n.same(out, a.Graph.Outputs[i])
-	}
-	n.What = "branch"
 	return nil
 }
 
-// same makes a value stand for what another does.
-func (r *graphReader) same(v, of *graph.Value) {
-	if of.Dims != nil {
-		v.Dims = of.Dims
+// branch makes layers of the nodes of the side that a constant condition takes.
+func (n *nodeReader) branch() {
+	inner := &composer{n.Builder, n.reading}
+	for _, part := range n.node.Body {
+		if part.Kind == settle.Same {
+			same(n.Builder, part.Out[0], part.In[0])
+		} else {
+			inner.nodes([]*settle.Node{part})
+		}
 	}
-	v.Type = of.Type
-	if of.Const != nil {
-		v.Const = of.Const
-	}
-	if of.Least != nil {
-		v.Least = of.Least
-	}
-	if of.Span != nil {
-		v.Span = of.Span
-	}
-	if s, ok := r.list.Shape(of.Name); ok {
-		r.list.SetShape(v.Name, s)
-		r.list.SetTensor(v.Name, r.list.TensorOf(of.Name))
-	} else if of.Const == nil {
-		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
+	n.What = "branch"
+}
+
+// same makes a tensor stand for the values of another.
+func same(b *list.Builder, v, of *graph.Value) {
+	if s, ok := b.Shape(of.Name); ok {
+		b.SetShape(v.Name, s)
+		b.SetTensor(v.Name, b.TensorOf(of.Name))
 	}
 }

@@ -6,14 +6,16 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Lowering sets registers in one package, so that the words of another generation of the
-// engine need to be known in one place.
+// Lowering sets registers in two packages, so that the words of another generation of the
+// engine need to be known in one place: what a task does by itself, and what follows from the
+// tasks around it.
 const (
-	registerOwner  = "loader/lower/task"
+	registerOwners = "loader/lower/task loader/lower/chain"
 	withoutSetting = "loader/layer loader/lower loader/network"
 )
 
@@ -28,7 +30,7 @@ func TestOnlyTasksSetRegisters(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if d.IsDir() && filepath.ToSlash(rel) == registerOwner {
+			if d.IsDir() && slices.Contains(strings.Fields(registerOwners), filepath.ToSlash(rel)) {
 				return filepath.SkipDir
 			}
 			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
@@ -41,7 +43,7 @@ func TestOnlyTasksSetRegisters(t *testing.T) {
 				return err
 			}
 			for _, at := range registerWrites(f) {
-				t.Errorf("%s:%d sets a register; only %s does", filepath.ToSlash(rel), set.Position(at).Line, registerOwner)
+				t.Errorf("%s:%d sets a register; only %s do", filepath.ToSlash(rel), set.Position(at).Line, registerOwners)
 			}
 			return nil
 		})

@@ -8,6 +8,8 @@ type Section struct {
 	Data      []byte
 	Bytes     int
 	SizesOnly bool // keeps no bytes
+
+	tables map[string]int // where a table's section is, by its bytes
 }
 
 // Add appends bytes and returns where they stand.

@@ -19,18 +19,18 @@ type attached struct {
 	coding coeff.Coding
 }
 
-// attach gives a task its coefficients: those of an earlier task with the same share in
+// kernels are the coefficients of a layer that its tasks have placed in the constants so far.
+type kernels map[packing]attached
+
+// attachKernel gives a task its coefficients: those of an earlier task with the same share in
 // planes of the same width, or the ones that pack makes, at the end of the constants.
-func (p *Plan) attach(t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
+func attachKernel(o *Output, made kernels, t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
 	key := packing{s, width}
-	a, ok := p.packed[key]
+	a, ok := made[key]
 	if !ok {
 		k := pack(s, width)
-		a = attached{p.Constants.AddKernel(k), k.Lanes, k.Coding}
-		if p.packed == nil {
-			p.packed = map[packing]attached{}
-		}
-		p.packed[key] = a
+		a = attached{o.Constants.AddKernel(k), k.Lanes, k.Coding}
+		made[key] = a
 	}
 	t.Kernel(a.base, a.lanes)
 	t.Coded(a.coding)

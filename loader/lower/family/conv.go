@@ -4,70 +4,72 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// convolution lowers a convolution: one descriptor while its coefficients fit the
+// lowerConvolution lowers a convolution: one descriptor while its coefficients fit the
 // engines, else one for each share of the output channels.
 //
 //	x --DMA--> source tile (L2) --> 16 engines, a share of the output channels each --> y
 //	                                  ^ coefficients, a lane an engine
-func (p *Plan) convolution() error {
-	l := p.Layer
+func lowerConvolution(o *Output, j job) error {
+	l := j.layer
 	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
-		return p.longStride()
+		return lowerLongStride(o, j)
 	}
-	p.widen()
+	c := widenWindow(j)
 	in, out := l.In, l.Out()
-	x, y := p.input("x", in), p.output("y", out)
-	if err := p.checkTile(p.ConvSource(), min(l.Window.Kh, in.H)); err != nil {
+	x, y := o.input(j, "x", in), o.output(j, "y", out)
+	if err := checkTile(l, ConvSource(l), min(l.Window.Kh, in.H)); err != nil {
 		return err
 	}
-	to := p.behind(y, out)
-	shares, err := p.weighed().Shares()
+	to := placeBeforeActivation(o, j, y, out)
+	shares, err := c.Shares()
 	if err != nil {
 		return err
 	}
+	made := kernels{}
 	for n := range in.N {
 		if paired(l) {
-			p.pairs(x.Element(n), to.Element(n))
+			convolvePairs(o, j, made, x.Element(n), to.Element(n))
 		} else {
-			p.convolve(shares, x.Element(n), to.Element(n))
+			convolveElement(o, c, made, shares, x.Element(n), to.Element(n))
 		}
 	}
-	return p.finishActivation(out, to, y)
+	return lowerActivation(o, j, out, to, y)
 }
 
-// widen makes a window that stands before the input by itself or more larger by taps of
-// zero weight. (The compiler pads with a task of its own: 1/1.)
-func (p *Plan) widen() {
-	w := &p.Layer.Window
-	p.taps = [2]int{p.Layer.TapRows(), p.Layer.TapColumns()}
+// widenWindow enlarges a window that lies in the padding alone by taps of zero weight, and returns
+// the convolution with the taps that its weights have. (The compiler pads with a task of its
+// own: 1/1.)
+func widenWindow(j job) *coeff.Convolution {
+	l := j.layer
+	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.TapRows(), Columns: l.TapColumns()}
+	w := &l.Window
 	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
 	w.Kh, w.Kw = w.Kh+y, w.Kw+x
 	w.Qy, w.Qx = w.Qy+y, w.Qx+x
+	if fusesTable(j) {
+		c.Table = j.weights.Table
+	}
+	return c
 }
 
-// ConvSource is the part of the source a task works on at a time: a group.
-func (p *Plan) ConvSource() regs.Shape {
-	l := p.Layer
-	groups := p.weighed().TaskGroups()
+// ConvSource returns the part of the source that a task works on at a time: a group.
+func ConvSource(l *layer.Layer) regs.Shape {
+	groups := (&coeff.Convolution{Layer: l}).TaskGroups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
-// weighed is the convolution as its coefficients are packed.
-func (p *Plan) weighed() *coeff.Convolution {
-	return &coeff.Convolution{Layer: p.Layer, Weights: p.Weights, Rows: p.taps[0], Columns: p.taps[1]}
-}
-
-// convolve appends the tasks of one element of the batch.
-func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
-	l := p.Layer
-	whole, out := p.ConvSource(), l.Out()
+// convolveElement appends the tasks of one element of the batch.
+func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
+	l := c.Layer
+	whole, out := ConvSource(l), l.Out()
 	w := &l.Window
-	first := p.ConvTask(whole, p.convResult(shares[0]))
+	first := ConvTask(c, whole, shareResult(l, shares[0]))
 	at := first.SourceTile()
-	resident := at.Row*whole.Height <= p.maxTile()
+	resident := at.Row*whole.Height <= l.LargestTile()
 	// A source that stands in the L2 whole is loaded once for all the channels made
 	// from it.
 	shared := resident && whole.Groups == 1 && !l.Depthwise() && len(shares) > 1
@@ -81,20 +83,16 @@ func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
 			src.Channels = s.Channels
 			from.Base += s.First * x.Plane
 		}
-		t := p.ConvTask(src, p.convResult(s))
+		t := ConvTask(c, src, shareResult(l, s))
 		if src != whole && resident {
 			at = t.SourceTile()
 		}
-		rows, result := whole.Height, task.Layout{}
+		rows, result := whole.Height, place.Layout{}
 		if !resident {
-			at, result, rows = p.tiled(t, src, out, w)
+			at, result, rows = tileSource(l, t, src, out, w)
 		}
-		p.attach(t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
-			c := p.weighed()
-			if p.rides() {
-				c.Table = p.Weights.Table
-			}
-			return c.Kernel(s, width, p.Constants.Room)
+		attachKernel(o, made, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
+			return c.Kernel(s, width, o.Constants.Room)
 		})
 		if loaded != nil && shared {
 			t.Reads(loaded, at)
@@ -106,42 +104,38 @@ func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
 		to.Base += s.Group*y.Group + s.First*y.Plane
 		if result.Row > 0 {
 			t.Stages(to, result)
-			p.add(t)
+			o.add(t)
 			continue
 		}
 		t.Writes(to, layer.RoundUp(at.Row*rows, 16))
-		p.add(t)
+		o.add(t)
 	}
 }
 
-// convResult is what the task of a share computes.
-func (p *Plan) convResult(s coeff.Share) regs.Shape {
-	out := p.Layer.Out()
+// shareResult returns the shape that the task of a share computes.
+func shareResult(l *layer.Layer, s coeff.Share) regs.Shape {
+	out := l.Out()
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
-// ConvTask is a multiply-accumulate task of the layer, without its operands.
-func (p *Plan) ConvTask(src, dst regs.Shape) *task.Task {
-	return p.multiplied(task.MAC{In: src, Out: dst, Window: &p.Layer.Window, Alone: p.Layer.Depthwise()}).Task()
+// ConvTask returns a multiply-accumulate task of the convolution, without its operands.
+func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
+	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, Alone: c.Layer.Depthwise(), Table: c.Table})
 }
 
-// multiplied is a multiply-accumulate of the layer, with what follows the accumulator: the
-// bias stream, and ReLU or a table.
-func (p *Plan) multiplied(m task.MAC) task.MAC {
+// newMACTask returns a multiply-accumulate task with the layer's bias and its ReLU.
+func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 	m.Op = regs.MultiplyAccumulate
-	m.Bias, m.ReLU = p.Layer.Bias, p.Layer.Activation == layer.ReLU
-	if p.rides() {
-		m.Table = p.Weights.Table
-	}
-	return m
+	m.Bias, m.ReLU = l.Bias, l.Activation == layer.ReLU
+	return m.Task()
 }
 
-// rides reports whether the convolution's own descriptor looks its results up: with one
+// fusesTable reports whether the convolution's own descriptor looks its results up: with one
 // table that takes them as they are, and room for it in every lane.
-func (p *Plan) rides() bool {
-	l := p.Layer
-	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.Weights.Table) != coeff.TableBytes || paired(l) {
+func fusesTable(j job) bool {
+	l := j.layer
+	if l.Op != layer.Convolution || !l.Activation.Rides() || len(j.weights.Table) != coeff.TableBytes || paired(l) {
 		return false
 	}
-	return p.weighed().HoldsTable()
+	return (&coeff.Convolution{Layer: l, Weights: j.weights}).HoldsTable()
 }

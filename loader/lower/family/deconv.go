@@ -4,37 +4,38 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// deconvolution is a transposed convolution as one convolution of stride 1 for each phase
+// lowerDeconvolution lowers a transposed convolution to one convolution of stride 1 for each phase
 // of its result: row o takes the taps k with (o + padding - k) mod stride = 0, turned. The
 // phases of rows are written by the DMA's strides; those of columns as rows of a transposed
 // tensor, transposed again at the end (inferred).
-func (p *Plan) deconvolution() error {
-	l, w := p.Layer, p.Layer.Window
+func lowerDeconvolution(o *Output, j job) error {
+	l, w := j.layer, j.layer.Window
 	out := l.Out()
 	if err := layer.Within("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
-	x, y := p.input("x", l.In), p.output("y", out)
+	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
 	single := w.Sx == 1
 	turned := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
-	var columns task.Memory
+	var columns place.Memory
 	if !single {
-		columns = p.intermediate(turned)
+		columns = o.allocate(turned)
 	}
-	held := p.held
+	held := o.held
 	for px := range min(w.Sx, out.W) {
 		part := out
 		part.W = (out.W - px + w.Sx - 1) / w.Sx
 		to := y
-		p.held = held
+		o.held = held
 		if !single {
-			to = p.intermediate(part)
+			to = o.allocate(part)
 		}
 		for py := range min(w.Sy, out.H) {
-			if err := p.phase(py, px, part, x, to); err != nil {
+			if err := lowerPhase(o, j, py, px, part, x, to); err != nil {
 				return err
 			}
 		}
@@ -44,19 +45,19 @@ func (p *Plan) deconvolution() error {
 		phase := columns
 		phase.Base += px * columns.Row
 		phase.Row *= w.Sx
-		if err := p.turnRows(part, to, phase); err != nil {
+		if err := transposeRows(o, l, part, to, phase); err != nil {
 			return err
 		}
 	}
 	if single {
 		return nil
 	}
-	return p.turnRows(turned, columns, y)
+	return transposeRows(o, l, turned, columns, y)
 }
 
-// phase convolves for the rows and columns of one phase. part has the columns alone.
-func (p *Plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
-	l, w := p.Layer, p.Layer.Window
+// lowerPhase convolves for the rows and columns of one phase. part has the columns alone.
+func lowerPhase(o *Output, j job, py, px int, part layer.Shape, x, to place.Memory) error {
+	l, w := j.layer, j.layer.Window
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.Base += py * to.Row
 	to.Row *= w.Sy
@@ -83,14 +84,14 @@ func (p *Plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
 		in.W, window.Qx = in.W+window.Qx, 0
 	}
 	var filter []float16.Float16
-	if !p.Weights.SizesOnly { // they are kept dense: zeros or not is the same
+	if !j.weights.SizesOnly { // they are kept dense: zeros or not is the same
 		filter = make([]float16.Float16, 0, l.Cout*l.In.C*len(ys)*len(xs))
 		for n := range l.Cout * l.In.C {
 			for _, ky := range ys {
 				for _, kx := range xs {
 					v := float16.Float16(0)
 					if ky >= 0 && kx >= 0 {
-						v = p.Weights.Weight((n*w.Kh+ky)*w.Kw + kx)
+						v = j.weights.Weight((n*w.Kh+ky)*w.Kw + kx)
 					}
 					filter = append(filter, v)
 				}
@@ -99,10 +100,10 @@ func (p *Plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
 	}
 	c := layer.Conv(in, l.Cout, window)
 	c.Bias, c.Activation = l.Bias, l.Activation
-	return p.pieces(piece{c, &layer.Weights{Filter: filter, Bias: p.Weights.Bias, Dense: true, SizesOnly: p.Weights.SizesOnly, Table: p.Weights.Table, Tables: p.Weights.Tables}, ports{"x": from, "y": to}})
+	return lowerPieces(o, l, piece{c, &layer.Weights{Filter: filter, Bias: j.weights.Bias, Dense: true, SizesOnly: j.weights.SizesOnly, Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": to}})
 }
 
-// turnedTaps are the taps of a phase from the last to the first, and the row of the input
+// turnedTaps returns the taps of a phase from the last to the first, and the row of the input
 // that the first of them takes for the phase's first row. Without any tap there is one of
 // zero weight.
 func turnedTaps(at, k, stride int) (taps []int, first int) {

@@ -3,19 +3,20 @@
 // not fit the L2 whole.
 //
 //	Layer + Weights
-//	   |  New: Validate, then the table from operation to family
+//	   |  Lower: Validate, then the table from operation to family
 //	   v
-//	Plan: tasks, constants, ports, scratch
+//	Output: tasks, constants, ports, scratch
 //
-// An operation that no program shows is made of pieces, layers joined by scratch memory within
-// one plan. They go through the table again, so it stands here:
+// A family is a function of an output and a job: the layer, its weights and where its surfaces
+// are. An operation that no program shows is made of pieces, layers joined by scratch memory
+// within one output. They go through the table again, so it is here:
 //
 //	pool, long strides     maxima or rows by DMA strides, rows and columns transposed
 //	transposed convolution a convolution for each phase
 //	prelu, sin, min ...    what programs show, one after the other
 //
 // How many rows of a source of the MAC engines stand in the L2 at a time, and how many rows of
-// the result they make, is [Plan.TileHeight].
+// the result they make, is [TileHeight].
 //
 // Where the compiler's choice is not known, such as for tensors larger than the L2 in operations
 // whose examples are small, the chain here is one that computes the layer, and its comment says

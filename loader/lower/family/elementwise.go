@@ -10,10 +10,11 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// beforeScale is what to add to x so that its product with a factor f comes to x*f + a. It
+// beforeScale returns what to add to x so that its product with a factor f comes to x*f + a. It
 // fails where the quotient is no normal fp16 value.
 func beforeScale(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
@@ -25,197 +26,197 @@ func beforeScale(a, f float16.Float16) (float16.Float16, bool) {
 	return float16.Fromfloat32(q), size >= least && size <= most
 }
 
-// elementwise lowers an operation on two operands to one task of the planar engine, and
+// lowerElementwise lowers an operation on two operands to one task of the planar engine, and
 // one before it that brings a repeated operand into the L2.
 //
 //	x --DMA--> L2 --+
 //	                planar engine --> y
 //	z --DMA--> L2 --+        or a constant in BiasScale, or a row of them in the constants
-func (p *Plan) elementwise() error {
-	l := p.Layer
+func lowerElementwise(o *Output, j job) error {
+	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	if l.Second == layer.Scalar && (l.Op == layer.Max || l.Op == layer.Min) {
-		return p.unary() // the table is the scalar's
+		return lowerUnary(o, j) // the table is the scalar's
 	}
-	x := p.input("x", l.In)
+	x := o.input(j, "x", l.In)
 	switch {
 	case l.Op == layer.RealDiv && (l.Second == layer.Runtime || l.Second == layer.Itself):
-		return p.quotient(in, x)
+		return lowerQuotient(o, j, in, x)
 	case l.Second == layer.Scalar && l.Op == layer.RealDiv:
 		// The factors are the same for every channel (bytes: 64 fp16 values of 1/v).
-		return p.channelConstants(in, x)
+		return lowerChannelConstants(o, j, in, x)
 	case l.Second == layer.Scalar:
-		return p.scalar(in, x)
+		return lowerScalar(o, j, in, x)
 	case l.Second == layer.Constant && (l.Op == layer.Max || l.Op == layer.Min):
-		return p.channelOperand(in, x)
+		return lowerChannelOperand(o, j, in, x)
 	case l.Second == layer.Constant:
-		return p.channelConstants(in, x)
+		return lowerChannelConstants(o, j, in, x)
 	case l.Second == layer.Runtime && l.SecondShape != l.In:
-		return p.repeated(in, x)
+		return lowerRepeated(o, j, in, x)
 	}
 	z := x
 	if l.Second == layer.Runtime {
 		// The second input stands behind the result.
-		z = task.Surface(task.Bar6, l.In)
+		z = place.Surface(place.Bar6, l.In)
 	}
-	y := p.output("y", l.Out())
+	y := o.output(j, "y", l.Out())
 	if l.Second == layer.Runtime {
-		z = p.port("z", loader.Input, task.Bar6, l.In, z)
+		z = o.port(j, "z", loader.Input, place.Bar6, l.In, z)
 	}
-	t := pass.Elementwise(p.Layer, in).Task()
+	t := pass.Elementwise(l, in).Task()
 	at := t.PlanarTile()
-	rows, err := p.planarRows(t, in, &at, 2)
+	rows, err := fitPlanarRows(l, t, in, &at, 2)
 	if err != nil {
 		return err
 	}
 	t.TileRows(rows)
 	t.Source1(x, at, false)
-	second := task.SecondBase(at.Row * rows)
+	second := place.SecondBase(at.Row * rows)
 	if l.Release == layer.Release2023 && l.Second == layer.Itself {
 		second = at.Row * rows
 	}
 	t.Source2(z, at.Moved(second))
 	t.Writes(y, second+at.Row*rows)
-	p.add(t)
+	o.add(t)
 	return nil
 }
 
-// planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
+// fitPlanarRows returns how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
-func (p *Plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (int, error) {
-	if beyondL2(p.Layer, s) {
+func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
+	if beyondL2(l, s) {
 		rows := t.Streamed(s)
 		*at = t.PlanarColumns()
 		return rows, nil
 	}
-	if n*at.Row*s.Height <= p.maxTile() {
+	if n*at.Row*s.Height <= l.LargestTile() {
 		return s.Height, nil
 	}
-	rows := p.maxTile() / (n * at.Row)
+	rows := l.LargestTile() / (n * at.Row)
 	if rows == 0 {
-		return 0, layer.Within("bytes of a row in the L2", n*at.Row, p.maxTile(),
+		return 0, layer.Within("bytes of a row in the L2", n*at.Row, l.LargestTile(),
 			"split the width or the channels until it is at most %d")
 	}
 	return rows, nil
 }
 
-// scalar adds or multiplies by one constant: the planar engine's own bias and scale.
-func (p *Plan) scalar(in regs.Shape, x task.Memory) error {
-	y := p.output("y", p.Layer.Out())
-	op := pass.Scalar(p.Layer, in, uint16(layer.ValueAt(p.Weights.Second, 0)))
-	op.ReLU = p.Layer.Activation == layer.ReLU
-	return p.alone(op.Task(), in, x, y)
+// lowerScalar adds or multiplies by one constant: the planar engine's own bias and scale.
+func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
+	y := o.output(j, "y", j.layer.Out())
+	op := pass.Scalar(j.layer, in, uint16(layer.ValueAt(j.weights.Second, 0)))
+	op.ReLU = j.layer.Activation == layer.ReLU
+	return addPlanar(o, j.layer, op.Task(), in, x, y)
 }
 
-// alone appends a planar task of one source and the result.
-func (p *Plan) alone(t *task.Task, in regs.Shape, x, y task.Memory) error {
+// addPlanar appends a planar task of one source and the result.
+func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
 	at := t.PlanarTile()
-	rows, err := p.planarRows(t, in, &at, 1)
+	rows, err := fitPlanarRows(l, t, in, &at, 1)
 	if err != nil {
 		return err
 	}
 	t.TileRows(rows)
 	t.Source1(x, at, false)
 	t.Writes(y, at.Row*rows)
-	p.add(t)
+	o.add(t)
 	return nil
 }
 
-// channelOperand joins every channel with a constant of its own in an operation that the
+// lowerChannelOperand joins every channel with a constant of its own in an operation that the
 // bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
-func (p *Plan) channelOperand(in regs.Shape, x task.Memory) error {
-	s := layer.Shape{N: 1, C: p.Layer.In.C, H: 1, W: 1}
-	y := p.output("y", p.Layer.Out())
-	z := task.Surface(regs.BARWeights, s)
-	p.Constants.Pad(64)
-	z.Base = p.Constants.Bytes
-	tensor := p.Constants.Zeros(z.Depth)
+func lowerChannelOperand(o *Output, j job, in regs.Shape, x place.Memory) error {
+	s := layer.Shape{N: 1, C: j.layer.In.C, H: 1, W: 1}
+	y := o.output(j, "y", j.layer.Out())
+	z := place.Surface(regs.BARWeights, s)
+	o.Constants.Pad(64)
+	z.Base = o.Constants.Bytes
+	tensor := o.Constants.Zeros(z.Depth)
 	for c := range s.C {
-		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(p.Weights.Second, c)))
+		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(j.weights.Second, c)))
 	}
-	return p.repeat(in, s, x, y, z)
+	return combineRepeated(o, j, in, s, x, y, z)
 }
 
-// quotient multiplies by the reciprocal of the second input, which a table makes in the
+// lowerQuotient multiplies by the reciprocal of the second input, which a table makes in the
 // L2 (1/1).
-func (p *Plan) quotient(in regs.Shape, x task.Memory) error {
-	l := p.Layer
-	y := p.output("y", l.Out())
+func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
+	l := j.layer
+	y := o.output(j, "y", l.Out())
 	z, z2 := x, l.In
 	if l.Second == layer.Runtime {
 		z2 = l.SecondShape
-		z = p.port("z", loader.Input, task.Bar6, z2, task.Surface(task.Bar6, z2))
+		z = o.port(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
 	}
-	if p.checkTile(task.ViewOf(z, z2).S, z2.H) != nil {
+	if checkTile(l, place.ViewOf(z, z2).S, z2.H) != nil {
 		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
-		reciprocal := p.intermediate(z2)
+		reciprocal := o.allocate(z2)
 		product := layer.Binary(layer.Mul, l.In, z2)
 		product.Activation = l.Activation
-		return p.pieces(
-			p.lookedUp(p.Weights.Table, z2, z, reciprocal),
+		return lowerPieces(o, l,
+			lookupPiece(j.weights.Table, z2, z, reciprocal),
 			piece{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
 		)
 	}
 	if z2.N == l.In.N {
-		return p.eachElement(task.View{S: in, M: x}, task.View{S: in, M: y}, func(a, b task.View) error {
+		return eachElement(place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
 			n := (a.M.Base - x.Base) / max(1, x.Depth)
-			return p.repeat(a.S, z2, a.M, b.M, z.Element(n))
+			return combineRepeated(o, j, a.S, z2, a.M, b.M, z.Element(n))
 		})
 	}
-	return p.repeat(in, z2, x, y, z)
+	return combineRepeated(o, j, in, z2, x, y, z)
 }
 
-// repeated brings the second input, repeated along some axes, into the L2 first. Where
+// lowerRepeated brings the second input, repeated along some axes, into the L2 first. Where
 // both have a batch, each element goes by itself.
-func (p *Plan) repeated(in regs.Shape, x task.Memory) error {
-	l := p.Layer
+func lowerRepeated(o *Output, j job, in regs.Shape, x place.Memory) error {
+	l := j.layer
 	s := l.SecondShape
-	y := p.output("y", l.Out())
-	z := p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
+	y := o.output(j, "y", l.Out())
+	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	if s.N == 1 {
-		return p.repeat(in, s, x, y, z)
+		return combineRepeated(o, j, in, s, x, y, z)
 	}
 	in.Groups = 1
 	for n := range l.In.N {
-		if err := p.repeat(in, s, x.Element(n), y.Element(n), z.Element(n)); err != nil {
+		if err := combineRepeated(o, j, in, s, x.Element(n), y.Element(n), z.Element(n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// repeat brings z, of shape s, into the L2, and works on it and x. The second operand of
+// combineRepeated brings z, of shape s, into the L2, and works on it and x. The second operand of
 // a division is brought through the table of 1/x.
-func (p *Plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
+func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.Copy(small)
 	at := prep.ResultTile(small)
 	bytes := at.Row * s.H
-	if err := p.checkTile(small, s.H); err != nil {
+	if err := checkTile(j.layer, small, s.H); err != nil {
 		return err
 	}
 	kept := prep.Leaves(at, bytes)
 	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
-	op := pass.Elementwise(p.Layer, in)
-	if p.Layer.Op == layer.RealDiv {
-		if err := p.tabulate(prep, p.Weights.Table); err != nil {
+	op := pass.Elementwise(j.layer, in)
+	if j.layer.Op == layer.RealDiv {
+		if err := setTable(o, j.layer, prep, j.weights.Table); err != nil {
 			return err
 		}
 		op.Op = task.Product
 	}
-	p.add(prep)
+	o.add(prep)
 
 	op.Second.Along = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
-	return p.besideTile(op.Task(), in, x, y, kept, at, bytes)
+	return combineKept(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
-// besideTile reads x into the L2 behind a kept second operand and writes y.
-func (p *Plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *task.Tile, second task.Layout, used int) error {
+// combineKept reads x into the L2 behind a kept second operand and writes y.
+func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
-	if used+at.Row*in.Height > p.maxTile() {
-		rows := (p.maxTile() - used) / at.Row
+	if used+at.Row*in.Height > l.LargestTile() {
+		rows := (l.LargestTile() - used) / at.Row
 		if rows < 1 {
-			return layer.Within("bytes of a row in the L2", used+at.Row, p.maxTile(),
+			return layer.Within("bytes of a row in the L2", used+at.Row, l.LargestTile(),
 				"split the width or the channels until it is at most %d")
 		}
 		t.TileRows(rows)
@@ -224,27 +225,27 @@ func (p *Plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *t
 	t.Source1(x, at.Moved(used), false)
 	t.Joins(kept, second)
 	t.Writes(y, used+at.Row*rows)
-	p.add(t)
+	o.add(t)
 	return nil
 }
 
 // SignBit is that of fp16.
 const SignBit = 0x8000
 
-// channelConstants joins every channel with its own constant: a row of addends and a row
+// lowerChannelConstants joins every channel with its own constant: a row of addends and a row
 // of factors in the constants, loaded as a picture of two rows first.
-func (p *Plan) channelConstants(in regs.Shape, x task.Memory) error {
-	l := p.Layer
-	y := p.output("y", l.Out())
+func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) error {
+	l := j.layer
+	y := o.output(j, "y", l.Out())
 	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
-	p.Constants.Pad(64)
-	base := p.Constants.Bytes
-	table := p.Constants.Zeros(2 * row)
+	o.Constants.Pad(64)
+	base := o.Constants.Bytes
+	table := o.Constants.Zeros(2 * row)
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(task.HalfOne)
-		v := uint16(layer.ValueAt(p.Weights.Second, 0))
+		v := uint16(layer.ValueAt(j.weights.Second, 0))
 		if l.Second == layer.Constant {
-			v = uint16(layer.ValueAt(p.Weights.Second, c))
+			v = uint16(layer.ValueAt(j.weights.Second, c))
 		}
 		switch l.Op {
 		case layer.Add:
@@ -254,7 +255,7 @@ func (p *Plan) channelConstants(in regs.Shape, x task.Memory) error {
 		case layer.Mul:
 			scale = v
 			if l.Bias {
-				b, ok := beforeScale(layer.ValueAt(p.Weights.Bias, c), float16.Frombits(v))
+				b, ok := beforeScale(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
 				if !ok {
 					return l.Unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
 				}
@@ -272,14 +273,14 @@ func (p *Plan) channelConstants(in regs.Shape, x task.Memory) error {
 	prep := task.Copy(rows)
 	at := prep.ResultTile(rows)
 	kept := prep.Leaves(at, 2*at.Row)
-	from := task.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
+	from := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.Base = base
 	prep.Source1(from, prep.SourceTile().Moved(2*at.Row), false)
-	p.add(prep)
+	o.add(prep)
 
 	t := task.Planar{
 		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.Seen{Transposed: true},
 		ReLU: l.Activation == layer.ReLU,
 	}
-	return p.besideTile(t.Task(), in, x, y, kept, at, 2*at.Row)
+	return combineKept(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
 }

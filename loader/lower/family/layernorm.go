@@ -6,10 +6,11 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// layerNorm lowers (x - mean) / sqrt(variance + epsilon). What is normalised together is
+// lowerLayerNorm lowers (x - mean) / sqrt(variance + epsilon). What is normalised together is
 // a channel of the planar engine: as it stands over H and W, the tensor with channels as
 // rows over C, H and W, every row over W.
 //
@@ -18,63 +19,65 @@ import (
 //	W, C of rows       copy, mean, difference, variance, product; over C the copies transpose
 //
 // (3, 5 and 5 or 6 descriptors: 183/183 rows of a public table.)
-func (p *Plan) layerNorm() error {
-	l := p.Layer
+func lowerLayerNorm(o *Output, j job) error {
+	l := j.layer
 	switch l.Axes {
 	case layer.AxisH:
-		return p.normaliseTurned([3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
+		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
 	case layer.AxisC | layer.AxisH:
-		return p.normaliseTurned([3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}, layer.AxisH|layer.AxisW)
+		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}, layer.AxisH|layer.AxisW)
 	case layer.AxisC | layer.AxisW:
-		return p.normaliseTurned([3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
+		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
-	x, y := p.input("x", l.In), p.output("y", l.In)
-	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.In)
-	var each func(in, out task.View) error
+	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.In)
+	var each func(o *Output, l *layer.Layer, in, out place.View) error
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
-		each = p.normalise
+		each = normalise
 	case layer.AxisC | layer.AxisH | layer.AxisW:
-		each = p.normaliseWhole
+		each = normaliseWhole
 	case layer.AxisW:
 		switch {
 		case l.In.C == 1 && l.In.H > maxStatistics:
-			each = p.normaliseParts
+			each = normaliseParts
 		case l.In.C == 1 || l.In.H == 1:
-			each = func(in, out task.View) error { return p.normalise(in.Rows(), out.Rows()) }
+			each = normaliseLines
 		default:
-			each = p.normaliseRows
+			each = normaliseRows
 		}
 	case layer.AxisC:
 		if l.In.H == 1 && l.In.W == 1 {
-			each = p.normalisePixel
+			each = normalisePixel
 		} else {
-			each = p.normaliseChannels
+			each = normaliseChannels
 		}
 	}
-	return p.eachElement(in, out, func(in, out task.View) error { return p.eachPart(in, out, each) })
+	return eachElement(in, out, func(in, out place.View) error {
+		return eachPart(o, l, in, out, func(in, out place.View) error { return each(o, l, in, out) })
+	})
 }
 
-// normaliseTurned orders the axes so that those that are normalised together become ones
+// normaliseReordered orders the axes so that those that are normalised together become ones
 // that programs show, and back (inferred).
-func (p *Plan) normaliseTurned(order [3]layer.Axes, axes layer.Axes) error {
-	l := p.Layer
-	x, y := p.input("x", l.In), p.output("y", l.In)
+func normaliseReordered(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
+	l := j.layer
+	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
 	turn := layer.Unary(layer.Transpose, l.In)
 	turn.Order = order
 	norm := layer.Reduction(layer.LayerNorm, turn.Out(), axes)
 	norm.Epsilon = l.Epsilon
 	back := layer.Unary(layer.Transpose, norm.In)
 	back.Order = inverse(order)
-	turned, normal := p.intermediate(norm.In), p.intermediate(norm.In)
-	return p.pieces(
+	turned, normal := o.allocate(norm.In), o.allocate(norm.In)
+	return lowerPieces(o, l,
 		piece{turn, &layer.Weights{}, ports{"x": x, "y": turned}},
 		piece{norm, &layer.Weights{}, ports{"x": turned, "y": normal}},
 		piece{back, &layer.Weights{}, ports{"x": normal, "y": y}},
 	)
 }
 
-// inverse is the order of axes that undoes one.
+// inverse returns the order of axes that undoes one.
 func inverse(order [3]layer.Axes) [3]layer.Axes {
 	all := [3]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW}
 	var back [3]layer.Axes
@@ -88,35 +91,35 @@ func inverse(order [3]layer.Axes) [3]layer.Axes {
 // channels: 375 are 183 and 192 (183/183 rows; why is not known).
 const maxStatistics = 192
 
-// statistics is where means and deviations stand: two rows of a value a channel, side by
+// statistics returns where means and deviations stand: two rows of a value a channel, side by
 // side where there are several.
-func statistics(channels int) task.Layout {
-	return task.Packed(regs.Shape{Channels: 1, Width: channels}).Skewed(1, task.PlanarFetch)
+func statistics(channels int) place.Layout {
+	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skewed(1, place.PlanarFetch)
 }
 
-// mean adds up what is normalised together.
-func (p *Plan) mean(s regs.Shape, previous, next bool) task.Planar {
-	m := p.reduced(s)
+// meanPass returns the pass that averages what is normalised together.
+func meanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
+	m := reductionPass(l, s)
 	m.Previous, m.Next = previous, next
 	return m
 }
 
-// spread is 1/sqrt of the mean squared difference of its two sources.
-func (p *Plan) spread(s regs.Shape) task.Planar {
+// deviationPass returns the pass that computes 1/sqrt of the mean squared difference of its two sources.
+func deviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
-		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: together(p.Layer), Root: true,
-		Added: task.Half(p.Layer.Epsilon), Previous: true, Next: true,
+		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: together(l), Root: true,
+		Added: task.Half(l.Epsilon), Previous: true, Next: true,
 	}
 }
 
-// squares is 1/sqrt of the mean square of its source.
-func (p *Plan) squares(s regs.Shape) task.Planar {
-	r := p.spread(s)
+// rootSquarePass returns the pass that computes 1/sqrt of the mean square of its source.
+func rootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
+	r := deviationPass(l, s)
 	r.Form, r.Op = regs.FormReduction, task.Squares
 	return r
 }
 
-// affine subtracts the first row of its second source, which is in the L2, and multiplies by
+// affine returns the pass that subtracts the first row of its second source, which is in the L2, and multiplies by
 // the second.
 func affine(s regs.Shape, second task.Seen, next bool) task.Planar {
 	a := pass.Affine(s)
@@ -124,7 +127,7 @@ func affine(s regs.Shape, second task.Seen, next bool) task.Planar {
 	return a
 }
 
-// together is how many values are normalised together.
+// together returns how many values are normalised together.
 func together(l *layer.Layer) int {
 	n := 1
 	for axis, extent := range map[layer.Axes]int{layer.AxisC: l.In.C, layer.AxisH: l.In.H, layer.AxisW: l.In.W} {
@@ -135,67 +138,73 @@ func together(l *layer.Layer) int {
 	return n
 }
 
-func (p *Plan) checkStatistics(bytes int) error {
-	return layer.Within("bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
+func checkStatistics(l *layer.Layer, bytes int) error {
+	return layer.Within("bytes of a tile and its statistics in the L2", bytes, l.LargestTile(),
 		"split the axes that are left until they are at most %d")
 }
 
 // normalise appends the three tasks of a tile whose channels are normalised each by
 // itself. Several channels' statistics stand in a row, transposed.
-func (p *Plan) normalise(in, out task.View) error {
+func normalise(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	stats := statistics(s.Channels)
 	base := 2 * stats.Row
-	m := p.mean(s, false, true)
+	m := meanPass(l, s, false, true)
 	m.Transposed = many
 	mean := m.Task()
 	at := mean.KeptTile().Moved(base)
 	end := base + at.Row*s.Height
-	if err := p.checkStatistics(end); err != nil {
+	if err := checkStatistics(l, end); err != nil {
 		return err
 	}
 	tile := mean.Source1(in.M, at, true)
 	means := mean.Leaves(stats, stats.Row)
-	p.add(mean)
+	o.add(mean)
 
-	r := p.spread(s)
+	r := deviationPass(l, s)
 	r.First = task.Seen{Along: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
 	r.Transposed = many
 	spread := r.Task()
 	spread.Reads(means, stats)
 	spread.Joins(tile, at)
 	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
-	p.add(spread)
+	o.add(spread)
 
-	whole := p.Layer.Axes == layer.AxisC|layer.AxisH|layer.AxisW
+	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
 	normal := affine(s, task.Seen{Along: task.C.If(whole), Transposed: many}, false).Task()
 	normal.Reads(tile, at)
 	normal.Joins(spreads, stats)
 	normal.Writes(out.M, end)
-	p.add(normal)
+	o.add(normal)
 	return nil
+}
+
+// normaliseLines normalises every row of one channel, or of one row of channels: rows stand as
+// channels.
+func normaliseLines(o *Output, l *layer.Layer, in, out place.View) error {
+	return normalise(o, l, in.Rows(), out.Rows())
 }
 
 // normaliseWhole normalises the whole tensor. Its statistics take channels as rows and
 // rows as depth; the third task reads the tensor again as it is.
-func (p *Plan) normaliseWhole(in, out task.View) error {
+func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 	if in.S.Channels == 1 {
-		return p.normalise(in, out)
+		return normalise(o, l, in, out)
 	}
 	turned, depth := in, in.S.Height
 	turned.M.Row, turned.M.Plane, turned.M.Depth = in.M.Plane, in.M.Depth, in.M.Row
 	turned.S.Height, turned.S.Channels = in.S.Channels, 1
 	s := turned.S
 	stats := statistics(1)
-	m := p.mean(s, false, true)
+	m := meanPass(l, s, false, true)
 	m.Depth = depth
 	mean := m.Task()
 	at := mean.KeptTile().Moved(2 * stats.Row)
 	normal := affine(in.S, task.Seen{Along: task.C}, false).Task()
 	again := normal.PlanarTile().Moved(at.Base)
 	end := again.Base + again.Row*in.S.Height
-	if err := p.checkStatistics(max(end, at.Base+at.Row*s.Height)); err != nil {
+	if err := checkStatistics(l, max(end, at.Base+at.Row*s.Height)); err != nil {
 		return err
 	}
 	if s.Width == 1 {
@@ -203,33 +212,33 @@ func (p *Plan) normaliseWhole(in, out task.View) error {
 	}
 	tile := mean.Source1(turned.M, at, true)
 	means := mean.Leaves(stats, stats.Row)
-	p.add(mean)
+	o.add(mean)
 
-	r := p.spread(s)
+	r := deviationPass(l, s)
 	r.Depth = depth
 	r.First.Along = task.W.If(s.Width > 1) | task.H.If(s.Height > 1) | task.D.If(depth > 1)
 	spread := r.Task()
 	spread.Reads(means, stats)
 	spread.Joins(tile, at)
 	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
-	p.add(spread)
+	o.add(spread)
 
 	normal.Source1(in.M, again, false)
 	normal.Joins(spreads, stats)
 	normal.Writes(out.M, end)
-	p.add(normal)
+	o.add(normal)
 	return nil
 }
 
 // normaliseParts normalises every row of one channel where there are many: rows stand as
 // channels, their statistics in parts, the remainder first into its place behind the
 // rest. Each task reads its rows anew.
-func (p *Plan) normaliseParts(in, out task.View) error {
+func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.Rows(), out.Rows()
 	rows := v.S.Channels
-	stats := task.Layout{Channel: task.UnitBytes, Row: rows * task.UnitBytes, Depth: rows * task.UnitBytes}
+	stats := place.Layout{Channel: place.UnitBytes, Row: rows * place.UnitBytes, Depth: rows * place.UnitBytes}
 	base := 2 * stats.Row
-	var parts []task.View
+	var parts []place.View
 	for first := 0; first < rows; first += maxStatistics {
 		part := v
 		part.M.Base += first * v.M.Plane
@@ -238,76 +247,76 @@ func (p *Plan) normaliseParts(in, out task.View) error {
 	}
 	normal := affine(v.S, task.Seen{}, false).Task()
 	all := normal.PlanarTile().Moved(base)
-	if err := p.checkStatistics(all.Base + all.Row); err != nil {
+	if err := checkStatistics(l, all.Base+all.Row); err != nil {
 		return err
 	}
 	means := make([]*task.Tile, len(parts))
-	offset := func(i int) int { return i * maxStatistics * task.UnitBytes }
+	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
-		t := p.mean(parts[i].S, i < len(parts)-1, true).Task()
+		t := meanPass(l, parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().Moved(base)
 		t.Source1(parts[i].M, at, false)
-		means[i] = t.Leaves(stats.Moved(offset(i)), parts[i].S.Channels*task.UnitBytes)
-		p.add(t)
+		means[i] = t.Leaves(stats.Moved(offset(i)), parts[i].S.Channels*place.UnitBytes)
+		o.add(t)
 	}
 	var last *task.Tile
 	for i := range parts {
-		r := p.spread(parts[i].S)
+		r := deviationPass(l, parts[i].S)
 		r.First.Along = task.W
 		t := r.Task()
 		at := t.PlanarTile().Moved(base)
 		t.Reads(means[i], stats.Moved(offset(i)))
 		t.Source2Behind(parts[i].M, at, 0)
-		last = t.Leaves(stats.Moved(stats.Row+offset(i)), parts[i].S.Channels*task.UnitBytes)
-		p.add(t)
+		last = t.Leaves(stats.Moved(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
+		o.add(t)
 	}
 	normal.Source1(v.M, all, false)
 	normal.Joins(last, stats)
 	normal.Writes(w.M, all.Base+all.Row)
-	p.add(normal)
+	o.add(normal)
 	return nil
 }
 
 // normalisePixel normalises the channels of one pixel: as a row of columns between two
 // planar tasks that transpose channel and x.
-func (p *Plan) normalisePixel(in, out task.View) error {
+func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statistics(1)
-	at := task.Packed(row).Moved(2 * stats.Row)
+	at := place.Packed(row).Moved(2 * stats.Row)
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
 	from := turn.PlanarTile().Moved(end)
-	if err := p.checkStatistics(end + from.Row); err != nil {
+	if err := checkStatistics(l, end+from.Row); err != nil {
 		return err
 	}
 	turn.Source1(in.M, from, false)
 	kept := turn.Leaves(at, at.Row)
-	p.add(turn)
+	o.add(turn)
 
-	mean := p.mean(row, true, true).Task()
+	mean := meanPass(l, row, true, true).Task()
 	mean.Reads(kept, at)
 	means := mean.Leaves(stats, stats.Row)
-	p.add(mean)
+	o.add(mean)
 
-	r := p.spread(row)
+	r := deviationPass(l, row)
 	r.First.Along = task.W
 	spread := r.Task()
 	spread.Reads(means, stats)
 	spread.Joins(kept, at)
 	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
-	p.add(spread)
+	o.add(spread)
 
 	normal := affine(row, task.Seen{Transposed: true}, true).Task()
 	normal.Reads(kept, at)
 	normal.Joins(spreads, stats)
 	values := normal.Leaves(at, at.Row)
-	p.add(normal)
+	o.add(normal)
 
 	back := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Transposed: true}, Previous: true}.Task()
 	back.Reads(values, at)
 	back.Writes(out.M, end)
-	p.add(back)
+	o.add(back)
 	return nil
 }
 
@@ -327,58 +336,58 @@ func spreadOut(s regs.Shape, along task.Along) *task.Task {
 
 // normaliseRows normalises every row of several channels: rows are groups of their
 // channels.
-func (p *Plan) normaliseRows(in, out task.View) error {
+func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
 	copied := task.Copy(s)
-	at := task.Packed(s).Skewed(1, task.PlanarFetch)
+	at := place.Packed(s).Skewed(1, place.PlanarFetch)
 	bytes := at.Row * s.Height
-	each := s.Channels * task.UnitBytes
-	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	each := s.Channels * place.UnitBytes
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
 	from := copied.SourceTile().Moved(2 * bytes)
-	if err := p.checkStatistics(2*bytes + max(from.Row*s.Height, 2*stats.Row)); err != nil {
+	if err := checkStatistics(l, 2*bytes+max(from.Row*s.Height, 2*stats.Row)); err != nil {
 		return err
 	}
 	copied.Source1(in.M, from, false)
 	x := copied.Leaves(at.Moved(bytes), bytes)
-	p.add(copied)
+	o.add(copied)
 
-	asRows := func(base int) task.Layout {
-		return task.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
+	asRows := func(base int) place.Layout {
+		return place.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
 	}
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
 		t.ReadsGroups(from, asRows(base))
 		reduced := t.LeavesGroups(stats.Moved(to), stats.Row)
-		p.add(t)
+		o.add(t)
 		return reduced
 	}
 	// A row's values are read row by row.
-	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
-	means := reduce(p.mean(rows, false, true).Task(), x, bytes, 2*bytes)
+	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
+	means := reduce(meanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
 
 	sub := centred(s, task.W.If(s.Width > 1))
 	sub.Reads(x, x.At)
 	sub.Joins(means, flat.Moved(2*bytes))
 	differences := sub.Leaves(at, bytes)
-	p.add(sub)
+	o.add(sub)
 
-	spreads := reduce(p.squares(rows).Task(), differences, 0, bytes)
+	spreads := reduce(rootSquarePass(l, rows).Task(), differences, 0, bytes)
 
 	mul := spreadOut(s, task.W.If(s.Width > 1))
 	mul.Reads(differences, at)
 	mul.Joins(spreads, flat.Moved(bytes))
 	mul.Writes(out.M, bytes+stats.Row)
-	p.add(mul)
+	o.add(mul)
 	return nil
 }
 
 // normaliseChannels normalises every pixel's channels: a transpose makes them columns
 // for the mean, another one for the variance.
-func (p *Plan) normaliseChannels(in, out task.View) error {
+func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)
 	turnedBytes := transposed.Row * s.Height
-	stats := task.Packed(regs.Shape{Channels: 1, Width: s.Width})
+	stats := place.Packed(regs.Shape{Channels: 1, Width: s.Width})
 	statBytes := stats.Channel * s.Height
 	stats.Row, stats.Group = statBytes, stats.Channel
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
@@ -386,19 +395,19 @@ func (p *Plan) normaliseChannels(in, out task.View) error {
 	first.KeptPatch(s)
 	// Two tiles' places: what is transposed and the differences stand in the first, what
 	// is transposed again in the second.
-	at := task.Packed(s)
+	at := place.Packed(s)
 	if s.Height > 1 {
-		at = at.Skewed(1, task.PlanarFetch)
+		at = at.Skewed(1, place.PlanarFetch)
 	}
-	one := layer.RoundUp(statBytes, task.UnitBytes)
+	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
 	source := at.Moved(two + turnedBytes)
-	if err := p.checkStatistics(source.Base + at.Row*s.Height); err != nil {
+	if err := checkStatistics(l, source.Base+at.Row*s.Height); err != nil {
 		return err
 	}
 	x := first.Source1(in.M, source, true)
 	turned := first.Leaves(transposed.Moved(one), turnedBytes)
-	p.add(first)
+	o.add(first)
 
 	reduce := func(r task.Planar, from *task.Tile) *task.Tile {
 		r.Transposed = true
@@ -407,32 +416,32 @@ func (p *Plan) normaliseChannels(in, out task.View) error {
 		rows.Row, rows.Group = rows.Depth, from.At.Row
 		t.ReadsGroups(from, rows)
 		reduced := t.LeavesGroups(stats, statBytes)
-		p.add(t)
+		o.add(t)
 		return reduced
 	}
-	flat := task.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
-	means := reduce(p.mean(rows, false, true), turned)
+	flat := place.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
+	means := reduce(meanPass(l, rows, false, true), turned)
 
 	sub := centred(s, task.C)
 	sub.TilePatch(task.PassedFixed(s))
 	sub.Reads(x, source)
 	sub.Joins(means, flat)
 	differences := sub.Leaves(at.Moved(one), at.Row*s.Height)
-	p.add(sub)
+	o.add(sub)
 
 	second := task.Transposing(s)
 	second.FixPatch(task.PassedFixed(s))
 	second.Aside(false, true) // the bits of the planar tasks on both sides count this one (1/1)
 	second.Reads(differences, at.Moved(one))
 	again := second.Leaves(transposed.Moved(two), turnedBytes)
-	p.add(second)
+	o.add(second)
 
-	spreads := reduce(p.squares(rows), again)
+	spreads := reduce(rootSquarePass(l, rows), again)
 
 	mul := spreadOut(s, task.C)
 	mul.Reads(differences, at.Moved(one))
 	mul.Joins(spreads, flat)
 	mul.Writes(out.M, two)
-	p.add(mul)
+	o.add(mul)
 	return nil
 }

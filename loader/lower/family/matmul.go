@@ -7,11 +7,12 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
-// matmul lowers the product of a rows x k input and a constant matrix: the input's rows
+// lowerMatMul lowers the product of a rows x k input and a constant matrix: the input's rows
 // become channels, then a 1x1 convolution over one row of pixels writes rows again.
 //
 //	x [m][k] --DMA--> tile: m channels of k pixels
@@ -21,72 +22,74 @@ import (
 //
 // The input is taken in parts of so many rows as both tiles fit the L2 (the examples
 // take one part; more is assumed). Leading axes are more rows.
-func (p *Plan) matmul() error {
-	l := p.Layer
+func lowerMatMul(o *Output, j job) error {
+	l := j.layer
 	count, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
 	// The result stands below the input.
-	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
-	x := p.port("x", loader.Input, task.Bar5, l.In, task.Surface(task.Bar5, l.In))
-	to := p.behind(y, l.Out())
-	if rows.BlockRows(count) && p.Constants.Bytes == 0 && !l.Tabulated() {
-		if done := p.blockProduct(count, x, y); done {
+	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	x := o.port(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
+	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
+	if rows.BlockRows(count) && o.Constants.Bytes == 0 && !l.Tabulated() {
+		if done := tryBlockProduct(o, j, count, x, y); done {
 			return nil
 		}
 	}
-	if part := min(count, p.columnRows()); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > p.maxTile() && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
-		columns := p.held
+	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > l.LargestTile() && k*place.SliceColumns*layer.ElementBytes <= l.LargestTile() {
+		columns := o.held
 		for first := 0; first < count; first += part {
 			m := min(part, count-first)
-			src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
+			src, dst := place.Matrix(x.Bar, m, k), place.Matrix(to.Bar, m, n)
 			src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
-			staged := task.Matrix(task.BarScratch, k, m)
+			staged := place.Matrix(place.BarScratch, k, m)
 			staged.Row, staged.Base = staged.Plane, columns
-			p.Scratch = max(p.Scratch, layer.RoundUp(columns+staged.Depth, task.ScratchPage))
-			p.turnColumns(m, k, src, staged)
-			if err := p.columnProduct(m, k, n, staged, dst); err != nil {
+			o.Scratch = max(o.Scratch, layer.RoundUp(columns+staged.Depth, place.ScratchPage))
+			transposeToMemory(o, m, k, src, staged)
+			if err := multiplyColumns(o, j, made, m, k, n, staged, dst); err != nil {
 				return err
 			}
 		}
-		return p.finishActivation(l.Out(), to, y)
+		return lowerActivation(o, j, l.Out(), to, y)
 	}
 	part := min(count, layer.MaxExtent)
-	for part > 1 && productTiles(part, k) > p.maxTile() {
+	for part > 1 && productTiles(part, k) > l.LargestTile() {
 		part = (part + 1) / 2
 	}
-	if err := layer.Within("bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
+	if err := layer.Within("bytes of a row transposed in the L2", productTiles(part, k), l.LargestTile(),
 		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for first := 0; first < count; first += part {
 		m := min(part, count-first)
-		src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
+		src, dst := place.Matrix(x.Bar, m, k), place.Matrix(to.Bar, m, n)
 		src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
-		if err := p.product(m, k, n, src, dst); err != nil {
+		if err := multiplyRows(o, j, made, m, k, n, src, dst); err != nil {
 			return err
 		}
 	}
-	return p.finishActivation(l.Out(), to, y)
+	return lowerActivation(o, j, l.Out(), to, y)
 }
 
-// columnRows is the most rows that a task turns to columns on their way to memory: their
+// maxColumnRows returns the most rows that a task transposes on their way to memory: their
 // slices of 128 pixels fit the L2.
-func (p *Plan) columnRows() int { return p.maxTile() / (task.SliceColumns * layer.ElementBytes) }
+func maxColumnRows(l *layer.Layer) int {
+	return l.LargestTile() / (place.SliceColumns * layer.ElementBytes)
+}
 
-// turnColumns writes m rows of k as k rows of m to memory.
-func (p *Plan) turnColumns(m, k int, src, dst task.Memory) {
+// transposeToMemory writes m rows of k as k rows of m to memory.
+func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 	t := task.Transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
-	at := task.TransposeSource(m, k)
+	at := place.TransposeSource(m, k)
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)
-	p.add(t)
+	o.add(t)
 }
 
-// columnProduct multiplies a left side that stands in memory as k rows of m. Every share of
+// multiplyColumns multiplies a left side that stands in memory as k rows of m. Every share of
 // the columns reads it anew, a slice of 128 rows at a time, but where it fits the L2.
 // (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
 // counts of a public table; that the former goes through memory is inferred.)
-func (p *Plan) columnProduct(m, k, n int, src, dst task.Memory) error {
-	l := p.Layer
+func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
+	l := j.layer
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var err error
@@ -97,40 +100,40 @@ func (p *Plan) columnProduct(m, k, n int, src, dst task.Memory) error {
 	src.Row = src.Depth // a row is all channels
 	var kept *task.Tile
 	for _, s := range shares {
-		t := p.productTask(m, k, s)
+		t := newProductTask(l, m, k, s)
 		at := t.SourceTile()
 		bytes := at.Row
 		switch {
 		case kept != nil:
 			t.Reads(kept, kept.At)
-		case len(shares) > 1 && m <= task.SliceColumns:
+		case len(shares) > 1 && m <= place.SliceColumns:
 			kept = t.Source1(src, at, true)
 		default:
 			t.Source1(src, at, false)
 		}
-		p.attach(t, s, t.PlaneWidth(k), p.productKernel)
+		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packProduct(o, j, s, width) })
 		to := dst
 		to.Base += s.First * layer.ElementBytes
 		t.Writes(to, bytes)
-		p.add(t)
+		o.add(t)
 	}
 	return nil
 }
 
-// productTask is the multiply-accumulate of a share of a product's columns by m pixels of k
+// newProductTask returns the multiply-accumulate of a share of a product's columns by m pixels of k
 // channels, whose result is transposed.
-func (p *Plan) productTask(m, k int, s coeff.Share) *task.Task {
+func newProductTask(l *layer.Layer, m, k int, s coeff.Share) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
 	out.Channels = s.Channels
-	return p.multiplied(task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true}).Task()
+	return newMACTask(l, task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true})
 }
 
-// blockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
+// tryBlockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
 // product, and a copy of the rows of blocks to memory. It reports false where that does not
 // fit the L2.
-func (p *Plan) blockProduct(count int, x, y task.Memory) bool {
-	l, w := p.Layer, *p.Weights
+func tryBlockProduct(o *Output, j job, count int, x, y place.Memory) bool {
+	l, w := j.layer, *j.weights
 	g := rows.Group{
 		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
 		Heads: 1, Rows: count, Width: l.Columns, Block: true, Activation: l.Activation,
@@ -145,20 +148,20 @@ func (p *Plan) blockProduct(count int, x, y task.Memory) bool {
 	if !ok {
 		return false
 	}
-	p.Tasks, p.Constants = append(p.Tasks, low.Tasks...), low.Constants
-	p.Scratch = max(p.Scratch, low.Scratch)
+	o.Tasks, o.Constants = append(o.Tasks, low.Tasks...), low.Constants
+	o.Scratch = max(o.Scratch, low.Scratch)
 	return true
 }
 
-// productTiles is the bytes of the two tiles of a transpose.
+// productTiles returns the bytes of the two tiles of a transpose.
 func productTiles(m, k int) int {
-	return transposed(m, k).Row + m*task.TransposeSource(m, k).Channel
+	return transposed(m, k).Row + m*place.TransposeSource(m, k).Channel
 }
 
-// transposed is the layout of a tile with k channels of m pixels that a transpose writes:
+// transposed returns the layout of a tile with k channels of m pixels that a transpose writes:
 // 16 bytes more a channel where it would fill a power of two of banks (5/5).
-func transposed(m, k int) task.Layout {
-	l := task.Packed(regs.Shape{Channels: k, Width: m})
+func transposed(m, k int) place.Layout {
+	l := place.Packed(regs.Shape{Channels: k, Width: m})
 	if w := m * layer.ElementBytes; w == 128 || w == 256 {
 		l.Channel += 16
 		l.Row = l.Channel * k
@@ -167,19 +170,19 @@ func transposed(m, k int) task.Layout {
 	return l
 }
 
-// product appends the tasks of m rows.
-func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
-	l := p.Layer
+// multiplyRows appends the tasks of m rows.
+func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
+	l := j.layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposed(m, k)
-	staged := task.Matrix(task.BarScratch, k, m)
-	staged.Row, staged.Base = staged.Plane, p.held
-	p.Scratch = max(p.Scratch, p.held+staged.Depth)
+	staged := place.Matrix(place.BarScratch, k, m)
+	staged.Row, staged.Base = staged.Plane, o.held
+	o.Scratch = max(o.Scratch, o.held+staged.Depth)
 
 	prep := task.Transposing(before)
-	prep.Source1(src, task.TransposeSource(m, k).Moved(after.Row), false)
+	prep.Source1(src, place.TransposeSource(m, k).Moved(after.Row), false)
 	kept := prep.LeavesScratch(after, after.Row, staged)
-	p.add(prep)
+	o.add(prep)
 
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
@@ -189,105 +192,105 @@ func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
 		}
 	}
 	for i, s := range shares {
-		t := p.productTask(m, k, s)
+		t := newProductTask(l, m, k, s)
 		if i == 0 {
 			t.ReadsScratch(kept, kept.At, staged)
 		} else {
 			t.Reads(kept, kept.At)
 		}
-		p.attach(t, s, t.PlaneWidth(k), p.productKernel)
+		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packProduct(o, j, s, width) })
 		at := dst
 		at.Base += s.First * layer.ElementBytes
 		t.Writes(at, after.Row)
-		p.add(t)
+		o.add(t)
 	}
 	return nil
 }
 
-// productKernel packs the columns of a share.
-func (p *Plan) productKernel(s coeff.Share, width int) *coeff.Kernel {
-	return coeff.Product(p.Layer, p.Weights, s, width, p.Constants.Room)
+// packProduct packs the columns of a share.
+func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
+	return coeff.Product(j.layer, j.weights, s, width, o.Constants.Room)
 }
 
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed
 // as they stand: the engines do, but for the few rows that the compiler has in blocks.
 func TakesColumns(m, k int) bool {
-	return !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= layer.MaxTile
+	return !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= layer.MaxTile
 }
 
-// turnedProduct turns the sides of a product that are given the other way round, then
+// lowerTransposedProduct turns the sides of a product that are given the other way round, then
 // multiplies.
-func (p *Plan) turnedProduct() error {
-	l := *p.Layer
+func lowerTransposedProduct(o *Output, j job) error {
+	l := *j.layer
 	l.TransposeX, l.TransposeY = false, false
 	turn := func(s layer.Shape) layer.Shape { s.H, s.W = s.W, s.H; return s }
 	left := l.In
-	if p.Layer.TransposeX {
+	if j.layer.TransposeX {
 		left = turn(left)
 	}
-	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
+	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	to := ports{"y": y}
-	bar := uint32(task.Bar5)
+	bar := uint32(place.Bar5)
 	if l.Second == layer.Runtime && l.Op == layer.MatMul {
 		right := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.W, W: l.Columns}
 		given := right
-		if p.Layer.TransposeY {
+		if j.layer.TransposeY {
 			given = turn(right)
 		}
-		to["z"] = p.port("z", loader.Input, bar, given, task.Surface(bar, given))
-		bar = task.Bar6
-		if p.Layer.TransposeY {
-			if !p.Layer.TransposeX && !direct(&l) {
-				to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
-				if p.pairedRows(to["x"], to["z"], y) {
+		to["z"] = o.port(j, "z", loader.Input, bar, given, place.Surface(bar, given))
+		bar = place.Bar6
+		if j.layer.TransposeY {
+			if !j.layer.TransposeX && !direct(&l) {
+				to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
+				if tryPairedRows(o, j, to["x"], to["z"], y) {
 					return nil
 				}
 			}
-			turned := p.intermediate(right)
-			if err := p.turnSide(given, to["z"], turned); err != nil {
+			turned := o.allocate(right)
+			if err := transposeSide(o, j.layer, given, to["z"], turned); err != nil {
 				return err
 			}
 			to["z"] = turned
 		}
-	} else if p.Layer.TransposeY {
+	} else if j.layer.TransposeY {
 		return l.Unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	if _, given := to["x"]; !given {
-		to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
+		to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; p.Layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
+	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= j.layer.LargestTile() {
 		// It stands there as the engines take it.
-		src, out := task.Matrix(bar, k, m), p.behind(y, l.Out())
+		src, out := place.Matrix(bar, k, m), placeBeforeActivation(o, j, y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base
-		dst := task.Matrix(out.Bar, m, l.Columns)
+		dst := place.Matrix(out.Bar, m, l.Columns)
 		dst.Base = out.Base
-		if err := p.columnProduct(m, k, l.Columns, src, dst); err != nil {
+		if err := multiplyColumns(o, j, kernels{}, m, k, l.Columns, src, dst); err != nil {
 			return err
 		}
-		return p.finishActivation(l.Out(), out, y)
+		return lowerActivation(o, j, l.Out(), out, y)
 	}
-	if p.Layer.TransposeX {
-		turned := p.intermediate(l.In)
-		if err := p.turnSide(left, to["x"], turned); err != nil {
+	if j.layer.TransposeX {
+		turned := o.allocate(l.In)
+		if err := transposeSide(o, j.layer, left, to["x"], turned); err != nil {
 			return err
 		}
 		to["x"] = turned
 	}
-	return p.pieces(piece{l, p.Weights, to})
+	return lowerPieces(o, j.layer, piece{l, j.weights, to})
 }
 
-// turnSide turns the matrices of a side: one that the L2 does not hold together with its
+// transposeSide turns the matrices of a side: one that the L2 does not hold together with its
 // transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
 // at 128 of 2048 by 2048, counts of a public table).
-func (p *Plan) turnSide(s layer.Shape, x, y task.Memory) error {
-	if movedBytes(task.ViewOf(x, s).Swapped().S, s.C) <= p.l2()-task.UnitBytes || s.H > p.columnRows() || s.W < task.SliceColumns {
-		return p.turnRows(s, x, y)
+func transposeSide(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
+	if movedBytes(place.ViewOf(x, s).Swapped().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
+		return transposeRows(o, l, s, x, y)
 	}
 	for b := range s.N * s.C {
-		src, dst := task.Matrix(x.Bar, s.H, s.W), task.Matrix(y.Bar, s.W, s.H)
+		src, dst := place.Matrix(x.Bar, s.H, s.W), place.Matrix(y.Bar, s.W, s.H)
 		src.Base, dst.Base = x.Base+b*x.Plane, y.Base+b*y.Plane
 		dst.Row = dst.Plane
-		p.turnColumns(s.H, s.W, src, dst)
+		transposeToMemory(o, s.H, s.W, src, dst)
 	}
 	return nil
 }

@@ -6,48 +6,49 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// copyTask passes a surface through the engines unchanged.
-func (p *Plan) copyTask(in, out task.View) error {
-	if err := p.checkTile(in.S, 1); err != nil {
+// copyView passes a surface through the engines unchanged.
+func copyView(o *Output, l *layer.Layer, in, out place.View) error {
+	if err := checkTile(l, in.S, 1); err != nil {
 		return err
 	}
 	s := in.S
 	t := task.Copy(s)
 	at := t.SourceTile()
-	rows, tile := p.TileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
+	rows, tile := TileHeight(l, s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
 	t.TileRows(tile)
 	t.Source1(in.M, at, false)
 	t.Writes(out.M, at.Row*rows)
-	p.add(t)
+	o.add(t)
 	return nil
 }
 
-// concat copies the inputs behind one another along the channels, a task each (2/2).
-func (p *Plan) concat() error {
-	l := p.Layer
-	var y task.Memory
-	inputs := make([]task.Memory, len(l.Parts))
+// lowerConcat copies the inputs behind one another along the channels, a task each (2/2).
+func lowerConcat(o *Output, j job) error {
+	l := j.layer
+	var y place.Memory
+	inputs := make([]place.Memory, len(l.Parts))
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		name, bar := fmt.Sprintf("x%d", i), task.Bar5+uint32(i)
+		name, bar := fmt.Sprintf("x%d", i), place.Bar5+uint32(i)
 		if i > 0 {
-			inputs[i] = p.port(name, loader.Input, bar, s, task.Surface(bar, s))
+			inputs[i] = o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
 			continue
 		}
-		inputs[i] = p.input(name, s)
-		y = p.output("y", l.In)
+		inputs[i] = o.input(j, name, s)
+		y = o.output(j, "y", l.In)
 	}
 	first := 0
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		in, out := task.ViewOf(inputs[i], s), task.ViewOf(y, s)
+		in, out := place.ViewOf(inputs[i], s), place.ViewOf(y, s)
 		out.M.Base += first * y.Plane
-		if err := p.copyTask(in, out); err != nil {
+		if err := copyView(o, l, in, out); err != nil {
 			return err
 		}
 		first += c
@@ -55,7 +56,7 @@ func (p *Plan) concat() error {
 	return nil
 }
 
-// transpose orders the axes anew in one task, whatever the order: strides name any axis
+// lowerTranspose orders the axes anew in one task, whatever the order: strides name any axis
 // channel or row, and the engines transpose channel and x where another axis becomes x.
 //
 //	x stays x           strides alone
@@ -64,23 +65,23 @@ func (p *Plan) concat() error {
 //
 // (The compiler's: C with H, H with W of one channel. The others are the same with
 // other strides: inferred.)
-func (p *Plan) transpose() error {
-	l := p.Layer
-	x, y := p.input("x", l.In), p.output("y", l.Out())
+func lowerTranspose(o *Output, j job) error {
+	l := j.layer
+	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
 	order := l.Permutation()
 	// Strides of the result by the axis of the input that stands there.
 	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
-	in := task.ViewOf(x, l.In)
+	in := place.ViewOf(x, l.In)
 	if order[2] == layer.AxisH {
 		in = in.Swapped()
 	}
-	out := task.Memory{Bar: y.Bar, Base: y.Base, Depth: y.Depth, Group: y.Group}
+	out := place.Memory{Bar: y.Bar, Base: y.Base, Depth: y.Depth, Group: y.Group}
 	if order[2] == layer.AxisW {
 		if order[0] == layer.AxisH {
 			in = in.Swapped()
 		}
 		out.Plane, out.Row = y.Plane, y.Row
-		return p.eachElement(in, task.View{S: in.S, M: out}, p.copyTask)
+		return eachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error { return copyView(o, l, in, out) })
 	}
 	// The transpose writes its columns as channels.
 	rows := layer.AxisH
@@ -91,114 +92,114 @@ func (p *Plan) transpose() error {
 	if in.S.Height == 1 {
 		in.M.Row, out.Row = in.M.Depth, out.Depth
 	}
-	return p.eachElement(in, task.View{S: in.S, M: out}, func(in, out task.View) error {
+	return eachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error {
 		most := in.S.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if movedBytes(in.S, most) <= p.l2()-task.UnitBytes {
+			if movedBytes(in.S, most) <= l.L2Bytes()-place.UnitBytes {
 				break
 			}
 		}
-		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), p.l2()-task.UnitBytes,
+		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), l.L2Bytes()-place.UnitBytes,
 			"split the channels or the width until they are at most %d"); err != nil {
 			return err
 		}
 		rows := in.S.Height
 		for first := 0; first < rows; first += most {
-			p.transposed(in.Run(first, min(most, rows-first)), out.Run(first, min(most, rows-first)))
+			addTranspose(o, in.Run(first, min(most, rows-first)), out.Run(first, min(most, rows-first)))
 		}
 		return nil
 	})
 }
 
-// movedBytes is what so many rows of a shape and their transpose take in the L2.
+// movedBytes returns what so many rows of a shape and their transpose take in the L2.
 func movedBytes(s regs.Shape, rows int) int {
 	s.Height = rows
 	from := task.Transposing(s).SourceTile()
 	return rows * (from.Row + transposedTile(s).Row)
 }
 
-// transposed transposes channel and x on the way to memory, by way of a tile in the L2.
-func (p *Plan) transposed(in, out task.View) {
+// addTranspose transposes channel and x on the way to memory, by way of a tile in the L2.
+func addTranspose(o *Output, in, out place.View) {
 	s := in.S
 	t := task.Transposing(s)
 	at := t.SourceTile()
 	t.Source1(in.M, at, false)
 	result := transposedTile(s).Moved(at.Row * s.Height)
 	t.Stages(out.M, result)
-	p.add(t)
+	o.add(t)
 }
 
-// slice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
+// lowerSlice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
 // is reached in the L2: the tile is transposed, so that columns become channels, and its
 // channels from there on are transposed back.
-func (p *Plan) slice() error {
-	l := p.Layer
-	x, y := p.input("x", l.In), p.output("y", l.Size)
-	in, out := task.ViewOf(x, l.Size), task.ViewOf(y, l.Size)
+func lowerSlice(o *Output, j job) error {
+	l := j.layer
+	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Size)
+	in, out := place.ViewOf(x, l.Size), place.ViewOf(y, l.Size)
 	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
 		in.M.Base += skip
-		if in.S.Width > task.SliceColumns {
-			return p.eachElement(in, out, p.sliced)
+		if in.S.Width > place.SliceColumns {
+			return eachElement(in, out, func(in, out place.View) error { return copySlices(o, l, in, out) })
 		}
-		return p.copyTask(in, out)
+		return copyView(o, l, in, out)
 	}
 	in.M.Base += l.Begin.W * layer.ElementBytes &^ 63
 	column := l.Begin.W % 32
 	in.S.Width += column
-	return p.eachElement(in, out, func(in, out task.View) error {
-		return p.eachPart(in, out, func(in, out task.View) error { return p.shifted(in, out, column) })
+	return eachElement(in, out, func(in, out place.View) error {
+		return eachPart(o, l, in, out, func(in, out place.View) error { return copyShifted(o, l, in, out, column) })
 	})
 }
 
-// sliced copies rows of more than 128 columns, in slices both in the source's tile and the
+// copySlices copies rows of more than 128 columns, in slices both in the source's tile and the
 // result's. The result's rows stand as far apart as two slices' patches with their halos
 // (1/1).
-func (p *Plan) sliced(in, out task.View) error {
+func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	t := task.Copy(s)
 	t.WholeSlices(s)
 	at := t.SourceTile()
-	result := task.PackedColumns(s, task.EngineColumns(s.Width))
+	result := place.PackedColumns(s, place.EngineColumns(s.Width))
 	if s.Height > 1 {
-		result = result.Skewed(1, task.Fetch{Rows: 2, Apart: 10})
+		result = result.Skewed(1, place.Fetch{Rows: 2, Apart: 10})
 	}
-	if (at.Row+result.Row)*s.Height > p.l2()-task.UnitBytes {
-		return p.copyTask(in, out)
+	if (at.Row+result.Row)*s.Height > l.L2Bytes()-place.UnitBytes {
+		return copyView(o, l, in, out)
 	}
 	t.Source1(in.M, at, false)
 	t.Stages(out.M, result.Moved(at.Row*s.Height))
-	p.add(t)
+	o.add(t)
 	return nil
 }
 
-// shifted copies all but the first columns.
-func (p *Plan) shifted(in, out task.View, columns int) error {
+// copyShifted copies all but the first columns.
+func copyShifted(o *Output, l *layer.Layer, in, out place.View, columns int) error {
 	s := in.S
-	turned := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
+	turned := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	prep := task.Transposing(s)
 	from := prep.SourceTile()
 	bytes := turned.Row * s.Height
-	if err := layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, p.maxTile(),
+	if err := layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, l.LargestTile(),
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
 		return err
 	}
 	prep.Source1(in.M, from.Moved(bytes), false)
 	kept := prep.Leaves(turned, bytes)
-	p.add(prep)
+	o.add(prep)
 
 	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
 	back.Reads(kept, turned.Moved(columns*turned.Channel))
 	back.Writes(out.M, bytes)
-	p.add(back)
+	o.add(back)
 	return nil
 }
 
-// tile repeats a tensor. An axis of one element is broadcast on the way through the
+// lowerTile repeats a tensor. An axis of one element is broadcast on the way through the
 // planar engine, all such axes in one task (1/1); a longer one is copied time after time.
-func (p *Plan) tile() error {
-	l := p.Layer
-	x, y := p.input("x", l.In), p.output("y", l.Out())
+func lowerTile(o *Output, j job) error {
+	l := j.layer
+	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
 	once := l.Out() // what one task writes
 	if l.In.N > 1 || l.Reps.N > 1 {
 		once.N = l.In.N
@@ -224,7 +225,7 @@ func (p *Plan) tile() error {
 				for w := range reps.W {
 					to := y
 					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
-					if err := p.eachElement(task.ViewOf(x, l.In), task.ViewOf(to, once), p.repeatedTile); err != nil {
+					if err := eachElement(place.ViewOf(x, l.In), place.ViewOf(to, once), func(in, out place.View) error { return broadcastView(o, l, in, out) }); err != nil {
 						return err
 					}
 				}
@@ -234,34 +235,34 @@ func (p *Plan) tile() error {
 	return nil
 }
 
-// repeatedTile broadcasts a tensor, and applies ReLU.
-func (p *Plan) repeatedTile(in, out task.View) error {
+// broadcastView broadcasts a tensor, and applies ReLU.
+func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	s := out.S
 	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)
-	t := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Along: along}, ReLU: p.Layer.Activation == layer.ReLU}.Task()
+	t := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Along: along}, ReLU: l.Activation == layer.ReLU}.Task()
 	// A patch of 512 pixels, rows before columns (1/1).
 	high := min(task.Log2Ceil(s.Height), 4)
 	wide := min(max(task.Log2Ceil(s.Width), 4), 9-high)
 	t.SetPatch(wide, high)
-	at := task.Packed(in.S)
+	at := place.Packed(in.S)
 	if in.S.Height > 1 {
-		at = at.Skewed(1, task.PlanarFetch)
+		at = at.Skewed(1, place.PlanarFetch)
 	}
-	result := task.PackedColumns(s, min(s.Width, 1<<wide))
+	result := place.PackedColumns(s, min(s.Width, 1<<wide))
 	if s.Height > 1 {
-		result = result.Skewed(1, task.PlanarFetch)
+		result = result.Skewed(1, place.PlanarFetch)
 	}
 	bytes := at.Row * in.S.Height
 	if in.S.Height == 1 && s.Height > 1 {
 		at.Row = at.Channel // the one row is read for all (1/1)
 	}
-	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, p.l2()-task.UnitBytes,
+	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, l.L2Bytes()-place.UnitBytes,
 		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}
 	// The source stays in the L2 where the task reads it over and over (1/1).
 	t.Source1(in.M, at, along != 0).Bytes = bytes
 	t.Stages(out.M, result.Moved(bytes))
-	p.add(t)
+	o.add(t)
 	return nil
 }

@@ -4,24 +4,25 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// pad puts rows and columns around a tensor: rows by copies and broadcasts to where they
+// lowerPad puts rows and columns around a tensor: rows by copies and broadcasts to where they
 // stand in memory, columns the same way with columns made rows. (Inferred: no program shows
 // padding other than a convolution's own zeros.)
-func (p *Plan) pad() error {
-	l := p.Layer
+func lowerPad(o *Output, j job) error {
+	l := j.layer
 	w, out := &l.Window, l.Out()
-	x, y := p.input("x", l.In), p.output("y", out)
+	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
 	if w.Px+w.Qx == 0 {
-		return p.padRows(l.In, w.Py, w.Qy, x, y)
+		return padRows(o, l, l.In, w.Py, w.Qy, x, y)
 	}
 	high := l.In
 	if w.Py+w.Qy > 0 {
 		high.H = out.H
-		rows := p.intermediate(high)
-		if err := p.padRows(l.In, w.Py, w.Qy, x, rows); err != nil {
+		rows := o.allocate(high)
+		if err := padRows(o, l, l.In, w.Py, w.Qy, x, rows); err != nil {
 			return err
 		}
 		x = rows
@@ -29,19 +30,19 @@ func (p *Plan) pad() error {
 	turned := layer.Shape{N: high.N, C: high.C, H: high.W, W: high.H}
 	wide := turned
 	wide.H = out.W
-	columns, padded := p.intermediate(turned), p.intermediate(wide)
-	if err := p.turnRows(high, x, columns); err != nil {
+	columns, padded := o.allocate(turned), o.allocate(wide)
+	if err := transposeRows(o, l, high, x, columns); err != nil {
 		return err
 	}
-	if err := p.padRows(turned, w.Px, w.Qx, columns, padded); err != nil {
+	if err := padRows(o, l, turned, w.Px, w.Qx, columns, padded); err != nil {
 		return err
 	}
-	return p.turnRows(wide, padded, y)
+	return transposeRows(o, l, wide, padded, y)
 }
 
 // padRows copies a tensor to y, which has so many rows more before and after it, and fills
 // those.
-func (p *Plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error {
+func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y place.Memory) error {
 	move := func(rows, from, to int) piece {
 		part := s
 		part.H = rows
@@ -51,12 +52,12 @@ func (p *Plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error
 		return piece{layer.Layer{Op: layer.Slice, In: part, Size: part}, &layer.Weights{}, ports{"x": a, "y": b}}
 	}
 	list := []piece{move(s.H, 0, before)}
-	if p.Layer.Fill == layer.FillValue {
+	if l.Fill == layer.FillValue {
 		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
-		value := task.Surface(regs.BARWeights, one)
-		p.Constants.Pad(64)
-		value.Base = p.Constants.Bytes
-		coeff.PutHalf(p.Constants.Zeros(value.Depth), task.Half(p.Layer.Value))
+		value := place.Surface(regs.BARWeights, one)
+		o.Constants.Pad(64)
+		value.Base = o.Constants.Bytes
+		coeff.PutHalf(o.Constants.Zeros(value.Depth), task.Half(l.Value))
 		for _, f := range [...]struct{ rows, to int }{{before, 0}, {after, before + s.H}} {
 			if f.rows > 0 {
 				to := y
@@ -65,21 +66,21 @@ func (p *Plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error
 				list = append(list, piece{fill, &layer.Weights{}, ports{"x": value, "y": to}})
 			}
 		}
-		return p.pieces(list...)
+		return lowerPieces(o, l, list...)
 	}
 	for i := 1; i <= before; i++ {
 		from := 0
-		if p.Layer.Fill == layer.FillReflect {
+		if l.Fill == layer.FillReflect {
 			from = i
 		}
 		list = append(list, move(1, from, before-i))
 	}
 	for i := 1; i <= after; i++ {
 		from := s.H - 1
-		if p.Layer.Fill == layer.FillReflect {
+		if l.Fill == layer.FillReflect {
 			from -= i
 		}
 		list = append(list, move(1, from, before+s.H-1+i))
 	}
-	return p.pieces(list...)
+	return lowerPieces(o, l, list...)
 }

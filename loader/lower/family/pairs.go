@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -19,41 +20,41 @@ func paired(l *layer.Layer) bool {
 		return false
 	}
 	source, result := pairTiles(l)
-	return source.Row+result.Row <= layer.LargestTile(l.L2Bytes())
+	return source.Row+result.Row <= l.LargestTile()
 }
 
-// pairTiles are the tiles of such a convolution: the source in pieces of the columns that
+// pairTiles returns the tiles of such a convolution: the source in pieces of the columns that
 // a patch of steps needs, in units of 64 bytes, and the result.
-func pairTiles(l *layer.Layer) (source, result task.Layout) {
+func pairTiles(l *layer.Layer) (source, result place.Layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
-	source = task.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
+	source = place.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
 	columns := layer.RoundUp((task.PatchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
 	if columns < source.Channel {
 		source.Channel = columns
 		source.Row = columns * l.In.C
 		source.Depth, source.Group = source.Row, source.Row
 	}
-	result = task.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
+	result = place.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
 	return source.Moved(result.Row), result
 }
 
-// pairs appends the convolution, whose steps of two pixels may write one too many, and
+// convolvePairs appends the convolution, whose steps of two pixels may write one too many, and
 // the planar copy that leaves it out.
-func (p *Plan) pairs(x, y task.Memory) {
-	l := p.Layer
+func convolvePairs(o *Output, j job, made kernels, x, y place.Memory) {
+	l := j.layer
 	out := l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
 	steps := in
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
 	source, result := pairTiles(l)
 
-	t := p.multiplied(task.MAC{In: in, Out: steps, Window: &l.Window, Alone: true, Pixels: pairedPixels}).Task()
-	p.attach(t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
-		return coeff.Pairs(l, p.Weights, width)
+	t := newMACTask(l, task.MAC{In: in, Out: steps, Window: &l.Window, Alone: true, Pixels: pairedPixels})
+	attachKernel(o, made, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
+		return coeff.Pairs(l, j.weights, width)
 	})
 	t.Source1(x, source, false)
 	kept := t.Leaves(result, result.Row)
-	p.add(t)
+	o.add(t)
 
 	row := in
 	row.Width = out.W
@@ -61,5 +62,5 @@ func (p *Plan) pairs(x, y task.Memory) {
 	move.Reads(kept, result)
 	move.WaitsForPairs = true
 	move.Writes(y, source.Base+source.Row)
-	p.add(move)
+	o.add(move)
 }

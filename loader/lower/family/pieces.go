@@ -2,7 +2,7 @@ package family
 
 import (
 	"anesim/loader/layer"
-	"anesim/loader/lower/task"
+	"anesim/loader/lower/place"
 )
 
 // A piece is a layer that a larger one is made of: its values and where its ports stand.
@@ -13,25 +13,25 @@ type piece struct {
 }
 
 // ports are the surfaces of a piece by the names that Lower gives them.
-type ports map[string]task.Memory
+type ports map[string]place.Memory
 
-// intermediate is room in the scratch buffer for a tensor between pieces. They stand one
-// behind the other; what they need for themselves lies above.
-func (p *Plan) intermediate(s layer.Shape) task.Memory {
-	m := task.Surface(task.BarScratch, s)
-	m.Base = p.held
-	p.held += layer.RoundUp(m.Depth*s.N, task.ScratchPage)
-	p.Scratch = max(p.Scratch, p.held)
+// allocate returns room in the scratch buffer for a tensor between pieces. Such tensors are
+// placed one after the other; what the pieces need for themselves lies above.
+func (o *Output) allocate(s layer.Shape) place.Memory {
+	m := place.Surface(place.BarScratch, s)
+	m.Base = o.held
+	o.held += layer.RoundUp(m.Depth*s.N, place.ScratchPage)
+	o.Scratch = max(o.Scratch, o.held)
 	return m
 }
 
-// pieces appends the tasks of layers that together make the plan's own.
-func (p *Plan) pieces(list ...piece) error {
+// lowerPieces appends the tasks of layers that together compute l. They have its compiler and
+// its chip.
+func lowerPieces(o *Output, l *layer.Layer, list ...piece) error {
 	for i := range list {
 		s := &list[i]
-		s.layer.Release, s.layer.Memories = p.Layer.Release, p.Layer.Memories
-		one := Plan{Output: p.Output, Layer: &s.layer, Weights: s.weights, bound: s.ports}
-		if err := one.lower(); err != nil {
+		s.layer.Release, s.layer.Memories = l.Release, l.Memories
+		if err := lowerLayer(o, job{&s.layer, s.weights, s.ports}); err != nil {
 			return err
 		}
 	}

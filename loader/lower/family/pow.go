@@ -4,18 +4,19 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// pow lowers x to the power z, 2^(z * log2 x), to three tasks of the MAC engines (1/1):
+// lowerPow lowers x to the power z, 2^(z * log2 x), to three tasks of the MAC engines (1/1):
 //
 //	z --DMA--> even channels of a tile
 //	x --DMA--> log2 --> odd channels
 //	tile --products of channel pairs, 2^p--> y
 //
 // Weights.Table is that of log2, Weights.Tables[0] that of 2^x.
-func (p *Plan) pow() error {
-	l, w := p.Layer, p.Weights
+func lowerPow(o *Output, j job) error {
+	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
 		return l.Wrong("%d tables, want 2", 1+len(w.Tables))
 	}
@@ -24,21 +25,21 @@ func (p *Plan) pow() error {
 	}
 	s := l.In
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
-	x, y := p.input("x", s), p.output("y", s)
-	z := p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
+	x, y := o.input(j, "x", s), o.output(j, "y", s)
+	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	one := in
 	one.Groups = 1
 	pairs := one
 	pairs.Channels *= 2
 	t := task.Copy(one)
 	at := t.SourceTile()
-	both := task.Packed(pairs)
+	both := place.Packed(pairs)
 	if s.H > 1 || s.W == 1 {
-		both = both.Skewed(1, task.PlanarFetch)
+		both = both.Skewed(1, place.PlanarFetch)
 	}
 	bytes := both.Row * s.H
-	if bytes+at.Row*s.H > p.maxTile() {
-		return p.largePow(x, z, y)
+	if bytes+at.Row*s.H > l.LargestTile() {
+		return lowerLargePow(o, j, x, z, y)
 	}
 	// Every second channel.
 	half := both
@@ -47,41 +48,41 @@ func (p *Plan) pow() error {
 		exponent := task.Copy(one)
 		exponent.Source1(z.Element(n), at.Moved(bytes), false)
 		even := exponent.Leaves(half, bytes)
-		p.add(exponent)
+		o.add(exponent)
 
 		logarithm := task.Copy(one)
 		logarithm.Source1(x.Element(n), at.Moved(bytes), false)
-		if err := p.tabulate(logarithm, w.Table); err != nil {
+		if err := setTable(o, l, logarithm, w.Table); err != nil {
 			return err
 		}
 		odd := logarithm.Leaves(half.Moved(both.Channel), bytes-both.Channel)
-		p.add(logarithm)
+		o.add(logarithm)
 
 		t := task.ChannelPairs(one)
-		if err := p.tabulate(t, w.Tables[0]); err != nil {
+		if err := setTable(o, l, t, w.Tables[0]); err != nil {
 			return err
 		}
 		t.Reads(odd, both)
 		t.Second = even
 		t.Writes(y.Element(n), bytes)
-		p.add(t)
+		o.add(t)
 	}
 	return nil
 }
 
-// largePow is pow of tensors that the L2 does not hold: logarithm, product and power one
+// lowerLargePow lowers pow of tensors that the L2 does not hold: logarithm, product and power one
 // after the other, through the scratch buffer (assumed).
-func (p *Plan) largePow(x, z, y task.Memory) error {
-	s := p.Layer.In
-	logarithm, product := p.intermediate(s), p.intermediate(s)
-	return p.pieces(
-		p.lookedUp(p.Weights.Table, s, x, logarithm),
+func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
+	s := j.layer.In
+	logarithm, product := o.allocate(s), o.allocate(s)
+	return lowerPieces(o, j.layer,
+		lookupPiece(j.weights.Table, s, x, logarithm),
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
-		p.lookedUp(p.Weights.Tables[0], s, product, y),
+		lookupPiece(j.weights.Tables[0], s, product, y),
 	)
 }
 
-// lookedUp passes a tensor through a table.
-func (p *Plan) lookedUp(table []byte, s layer.Shape, from, to task.Memory) piece {
+// lookupPiece returns the piece that passes a tensor through a table.
+func lookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
 	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

@@ -5,11 +5,12 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
-// runtimeMatmul lowers the product of two inputs. Up to sixteen rows on the left are the
+// lowerRuntimeMatMul lowers the product of two inputs. Up to sixteen rows on the left are the
 // coefficients as they stand in memory, one engine a row. More take a pair of tasks for each
 // part of the rows: the planar engine interleaves the rows as the engines read
 // coefficients, then a 1x1 convolution over the right one's rows as channels.
@@ -17,73 +18,73 @@ import (
 //	x [m][k] --DMA--> planar copy --DMA, interleaved--> scratch
 //	y [k][n] --DMA--> tile: k channels of n pixels --> engines --> result [m][n]
 //	                                 scratch --coefficients--^
-func (p *Plan) runtimeMatmul() error {
-	l := p.Layer
+func lowerRuntimeMatMul(o *Output, j job) error {
+	l := j.layer
 	m, k, n := l.In.H, l.In.W, l.Columns
 	right := layer.Shape{N: l.In.N, C: l.In.C, H: k, W: n}
 	// Result, right side, left side.
-	result := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
-	rhs := p.port("z", loader.Input, task.Bar5, right, task.Surface(task.Bar5, right))
-	lhs := p.port("x", loader.Input, task.Bar6, l.In, task.Surface(task.Bar6, l.In))
+	result := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	rhs := o.port(j, "z", loader.Input, place.Bar5, right, place.Surface(place.Bar5, right))
+	lhs := o.port(j, "x", loader.Input, place.Bar6, l.In, place.Surface(place.Bar6, l.In))
 	direct := direct(l)
-	if !direct && p.pairedRows(lhs, rhs, result) {
+	if !direct && tryPairedRows(o, j, lhs, rhs, result) {
 		return nil
 	}
-	to := p.behind(result, l.Out())
-	interleaved := p.Scratch // where the coefficients stand
+	to := placeBeforeActivation(o, j, result, l.Out())
+	interleaved := o.Scratch // where the coefficients stand
 	at := func(columns int) int {
-		return k * task.PackedColumns(regs.Shape{Channels: 1, Width: columns}, task.EngineColumns(columns)).Channel
+		return k * place.PackedColumns(regs.Shape{Channels: 1, Width: columns}, place.EngineColumns(columns)).Channel
 	}
 	columns := n
-	for columns > 32 && at(columns) > p.maxTile() {
+	for columns > 32 && at(columns) > l.LargestTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := layer.Within("bytes of 32 columns in the L2", at(columns), p.maxTile(),
+	if err := layer.Within("bytes of 32 columns in the L2", at(columns), l.LargestTile(),
 		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
 			rows := runtimeRows(m-first, k, min(n, columns), l.LaneBytes())
-			if err := layer.Within("bytes of the left side's rows in the L2", rows*task.Packed(regs.Shape{Channels: 1, Width: k}).Channel, p.maxTile(),
+			if err := layer.Within("bytes of the left side's rows in the L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
 				"split the reduction until they are at most %d and add the parts"); err != nil {
 				return err
 			}
-			part := task.Matrix(lhs.Bar, rows, k)
+			part := place.Matrix(lhs.Bar, rows, k)
 			part.Base = lhs.Base + b*lhs.Plane + first*lhs.Row
 			var lanes []coeff.Lane
 			if direct {
 				lanes = rowLanes(part, rows, k)
 			} else {
-				lanes = p.interleave(part, interleaved, rows, k)
+				lanes = interleave(o, part, interleaved, rows, k)
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
-				src, dst := task.Matrix(rhs.Bar, k, n), task.Matrix(to.Bar, rows, n)
+				src, dst := place.Matrix(rhs.Bar, k, n), place.Matrix(to.Bar, rows, n)
 				src.Base = rhs.Base + b*rhs.Plane + c*layer.ElementBytes
 				dst.Base = to.Base + b*to.Plane + first*to.Row + c*layer.ElementBytes
-				bar := uint32(task.BarScratch)
+				bar := uint32(place.BarScratch)
 				if direct {
 					bar = lhs.Bar
 				}
-				p.multiply(src, dst, lanes, bar, rows, k, width)
+				multiplyRuntime(o, l, src, dst, lanes, bar, rows, k, width)
 			}
 			first += rows
 		}
 	}
-	return p.finishActivation(l.Out(), to, result)
+	return lowerActivation(o, j, l.Out(), to, result)
 }
 
 // direct reports whether the left side's rows are coefficients as they stand in memory.
 func direct(l *layer.Layer) bool { return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0 }
 
-// pairedRows lowers the product as a chain of one: all rows of the left side interleaved at
+// tryPairedRows lowers the product as a chain of one: all rows of the left side interleaved at
 // once, the right side's rows made columns in the L2 where it is given turned, and a product
 // for each 128 rows. ([1,S,D] by [1,S,D] turned 3 tasks at 64 and 128 rows, 4 at 256, 6 at
 // 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
-func (p *Plan) pairedRows(x, z, y task.Memory) bool {
-	l := p.Layer
-	if p.bound != nil || p.Scratch > 0 || l.Tabulated() || l.TransposeX {
+func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
+	l := j.layer
+	if j.at != nil || o.Scratch > 0 || l.Tabulated() || l.TransposeX {
 		return false
 	}
 	heads := l.In.N * l.In.C
@@ -102,14 +103,14 @@ func (p *Plan) pairedRows(x, z, y task.Memory) bool {
 	if !ok {
 		return false
 	}
-	p.Tasks = append(p.Tasks, low.Tasks...)
-	p.Scratch = low.Scratch
+	o.Tasks = append(o.Tasks, low.Tasks...)
+	o.Scratch = low.Scratch
 	return true
 }
 
-// rowLanes are the rows of the left side as coefficients: one row for each engine is in the
+// rowLanes returns the rows of the left side as coefficients: one row for each engine is in the
 // order the engines read them as it stands in memory (1/1).
-func rowLanes(m task.Memory, rows, k int) []coeff.Lane {
+func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	lanes := make([]coeff.Lane, rows)
 	for i := range lanes {
 		lanes[i] = coeff.Lane{Base: m.Base + i*m.Plane, Size: k * layer.ElementBytes}
@@ -117,7 +118,7 @@ func rowLanes(m task.Memory, rows, k int) []coeff.Lane {
 	return lanes
 }
 
-// runtimeRows is how many rows of the left side one pair takes: so many that each engine
+// runtimeRows returns how many rows of the left side one pair takes: so many that each engine
 // holds one plane of up to 8 of them (4 in the one example of 64 rows).
 func runtimeRows(m, k, columns, lane int) int {
 	if m < task.Engines {
@@ -138,20 +139,20 @@ func runtimeRows(m, k, columns, lane int) int {
 
 // interleave copies rows of the left side into the scratch buffer at base, the rows of an engine
 // side by side, and returns where each engine finds its own.
-func (p *Plan) interleave(src task.Memory, base, rows, k int) []coeff.Lane {
+func interleave(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
-	dst := task.Memory{Bar: task.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
+	dst := place.Memory{Bar: place.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
 	dst.Row = dst.Plane
 	dst.Depth = dst.Plane * (rows / each)
 	dst.Group = dst.Depth
 	dst.Base = base
-	p.Scratch = max(p.Scratch, dst.Base+dst.Depth)
+	o.Scratch = max(o.Scratch, dst.Base+dst.Depth)
 	t := task.Planar{Form: regs.FormConstant, In: in}.Task()
-	at := task.Packed(in)
+	at := place.Packed(in)
 	t.Source1(src, at, false)
 	t.WritesBeside(dst, at.Row, each)
-	p.add(t)
+	o.add(t)
 	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {
 		lanes[i] = coeff.Lane{Base: dst.Base + i*dst.Plane, Size: dst.Plane}
@@ -159,15 +160,15 @@ func (p *Plan) interleave(src task.Memory, base, rows, k int) []coeff.Lane {
 	return lanes
 }
 
-// multiply is the convolution whose coefficients stand in a buffer.
-func (p *Plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
+// multiplyRuntime appends the convolution whose weights are in a buffer.
+func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
-	t := task.MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: task.Pointwise, ReLU: p.Layer.Activation == layer.ReLU}.Task()
+	t := task.MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: task.Pointwise, ReLU: l.Activation == layer.ReLU}.Task()
 	t.KernelIn(bar, lanes)
 	at := t.SourceTile()
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)
-	p.add(t)
+	o.add(t)
 }

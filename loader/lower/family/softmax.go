@@ -5,10 +5,11 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
+// lowerSoftmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
 // the same place, the reciprocal of the sum in the maximum's.
 //
 //	over C            max (MAC), difference, 2^d (MAC), 1/sum (MAC), product
@@ -18,68 +19,68 @@ import (
 //	over W            a copy before them; rows are groups, or of one channel channels
 //
 // (183/183 rows of a public table have so many descriptors.)
-func (p *Plan) softmax() error {
-	l := p.Layer
-	if len(p.Weights.Table) != coeff.TableBytes || len(p.Weights.Reciprocal) != coeff.TableBytes {
+func lowerSoftmax(o *Output, j job) error {
+	l := j.layer
+	if len(j.weights.Table) != coeff.TableBytes || len(j.weights.Reciprocal) != coeff.TableBytes {
 		return l.Wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", coeff.TableBytes)
 	}
 	if l.Axes&(l.Axes-1) != 0 {
-		return p.softmaxAxes()
+		return lowerSoftmaxAxes(o, j)
 	}
-	x, y := p.input("x", l.In), p.output("y", l.In)
-	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.In)
-	var each func(in, out task.View) error
+	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.In)
+	var each func(in, out place.View) error
 	switch l.Axes {
 	case layer.AxisC:
-		if err := p.checkUnicast(l.In.C); err != nil {
+		if err := checkUnicast(l.In.C); err != nil {
 			return err
 		}
-		each = func(in, out task.View) error { return p.softmaxChannels(in, out, out.S) }
+		each = func(in, out place.View) error { return softmaxChannels(o, j, in, out, out.S) }
 	case layer.AxisH:
-		if err := p.checkUnicast(l.In.H); err != nil {
+		if err := checkUnicast(l.In.H); err != nil {
 			return err
 		}
-		each = func(in, out task.View) error { return p.softmaxChannels(in.Swapped(), out, out.S) }
+		each = func(in, out place.View) error { return softmaxChannels(o, j, in.Swapped(), out, out.S) }
 	case layer.AxisW:
-		each = p.softmaxRow
+		each = func(in, out place.View) error { return softmaxRow(o, j, in, out) }
 		if l.In.H > 1 {
-			each = p.softmaxRows
+			each = func(in, out place.View) error { return softmaxRows(o, j, in, out) }
 		}
-		if passes(p.Layer) {
-			return p.softmaxStreams(in, out)
+		if passes(l) {
+			return softmaxStreams(o, j, in, out)
 		}
-		if s := in.S; s.Groups == 1 && s.Height > 1 && task.Packed(s).Row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
+		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && trySoftmaxRing(o, j, in, out) {
 			return nil
 		}
 	}
-	return p.eachElement(in, out, func(in, out task.View) error { return p.eachRun(in, out, each) })
+	return eachElement(in, out, func(in, out place.View) error { return eachRun(o, l, in, out, each) })
 }
 
-// softmaxAxes is softmax over several axes, step by step through the scratch buffer: no
+// lowerSoftmaxAxes lowers softmax over several axes, step by step through the scratch buffer: no
 // program shows one (inferred).
-func (p *Plan) softmaxAxes() error {
-	l := p.Layer
-	x, y := p.input("x", l.In), p.output("y", l.In)
+func lowerSoftmaxAxes(o *Output, j job) error {
+	l := j.layer
+	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
 	reduced := layer.Reduction(layer.ReduceMax, l.In, l.Axes)
 	one := reduced.Out()
-	largest, differences, powers, sum := p.intermediate(one), p.intermediate(l.In), p.intermediate(l.In), p.intermediate(one)
+	largest, differences, powers, sum := o.allocate(one), o.allocate(l.In), o.allocate(l.In), o.allocate(one)
 	power := layer.Unary(layer.Exp, l.In)
-	return p.pieces(
+	return lowerPieces(o, l,
 		piece{reduced, &layer.Weights{}, ports{"x": x, "y": largest}},
 		piece{layer.Binary(layer.Sub, l.In, one), &layer.Weights{}, ports{"x": x, "z": largest, "y": differences}},
-		piece{power, &layer.Weights{Table: p.Weights.Table}, ports{"x": differences, "y": powers}},
+		piece{power, &layer.Weights{Table: j.weights.Table}, ports{"x": differences, "y": powers}},
 		piece{layer.Reduction(layer.ReduceSum, l.In, l.Axes), &layer.Weights{}, ports{"x": powers, "y": sum}},
-		piece{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: p.Weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
+		piece{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: j.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
 	)
 }
 
 // eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
-func (p *Plan) eachRun(in, out task.View, f func(in, out task.View) error) error {
-	extent, overH := in.S.Height, p.Layer.Axes == layer.AxisH
+func eachRun(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
+	extent, overH := in.S.Height, l.Axes == layer.AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
-		return p.eachPart(in, out, func(in, out task.View) error {
-			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), p.maxTile(),
+		return eachPart(o, l, in, out, func(in, out place.View) error {
+			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), l.LargestTile(),
 				"split the axes that softmax leaves until they are at most %d"); err != nil {
 				return err
 			}
@@ -89,16 +90,16 @@ func (p *Plan) eachRun(in, out task.View, f func(in, out task.View) error) error
 	rows := extent
 	part := in.S
 	bytes := softmaxBytes
-	if p.Layer.Axes == layer.AxisW && extent > 1 {
+	if l.Axes == layer.AxisW && extent > 1 {
 		bytes = softmaxRowsBytes
 	}
 	for ; ; rows = (rows + 1) / 2 {
 		part.Height = rows
-		if rows == 1 || bytes(part) <= p.maxTile() {
+		if rows == 1 || bytes(part) <= l.LargestTile() {
 			break
 		}
 	}
-	if err := layer.Within("bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
+	if err := layer.Within("bytes of a row's tiles in the L2", bytes(part), l.LargestTile(),
 		"split the axes that softmax leaves until they are at most %d"); err != nil {
 		return err
 	}
@@ -111,68 +112,68 @@ func (p *Plan) eachRun(in, out task.View, f func(in, out task.View) error) error
 	return nil
 }
 
-// softmaxBytes is the most that the tiles of a run take.
+// softmaxBytes returns the most that the tiles of a run take.
 func softmaxBytes(s regs.Shape) int {
-	row := task.Packed(s).Row + 0x100
-	return (3*row + s.Width*task.UnitBytes*2) * s.Height
+	row := place.Packed(s).Row + 0x100
+	return (3*row + s.Width*place.UnitBytes*2) * s.Height
 }
 
-// softmaxRowsBytes is the most that the tiles of softmaxRows take: three copies, the
+// softmaxRowsBytes returns the most that the tiles of softmaxRows take: three copies, the
 // longest of them with a skew, and a value for each row.
 func softmaxRowsBytes(s regs.Shape) int {
-	held := task.Packed(s)
-	exps := held.Skewed(1, task.PlanarFetch)
-	bytes := 2*held.Row + s.Channels*task.UnitBytes
+	held := place.Packed(s)
+	exps := held.Skewed(1, place.PlanarFetch)
+	bytes := 2*held.Row + s.Channels*place.UnitBytes
 	if exps.Row != held.Row {
 		bytes += exps.Row
 	}
 	return bytes * s.Height
 }
 
-// exponent is the difference from a maximum, which the task before finds if that is said and
-// which repeats along an axis.
+// exponent returns the pass that computes the difference from a maximum, which repeats along an
+// axis and which the task before finds if previous is set.
 func exponent(s regs.Shape, second task.Seen, previous bool) task.Planar {
 	e := pass.Exponent(s)
 	e.Second, e.Previous = second, previous
 	return e
 }
 
-// quotient multiplies the powers by the reciprocal of their sum, which is the first source.
+// quotient returns the pass that multiplies the powers by the reciprocal of their sum, which is the first source.
 func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
 	q := pass.Product(s)
 	q.First, q.Previous = first, previous
 	return q
 }
 
-// powerTask is the exponential of differences that a planar task hands over tile by tile.
-func (p *Plan) powerTask(s regs.Shape, from *task.Tile, at task.Layout) *task.Task {
+// addPowerTask appends and returns the exponential of differences that a planar task hands over tile by tile.
+func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
 	t := task.Copy(s)
 	t.FixPatch(task.PassedFixed(s))
 	t.Reads(from, from.At)
-	t.Lookup(p.placeTable(p.Weights.Table, t.TableLanes()), p.Weights.Table)
-	p.add(t)
+	t.Lookup(o.Constants.PlaceTable(j.weights.Table, t.TableLanes()), j.weights.Table)
+	o.add(t)
 	return t
 }
 
 // softmaxChannels reduces channels; s is the result's own shape, with channels and rows
 // transposed where the rows are reduced.
-func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
+func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	v := in.S
 	if v.Channels == 1 {
-		return p.softmaxAlone(in, out)
+		return softmaxOneChannel(o, j, in, out)
 	}
 	one := v
 	one.Channels = 1
-	single := task.Packed(one)
-	exps := task.Packed(v)
+	single := place.Packed(one)
+	exps := place.Packed(v)
 	if v.Height > 1 || v.Width == 1 {
-		single = single.Skewed(1, task.PlanarFetch)
-		exps = exps.Skewed(1, task.PlanarFetch)
+		single = single.Skewed(1, place.PlanarFetch)
+		exps = exps.Skewed(1, place.PlanarFetch)
 	}
 	pixel := v.Height == 1 && v.Width == 1
 	if pixel {
-		single = task.Packed(one)
-		exps = task.Packed(v)
+		single = place.Packed(one)
+		exps = place.Packed(v)
 	}
 	singles := single.Row * v.Height
 	exps = exps.Moved(singles)
@@ -180,7 +181,7 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 	free := exps.Base + bytes
 	diffs, source := exps, exps.Moved(free)
 	if pixel {
-		diffs = task.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Moved(free)
+		diffs = place.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Moved(free)
 		source.Base += diffs.Row
 	}
 
@@ -188,7 +189,7 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 	top.KeptPatch(v)
 	x := top.Source1(in.M, source, true)
 	largest := top.Leaves(single, singles)
-	p.add(top)
+	o.add(top)
 
 	difference := exponent(v, task.Seen{Along: task.C}, false)
 	difference.Transposed = pixel
@@ -199,27 +200,27 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 	if pixel {
 		// A pixel's channels become a row, so that sixteen engines share the table's
 		// work; the row is described in the scratch buffer on the way (1/1).
-		row := p.stage(1, v.Channels, true)
+		row := o.stage(1, v.Channels, true)
 		row.Row = row.Depth
 		differences := sub.LeavesScratch(diffs, diffs.Row, row)
-		p.add(sub)
+		o.add(sub)
 		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
 		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
 		exp.ReadsScratch(differences, differences.At, row)
-		exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
-		p.add(exp)
+		exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
+		o.add(exp)
 	} else {
 		sub.TilePatch(task.PassedFixed(v))
 		differences := sub.Leaves(exps, bytes)
-		p.add(sub)
-		exp = p.powerTask(v, differences, exps)
+		o.add(sub)
+		exp = addPowerTask(o, j, v, differences, exps)
 	}
 	powers := exp.Leaves(exps, bytes)
-	reciprocals := p.reciprocalSum(v, powers, single, pixel)
+	reciprocals := addReciprocalSum(o, j, v, powers, single, pixel)
 
 	along := task.C
 	second := exps
-	if p.Layer.Axes == layer.AxisH { // C and H may be as long as each other
+	if j.layer.Axes == layer.AxisH { // C and H may be as long as each other
 		single.Channel, single.Row, single.Depth = single.Row, single.Channel, single.Row
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
 		along = task.H
@@ -228,14 +229,14 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 	mul.Reads(reciprocals, single)
 	mul.Joins(powers, second)
 	mul.Writes(out.M, free)
-	p.add(mul)
+	o.add(mul)
 	return nil
 }
 
-// reciprocalSum is the reciprocal of the channels' sum: a multiply-accumulate of ones
+// addReciprocalSum appends the reciprocal of the channels' sum: a multiply-accumulate of ones
 // behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
 // engine takes the reciprocal, and the constants have the table of powers alone.)
-func (p *Plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixel bool) *task.Tile {
+func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
 	t := task.MAC{Op: regs.MantissaTable, In: s, Out: one, Window: task.Pointwise}.Task()
@@ -243,50 +244,50 @@ func (p *Plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixe
 		t.FixPatch(t.PatchLog2())
 	}
 	t.Reads(from, from.At)
-	t.Lookup(p.placeTable(p.Weights.Reciprocal, t.TableLanes()), p.Weights.Reciprocal)
+	t.Lookup(o.Constants.PlaceTable(j.weights.Reciprocal, t.TableLanes()), j.weights.Reciprocal)
 	reciprocals := t.Leaves(to, to.Row*s.Height)
-	p.add(t)
+	o.add(t)
 	return reciprocals
 }
 
-// softmaxAlone is softmax over one channel, whose own difference is zero.
-func (p *Plan) softmaxAlone(in, out task.View) error {
+// softmaxOneChannel appends softmax over one channel, whose own difference is zero.
+func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	s := in.S
-	exps := task.Packed(s)
+	exps := place.Packed(s)
 	if s.Height > 1 || s.Width == 1 {
-		exps = exps.Skewed(1, task.PlanarFetch)
+		exps = exps.Skewed(1, place.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
 	sub := exponent(s, task.Seen{Along: task.C}, false).Task()
 	sub.TilePatch(task.PassedFixed(s))
 	at := sub.PlanarTile()
 	sub.Source1(in.M, at.Moved(bytes), false)
-	sub.Source2(in.M, at.Moved(bytes+task.SecondBase(at.Row*s.Height)))
+	sub.Source2(in.M, at.Moved(bytes+place.SecondBase(at.Row*s.Height)))
 	differences := sub.Leaves(exps, bytes)
-	p.add(sub)
-	powers := p.powerTask(s, differences, exps).Leaves(exps, bytes)
-	reciprocals := p.reciprocalSum(s, powers, exps.Moved(bytes), false)
+	o.add(sub)
+	powers := addPowerTask(o, j, s, differences, exps).Leaves(exps, bytes)
+	reciprocals := addReciprocalSum(o, j, s, powers, exps.Moved(bytes), false)
 	mul := quotient(s, task.Seen{Along: task.C}, false).Task()
 	mul.Reads(reciprocals, reciprocals.At)
 	mul.Joins(powers, exps)
 	mul.Writes(out.M, 2*bytes)
-	p.add(mul)
+	o.add(mul)
 	return nil
 }
 
 // softmaxRow reduces the columns of one row of each channel. Several channels' maxima
 // stand in a row.
-func (p *Plan) softmaxRow(in, out task.View) error {
+func softmaxRow(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
-	single := task.Packed(regs.Shape{Channels: 1, Width: s.Channels})
-	exps := task.Packed(s).Moved(single.Row)
+	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
+	exps := place.Packed(s).Moved(single.Row)
 	end := exps.Base + exps.Row
 	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
 	source := top.KeptTile().Moved(end)
 	x := top.Source1(in.M, source, true)
 	largest := top.Leaves(single, single.Row)
-	p.add(top)
+	o.add(top)
 
 	row := task.Seen{Along: task.W.If(s.Width > 1), Transposed: many}
 	sub := exponent(s, row, true).Task()
@@ -294,48 +295,48 @@ func (p *Plan) softmaxRow(in, out task.View) error {
 	sub.Reads(x, source)
 	sub.Joins(largest, single)
 	differences := sub.Leaves(exps, exps.Row)
-	p.add(sub)
-	powers := p.powerTask(s, differences, exps).Leaves(exps, exps.Row)
+	o.add(sub)
+	powers := addPowerTask(o, j, s, differences, exps).Leaves(exps, exps.Row)
 
 	sum := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: true, Transposed: many, Next: true}.Task()
 	sum.Reads(powers, exps)
 	reciprocals := sum.Leaves(single, single.Row)
-	p.add(sum)
+	o.add(sum)
 
 	mul := quotient(s, row, true).Task()
 	mul.Reads(reciprocals, single)
 	mul.Joins(powers, exps)
 	mul.Writes(out.M, end)
-	p.add(mul)
+	o.add(mul)
 	return nil
 }
 
 // softmaxRows reduces the columns of several rows, from a copy in the L2: rows are
 // groups, or channels in parts where there is one channel.
-func (p *Plan) softmaxRows(in, out task.View) error {
+func softmaxRows(o *Output, j job, in, out place.View) error {
 	s := in.S
 	alone := s.Channels == 1
 	copied := task.Copy(s)
 	if alone {
 		copied.WholeSlices(s)
 	}
-	held := task.Packed(s)
-	exps := held.Skewed(1, task.PlanarFetch)
+	held := place.Packed(s)
+	exps := held.Skewed(1, place.PlanarFetch)
 	if alone {
-		if s.Width%task.FoldColumns == 0 {
+		if s.Width%place.FoldColumns == 0 {
 			held.Depth = held.Row * s.Height // rows that fold (2/2)
 		}
 	} else {
 		held = exps
 	}
 	bytes := held.Row * s.Height
-	each := s.Channels * task.UnitBytes
-	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
-	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	each := s.Channels * place.UnitBytes
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	if alone {
-		stats.Row = s.Height * task.UnitBytes
+		stats.Row = s.Height * place.UnitBytes
 		stats.Depth, stats.Group = stats.Row, 0
-		flat = task.Layout{Channel: stats.Row, Row: task.UnitBytes, Depth: stats.Row}
+		flat = place.Layout{Channel: stats.Row, Row: place.UnitBytes, Depth: stats.Row}
 	}
 	// The copy, later the sums; the powers; the differences by themselves where their
 	// rows are longer (2/2); the maxima.
@@ -347,7 +348,7 @@ func (p *Plan) softmaxRows(in, out task.View) error {
 	from := copied.SourceTile().Moved(bytes)
 	copied.Source1(in.M, from, false)
 	x := copied.Leaves(held, bytes)
-	p.add(copied)
+	o.add(copied)
 
 	reduce := func(from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
 		parts := 1
@@ -355,17 +356,17 @@ func (p *Plan) softmaxRows(in, out task.View) error {
 			parts = (s.Height + maxStatistics - 1) / maxStatistics
 		}
 		for i := range parts {
-			rows := task.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
-			at := task.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
+			rows := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
+			at := place.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
 			result := stats.Moved(to)
 			if alone {
 				first := i * maxStatistics
-				rows = task.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
-				at = task.Layout{Base: base + first*held.Row, Channel: held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: held.Depth}
+				rows = place.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
+				at = place.Layout{Base: base + first*held.Row, Channel: held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: held.Depth}
 				if rows.S.Height == 1 {
 					at.Row = held.Row
 				}
-				result.Base += first * task.UnitBytes
+				result.Base += first * place.UnitBytes
 			}
 			r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
 			t := r.Task()
@@ -374,7 +375,7 @@ func (p *Plan) softmaxRows(in, out task.View) error {
 			}
 			t.ReadsGroups(from, at)
 			last = t.LeavesGroups(result, stats.Row)
-			p.add(t)
+			o.add(t)
 		}
 		last.At = stats.Moved(to)
 		return last
@@ -386,14 +387,14 @@ func (p *Plan) softmaxRows(in, out task.View) error {
 	sub.Reads(x, held)
 	sub.Joins(largest, flat.Moved(maxima))
 	differences := sub.Leaves(exps.Moved(differencesAt), exps.Row*s.Height)
-	p.add(sub)
-	powers := p.powerTask(s, differences, exps).Leaves(held.Moved(powersAt), bytes)
+	o.add(sub)
+	powers := addPowerTask(o, j, s, differences, exps).Leaves(held.Moved(powersAt), bytes)
 	reciprocals := reduce(powers, powersAt, 0, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
 	mul.Reads(reciprocals, flat)
 	mul.Joins(powers, held.Moved(powersAt))
 	mul.Writes(out.M, powersAt+bytes)
-	p.add(mul)
+	o.add(mul)
 	return nil
 }

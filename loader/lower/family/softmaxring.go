@@ -3,10 +3,11 @@ package family
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// softmaxRing is softmax over the columns of a tensor that the L2 does not hold, in five
+// trySoftmaxRing appends softmax over the columns of a tensor that the L2 does not hold, in five
 // tasks (1/1): differences pass to the table through a ring of 16 columns as high as the
 // tensor, and powers through the scratch buffer, where up to eight channels stand side by
 // side. A value for each row of each channel stays in the L2.
@@ -15,28 +16,28 @@ import (
 //	1/sum of the powers (L2), over the largest's place    powers / sum --> y
 //
 // It reports false where the ring does not fit the L2.
-func (p *Plan) softmaxRing(in, out task.View) bool {
+func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	s := in.S
-	each := s.Channels * task.UnitBytes
-	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
-	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
-	ring := task.PackedColumns(s, task.RingColumns).Skewed(1, task.PlanarFetch, task.RingFetch).Moved(stats.Row)
-	source := task.PackedColumns(s, task.RingSource).Skewed(1, task.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
+	each := s.Channels * place.UnitBytes
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
+	ring := place.PackedColumns(s, task.RingColumns).Skewed(1, place.PlanarFetch, place.RingFetch).Moved(stats.Row)
+	source := place.PackedColumns(s, task.RingSource).Skewed(1, place.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
 	stream := source.Base + source.Row*s.Height
-	if s.Height > layer.MaxGroups || stream > p.maxTile() {
+	if s.Height > layer.MaxGroups || stream > j.layer.LargestTile() {
 		return false
 	}
 	side := task.MaxInterleave
 	for s.Channels%side != 0 {
 		side /= 2
 	}
-	between := task.Memory{Bar: task.BarScratch, Base: p.held, Row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
+	between := place.Memory{Bar: place.BarScratch, Base: o.held, Row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
 	between.Plane = between.Row * s.Height
 	between.Depth = between.Plane * (s.Channels / side)
 	between.Group = between.Depth
-	p.Scratch = max(p.Scratch, p.held+between.Depth)
+	o.Scratch = max(o.Scratch, o.held+between.Depth)
 
-	reduce := func(from task.View, side int, continues bool, r task.Planar) *task.Tile {
+	reduce := func(from place.View, side int, continues bool, r task.Planar) *task.Tile {
 		rows := from.Grouped()
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
@@ -44,7 +45,7 @@ func (p *Plan) softmaxRing(in, out task.View) bool {
 		t.Source1(rows.M, t.PlanarColumns().Moved(stats.Row), false)
 		t.Besides(side)
 		reduced := t.LeavesGroups(stats, stats.Row)
-		p.add(t)
+		o.add(t)
 		return reduced
 	}
 	largest := reduce(in, 1, false, task.Planar{Op: task.Largest})
@@ -55,16 +56,16 @@ func (p *Plan) softmaxRing(in, out task.View) bool {
 	sub.Source1(in.M, source, false)
 	sub.Joins(largest, flat)
 	shared := sub.LeavesRing(ring, ring.Row*s.Height)
-	p.add(sub)
+	o.add(sub)
 
 	exp := task.Copy(s)
 	exp.FixPatch(task.RingLog2)
 	exp.TakesRing(ring, shared)
-	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
+	exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	exp.WritesBeside(between, stream, side)
-	p.add(exp)
+	o.add(exp)
 
-	powers := task.View{S: s, M: between}
+	powers := place.View{S: s, M: between}
 	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
@@ -72,6 +73,6 @@ func (p *Plan) softmaxRing(in, out task.View) bool {
 	mul.Reads(sums, flat)
 	mul.Source2Behind(between, source.Moved(stats.Row), side)
 	mul.Stages(out.M, source.Moved(stats.Row+source.Row*s.Height))
-	p.add(mul)
+	o.add(mul)
 	return true
 }

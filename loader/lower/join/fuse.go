@@ -8,8 +8,8 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/family"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/rows"
-	"anesim/loader/lower/task"
 )
 
 // A folded is nodes that became one part.
@@ -357,7 +357,7 @@ func (f *folder) compile(groups []rows.Group, try bool) (*folded, bool) {
 		made:    &family.Output{Tasks: low.Tasks, Constants: low.Constants, Scratch: low.Scratch},
 		inputs:  low.Ports,
 		Shape:   f.shapes[out.output],
-		surface: task.Bar4,
+		surface: place.Bar4,
 	}
 	return out, true
 }

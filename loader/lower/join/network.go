@@ -9,7 +9,9 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -74,7 +76,7 @@ func (e *NodeError) Error() string { return fmt.Sprintf("layer %d: %s", e.Node, 
 
 // Limits of a program.
 const (
-	maxNetworkPorts = len(regs.BARs{}) - task.Bar4
+	maxNetworkPorts = len(regs.BARs{}) - place.Bar4
 )
 
 // Join strings the nodes together:
@@ -101,12 +103,12 @@ func (n *Network) Join() (*Joined, error) {
 	if err := layer.Within("descriptors of a network", len(c), task.MaxTasks, "split it into networks of at most %d"); err != nil {
 		return nil, err
 	}
-	if err := c.Err(); err != nil {
+	if err := task.Refused(c); err != nil {
 		return nil, err
 	}
 	return &Joined{&loader.Builder{
 		Procedure:     "net",
-		Chain:         c.Finish(),
+		Chain:         chain.Finish(c),
 		Constants:     j.constants.Data,
 		ConstantBytes: uint64(j.constants.Bytes),
 		Ports:         j.builder,
@@ -148,7 +150,7 @@ type inMemory struct {
 	last  int // step that reads it last, or makes it
 	port  bool
 	input bool // of the network, not a constant
-	at    task.Spot
+	at    place.Spot
 }
 
 // A turn is a tensor with channels and row transposed.
@@ -297,13 +299,13 @@ func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
 
 // ports gives inputs and outputs their buffers, and constants their place.
 func (j *joiner) ports() error {
-	bar := task.Bar4
+	bar := place.Bar4
 	give := func(at int, d loader.Direction) {
 		t := &j.tensors[at]
 		t.port = true
-		t.at = task.Spot{Bar: uint32(bar), Base: 0}
+		t.at = place.Spot{Bar: uint32(bar), Base: 0}
 		if bar < len(regs.BARs{}) {
-			m := task.Surface(t.at.Bar, t.shape)
+			m := place.Surface(t.at.Bar, t.shape)
 			j.builder = append(j.builder, m.Port(t.name, d, t.shape))
 		}
 		bar++
@@ -324,20 +326,20 @@ func (j *joiner) ports() error {
 		if in := &j.net.Inputs[i]; in.Values == nil {
 			give(i, loader.Input)
 		} else if j.read(i) {
-			j.tensors[i].at = task.Spot{Bar: regs.BARWeights, Base: j.constant(in.bytes())}
+			j.tensors[i].at = place.Spot{Bar: regs.BARWeights, Base: j.constant(in.bytes())}
 		}
 	}
 	if !first {
 		outputs()
 	}
-	return layer.Within("inputs and outputs of a network", bar-task.Bar4, maxNetworkPorts,
+	return layer.Within("inputs and outputs of a network", bar-place.Bar4, maxNetworkPorts,
 		"split it into networks of at most %d")
 }
 
 // products reports whether a matrix product is among the steps.
 func (j *joiner) products() bool {
 	for i := range j.steps {
-		if p := j.steps[i].part; p.surface == task.Bar4 {
+		if p := j.steps[i].part; p.surface == place.Bar4 {
 			return true
 		}
 	}
@@ -356,7 +358,7 @@ func (j *joiner) read(tensor int) bool {
 
 // bytes is the tensor as it stands in memory.
 func (t *Tensor) bytes() []byte {
-	m := task.Surface(0, t.Shape)
+	m := place.Surface(0, t.Shape)
 	b := make([]byte, m.Depth*t.Shape.N)
 	for i, v := range t.Values {
 		coeff.PutHalf(b[i/t.Shape.W*m.Row+i%t.Shape.W*layer.ElementBytes:], uint16(v))
@@ -371,8 +373,8 @@ func (j *joiner) constant(b []byte) int {
 }
 
 // place gives every step its memory and returns the tasks, and those of each node.
-func (j *joiner) place() (task.Chain, []Run, []int) {
-	var c task.Chain
+func (j *joiner) place() ([]*task.Task, []Run, []int) {
+	var c []*task.Task
 	runs, into := make([]Run, len(j.net.Nodes)), make([]int, len(j.net.Nodes))
 	for i := range into {
 		into[i] = i
@@ -438,10 +440,10 @@ func (j *joiner) place() (task.Chain, []Run, []int) {
 // spill gives the tensors between steps that are not resident their places in the scratch
 // buffer, beside what the steps have there while they run. It returns where that is.
 func (j *joiner) spill(resident []bool) (own []int) {
-	steps, tensors := make([]task.Extent, len(j.steps)), make([]task.Extent, len(j.steps))
-	var list []*task.Extent
-	add := func(e *task.Extent, bytes, first, last int) {
-		*e = task.Extent{Bytes: layer.RoundUp(bytes, task.ScratchPage), First: first, Last: last}
+	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.steps))
+	var list []*place.Extent
+	add := func(e *place.Extent, bytes, first, last int) {
+		*e = place.Extent{Bytes: layer.RoundUp(bytes, place.ScratchPage), First: first, Last: last}
 		list = append(list, e)
 	}
 	for i := range j.steps {
@@ -450,10 +452,10 @@ func (j *joiner) spill(resident []bool) (own []int) {
 			add(&steps[i], n, i, i)
 		}
 		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
-			add(&tensors[i], task.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
+			add(&tensors[i], place.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
 		}
 	}
-	task.AllocateScratch(list)
+	place.AllocateScratch(list)
 	for _, e := range list {
 		j.scratch = max(j.scratch, e.Base+e.Bytes)
 	}
@@ -461,7 +463,7 @@ func (j *joiner) spill(resident []bool) (own []int) {
 	for i := range j.steps {
 		own[i] = steps[i].Base
 		if tensors[i].Bytes > 0 {
-			j.tensors[j.steps[i].output].at = task.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
+			j.tensors[j.steps[i].output].at = place.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
 		}
 	}
 	return own
@@ -469,10 +471,10 @@ func (j *joiner) spill(resident []bool) (own []int) {
 
 // spots are the places of a step's buffers; own is where what it has in the scratch buffer
 // begins.
-func (j *joiner) spots(s *step, own int) *task.Spots {
+func (j *joiner) spots(s *step, own int) *place.Spots {
 	p := s.part.made
-	var at task.Spots
-	at[regs.BARScratch] = task.Spot{Bar: regs.BARScratch, Base: own}
+	var at place.Spots
+	at[regs.BARScratch] = place.Spot{Bar: regs.BARScratch, Base: own}
 	base, ok := j.parts[s.part]
 	if !ok && p.Constants.Bytes > 0 {
 		j.constants.Pad(64)
@@ -480,7 +482,7 @@ func (j *joiner) spots(s *step, own int) *task.Spots {
 		j.constants.Copy(&p.Constants, 0, p.Constants.Bytes)
 		j.parts[s.part] = base
 	}
-	at[regs.BARWeights] = task.Spot{Bar: regs.BARWeights, Base: base}
+	at[regs.BARWeights] = place.Spot{Bar: regs.BARWeights, Base: base}
 	at[s.part.surface] = j.tensors[s.output].at
 	for k, in := range s.inputs {
 		at[s.part.inputs[k].BAR] = j.tensors[in].at

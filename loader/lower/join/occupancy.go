@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/lower/task"
+	"anesim/loader/lower/place"
 )
 
 // filled is the bytes of the L2 that each step has something in: the tensors that stay
@@ -13,7 +13,7 @@ import (
 func (j *joiner) filled(kept map[access]*resident, shift []int) []int {
 	type span struct{ from, to int }
 	at := make([][]span, len(j.steps))
-	seen := map[*task.Extent]bool{}
+	seen := map[*place.Extent]bool{}
 	for _, r := range kept {
 		if e := r.extent; !seen[e] {
 			seen[e] = true
@@ -47,7 +47,7 @@ func (j *joiner) spills(resident []bool) {
 		if t.port || resident[i] || t.name == "" {
 			continue
 		}
-		s := Spill{t.name, task.Surface(0, t.shape).Depth * t.shape.N, ""}
+		s := Spill{t.name, place.Surface(0, t.shape).Depth * t.shape.N, ""}
 		switch {
 		case could[i]:
 			s.Why = "it does not fit beside what is live with it, and others are dearer to spill"

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -87,7 +88,7 @@ func (q *Part) tabled(table []byte) *Part {
 	if products == 0 {
 		return nil
 	}
-	at := task.Spots{}
+	at := place.Spots{}
 	for i := range at {
 		at[i].Bar = uint32(i)
 	}
@@ -116,7 +117,7 @@ func (q *Part) tabled(table []byte) *Part {
 		}
 		t.TakesTable(base, lanes, table)
 	}
-	if p.Tasks.Err() != nil {
+	if task.Refused(p.Tasks) != nil {
 		return nil
 	}
 	return &Part{Layer: q.Layer, Weights: q.Weights, made: &p, inputs: q.inputs, Shape: q.Shape, surface: q.surface}

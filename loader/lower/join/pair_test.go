@@ -69,7 +69,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		in := layer.Shape{N: 1, C: channels, H: 10, W: 10}
 		l := layer.Depthwise(in, layer.Same(3, 2, in))
 		w := layer.Weights{Filter: numberedHalves(channels * 9)}
-		p, err := family.New(&l, &w)
+		p, err := family.Lower(&l, &w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		}
 		sizes := w
 		sizes.SizesOnly = true
-		q, err := family.New(&l, &sizes)
+		q, err := family.Lower(&l, &sizes)
 		if err != nil {
 			t.Fatal(err)
 		}

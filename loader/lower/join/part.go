@@ -7,6 +7,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/family"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -26,12 +27,12 @@ type Part struct {
 
 // NewPart lowers a layer to a part. Errors are those of [Lower].
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
-	p, err := family.New(&l, &w)
+	made, err := family.Lower(&l, &w)
 	if err != nil {
 		return nil, err
 	}
-	q := &Part{Layer: l, Weights: w, made: p.Output, Shape: l.Out()}
-	for _, port := range p.Ports {
+	q := &Part{Layer: l, Weights: w, made: made, Shape: l.Out()}
+	for _, port := range made.Ports {
 		switch {
 		case port.Direction == loader.Output:
 			q.surface = uint32(port.BAR)
@@ -61,9 +62,9 @@ func shapeOf(p *loader.Port) layer.Shape {
 func (q *Part) Out() layer.Shape { return q.Shape }
 
 // place returns copies of the part's tasks that work on buffers at new places.
-func (q *Part) place(at *task.Spots) task.Chain {
+func (q *Part) place(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}
-	moved := make(task.Chain, len(q.made.Tasks))
+	moved := make([]*task.Task, len(q.made.Tasks))
 	owners := make(map[*task.Task]*task.Task, len(moved))
 	for i, t := range q.made.Tasks {
 		c := *t

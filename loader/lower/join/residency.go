@@ -6,6 +6,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -33,9 +34,9 @@ type resident struct {
 	tensor   int
 	accesses []access
 	shape    layer.Shape
-	at       task.Layout
+	at       place.Layout
 	flat     bool // planes one behind the other, as in memory; else rows
-	extent   *task.Extent
+	extent   *place.Extent
 	tile     *task.Tile
 	// kept is the access that loads an input of the network which later ones read.
 	kept *access
@@ -116,9 +117,9 @@ func (j *joiner) keeps(r *resident) bool {
 // another shape, plane by plane.
 func (j *joiner) fits(r *resident) bool {
 	s := r.shape
-	at := task.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
+	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
 	if s.H > 1 {
-		at = at.Skewed(1, task.PlanarFetch)
+		at = at.Skewed(1, place.PlanarFetch)
 	}
 	at.Group = at.Row * s.H
 	r.at, r.flat = at, false
@@ -126,7 +127,7 @@ func (j *joiner) fits(r *resident) bool {
 		return true
 	}
 	row := layer.RoundUp(s.W*layer.ElementBytes, 16)
-	r.at = task.Layout{Channel: row * s.H, Row: row, Depth: row * s.H * s.C, Group: row * s.H * s.C}
+	r.at = place.Layout{Channel: row * s.H, Row: row, Depth: row * s.H * s.C, Group: row * s.H * s.C}
 	r.flat = true
 	return j.maps(r)
 }
@@ -154,7 +155,7 @@ func (j *joiner) maps(r *resident) bool {
 		if _, ok := r.view(t, a.which); !ok {
 			return false
 		}
-		if a.which != task.OperandResult && !j.followers(a, func(int, *task.Layout) bool { return true }) {
+		if a.which != task.OperandResult && !j.followers(a, func(int, *place.Layout) bool { return true }) {
 			return false
 		}
 	}
@@ -164,7 +165,7 @@ func (j *joiner) maps(r *resident) bool {
 // followers visits the later tasks of a step that read the tile which the access loads
 // and keeps, with where they read it relative to the tile; it reports false where one reads
 // it in another form.
-func (j *joiner) followers(a access, visit func(k int, at *task.Layout) bool) bool {
+func (j *joiner) followers(a access, visit func(k int, at *place.Layout) bool) bool {
 	part := j.steps[a.step].part
 	tasks := part.made.Tasks
 	owner := tasks[a.task]
@@ -220,9 +221,9 @@ func (j *joiner) readersOf(p *Part) map[*task.Tile][]reader {
 // view is where an operand of a task finds the tensor in the L2: the offsets and strides
 // that it has in memory, translated. It fails where those cross planes in a way that the
 // layout does not.
-func (r *resident) view(t *task.Task, which task.Operand) (task.Layout, bool) {
+func (r *resident) view(t *task.Task, which task.Operand) (place.Layout, bool) {
 	m, groups, planes, rows, plain := t.MemoryOf(which)
-	s := task.Surface(0, r.shape)
+	s := place.Surface(0, r.shape)
 	width := t.InShape().Width
 	if which == task.OperandResult {
 		if width = t.OutShape().Width; t.ResultTransposed() {
@@ -231,18 +232,18 @@ func (r *resident) view(t *task.Task, which task.Operand) (task.Layout, bool) {
 	}
 	column := m.Base % s.Row
 	if !plain || column%16 != 0 {
-		return task.Layout{}, false
+		return place.Layout{}, false
 	}
 	if r.flat && r.at.Row == s.Row {
 		// Rows without gaps stand there as in memory, and so do rows of another length.
-		at := task.Layout{Base: m.Base, Channel: m.Plane, Row: m.Row, Group: m.Group}
+		at := place.Layout{Base: m.Base, Channel: m.Plane, Row: m.Row, Group: m.Group}
 		return at.Of(planes, rows, width)
 	}
 	inside := column + width*layer.ElementBytes // of a row
 	if inside > s.Row {
-		return task.Layout{}, false
+		return place.Layout{}, false
 	}
-	at := task.Layout{Base: column}
+	at := place.Layout{Base: column}
 	ok := true
 	// stride translates n strides of bytes from the operand's first element on.
 	stride := func(bytes, n int) int {
@@ -310,7 +311,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 		switch {
 		case kept[access{step, k, task.OperandResult}] != nil:
 		case t.On(task.OperandResult) && result.Channel == 0:
-			cover(result.Base, min(j.l2()-j.maxTile(), task.Packed(t.OutShape()).Row*t.OutShape().Height))
+			cover(result.Base, min(j.l2()-j.maxTile(), place.Packed(t.OutShape()).Row*t.OutShape().Height))
 		default:
 			cover(result.Base, t.ResultBytes())
 		}
@@ -332,24 +333,24 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 	for {
 		kept = map[access]*resident{}
 		chosen = slices.DeleteFunc(chosen, func(r *resident) bool { return !live[r.tensor] })
-		var list []*task.Extent
+		var list []*place.Extent
 		for _, r := range chosen {
 			t := &j.tensors[r.tensor]
-			r.extent = &task.Extent{Bytes: r.bytes(), First: r.accesses[0].step, Last: t.last, Streams: r.kept != nil}
+			r.extent = &place.Extent{Bytes: r.bytes(), First: r.accesses[0].step, Last: t.last, Streams: r.kept != nil}
 			list = append(list, r.extent)
 			for _, a := range r.accesses {
 				kept[a] = r
 			}
 		}
 		list = j.inPlace(chosen, kept, list)
-		arenas := make([]*task.Extent, len(j.steps))
+		arenas := make([]*place.Extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
 			lo, hi := j.stepTiles(i, kept)
-			arenas[i], lows[i] = &task.Extent{Bytes: hi - lo, First: i, Last: i, Streams: true}, lo
+			arenas[i], lows[i] = &place.Extent{Bytes: hi - lo, First: i, Last: i, Streams: true}, lo
 			list = append(list, arenas[i])
 		}
-		bad := task.Allocate(list, j.l2())
+		bad := place.Allocate(list, j.l2())
 		if bad == nil {
 			shift = make([]int, len(j.steps))
 			for i, a := range arenas {
@@ -376,8 +377,8 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 // inPlace gives a result the place of a source that nothing reads afterwards, where the
 // step is one task that takes each element once: softmax works so. (That additions do
 // between convolutions is inferred.)
-func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*task.Extent) []*task.Extent {
-	gone := map[*task.Extent]bool{}
+func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
+	gone := map[*place.Extent]bool{}
 	for _, r := range chosen {
 		a := r.accesses[0]
 		plan := j.steps[a.step].part.made.Tasks
@@ -400,5 +401,5 @@ func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*
 			break
 		}
 	}
-	return slices.DeleteFunc(list, func(e *task.Extent) bool { return gone[e] })
+	return slices.DeleteFunc(list, func(e *place.Extent) bool { return gone[e] })
 }

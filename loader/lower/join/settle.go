@@ -1,12 +1,13 @@
 package join
 
 import (
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
 // settle makes the tasks of a step, which are placed in memory, work on what is resident,
 // and moves their other tiles.
-func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, shift int) {
+func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident, shift int) {
 	plan := j.steps[step].part.made.Tasks
 	moved, gone := map[*task.Tile]bool{}, map[*task.Tile]bool{}
 	for k, t := range tasks {
@@ -39,7 +40,7 @@ func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, s
 				r.tile = &task.Tile{At: r.at.Moved(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
 			}
 			if which == task.Operand1 {
-				j.followers(a, func(i int, _ *task.Layout) bool {
+				j.followers(a, func(i int, _ *place.Layout) bool {
 					later := tasks[i]
 					if plan[i].First == plan[k].First {
 						later.Takes1(at, r.tile)

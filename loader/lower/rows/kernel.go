@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -15,7 +16,7 @@ func (c *chain) interleave(v *value, m int) *interleaved {
 	}
 	s := v.channelShape()
 	t := task.Planar{Form: regs.FormConstant, In: s}.Task()
-	at := task.Packed(s)
+	at := place.Packed(s)
 	if v.nat != nil {
 		c.from(t, v.nat, v.nat.channelsAt())
 	} else {
@@ -48,7 +49,7 @@ func kernelRows(rows int) int {
 func (c *chain) toKernel(t *task.Task, v *value, m int) {
 	each := kernelRows(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
-	dst := task.Memory{Bar: task.BarScratch, Row: plane, Plane: plane}
+	dst := place.Memory{Bar: place.BarScratch, Row: plane, Plane: plane}
 	dst.Depth = plane * (v.rows / each)
 	dst.Group = dst.Depth
 	// A product's result keeps its place until the product of what is made from it
@@ -89,10 +90,10 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 	}
 	left := c.interleave(x, m)
 	columns := !out && c.wantsColumns(g.Output, false) && g.Heads == 1
-	var e *task.Extent
+	var e *place.Extent
 	for head := range g.Heads {
 		var src *held
-		var from task.Layout
+		var from place.Layout
 		if g.Turned {
 			src = c.columnsOf(z, g.Heads, head, false)
 			from = src.at
@@ -120,23 +121,23 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 				for i := range lanes {
 					lanes[i] = coeff.Lane{Base: left.base + ((head*m+first)/left.each+i)*left.plane, Size: left.plane}
 				}
-				t.KernelIn(task.BarScratch, lanes)
+				t.KernelIn(place.BarScratch, lanes)
 				if src != nil {
 					at := from
 					at.Base += p * layer.ElementBytes
 					c.from(t, src, at)
 				} else {
-					s := task.Matrix(z.mem.Bar, k, n)
+					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
-					c.load(t, s, task.Packed(in), false)
+					c.load(t, s, place.Packed(in), false)
 				}
 				switch {
 				case out:
-					dst := task.Matrix(c.output.Bar, rows, n)
+					dst := place.Matrix(c.output.Bar, rows, n)
 					dst.Base = (head*m+first)*c.output.Row + p*layer.ElementBytes
 					c.write(t, dst)
 				case columns:
-					at := task.Packed(regs.Shape{Channels: n, Width: m})
+					at := place.Packed(regs.Shape{Channels: n, Width: m})
 					full := at
 					at.Base = p*at.Channel + first*layer.ElementBytes
 					h := c.hold(t, at, full.Row, e)
@@ -144,7 +145,7 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 					v.columns = h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)
-					at := task.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
+					at := place.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
 					h := c.hold(t, at, g.Heads*m*ch, e)
 					e, h.at.Base, h.pitch = h.extent, 0, ch
 					v.nat = h

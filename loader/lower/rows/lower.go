@@ -6,12 +6,13 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
 // A Lowered is groups as tasks, and what those need of a program.
 type Lowered struct {
-	Tasks     task.Chain
+	Tasks     []*task.Task
 	Starts    []int // the first task of each group
 	Constants coeff.Section
 	Scratch   int           // bytes
@@ -32,25 +33,25 @@ func Lower(groups []Group, shapes map[string]layer.Shape, try bool) (*Lowered, b
 	}
 	c.plan()
 	out := &Lowered{}
-	bar := uint32(task.Bar5)
+	bar := uint32(place.Bar5)
 	for i := range groups {
 		for _, in := range groups[i].Inputs {
 			c.reads[in]++
 			if made[in] || slices.Contains(out.Inputs, in) {
 				continue
 			}
-			if bar >= uint32(len(task.Spots{})) {
+			if bar >= uint32(len(place.Spots{})) {
 				return nil, false
 			}
 			s := shapes[in]
-			m := task.Surface(bar, s)
+			m := place.Surface(bar, s)
 			c.values[in] = &value{name: in, rows: s.N * s.C * s.H, width: s.W, mem: &m}
 			out.Ports = append(out.Ports, m.Port(in, loader.Input, s))
 			out.Inputs = append(out.Inputs, in)
 			bar++
 		}
 	}
-	c.output = task.Surface(task.Bar4, shapes[groups[len(groups)-1].Output])
+	c.output = place.Surface(place.Bar4, shapes[groups[len(groups)-1].Output])
 	for i := range groups {
 		c.step = i
 		out.Starts = append(out.Starts, c.now())
@@ -64,12 +65,12 @@ func Lower(groups []Group, shapes map[string]layer.Shape, try bool) (*Lowered, b
 // A Matrix is rows in memory.
 type Matrix struct {
 	Rows, Width int
-	At          task.Memory
+	At          place.Memory
 }
 
 // Alone lowers a group by itself, whose inputs and whose result stand in memory; it
 // reports false where that does not fit the L2.
-func Alone(g Group, in []Matrix, to task.Memory) (*Lowered, bool) {
+func Alone(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
 	c.output = to
 	for i, name := range g.Inputs {
@@ -82,9 +83,9 @@ func Alone(g Group, in []Matrix, to task.Memory) (*Lowered, bool) {
 
 func newChain(groups []Group) *chain {
 	return &chain{
-		results: map[*task.Extent]*task.Tile{},
+		results: map[*place.Extent]*task.Tile{},
 		l2:      groups[0].Layer.L2Bytes(), groups: groups, uses: usesOf(groups),
-		values: map[string]*value{}, reads: map[string]int{}, tables: map[string]int{},
+		values: map[string]*value{}, reads: map[string]int{},
 		constants: coeff.Section{SizesOnly: slices.ContainsFunc(groups, func(g Group) bool { return g.Weights.SizesOnly })},
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
 // statistics holds one or two rows of a value each row, below everything for the whole
 // chain (2/2: layer norm with a projection, attention).
-func (c *chain) statistics(rows, n int) *task.Extent {
+func (c *chain) statistics(rows, n int) *place.Extent {
 	e := c.extent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.First, e.Last = 0, task.MaxTasks
 	return e
@@ -40,7 +41,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 	rows := v.rows
 	stats := c.statistics(rows, 2)
 	unit := stats.Bytes / 2
-	at := task.Layout{Channel: unit, Row: unit, Depth: unit}
+	at := place.Layout{Channel: unit, Row: unit, Depth: unit}
 	var means, spreads *held
 	var tile *held
 	if x.nat != nil {
@@ -50,7 +51,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 		s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 		mean := task.Planar{Form: regs.FormReduction, In: s, Mean: v.width, Transposed: true, Next: true}.Task()
 		mean.ReducePatch(v.width)
-		src := task.Packed(v.channelShape())
+		src := place.Packed(v.channelShape())
 		if x.nat != nil {
 			src = x.nat.channelsAt()
 		}
@@ -63,7 +64,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 			m.Base += part.first * m.Plane
 			if tile == nil {
 				tile = c.load(mean, m, src, true)
-				tile.extent.Bytes = task.Packed(v.channelShape()).Row
+				tile.extent.Bytes = place.Packed(v.channelShape()).Row
 			} else {
 				tl := mean.Source1(m, src, true)
 				tl.Bytes = part.n * src.Channel
@@ -93,7 +94,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 		c.add(spread)
 	}
 	if x.nat == nil && c.again(x) {
-		tile.at, tile.pitch = task.Packed(v.channelShape()), task.Packed(v.channelShape()).Channel
+		tile.at, tile.pitch = place.Packed(v.channelShape()), place.Packed(v.channelShape()).Channel
 		x.nat = tile
 	}
 	s := v.channelShape()
@@ -101,7 +102,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 	affine.Second.Transposed, affine.Previous = true, true
 	normal := affine.Task()
 	normal.ReducePatch(v.width)
-	whole := task.Packed(s)
+	whole := place.Packed(s)
 	if x.nat != nil {
 		whole = x.nat.channelsAt()
 	}
@@ -114,8 +115,8 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 		m.Depth, m.Group = m.Row, m.Row
 		c.write(normal, m)
 	} else {
-		v.nat = c.hold(normal, task.Packed(s), task.Packed(s).Row, nil)
-		v.nat.pitch = task.Packed(s).Channel
+		v.nat = c.hold(normal, place.Packed(s), place.Packed(s).Row, nil)
+		v.nat.pitch = place.Packed(s).Channel
 	}
 	c.add(normal)
 }
@@ -131,7 +132,7 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 		parts = normParts(rows)
 	}
 	unit := 16
-	single := task.Layout{Channel: unit, Row: rows * unit, Depth: rows * unit}
+	single := place.Layout{Channel: unit, Row: rows * unit, Depth: rows * unit}
 	stats := c.extent(rows * unit)
 	stats.First, stats.Last = 0, task.MaxTasks
 	var top *held
@@ -165,7 +166,7 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 	sub := difference.Task()
 	c.from(sub, whole, whole.channelsAt())
 	c.with(sub, top, single)
-	exps := task.Packed(s)
+	exps := place.Packed(s)
 	differences := c.hold(sub, exps, exps.Row, nil)
 	differences.pitch = exps.Channel
 	c.add(sub)
@@ -180,7 +181,7 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 		c.from(exp, differences, exps)
 		powers = c.hold(exp, exps, exps.Row, nil)
 	} else {
-		view := task.Layout{Channel: exps.Row, Row: exps.Channel, Depth: exps.Row}
+		view := place.Layout{Channel: exps.Row, Row: exps.Channel, Depth: exps.Row}
 		c.from(exp, differences, view)
 		powers = c.hold(exp, view, exps.Row, nil)
 	}

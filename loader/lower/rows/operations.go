@@ -3,6 +3,7 @@ package rows
 import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/pass"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -62,7 +63,7 @@ func (c *chain) source(t *task.Task, v *value, channels bool) {
 	case v.nat != nil:
 		c.from(t, v.nat, v.nat.rowsAt(v))
 	case channels:
-		h := c.load(t, v.channelsOf(), task.Packed(v.channelShape()), c.again(v))
+		h := c.load(t, v.channelsOf(), place.Packed(v.channelShape()), c.again(v))
 		if c.again(v) {
 			v.nat = h
 		}

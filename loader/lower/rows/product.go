@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -26,23 +27,23 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 			return false
 		}
 	}
-	var at task.Layout
-	var e *task.Extent
+	var at place.Layout
+	var e *place.Extent
 	switch {
 	case columns:
-		at = task.Packed(regs.Shape{Channels: n, Width: in.Width})
+		at = place.Packed(regs.Shape{Channels: n, Width: in.Width})
 		if g.Block && in.Height > 1 {
 			at = at.Skewed(1, task.BlockFetch(in.Height))
 		}
 	case g.Block:
 		pitch := layer.RoundUp(n*layer.ElementBytes, 16)
-		at = task.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: m * pitch}
+		at = place.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: m * pitch}
 	case !out:
 		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).Row
 		if c.blocks() {
 			pitch = layer.RoundUp(n*layer.ElementBytes, 16)
 		}
-		at = task.Layout{Channel: pitch, Row: m * pitch, Depth: m * pitch}
+		at = place.Layout{Channel: pitch, Row: m * pitch, Depth: m * pitch}
 	}
 	for i, s := range shares {
 		to := in
@@ -56,7 +57,7 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 		c.coefficients(t, g, s)
 		switch {
 		case out && !g.Block:
-			dst := task.Matrix(c.output.Bar, m, n)
+			dst := place.Matrix(c.output.Bar, m, n)
 			dst.Base = s.First * layer.ElementBytes
 			c.write(t, dst)
 		default:
@@ -89,7 +90,7 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
 		t := task.Copy(s)
 		c.from(t, v.nat, v.nat.channelsAt())
-		c.write(t, task.Matrix(c.output.Bar, m, n))
+		c.write(t, place.Matrix(c.output.Bar, m, n))
 		c.add(t)
 	}
 	return true

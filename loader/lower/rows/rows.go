@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -17,16 +18,15 @@ type chain struct {
 	reads  map[string]int // groups that still read a tensor
 	uses   map[string][]use
 
-	tasks     task.Chain
-	extents   []*task.Extent
-	results   map[*task.Extent]*task.Tile // the last in each
+	tasks     []*task.Task
+	extents   []*place.Extent
+	results   map[*place.Extent]*task.Tile // the last in each
 	fixes     []fix
 	constants coeff.Section
-	tables    map[string]int // tables by themselves, by their bytes
-	kernels   task.Scratch   // coefficients that tasks make, by group
-	step      int            // the group in the making
-	described int            // bytes of the scratch buffer that a preparation describes
-	output    task.Memory
+	kernels   place.Scratch // coefficients that tasks make, by group
+	step      int           // the group in the making
+	described int           // bytes of the scratch buffer that a preparation describes
+	output    place.Memory
 }
 
 // A use is an input of a group.
@@ -50,8 +50,8 @@ func usesOf(groups []Group) map[string][]use {
 // tensor and never change: how many matrices a reader sees in them is the reader's own.
 type value struct {
 	rows, width int
-	mem         *task.Memory // in memory, where it comes from outside
-	nat         *held        // rows
+	mem         *place.Memory // in memory, where it comes from outside
+	nat         *held         // rows
 	columns     *held
 	kernel      *interleaved // rows as a product's coefficients
 	name        string
@@ -61,10 +61,10 @@ type value struct {
 
 // A held is a tile that stays.
 type held struct {
-	extent *task.Extent
-	at     task.Layout // relative to the extent
-	pitch  int         // bytes from row to row, of rows
-	block  bool        // eight pixels wide
+	extent *place.Extent
+	at     place.Layout // relative to the extent
+	pitch  int          // bytes from row to row, of rows
+	block  bool         // eight pixels wide
 	tile   *task.Tile
 	source bool // loaded, not computed
 }
@@ -80,7 +80,7 @@ type interleaved struct {
 type fix struct {
 	task   *task.Task
 	which  task.Operand
-	extent *task.Extent
+	extent *place.Extent
 	tile   *task.Tile
 }
 
@@ -89,20 +89,20 @@ func (c *chain) now() int { return len(c.tasks) }
 
 func (c *chain) add(t *task.Task) { c.tasks = append(c.tasks, t) }
 
-func (c *chain) extent(bytes int) *task.Extent {
-	e := &task.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.now(), Last: c.now()}
+func (c *chain) extent(bytes int) *place.Extent {
+	e := &place.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.now(), Last: c.now()}
 	c.extents = append(c.extents, e)
 	return e
 }
 
-func (c *chain) stream(bytes int) *task.Extent {
+func (c *chain) stream(bytes int) *place.Extent {
 	e := c.extent(bytes)
 	e.Streams, e.Above = true, true
 	return e
 }
 
 // load reads a surface into a tile, which stays when keep is set.
-func (c *chain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) *held {
+func (c *chain) load(t *task.Task, m place.Memory, at place.Layout, keep bool) *held {
 	tl := t.Source1(m, at, keep)
 	bytes := max(at.Row*t.InShape().Height, at.Base+at.Channel*t.InShape().Channels)
 	tl.Bytes = bytes
@@ -112,7 +112,7 @@ func (c *chain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) *he
 }
 
 // load2 reads a second source from memory.
-func (c *chain) load2(t *task.Task, m task.Memory, at task.Layout) {
+func (c *chain) load2(t *task.Task, m place.Memory, at place.Layout) {
 	t.Source2(m, at)
 	e := c.stream(at.Row * t.InShape().Height)
 	c.fixes = append(c.fixes, fix{t, task.Operand2, e, nil})
@@ -120,21 +120,21 @@ func (c *chain) load2(t *task.Task, m task.Memory, at task.Layout) {
 }
 
 // from takes a source from what is held; at is relative to its extent.
-func (c *chain) from(t *task.Task, h *held, at task.Layout) {
+func (c *chain) from(t *task.Task, h *held, at place.Layout) {
 	t.Reads(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.now())
 	c.fixes = append(c.fixes, fix{t, task.Operand1, h.extent, nil})
 }
 
 // with takes the second source from what is held.
-func (c *chain) with(t *task.Task, h *held, at task.Layout) {
+func (c *chain) with(t *task.Task, h *held, at place.Layout) {
 	t.Joins(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.now())
 	c.fixes = append(c.fixes, fix{t, task.Operand2, h.extent, nil})
 }
 
 // hold leaves the result in the L2, in an extent of its own where e is nil.
-func (c *chain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *held {
+func (c *chain) hold(t *task.Task, at place.Layout, bytes int, e *place.Extent) *held {
 	if e == nil {
 		e = c.extent(bytes)
 	}
@@ -146,13 +146,13 @@ func (c *chain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *h
 }
 
 // write streams the result to memory.
-func (c *chain) write(t *task.Task, m task.Memory) {
+func (c *chain) write(t *task.Task, m place.Memory) {
 	t.Writes(m, 0)
 	c.streamed(t)
 }
 
 // writeBeside is write of so many channels side by side.
-func (c *chain) writeBeside(t *task.Task, m task.Memory, beside int) {
+func (c *chain) writeBeside(t *task.Task, m place.Memory, beside int) {
 	t.WritesBeside(m, 0, beside)
 	c.streamed(t)
 }
@@ -160,13 +160,13 @@ func (c *chain) writeBeside(t *task.Task, m task.Memory, beside int) {
 // streamed gives a result on its way to memory its place in the L2.
 func (c *chain) streamed(t *task.Task) {
 	o := t.OutShape()
-	e := c.stream(min(c.l2-layer.LargestTile(c.l2), task.Packed(o).Row*o.Height))
+	e := c.stream(min(c.l2-layer.LargestTile(c.l2), place.Packed(o).Row*o.Height))
 	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, t.Result})
 }
 
 // finish places the tiles. It fails where the chain does not fit the L2.
 func (c *chain) finish() bool {
-	if task.Allocate(c.extents, c.l2) != nil {
+	if place.Allocate(c.extents, c.l2) != nil {
 		return false
 	}
 	resident := 0
@@ -185,11 +185,11 @@ func (c *chain) finish() bool {
 		}
 	}
 	for i, t := range c.tasks {
-		if t.Planar() && c.tasks.Linked(i+1) && !c.tasks[i+1].Planar() {
+		if t.Planar() && task.Linked(c.tasks, i+1) && !c.tasks[i+1].Planar() {
 			t.TilePatch(c.tasks[i+1].PatchLog2())
 		}
 	}
-	return c.tasks.Err() == nil
+	return task.Refused(c.tasks) == nil
 }
 
 // constant appends to the constant section.
@@ -204,13 +204,7 @@ func (c *chain) table(t *task.Task, table []byte) {
 	if c.try {
 		return
 	}
-	section := coeff.TableSection(table, t.TableLanes())
-	at, ok := c.tables[string(section)]
-	if !ok {
-		at = c.constant(section)
-		c.tables[string(section)] = at
-	}
-	t.Lookup(at, table)
+	t.Lookup(c.constants.PlaceTable(table, t.TableLanes()), table)
 }
 
 // value is a tensor's value.
@@ -226,22 +220,22 @@ func (v *value) channelShape() regs.Shape {
 }
 
 // rowsAt is a held value seen as one channel of rows, channelsAt as channels of one row.
-func (h *held) rowsAt(v *value) task.Layout {
+func (h *held) rowsAt(v *value) place.Layout {
 	if h.at.Row == h.pitch && h.at.Channel != h.pitch {
 		return h.at
 	}
 	n := h.pitch * v.rows
-	return task.Layout{Base: h.at.Base, Channel: n, Row: h.pitch, Depth: n}
+	return place.Layout{Base: h.at.Base, Channel: n, Row: h.pitch, Depth: n}
 }
 
-func (h *held) channelsAt() task.Layout {
+func (h *held) channelsAt() place.Layout {
 	at := h.at
 	at.Channel, at.Row = h.pitch, at.Depth
 	return at
 }
 
 // surfaceOf is a value in memory seen as rows.
-func (v *value) surfaceOf() task.Memory {
+func (v *value) surfaceOf() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row * v.rows
 	m.Depth, m.Group = m.Plane, m.Plane
@@ -249,7 +243,7 @@ func (v *value) surfaceOf() task.Memory {
 }
 
 // channelsOf is a value in memory seen as channels.
-func (v *value) channelsOf() task.Memory {
+func (v *value) channelsOf() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row
 	m.Row = m.Plane * v.rows
@@ -259,8 +253,8 @@ func (v *value) channelsOf() task.Memory {
 
 // pieces is how a source from memory stands in the L2: rows wider than 128 pixels come in
 // pieces of 128 (156/160).
-func pieces(s regs.Shape) task.Layout {
-	return task.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
+func pieces(s regs.Shape) place.Layout {
+	return place.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
 }
 
 // natural makes a value stand in the L2 as rows: a copy, which is the chain's first task
@@ -284,7 +278,7 @@ func (c *chain) rows(t *task.Task, v *value) *held {
 	s := v.rowsShape()
 	at := planarRows(s)
 	if c.blocks() {
-		at = task.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
+		at = place.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
 	}
 	h := c.hold(t, at, at.Row*s.Height, nil)
 	h.pitch = at.Row
@@ -293,10 +287,10 @@ func (c *chain) rows(t *task.Task, v *value) *held {
 
 // planarRows is the layout of rows that the planar engine reads: rows that are read
 // together meet in no bank.
-func planarRows(s regs.Shape) task.Layout {
-	at := task.Packed(s)
+func planarRows(s regs.Shape) place.Layout {
+	at := place.Packed(s)
 	if s.Height > 1 {
-		at = at.Skewed(1, task.PlanarFetch)
+		at = at.Skewed(1, place.PlanarFetch)
 	}
 	return at
 }
@@ -335,12 +329,12 @@ func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
 		h = c.hold(t, after, after.Row*s.Height, nil)
 		c.from(t, v.nat, at)
 	default:
-		m := task.Matrix(v.mem.Bar, rows, v.width)
+		m := place.Matrix(v.mem.Bar, rows, v.width)
 		m.Base = v.mem.Base + head*rows*v.mem.Row
-		at := task.TransposeSource(rows, v.width)
+		at := place.TransposeSource(rows, v.width)
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
-			at = task.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
+			at = place.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
 			at = at.Skewed(1, task.BlockFetch(s.Height))
 			m.Row = m.Plane * blockWidth
 		}
@@ -361,11 +355,11 @@ func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
 }
 
 // staged is the surface that a preparation from memory describes in the scratch buffer.
-func (c *chain) staged(v *value, block bool) task.Memory {
-	m := task.Matrix(task.BarScratch, v.width, v.rows)
+func (c *chain) staged(v *value, block bool) place.Memory {
+	m := place.Matrix(place.BarScratch, v.width, v.rows)
 	m.Row = m.Plane
 	if block {
-		m = task.Surface(task.BarScratch, layer.Shape{N: 1, C: v.width, H: v.rows / blockWidth, W: blockWidth})
+		m = place.Surface(place.BarScratch, layer.Shape{N: 1, C: v.width, H: v.rows / blockWidth, W: blockWidth})
 	}
 	return m
 }
@@ -387,12 +381,12 @@ const blockWidth = 8
 // columnLayout is a tile of channels that a transpose writes: an odd number of 16-byte
 // units a channel, so that channels stand in different banks (20/20); rows of a block
 // are three units apart, as the small source mode reads them.
-func columnLayout(channels, width, height int, block bool) task.Layout {
+func columnLayout(channels, width, height int, block bool) place.Layout {
 	unit := (width + 7) / 8
 	if !block {
 		unit |= 1
 	}
-	l := task.Layout{Channel: unit * 16}
+	l := place.Layout{Channel: unit * 16}
 	l.Depth = l.Channel * channels
 	l.Row, l.Group = l.Depth, l.Depth
 	if block && height > 1 {

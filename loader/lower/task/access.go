@@ -3,6 +3,7 @@ package task
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 )
 
 // An Operand is one of the three a task has in memory.
@@ -16,20 +17,20 @@ const (
 
 // MemoryOf is where an operand stands in memory, and its extents in the order of its
 // strides: group, channel (or column of a transposed result), row.
-func (t *Task) MemoryOf(which Operand) (m Memory, groups, planes, rows int, plain bool) {
+func (t *Task) MemoryOf(which Operand) (m place.Memory, groups, planes, rows int, plain bool) {
 	g := &t.g
 	d, s := &g.TileDMASrc, g.InShape()
 	plain = g.Common.InDepth.Din() == 1 && g.Common.OutDepth.Dout() == 1
 	switch which {
 	case Operand1:
-		m = Memory{t.h.Bases.RBase0(), int(d.Src1Base.Bytes()), int(d.Src1RowStride.Bytes()), int(d.Src1PlaneStride.Bytes()), 0, int(d.Src1GroupStride.Bytes())}
+		m = place.Memory{Bar: t.h.Bases.RBase0(), Base: int(d.Src1Base.Bytes()), Row: int(d.Src1RowStride.Bytes()), Plane: int(d.Src1PlaneStride.Bytes()), Group: int(d.Src1GroupStride.Bytes())}
 		plain = plain && d.Src1Fmt.Interleave() == 1
 	case Operand2:
-		m = Memory{t.h.Bases.RBase1(), int(d.Src2Base.Bytes()), int(d.Src2RowStride.Bytes()), int(d.Src2PlaneStride.Bytes()), 0, int(d.Src2GroupStride.Bytes())}
+		m = place.Memory{Bar: t.h.Bases.RBase1(), Base: int(d.Src2Base.Bytes()), Row: int(d.Src2RowStride.Bytes()), Plane: int(d.Src2PlaneStride.Bytes()), Group: int(d.Src2GroupStride.Bytes())}
 	case OperandResult:
 		o := &g.TileDMADst
 		s = g.OutShape()
-		m = Memory{t.h.Bases.WBase(), int(o.DstBase.Bytes()), int(o.DstRowStride.Bytes()), int(o.DstPlaneStride.Bytes()), 0, int(o.DstGroupStride.Bytes())}
+		m = place.Memory{Bar: t.h.Bases.WBase(), Base: int(o.DstBase.Bytes()), Row: int(o.DstRowStride.Bytes()), Plane: int(o.DstPlaneStride.Bytes()), Group: int(o.DstGroupStride.Bytes())}
 		plain = plain && o.DstFmt.Interleave() == 1
 		if g.ResultTransposed() {
 			return m, s.Groups, s.Width, s.Height, plain
@@ -117,15 +118,15 @@ func (t *Task) KernelBar() (uint32, bool) {
 
 // InL2At is where an operand stands in the L2, as far as the task says: a result that streams
 // out has no strides.
-func (t *Task) InL2At(which Operand) Layout {
+func (t *Task) InL2At(which Operand) place.Layout {
 	l := &t.g.L2
 	switch which {
 	case Operand1:
-		return Layout{Base: int(l.Src1Base.Bytes()), Channel: int(l.Src1ChannelStride.Bytes()), Row: int(l.Src1RowStride.Bytes()), Group: int(l.Src1GroupStride.Bytes())}
+		return place.Layout{Base: int(l.Src1Base.Bytes()), Channel: int(l.Src1ChannelStride.Bytes()), Row: int(l.Src1RowStride.Bytes()), Group: int(l.Src1GroupStride.Bytes())}
 	case Operand2:
-		return Layout{Base: int(l.Src2Base.Bytes()), Channel: int(l.Src2ChannelStride.Bytes()), Row: int(l.Src2RowStride.Bytes()), Group: int(l.Src2GroupStride.Bytes())}
+		return place.Layout{Base: int(l.Src2Base.Bytes()), Channel: int(l.Src2ChannelStride.Bytes()), Row: int(l.Src2RowStride.Bytes()), Group: int(l.Src2GroupStride.Bytes())}
 	}
-	return Layout{Base: int(l.ResultBase.Bytes()), Channel: int(l.ResultChannelStride.Bytes()), Row: int(l.ResultRowStride.Bytes()), Group: int(l.ResultGroupStride.Bytes())}
+	return place.Layout{Base: int(l.ResultBase.Bytes()), Channel: int(l.ResultChannelStride.Bytes()), Row: int(l.ResultRowStride.Bytes()), Group: int(l.ResultGroupStride.Bytes())}
 }
 
 // ResultBytes is what a result takes in the L2 that has a layout there.

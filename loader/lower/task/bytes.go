@@ -3,6 +3,7 @@ package task
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 )
 
 // EightBit makes a pass-through one of 8-bit elements (1/1).
@@ -15,10 +16,10 @@ func (t *Task) EightBit(halves layer.Shape) {
 }
 
 // ByteTile is sourceTile for 8-bit elements.
-func (t *Task) ByteTile(halves layer.Shape) Layout {
+func (t *Task) ByteTile(halves layer.Shape) place.Layout {
 	s := t.g.InShape()
 	s.Width = halves.W
-	l := PackedColumns(s, EngineColumns(s.Width))
+	l := place.PackedColumns(s, place.EngineColumns(s.Width))
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}

@@ -3,6 +3,7 @@ package task
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 )
 
 // A convolution whose source does not fit the L2 whole takes it in tiles of rows, or, where
@@ -30,10 +31,10 @@ const columnPatches = 2
 // and says where it stands
 // in the L2 and where the result. It reports false where that is not what the compiler
 // does.
-func (t *Task) TakesColumns(w *layer.Window, l2 int) (source, result Layout, ok bool) {
+func (t *Task) TakesColumns(w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
 	c := &t.g.Common
 	in, out := t.g.InShape(), t.g.OutShape()
-	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > SliceColumns || out.Width%columnTile != 0 ||
+	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > place.SliceColumns || out.Width%columnTile != 0 ||
 		!t.longReduction(columnTile, out.Channels, w) {
 		return source, result, false
 	}
@@ -42,12 +43,12 @@ func (t *Task) TakesColumns(w *layer.Window, l2 int) (source, result Layout, ok 
 	t.FixPatch(high)
 	// Rows of a patch that are written together do not meet in a bank; no halo is beside
 	// them (2/2).
-	units := UnitBytes >> high
-	result = PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skewed(1, Fetch{8 / units, units})
+	units := place.UnitBytes >> high
+	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skewed(1, place.Fetch{Rows: 8 / units, Apart: units})
 	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // what two patches read
 	room := l2 - result.Row*out.Height
-	for columns := room / in.Height / in.Channels / UnitBytes * (UnitBytes / layer.ElementBytes); columns >= least; columns -= UnitBytes / layer.ElementBytes {
-		source = PackedColumns(in, min(columns, in.Width)).Skewed(w.Sy, engineFetches(c)...)
+	for columns := room / in.Height / in.Channels / place.UnitBytes * (place.UnitBytes / layer.ElementBytes); columns >= least; columns -= place.UnitBytes / layer.ElementBytes {
+		source = place.PackedColumns(in, min(columns, in.Width)).Skewed(w.Sy, engineFetches(c)...)
 		if source.Row*in.Height <= room {
 			return source, result.Moved(source.Row * in.Height), true
 		}

@@ -1,8 +1,9 @@
-// Package task builds descriptors: what a task reads, where its tiles stand in the L2, what it
-// writes, and what it takes from its neighbours in a chain. No other package sets a register.
+// Package task builds descriptors: what a task computes, what it reads, where its tiles are in the
+// L2, and what it writes. Package chain adds what a task takes from its neighbours in a program; no
+// other package sets a register.
 //
-// A [Task] is built from its operands. [Surface] and [Matrix] place a tensor in memory, a
-// [Layout] places a tile in the L2, and a task reads, joins, leaves or writes them:
+// A [Task] is built from its operands. Package place says where they are, a tensor in memory or a
+// tile in the L2, and a task reads, joins, leaves or writes them:
 //
 //	memory   x [c][h][w]                                  y
 //	            | Source1                                  ^ Writes
@@ -10,13 +11,6 @@
 //	            ^ Leaves      | Reads, Joins
 //	engines    MAC engines: coefficients by lane        planar engine
 //
-// A [Chain] is the tasks of a program in order. [Chain.Finish] fills in what follows from the
-// others: runs and dependencies, the hints and the order of what the tile DMA moves, estimates
-// and header words. All of it is derived from the operands, so it is the same for a layer, for
-// rows of layers and for a network. Two older forms of the compiler have a finish of their own.
-//
-// The scratchpad on the chip is called L2 here. The scratch buffer is memory: where tensors
-// stand that do not stay in the L2, and rows on their way to being coefficients ([Scratch]).
 // How a source is cut that the L2 does not hold is decided by what builds its tasks: in rows by
 // tileheight.go of package family, in columns by [Task.TakesColumns]. A patch is the pixels that
 // the engines take in one step of it.

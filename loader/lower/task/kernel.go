@@ -38,7 +38,7 @@ func (t *Task) Lookup(base int, table []byte) {
 		lanes[i].Size = coeff.TableBytes
 	}
 	t.Kernel(base, lanes)
-	t.table = table
+	t.Table = table
 	t.activate(regs.ActivationTable)
 }
 
@@ -78,5 +78,5 @@ func (t *Task) TakesTable(base int, lanes []coeff.Lane, table []byte) {
 	t.Kernel(base, lanes)
 	d.Reserved00 = form
 	t.activate(regs.ActivationTable)
-	t.table = table
+	t.Table = table
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 )
 
 // A MAC is what a task of the MAC engines computes, without the places of its operands and
@@ -52,7 +53,7 @@ func (m MAC) Task() *Task {
 	n.AccBias = n.AccBias.WithAccBias(m.Added)
 	switch {
 	case m.Table != nil:
-		t.table = m.Table
+		t.Table = m.Table
 		t.activate(regs.ActivationTable)
 	case m.ReLU:
 		t.activate(regs.ReLU)
@@ -99,9 +100,9 @@ func ChannelPairs(out regs.Shape) *Task {
 func Transposing(in regs.Shape) *Task {
 	t := MAC{Op: regs.PassThrough, In: in, Out: in, Alone: true, Transpose: true}.Task()
 	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
-	t.engines(max(in.Width, UnitBytes/layer.ElementBytes))
+	t.engines(max(in.Width, place.UnitBytes/layer.ElementBytes))
 	c := &t.g.Common
-	if in.Height == 1 && in.Channels <= UnitBytes/layer.ElementBytes {
+	if in.Height == 1 && in.Channels <= place.UnitBytes/layer.ElementBytes {
 		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
 		// high is preferred (7/7), and of several channels the lowest is as high as the
 		// columns leave room for (2/2).

@@ -1,36 +1,39 @@
 package task
 
-import "anesim/loader/lower/coeff"
+import (
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
+)
 
 // ReadsGroups is Reads of groups that stand apart.
-func (t *Task) ReadsGroups(from *Tile, at Layout) {
+func (t *Task) ReadsGroups(from *Tile, at place.Layout) {
 	t.Reads(from, at)
 	t.setL2(&t.g.L2.Src1GroupStride, at.Group)
 }
 
 // LeavesGroups is Leaves of groups that stand apart.
-func (t *Task) LeavesGroups(at Layout, bytes int) *Tile {
+func (t *Task) LeavesGroups(at place.Layout, bytes int) *Tile {
 	tile := t.Leaves(at, bytes)
 	t.setL2(&t.g.L2.ResultGroupStride, at.Group)
 	return tile
 }
 
 // LeavesRing is LeavesGroups in a ring that the next task empties beside this one.
-func (t *Task) LeavesRing(at Layout, bytes int) *Tile {
+func (t *Task) LeavesRing(at place.Layout, bytes int) *Tile {
 	tile := t.LeavesGroups(at, bytes)
-	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(typeRing)
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(TypeRing)
 	return tile
 }
 
 // TakesRing takes the first source from a ring.
-func (t *Task) TakesRing(at Layout, from *Tile) {
+func (t *Task) TakesRing(at place.Layout, from *Tile) {
 	t.Takes1(at, from)
-	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(typeRing).WithDMAIntl(1)
+	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
 // Source2Behind is Source2 of a task whose first source stands in the L2. In memory so many
 // channels stand side by side, 0 where each stands by itself.
-func (t *Task) Source2Behind(m Memory, at Layout, beside int) {
+func (t *Task) Source2Behind(m place.Memory, at place.Layout, beside int) {
 	t.Source2(m, at)
 	t.InL2()
 	l := &t.g.L2
@@ -43,7 +46,7 @@ func (t *Task) Source2Behind(m Memory, at Layout, beside int) {
 }
 
 // WritesBeside is Writes of so many channels side by side in memory.
-func (t *Task) WritesBeside(m Memory, base, beside int) {
+func (t *Task) WritesBeside(m place.Memory, base, beside int) {
 	t.Writes(m, base)
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(beside))
@@ -51,17 +54,17 @@ func (t *Task) WritesBeside(m Memory, base, beside int) {
 }
 
 // SourceDescribed says that the task before described the source in the scratch buffer.
-func (t *Task) SourceDescribed(m Memory) {
+func (t *Task) SourceDescribed(m place.Memory) {
 	t.describe1(m)
-	t.describesSource = true
-	t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
+	t.DescribesSource = true
+	t.g.TileDMASrc.Src1DMAConfig |= FromPrevious
 	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }
 
 // ResultDescribed says that the next task finds the result, which stays in the L2, described
 // in the scratch buffer.
-func (t *Task) ResultDescribed(m Memory) {
+func (t *Task) ResultDescribed(m place.Memory) {
 	t.describeResult(m)
 	t.DescribesResult = true
 }
@@ -75,18 +78,18 @@ func (t *Task) KernelIn(bar uint32, lanes []coeff.Lane) {
 
 // Stages writes a result to memory by way of a tile that has a layout of its own (tasks
 // that move data only: slice, transpose, tile, 4/4).
-func (t *Task) Stages(m Memory, at Layout) {
+func (t *Task) Stages(m place.Memory, at place.Layout) {
 	t.Writes(m, at.Base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
 	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
-	t.staged = true
+	t.Staged = true
 	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 
 // WritesTile writes the result to memory by way of a tile in the L2.
-func (t *Task) WritesTile(m Memory, at Layout) {
+func (t *Task) WritesTile(m place.Memory, at place.Layout) {
 	t.Writes(m, at.Base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(1).WithDep_or_BfrMode(0)

@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 )
 
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
@@ -118,7 +119,7 @@ func (t *Task) PatchHigh() {
 // WholeSlices lets a copy of rows that are no whole slices of 128 columns take the highest
 // patch (2/2).
 func (t *Task) WholeSlices(s regs.Shape) {
-	if s.Width > SliceColumns && s.Width%SliceColumns != 0 && s.Height > 1 {
+	if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 && s.Height > 1 {
 		c := &t.g.Common
 		c.Cfg = c.Cfg.WithShMax(min(4, Log2Ceil(s.Height)))
 	}
@@ -127,8 +128,8 @@ func (t *Task) WholeSlices(s regs.Shape) {
 // FoldedPatch is the planar patch of a folded row: that of the row, folded (5/5).
 func (t *Task) FoldedPatch() {
 	c := &t.g.Common
-	w, _ := planarPatch(regs.FormConstant, int(c.InDim.Win())*foldRows, 1)
-	c.PlanarPatch = c.PlanarPatch.WithLog2W(w - foldLog2).WithLog2H(foldLog2)
+	w, _ := planarPatch(regs.FormConstant, int(c.InDim.Win())*place.FoldRows, 1)
+	c.PlanarPatch = c.PlanarPatch.WithLog2W(w - place.FoldLog2).WithLog2H(place.FoldLog2)
 }
 
 // PatchTall takes rows a patch at a time where a patch is higher than wide (1/1).
@@ -171,12 +172,12 @@ func (t *Task) blockPatch(height int) {
 }
 
 // BlockFetch is how a product reads blocks of a height.
-func BlockFetch(height int) Fetch {
+func BlockFetch(height int) place.Fetch {
 	if height >= smallHeight {
-		return smallFetch
+		return place.SmallFetch
 	}
-	units := UnitBytes >> (bits.Len(uint(height)) - 1)
-	return Fetch{8 / units, units + 1}
+	units := place.UnitBytes >> (bits.Len(uint(height)) - 1)
+	return place.Fetch{Rows: 8 / units, Apart: units + 1}
 }
 
 // SetPatch makes the patch of a planar task one of 1<<w columns and 1<<h rows.

@@ -1,19 +1,13 @@
 package task
 
-import "anesim/hw/regs"
-
-// A Spot is a place in a buffer.
-type Spot struct {
-	Bar  uint32
-	Base int
-}
-
-// Spots are where a part's buffers stand in a program, by index.
-type Spots [len(regs.BARs{})]Spot
+import (
+	"anesim/hw/regs"
+	"anesim/loader/lower/place"
+)
 
 // Rebase moves everything the task names in memory. A surface that is described and
 // stays in the L2 moves with its buffer.
-func (t *Task) Rebase(at *Spots) {
+func (t *Task) Rebase(at *place.Spots) {
 	b := t.h.Bases
 	move := func(w *regs.DMAWord, bar uint32) uint32 {
 		t.setDMA(w, int(w.Bytes())+at[bar].Base)
@@ -48,4 +42,10 @@ func (t *Task) Shift(which Operand, by int) {
 	l := &t.g.L2
 	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
 	t.setL2(w, int(w.Bytes())+by)
+}
+
+// MoveTo moves an operand in memory to another base in its buffer.
+func (t *Task) MoveTo(which Operand, base int) {
+	w := [...]*regs.DMAWord{&t.g.TileDMASrc.Src1Base, &t.g.TileDMASrc.Src2Base, &t.g.TileDMADst.DstBase}[which]
+	t.setDMA(w, base)
 }

@@ -2,26 +2,8 @@ package task
 
 import (
 	"anesim/hw/regs"
-	"anesim/loader"
+	"anesim/loader/lower/place"
 )
-
-// Finish2020 is finish as the compiler of 2020 does it: every task waits for all before
-// it, and there is no estimate.
-func (c Chain) Finish2020() ([]*regs.Descriptor, error) {
-	c.Finish()
-	out := make([]*regs.Descriptor, len(c))
-	for i, t := range c {
-		l := &t.g.L2
-		l.SourceCfg, l.ResultCfg = waitForAll(l.SourceCfg), waitForAll(l.ResultCfg)
-		t.h.Timing = t.h.Timing.WithExeCycles(0)
-		out[i] = loader.NewDescriptor(t.h, &t.g)
-	}
-	return loader.Sequence(out...), c.Err()
-}
-
-func waitForAll(r regs.L2Route) regs.L2Route {
-	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
-}
 
 // Copy2020 is Copy in the form of 2020, with ReLU or not: its patch is two rows high, and
 // without coefficients it has no format of theirs.
@@ -50,7 +32,7 @@ func Sum2020(s regs.Shape) *Task {
 }
 
 // Stages2020 is Stages in the form of 2020.
-func (t *Task) Stages2020(m Memory, at Layout) {
+func (t *Task) Stages2020(m place.Memory, at place.Layout) {
 	t.Writes(m, at.Base)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 	l := &t.g.L2
@@ -59,7 +41,7 @@ func (t *Task) Stages2020(m Memory, at Layout) {
 }
 
 // Writes2020 is Writes of a planar task in the form of 2020, which does not pad rows.
-func (t *Task) Writes2020(m Memory, base int) {
+func (t *Task) Writes2020(m place.Memory, base int) {
 	t.Writes(m, base)
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
@@ -71,12 +53,7 @@ func (t *Task) Unlisted() {
 	if t.DescribesResult {
 		t.h.Bases = t.h.Bases.WithWBE(false)
 	}
-	if t.describesSource {
+	if t.DescribesSource {
 		t.h.Bases = t.h.Bases.WithRBE0(false)
 	}
-}
-
-// SetDebugEvents says which events of a descriptor are logged for debugging.
-func SetDebugEvents(d *regs.Descriptor, events uint32) {
-	d.Header.DebugLogEvents = d.Header.DebugLogEvents.WithDebugLogEvents(events)
 }

@@ -1,9 +1,12 @@
 package task
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/lower/place"
+)
 
 // Keeps leaves a source from memory in the L2.
-func (t *Task) Keeps(at Layout, to *Tile) {
+func (t *Task) Keeps(at place.Layout, to *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
 	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
@@ -14,7 +17,7 @@ func (t *Task) Keeps(at Layout, to *Tile) {
 }
 
 // Takes1 makes the first source a tile in the L2.
-func (t *Task) Takes1(at Layout, from *Tile) {
+func (t *Task) Takes1(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
@@ -29,7 +32,7 @@ func (t *Task) Takes1(at Layout, from *Tile) {
 }
 
 // Takes2 makes the second source a tile in the L2.
-func (t *Task) Takes2(at Layout, from *Tile) {
+func (t *Task) Takes2(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
@@ -68,7 +71,7 @@ func (t *Task) InL2() {
 }
 
 // Stays leaves a result in the L2 that went to memory.
-func (t *Task) Stays(at Layout, to *Tile) {
+func (t *Task) Stays(at place.Layout, to *Tile) {
 	blank := blankRegisters().TileDMADst
 	t.g.TileDMADst = blank
 	t.h.Bases = t.h.Bases.WithWBase(0).WithWBE(false)

@@ -10,6 +10,7 @@ import (
 	"anesim/hw/lanes"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/place"
 )
 
 // Half rounds to fp16 bits.
@@ -29,13 +30,26 @@ type Task struct {
 	First, Second, Result *Tile
 	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
 	// the L2: the first as a destination, the second as a source.
-	DescribesResult, describesSource bool
+	DescribesResult, DescribesSource bool
 	WaitsForPairs                    bool   // reads the result of steps of several pixels
 	Continues                        bool   // reads in memory what the task before wrote, in its run
-	staged                           bool   // its result goes to memory by way of a tile
-	table                            []byte // activation table, nil for none
+	Staged                           bool   // its result goes to memory by way of a tile
+	Table                            []byte // activation table, nil for none
 	columns                          int    // of a source's slice side by side, 0 for the usual
 	err                              error  // the first word that does not fit
+}
+
+// MaxTasks is the most tasks of a program: a task's number has 16 bits.
+const MaxTasks = 1 << 16
+
+// Refused returns the error of the first task that has a word that does not fit.
+func Refused(tasks []*Task) error {
+	for _, t := range tasks {
+		if t.err != nil {
+			return t.err
+		}
+	}
+	return nil
 }
 
 // Registers are copies of the header and the registers as they stand.
@@ -44,7 +58,7 @@ func (t *Task) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 // A Tile is a surface in the L2. A source tile is loaded by the task that owns it, a
 // result tile computed.
 type Tile struct {
-	At     Layout
+	At     place.Layout
 	Bytes  int
 	Owner  *Task // of a result that several tasks write, the last
 	Result bool
@@ -53,9 +67,10 @@ type Tile struct {
 
 // What a task has at most.
 const (
-	maxField    = 1<<15 - 1 // height and width
-	PatchPixels = lanes.PatchPixels
-	Engines     = lanes.Count
+	maxField      = 1<<15 - 1 // height and width
+	PatchPixels   = lanes.PatchPixels
+	Engines       = lanes.Count
+	MaxInterleave = 8 // rows of an engine side by side; the format has four bits
 )
 
 // Words whose bits are not all named (bytes).
@@ -65,6 +80,7 @@ const (
 	bothInMemory   = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
 	kernelWord     = 0x40    // KernelDMASrc word 0 of a task with coefficients
 	sparseWord     = 0x20    // the same, zero-skipping (3/3)
+	FromPrevious   = 1 << 18 // Src1DMAConfig of a source that the task before wrote or described
 	KeptTile       = 1       // L2.SourceCfg type of a source that later tasks read (22/22)
 	HalfOne        = 0x3c00
 	singleOne      = 0x3f800000
@@ -97,7 +113,7 @@ func (t *Task) setL2(w *regs.L2Word, n int) {
 
 // place writes a tile's layout; group is nil where it is not written: only tiles that
 // the DMA fills have one.
-func (t *Task) place(at Layout, base, channel, row, depth, group *regs.L2Word) {
+func (t *Task) place(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
 	t.setL2(base, at.Base)
 	t.setL2(channel, at.Channel)
 	t.setL2(row, at.Row)
@@ -175,15 +191,9 @@ func (t *Task) unicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
 
-// A Memory is a surface in a buffer, in bytes.
-type Memory struct {
-	Bar                            uint32
-	Base, Row, Plane, Depth, Group int
-}
-
 // Source1 reads the first source from memory into the L2 at a tile, which it keeps for
 // later tasks when keep is set.
-func (t *Task) Source1(m Memory, at Layout, keep bool) *Tile {
+func (t *Task) Source1(m place.Memory, at place.Layout, keep bool) *Tile {
 	t.describe1(m)
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1Base, m.Base)
@@ -204,7 +214,7 @@ func (t *Task) Source1(m Memory, at Layout, keep bool) *Tile {
 }
 
 // describe1 writes a first source's strides without turning its DMA on.
-func (t *Task) describe1(m Memory) {
+func (t *Task) describe1(m place.Memory) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1RowStride, m.Row)
 	t.setDMA(&d.Src1PlaneStride, m.Plane)
@@ -217,7 +227,7 @@ func (t *Task) describe1(m Memory) {
 var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
 
 // Source2 reads the second source from memory; its enable bit stays clear.
-func (t *Task) Source2(m Memory, at Layout) {
+func (t *Task) Source2(m place.Memory, at place.Layout) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src2Base, m.Base)
 	t.setDMA(&d.Src2RowStride, m.Row)
@@ -235,7 +245,7 @@ func (t *Task) Source2(m Memory, at Layout) {
 }
 
 // Reads takes the first source from a tile of an earlier task.
-func (t *Task) Reads(from *Tile, at Layout) {
+func (t *Task) Reads(from *Tile, at place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
 	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
@@ -243,21 +253,21 @@ func (t *Task) Reads(from *Tile, at Layout) {
 }
 
 // Joins takes the second source from a tile of an earlier task.
-func (t *Task) Joins(from *Tile, at Layout) {
+func (t *Task) Joins(from *Tile, at place.Layout) {
 	l := &t.g.L2
 	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.Second = from
 }
 
 // ReadsScratch is reads of a surface the task before described in the scratch buffer.
-func (t *Task) ReadsScratch(from *Tile, at Layout, m Memory) {
+func (t *Task) ReadsScratch(from *Tile, at place.Layout, m place.Memory) {
 	t.Reads(from, at)
 	t.SourceDescribed(m)
 }
 
 // Writes streams the result through the L2 at base to memory. Bit 26 of the
 // destination goes with bit 3 of the L2 result (83/83).
-func (t *Task) Writes(m Memory, base int) {
+func (t *Task) Writes(m place.Memory, base int) {
 	t.describeResult(m)
 	d := &t.g.TileDMADst
 	t.setDMA(&d.DstBase, m.Base)
@@ -266,10 +276,10 @@ func (t *Task) Writes(m Memory, base int) {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(2).WithDMAFmt(1).WithDMAIntl(1)
 	t.setL2(&l.ResultBase, base)
-	t.Result = &Tile{At: Layout{Base: base}, Owner: t, Result: true}
+	t.Result = &Tile{At: place.Layout{Base: base}, Owner: t, Result: true}
 }
 
-func (t *Task) describeResult(m Memory) {
+func (t *Task) describeResult(m place.Memory) {
 	d := &t.g.TileDMADst
 	t.setDMA(&d.DstRowStride, m.Row)
 	t.setDMA(&d.DstPlaneStride, m.Plane)
@@ -280,7 +290,7 @@ func (t *Task) describeResult(m Memory) {
 }
 
 // Leaves keeps the result in the L2.
-func (t *Task) Leaves(at Layout, bytes int) *Tile {
+func (t *Task) Leaves(at place.Layout, bytes int) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
 	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
@@ -290,7 +300,7 @@ func (t *Task) Leaves(at Layout, bytes int) *Tile {
 
 // LeavesScratch is leaves of a result the next task finds described in the scratch
 // buffer.
-func (t *Task) LeavesScratch(at Layout, bytes int, m Memory) *Tile {
+func (t *Task) LeavesScratch(at place.Layout, bytes int, m place.Memory) *Tile {
 	t.ResultDescribed(m)
 	return t.Leaves(at, bytes)
 }
@@ -305,9 +315,6 @@ func (t *Task) Planar() bool { return t.g.Planar() }
 
 // InMemory reports whether the first source comes from memory.
 func (t *Task) InMemory() bool { return t.g.Source1On() }
-
-// dependent reports whether an operand comes from an earlier task's tile.
-func (t *Task) dependent() bool { return !t.InMemory() || t.Second != nil }
 
 // Log2Ceil is the smallest k with 1<<k >= n.
 func Log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }

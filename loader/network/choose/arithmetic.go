@@ -171,7 +171,7 @@ func chosen(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, err
 		return Operand{}, err
 	}
 	if graph.Elements(dims) > graph.Elements(out) {
-		return Operand{}, ErrBudget
+		return Operand{}, graph.ErrBudget
 	}
 	chosen := make([]float64, graph.Elements(dims))
 	graph.Each(dims, graph.Repeated(mask.Dims, dims), 0, func(k, at int) { chosen[k] = mask.Numbers[at] })

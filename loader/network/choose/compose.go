@@ -83,7 +83,7 @@ func (n *Chooser) repeated(name string, dims []int, v float64) (Operand, error) 
 		return Operand{name, dims}, nil
 	}
 	count := graph.Elements(dims)
-	if err := n.Spend(2 * NumberBytes * count); err != nil {
+	if err := n.Spend(2 * numberBytes * count); err != nil {
 		return Operand{}, err
 	}
 	return n.inMemory(&graph.Const{Dims: dims, Numbers: slices.Repeat([]float64{v}, count)}, name)
@@ -91,7 +91,7 @@ func (n *Chooser) repeated(name string, dims []int, v float64) (Operand, error) 
 
 // numbers makes numbers a tensor in memory; the same numbers are one tensor.
 func (n *Chooser) numbers(name string, dims []int, v []float64) (Operand, error) {
-	if err := n.Spend(2 * NumberBytes * len(v)); err != nil {
+	if err := n.Spend(2 * numberBytes * len(v)); err != nil {
 		return Operand{}, err
 	}
 	return n.inMemory(&graph.Const{Dims: dims, Numbers: v}, name)
@@ -148,7 +148,6 @@ func (n *Chooser) Result(i int, x Operand) error {
 	if err != nil {
 		return err
 	}
-	n.Out[i].Dims, n.Out[i].Type = dims, n.Results[i].Type
 	for k := len(n.Net.Layers) - 1; k >= n.First; k-- {
 		if l := &n.Net.Layers[k]; l.Output == x.Name {
 			// The tensor is called as the file calls it.

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/loader/network/graph"
 )
 
 // Taps of a dilated window stand where its rows and columns say, with zeros between them.
 func TestSpreadTaps(t *testing.T) {
 	k := kernel{1, 1, 2, 3, []float16.Float16{1, 2, 3, 4, 5, 6}}
-	n := &Chooser{Shared: NewShared(1 << 10)}
+	n := &Chooser{Shared: NewShared(&graph.Budget{Bytes: 1 << 10})}
 	s, err := k.spread(n, 2, 3)
 	if err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func difference(n *Chooser, swapped bool) (Operand, error) {
 	}
 	switch ca, cb := n.Const(a), n.Const(b); {
 	case ca != nil && cb != nil:
-		return Operand{}, ErrBudget
+		return Operand{}, graph.ErrBudget
 	case cb != nil:
 		return n.withConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
 	case ca != nil: // a - b as -b + a

@@ -119,7 +119,7 @@ func gather(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	if err := n.Spend((NumberBytes + placeBytes) * index.Elements()); err != nil {
+	if err := n.Spend((numberBytes + placeBytes) * index.Elements()); err != nil {
 		return Operand{}, err
 	}
 	places, err := index.Ints()
@@ -246,7 +246,7 @@ func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Op
 		}
 		// The tap that is one stands where the padding of both sides is as long as asked.
 		l := layer.Depthwise(x.shape(), w)
-		if err := n.Spend((NumberBytes + HalfBytes) * x.Dims[1] * k); err != nil {
+		if err := n.Spend((numberBytes + HalfBytes) * x.Dims[1] * k); err != nil {
 			return x, err
 		}
 		filter := make([]float64, x.Dims[1]*k)

@@ -60,7 +60,7 @@ func triangle(n *Chooser) (Operand, error) {
 		return Operand{}, fmt.Errorf("a triangle of %v", x.Dims)
 	}
 	rows, columns := x.Dims[rank-2], x.Dims[rank-1]
-	if err := n.Spend(2 * NumberBytes * rows * columns); err != nil {
+	if err := n.Spend(2 * numberBytes * rows * columns); err != nil {
 		return Operand{}, err
 	}
 	upper := n.Int("upper", 1) != 0

@@ -66,7 +66,7 @@ func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (
 		if padded {
 			low, high = -w.Before[i], in+paddingBehind(n, w, i)
 		}
-		if err := n.Spend(NumberBytes * w.Out[i]); err != nil {
+		if err := n.Spend(numberBytes * w.Out[i]); err != nil {
 			return x, err
 		}
 		for o := range w.Out[i] {
@@ -78,7 +78,7 @@ func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (
 	if alike {
 		return n.scaled(x, float64(divisor)/float64(all))
 	}
-	if err := n.Spend(2 * NumberBytes * graph.Elements(w.Out)); err != nil {
+	if err := n.Spend(2 * numberBytes * graph.Elements(w.Out)); err != nil {
 		return x, err
 	}
 	factors := make([]float64, graph.Elements(w.Out))
@@ -171,14 +171,7 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 		if err != nil {
 			return Operand{}, err
 		}
-		k := kernel{cout: cout, cin: c.Dims[1], kh: w.Taps[1], kw: w.Taps[2]}
-		if v != nil {
-			each := k.kh * k.kw
-			k.v = make([]float16.Float16, 0, cout*k.cin*each)
-			for p := range cout * k.cin {
-				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
-			}
-		}
+		k := atDepth(c.Dims, v, t)
 		if k, err = k.spread(n, w.Dilations[1], w.Dilations[2]); err != nil {
 			return Operand{}, err
 		}
@@ -193,4 +186,18 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 	}
 	y, err := n.permuted(sum.As(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
 	return y.As(n.Results[0].Dims...), err
+}
+
+// atDepth are the weights of one tap of depth; v is nil where they are not known.
+func atDepth(dims []int, v []float16.Float16, t int) kernel {
+	k := kernel{cout: dims[0], cin: dims[1], kh: dims[3], kw: dims[4]}
+	if v == nil {
+		return k
+	}
+	each := k.kh * k.kw
+	k.v = make([]float16.Float16, 0, k.cout*k.cin*each)
+	for p := range k.cout * k.cin {
+		k.v = append(k.v, v[(p*dims[2]+t)*each:][:each]...)
+	}
+	return k
 }

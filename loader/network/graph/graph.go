@@ -57,7 +57,7 @@ type Result struct {
 }
 
 // Given reports whether the value is a tensor, and not left out.
-func (v *Value) Given() bool { return v.Name != "" }
+func (v *Value) Given() bool { return v != nil && v.Name != "" }
 
 // Shape gives the value dimensions. Those of one number may be nil.
 func (v *Value) Shape(dims []int) {

@@ -98,3 +98,20 @@ func Countable(dims []int) error {
 	}
 	return nil
 }
+
+// Fits reports whether the engine may take a tensor of dims: it has four axes, the first of
+// which are together where there are more.
+func Fits(dims []int) bool {
+	if Countable(dims) != nil {
+		return false
+	}
+	if extra := len(dims) - 4; extra > 0 {
+		dims = append([]int{Elements(dims[:extra+1])}, dims[extra+1:]...)
+	}
+	for _, d := range dims {
+		if d < 1 || d > MaxExtent {
+			return false
+		}
+	}
+	return true
+}

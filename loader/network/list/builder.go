@@ -3,6 +3,7 @@ package list
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/x448/float16"
 
@@ -214,36 +215,68 @@ func (b *Builder) Network() *Network {
 	return n
 }
 
-// sweep leaves out layers that nothing reads: what was made so that another layer could
-// take its place, such as zeros around a picture that the window has itself.
+// sweep leaves out layers that no result needs: what was made so that another layer could
+// take its place, such as zeros around a picture that the window has itself, and what the
+// file has and does not use, which a note names. A list that has no results is kept whole, and
+// so is one with layers that neither the engine nor the host does: what they read may not be
+// known.
 func (b *Builder) sweep() {
 	n := &b.Net
 	read := map[string]bool{}
 	for _, r := range n.Results {
 		read[b.TensorOf(r.Tensor)] = true
 	}
+	whole := len(n.Results) == 0 || slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Reason != "" && l.Host == nil })
 	gone := make([]bool, len(n.Layers))
+	var unused []string // layers, of a list without operators
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		l := &n.Layers[i]
-		if !read[l.Output] && l.Reason == "" && l.Spare {
-			gone[i] = true
+		needed := read[l.Output] || slices.ContainsFunc(l.Others, func(o string) bool { return read[o] })
+		if !needed && (!whole || l.Reason == "" && l.Spare) {
+			if gone[i] = true; len(n.Nodes) == 0 && !l.Spare {
+				unused = append(unused, l.Name)
+			}
 			continue
 		}
 		for _, in := range l.Inputs {
 			read[in] = true
 		}
 	}
+	slices.Reverse(unused)
+	if unused = append(unused, n.leaveOut(gone)...); len(unused) > 0 {
+		names := strings.Join(unused[:min(maxUnused, len(unused))], ", ")
+		if more := len(unused) - maxUnused; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		b.Note("left out, for no output needs them: %s", names)
+	}
+}
+
+// maxUnused is how many layers a note names.
+const maxUnused = 5
+
+// leaveOut takes layers off the list. What an operator had that has none left was folded into
+// others, or nothing needs it; it returns the names of the latter.
+func (n *Network) leaveOut(gone []bool) (unused []string) {
 	kept := n.Layers[:0]
 	for i, l := range n.Layers {
 		if !gone[i] {
 			kept = append(kept, l)
 			continue
 		}
-		if len(n.Nodes) > 0 {
-			n.Nodes[l.Node].What = "folded"
+		if len(n.Nodes) == 0 {
+			continue
+		}
+		node := &n.Nodes[l.Node]
+		if node.Layers--; l.Spare || node.What == "folded" {
+			node.What = "folded"
+		} else if node.Layers == 0 {
+			node.What = Unused
+			unused = append(unused, node.Name)
 		}
 	}
 	n.Layers = slices.Clip(kept)
+	return unused
 }
 
 // Tidy leaves out constants that no layer reads, and counts the layers of each node.

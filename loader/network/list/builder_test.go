@@ -43,12 +43,12 @@ func TestListOrdersStages(t *testing.T) {
 	b.Add(vain)
 	b.Add(hosted("between", "b"))
 	b.Add(relu("c", "between"))
-	b.Net.Results = []list.Output{{Name: "c", Tensor: "c"}}
+	b.Net.Results = []list.Output{{Name: "c", Tensor: "c"}, {Name: "chosen", Tensor: "chosen"}, {Name: "table", Tensor: "table"}}
 	n := b.Network()
 	if want := []string{"table", "a", "b", "between", "c", "chosen"}; !slices.Equal(names(n), want) {
 		t.Errorf("%q, want %q", names(n), want)
 	}
-	if !slices.Equal(n.Outputs, []string{"c"}) {
+	if !slices.Equal(n.Outputs, []string{"c", "chosen", "table"}) {
 		t.Errorf("outputs %q", n.Outputs)
 	}
 	if err := n.Check(); err != nil {

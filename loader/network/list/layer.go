@@ -32,7 +32,8 @@ type Layer struct {
 	Average bool
 }
 
-// MACs is the multiply-accumulates the layer's result takes, without bias.
+// MACs is the multiply-accumulates the layer's result takes by the operation's definition:
+// without bias, and without the zeros between the taps of a dilated window.
 func (l *Layer) MACs() uint64 {
 	if l.Reason != "" && l.Lower.Op == 0 {
 		return l.Work
@@ -40,7 +41,10 @@ func (l *Layer) MACs() uint64 {
 	out := uint64(l.Out.Elements())
 	switch x := &l.Lower; x.Op {
 	case layer.Convolution:
-		return out * uint64(x.In.C/max(1, x.Groups)*x.Window.Kh*x.Window.Kw)
+		if l.Average {
+			return 0 // sums and one factor, which is how no definition has multiply-accumulates
+		}
+		return out * uint64(x.In.C/max(1, x.Groups)*x.TapRows()*x.TapColumns())
 	case layer.Deconvolution:
 		return uint64(x.In.Elements() * (x.Cout / max(1, x.Groups)) * x.Window.Kh * x.Window.Kw)
 	case layer.MatMul, layer.Linear:

@@ -52,7 +52,7 @@ type Output struct {
 }
 
 // A Node is an operator of the file and what became of it: Layers layers from First on,
-// and where it has none, "constant", "view" or "folded".
+// and where it has none, "constant", "view", "folded" or [Unused].
 type Node struct {
 	Name, Op      string
 	First, Layers int
@@ -61,6 +61,9 @@ type Node struct {
 	Bytes         uint64 // of its operands and results in fp16; 0 of what runs no task
 	Unsized       bool   // a result's shape is not known, so that MACs and Bytes are not either
 }
+
+// Unused is what became of an operator that no output needs.
+const Unused = "unused"
 
 // MACs is the multiply-accumulates of every convolution and matrix product, those of
 // layers that cannot be lowered included.

@@ -64,6 +64,9 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 		c.Nodes = len(n.Nodes)
 	}
 	for i := range c.Nodes {
+		if len(n.Nodes) > 0 && n.Nodes[i].What == list.Unused {
+			continue
+		}
 		if !missing[i] {
 			c.Done++
 			if hosted[i] {
@@ -72,6 +75,10 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 		}
 	}
 	for i, x := range n.Nodes {
+		if x.What == list.Unused {
+			c.Nodes--
+			continue
+		}
 		c.add(x.MACs, x.Bytes, !missing[i])
 		if x.Unsized {
 			c.Unsized++

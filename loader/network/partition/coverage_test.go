@@ -1,11 +1,13 @@
 package partition_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
 )
@@ -59,5 +61,43 @@ func TestCoverageBytes(t *testing.T) {
 	}
 	if c = partition.CoverageOf(list, []string{""}); c.Bytes != conv || c.DoneBytes != conv || !c.Whole() {
 		t.Errorf("list of layers: %+v", c)
+	}
+}
+
+// A layer that no output needs is neither lowered nor counted, whether the engine or the
+// host does it, and a note names it.
+func TestUnused(t *testing.T) {
+	used := []ox.Message{
+		ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 1, 1}, make([]float32, 32)...),
+		ox.Node("Conv", "a", []string{"x", "w"}), ox.Node("Relu", "c", []string{"a"}), ox.Output("c"),
+	}
+	unused := []ox.Message{
+		ox.Node("Conv", "d", []string{"x", "w"}), ox.Node("Tanh", "e", []string{"d"}), ox.Node("Hardmax", "f", []string{"a"}), ox.Node("Relu", "g", []string{"f"}),
+	}
+	read := func(parts ...ox.Message) (*list.Network, partition.Coverage) {
+		n, err := network.ReadONNX(ox.Model(parts...), network.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, reasons, err := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n, partition.CoverageOf(n, reasons)
+	}
+	want, alone := read(used...)
+	n, c := read(append(slices.Clone(used), unused...)...)
+	if d := cmp.Diff(alone, c); d != "" || len(n.Layers) != len(want.Layers) {
+		t.Errorf("%d layers, %d without the unused ones: (-without +with):\n%s", len(n.Layers), len(want.Layers), d)
+	}
+	if last := len(n.Notes) - 1; last < 0 || n.Notes[last] != "left out, for no output needs them: d, e, f, g" {
+		t.Errorf("%q", n.Notes)
+	}
+	n, err := network.ReadYAML([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\noutputs: [a]\nlayers:\n- {op: conv, cout: 8, name: a}\n- {op: relu, from: x, name: b}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(n.Layers) != 1 || n.Layers[0].Name != "a" {
+		t.Errorf("%d layers of YAML", len(n.Layers))
 	}
 }

@@ -137,6 +137,15 @@ func Int(name string, v int) Message { return Message{}.Text(1, name).Int(3, v).
 // Text is an attribute.
 func Text(name, v string) Message { return Message{}.Text(1, name).Text(4, v).Int(20, 3) }
 
+// Texts returns an attribute that is a list of strings.
+func Texts(name string, values ...string) Message {
+	a := Message{}.Text(1, name).Int(20, 8)
+	for _, v := range values {
+		a = a.Text(9, v)
+	}
+	return a
+}
+
 // List is an attribute.
 func List(name string, values ...int) Message {
 	a := Message{}.Text(1, name).Int(20, 7)

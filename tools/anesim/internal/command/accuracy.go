@@ -1,20 +1,15 @@
 package command
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench"
 	"anesim/bench/measured"
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/tools/anesim/internal/accuracy"
+	"anesim/tools/anesim/internal/page"
 )
 
 func accuracyCommand() *cobra.Command {
@@ -59,24 +54,15 @@ type accuracyFlags struct {
 	html, md string
 }
 
-// An accuracyReport is an accuracy with what left-out fits make of its rows.
-type accuracyReport struct {
-	*bench.Accuracy
-	left      []*bench.Accuracy // by protocol; nil for rows of a file
-	spreads   *bench.Spreads
-	bands     []bench.EngineBand // nil for rows of a file
-	intervals []bench.Interval   // of the rows
-}
-
 func (f *accuracyFlags) run(w io.Writer) error {
 	if f.networks {
-		return f.writeNetworks(w)
+		return accuracy.WriteNetworks(w, f.json, f.rows)
 	}
 	rows, err := f.read()
 	if err != nil {
 		return err
 	}
-	r, err := newAccuracyReport(rows, f.csv == "")
+	r, err := accuracy.New(rows, f.csv == "")
 	if err != nil {
 		return err
 	}
@@ -84,59 +70,9 @@ func (f *accuracyFlags) run(w io.Writer) error {
 		return f.writePages(r)
 	}
 	if f.json {
-		return r.writeJSON(w)
+		return r.WriteJSON(w)
 	}
-	return r.write(w, f.rows)
-}
-
-// writePages writes the report to files.
-func (f *accuracyFlags) writePages(r *accuracyReport) error {
-	if f.html != "" {
-		if err := r.writeHTML(f.html, f.csv); err != nil {
-			return err
-		}
-	}
-	if f.md == "" {
-		return nil
-	}
-	p, err := r.page()
-	if err != nil {
-		return err
-	}
-	return p.writeMarkdown(f.md)
-}
-
-func newAccuracyReport(rows []measured.Row, builtin bool) (*accuracyReport, error) {
-	a, err := bench.Compare(rows, bench.DefaultPresets())
-	if err != nil {
-		return nil, err
-	}
-	r := &accuracyReport{Accuracy: a}
-	if r.spreads, err = bench.NewSpreads(); err != nil {
-		return nil, err
-	}
-	for i := range a.Rows {
-		row := &a.Rows[i]
-		r.intervals = append(r.intervals, r.spreads.Of(row.Sample.Row, row.Time.Model, bench.ByShape))
-	}
-	if !builtin {
-		return r, nil
-	}
-	if r.bands, err = bench.EngineBands(); err != nil {
-		return nil, err
-	}
-	errs, err := bench.LeftOuts()
-	if err != nil {
-		return nil, err
-	}
-	for _, by := range bench.Protocols() {
-		left, err := a.LeftOut(errs, by)
-		if err != nil {
-			return nil, err
-		}
-		r.left = append(r.left, left)
-	}
-	return r, nil
+	return r.Write(w, f.rows)
 }
 
 func (f *accuracyFlags) read() ([]measured.Row, error) {
@@ -155,158 +91,19 @@ func (f *accuracyFlags) read() ([]measured.Row, error) {
 	return rows, nil
 }
 
-// An accuracyTable is groups under a title.
-type accuracyTable struct {
-	title  string
-	groups func(*bench.Accuracy) []bench.Group
-	left   bool // whether left-out fits have it too
-}
-
-func accuracyTables() []accuracyTable {
-	return []accuracyTable{
-		{"latency by tier", func(a *bench.Accuracy) []bench.Group { return a.Tiers }, true},
-		{"latency by operation", func(a *bench.Accuracy) []bench.Group { return a.Ops }, true},
-		{"latency by session", func(a *bench.Accuracy) []bench.Group { return a.Sessions }, true},
-		{"latency by state", func(a *bench.Accuracy) []bench.Group { return a.States }, true},
-		{"energy", func(a *bench.Accuracy) []bench.Group { return a.Energy }, true},
-		{"latency by the roofline", func(a *bench.Accuracy) []bench.Group { return a.Roofline }, false},
-		{"latency by the columns of the vendor's cost dump", func(a *bench.Accuracy) []bench.Group { return a.Columns }, false},
-		{"latency by the vendor compiler's estimate", func(a *bench.Accuracy) []bench.Group { return a.Vendor }, false},
-	}
-}
-
-// write is the report for people.
-func (r *accuracyReport) write(w io.Writer, rows bool) error {
-	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
-	if rows {
-		r.writeRows(w)
-	}
-	for _, t := range accuracyTables() {
-		if len(t.groups(r.Accuracy)) == 0 {
-			continue
+// writePages writes the report to files.
+func (f *accuracyFlags) writePages(r *accuracy.Report) error {
+	if f.html != "" {
+		p, err := r.View()
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(w, "\n%s\n", t.title)
-		if err := r.writeTable(w, &t); err != nil {
+		if err := writePage(f.html, p, page.Options{}, f.csv); err != nil {
 			return err
 		}
 	}
-	for _, c := range r.coverages() {
-		fmt.Fprintf(w, "\nmeasurements that their interval holds%s\n", c.what)
-		t := numbers("", "", "")
-		for _, x := range c.rows {
-			t.add(x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f %%", 100*x.Share()))
-		}
-		if err := t.print(w, 2*gap); err != nil {
-			return err
-		}
+	if f.md == "" {
+		return nil
 	}
-	if len(r.Unmodelled) > 0 {
-		fmt.Fprintln(w, "\nnot modelled")
-	}
-	for _, err := range r.Unmodelled {
-		fmt.Fprintf(w, "  %v\n", err)
-	}
-	return nil
-}
-
-// writeTable writes groups, with left-out fits side by side.
-func (r *accuracyReport) writeTable(w io.Writer, x *accuracyTable) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	left := r.left
-	if !x.left {
-		left = nil
-	}
-	if left != nil {
-		fmt.Fprintln(t, "  \t\tfitted to all\t\t\tleft out: shape\t\t\tsession\t\t\t")
-	}
-	fmt.Fprint(t, "  \tn\t")
-	for range len(left) + 1 {
-		fmt.Fprint(t, "median\tp90\twithin 17 %\t")
-	}
-	fmt.Fprintln(t)
-	for _, g := range x.groups(r.Accuracy) {
-		fmt.Fprintf(t, "  %s\t%d\t", g.Name, g.N)
-		for _, a := range slices.Concat([]*bench.Accuracy{r.Accuracy}, left) {
-			s := groupNamed(x.groups(a), g.Name)
-			fmt.Fprintf(t, "%.1f %%\t%.1f %%\t%.0f %%\t", 100*s.Median, 100*s.P90, 100*s.Near)
-		}
-		fmt.Fprintln(t)
-	}
-	return t.Flush()
-}
-
-func groupNamed(list []bench.Group, name string) bench.Summary {
-	if i := slices.IndexFunc(list, func(g bench.Group) bool { return g.Name == name }); i >= 0 {
-		return list[i].Summary
-	}
-	return bench.Summary{}
-}
-
-// An accuracyCoverage is what intervals hold, one fold left out: by tier, then by session.
-type accuracyCoverage struct {
-	key  string // in JSON
-	what string // after a comma
-	rows []bench.Coverage
-}
-
-// coverages are those of left-out fits, or of the rows of a file.
-func (r *accuracyReport) coverages() (list []accuracyCoverage) {
-	add := func(a *bench.Accuracy, by bench.Protocol, what string) {
-		tiers, sessions := r.spreads.Coverage(a, by)
-		if rows := slices.Concat(tiers, sessions); len(rows) > 0 {
-			list = append(list, accuracyCoverage{by.String(), what, rows})
-		}
-	}
-	if r.left == nil {
-		add(r.Accuracy, bench.ByShape, "")
-	}
-	for i, by := range bench.Protocols()[:len(r.left)] {
-		add(r.left[i], by, fmt.Sprintf(", the row's %v left out", by))
-	}
-	var engine []bench.Coverage
-	for _, b := range r.bands {
-		engine = append(engine, b.Holds)
-	}
-	if len(engine) > 0 {
-		list = append(list, accuracyCoverage{"engine", " of the engine's part, as run and model print it, the row's session left out", engine})
-	}
-	return list
-}
-
-func (r *accuracyReport) writeRows(w io.Writer) {
-	fmt.Fprintln(w)
-	t := numbers("row", "tier", "op", "chip", "session", "state", "latency us", "sustained us", "model us", "error",
-		hw.IntervalPercent+" interval us", "measured mJ", "model mJ", "error")
-	for i := range r.Rows {
-		x, in := &r.Rows[i], r.intervals[i]
-		s := x.Sample
-		latency, sustained, miss, state := "-", "-", "-", ""
-		if x.Time.Reference > 0 {
-			latency, miss = fmt.Sprintf("%.4g", s.Row.Latency), fmt.Sprintf("%+.1f %%", 100*x.Time.Error())
-		}
-		if s.Row.Sustained > 0 {
-			sustained, state = fmt.Sprintf("%.4g", s.Row.Sustained), "warm"
-		}
-		if s.Row.Cold() {
-			state = "cold"
-		}
-		measured, model, off := "-", "-", "-"
-		if x.Energy.Reference > 0 {
-			measured, model = fmt.Sprintf("%.4g", x.Energy.Reference/1e6), fmt.Sprintf("%.4g", x.Energy.Model/1e6)
-			off = fmt.Sprintf("%+.1f %%", 100*x.Energy.Error())
-		}
-		t.add(s.Row.ID, fmt.Sprint(s.Row.Tier), fmt.Sprint(s.Row.Op), s.Chip, s.Session, state, latency, sustained,
-			fmt.Sprintf("%.4g", x.Time.Model/1e3), miss, fmt.Sprintf("%.4g-%.4g", in.Low/1e3, in.High/1e3), measured, model, off)
-	}
-	t.print(w, gap)
-}
-
-// unmodelledOf is a row that no chain is built for, for JSON.
-func unmodelledOf(err error) jsonUnmodelled {
-	var u *bench.UnmodelledError
-	if errors.As(err, &u) {
-		return jsonUnmodelled{u.Row, u.What}
-	}
-	row, what, _ := strings.Cut(strings.TrimPrefix(err.Error(), "row "), ": ")
-	return jsonUnmodelled{row, what}
+	return r.WriteMarkdown(f.md)
 }

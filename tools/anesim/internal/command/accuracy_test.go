@@ -44,8 +44,11 @@ func TestAccuracyJSON(t *testing.T) {
 			Rows       int     `json:"interval_rows"`
 			ErrorPct   float64 `json:"error_pct"`
 		}
-		Coverage map[string]map[string]jsonCoverage
-		Summary  map[string]json.RawMessage
+		Coverage map[string]map[string]struct {
+			N, Holds int
+			Share    float64
+		}
+		Summary map[string]json.RawMessage
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
@@ -73,11 +76,11 @@ func TestAccuracyJSON(t *testing.T) {
 			t.Errorf("intervals of the engine's time, %s: %+v", kind, c)
 		}
 	}
-	var s jsonSummary
+	var s struct{ N int }
 	if err := json.Unmarshal(got.Summary["T0"], &s); err != nil || s.N != 27 {
 		t.Errorf("T0 %+v: %v", s, err)
 	}
-	var energy jsonSummaries
+	var energy map[string]struct{ N int }
 	if err := json.Unmarshal(got.Summary["energy"], &energy); err != nil || energy["matmul"].N != 15 {
 		t.Errorf("energy %+v: %v", energy, err)
 	}
@@ -129,7 +132,17 @@ func TestAccuracyNetworks(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
 	out, _, _ = invoke("accuracy", "--networks", "--json")
-	var got struct{ Networks []jsonNetwork }
+	var got struct {
+		Networks []struct {
+			Network  string
+			EngineUs float64 `json:"engine_us"`
+			HostUs   float64 `json:"host_us"`
+			ModelUs  float64 `json:"model_us"`
+			Layers   []struct {
+				EngineUs float64 `json:"engine_us"`
+			}
+		}
+	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Networks) != 4 {
 		t.Fatalf("%d networks, %v", len(got.Networks), err)
 	}
@@ -206,7 +219,7 @@ func TestHost(t *testing.T) {
 	if w := twice.Total.WallNs - twice.Total.TimeNs; w < 76e3 {
 		t.Errorf("two dispatches add %v ns", w)
 	}
-	if _, errs, code := invoke("run", "--host", "vax"); code != exitUsage || !strings.Contains(errs, `host "vax" is none of [none linux`) {
+	if _, errs, code := invoke("run", "--host", "vax"); code != exitUsage || !strings.Contains(errs, `unknown host "vax"; want none, linux`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	out, _, _ := invoke("run", "--host", "macos-air", "--constants")

@@ -1,13 +1,11 @@
 package command
 
 import (
-	"io"
 	"net/url"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
 
-	"anesim/bench/report"
 	"anesim/loader/cache"
 )
 
@@ -60,21 +58,4 @@ func sourceURL(file string) string {
 		path = real
 	}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
-}
-
-// writeCache says what became of the cache.
-func writeCache(w io.Writer, d *report.Cache) error {
-	if d == nil {
-		return nil
-	}
-	p := newPager(w)
-	if d.Unkept != "" {
-		p.printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
-		return p.err
-	}
-	p.printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), bytesText(uint64(d.Bytes)))
-	if d.Why != "" {
-		p.printf("cache: the entry that was there is damaged: %s", d.Why)
-	}
-	return p.err
 }

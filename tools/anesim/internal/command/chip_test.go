@@ -54,7 +54,7 @@ func TestChipFiles(t *testing.T) {
 	}
 	write("name: x\n")
 	for _, tc := range []struct{ chip, want string }{
-		{file, "my.yaml: the constants are missing"}, {"m3", `chip "m3" is none of`},
+		{file, "my.yaml: missing key constants"}, {"m3", `unknown chip "m3"; want m1 or m1max`},
 		{filepath.Dir(file), "is a directory"}, {"none.yaml", "no such file"},
 	} {
 		if _, errs, code := invoke("run", "--chip", tc.chip); code == exitDone || !strings.Contains(errs, tc.want) {
@@ -93,9 +93,9 @@ func TestSweepChipConstants(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ args, want string }{
-		{"conv cin=3 cout=1 chip.Clok=1e9", "Clok: no such constant; did you mean Clock?"},
+		{"conv cin=3 cout=1 chip.Clok=1e9", "Clok: unknown constant; did you mean Clock?"},
 		{"conv cin=3 cout=1 chip.Clock=fast", `chip.Clock: "fast" is not a number`},
-		{"conv cin=3 cout=1 chip.Clock=1", "Clock: 1 Hz is not between"},
+		{"conv cin=3 cout=1 chip.Clock=1", "Clock: 1 Hz is out of range"},
 		{"conv cin=3 cout=1 chip.Clock=NaN", "is not a number"},
 		{"conv cin=3 cout=1 chip.Clock=1e9..2e9", "requires a step"},
 		{"conv cin=3 cout=1 chip.Clock=1e9..2e9+0", "does not get to its end"},
@@ -126,15 +126,15 @@ func TestChipBoundsAreTheSameEverywhere(t *testing.T) {
 		name, value string
 		want        string
 	}{
-		{"Clock", "0", "Clock: 0 Hz is not between 1e+06 and 1e+11"},
-		{"Clock", "5e+11", "Clock: 5e+11 Hz is not between 1e+06 and 1e+11"},
-		{"Engines", "24", "Engines: 24 engines is neither at most 16 nor a multiple of it: as many coefficient lanes share the engines"},
-		{"MACs", "0.5", "MACs: 0.5 MACs/engine is not between 1 and 65536"},
-		{"PatchPixels", "1e+09", "PatchPixels: 1e+09 pixels is not between 1 and 65536"},
-		{"L2Bytes", "4194304", "L2Bytes: 4.194304e+06 B is not between 1024 and 2.097152e+06: an L2 register counts 16-byte units in 17 bits"},
+		{"Clock", "0", "Clock: 0 Hz is out of range; want 1e+06 to 1e+11"},
+		{"Clock", "5e+11", "Clock: 5e+11 Hz is out of range; want 1e+06 to 1e+11"},
+		{"Engines", "24", "Engines: 24 engines: want at most 16 or a multiple of it, because the engines share 16 coefficient lanes"},
+		{"MACs", "0.5", "MACs: 0.5 MACs/engine is out of range; want 1 to 65536"},
+		{"PatchPixels", "1e+09", "PatchPixels: 1e+09 pixels is out of range; want 1 to 65536"},
+		{"L2Bytes", "4194304", "L2Bytes: 4.194304e+06 B is out of range; want 1024 to 2.097152e+06: an L2 register counts 16-byte units in 17 bits"},
 		{"L2Banks", "2.5", "L2Banks: 2.5 banks is not a whole number"},
-		{"TransposeRate", "0", "TransposeRate: 0 elements/cycle is not between 0.001 and 65536"},
-		{"KernelOverlap", "2", "KernelOverlap: 2 1 is not between 0 and 1"},
+		{"TransposeRate", "0", "TransposeRate: 0 elements/cycle is out of range; want 0.001 to 65536"},
+		{"KernelOverlap", "2", "KernelOverlap: 2 1 is out of range; want 0 to 1"},
 	} {
 		_, flag, _ := invoke("layer", "relu", "c=4", "--chip", "m1,"+tc.name+"="+tc.value)
 
@@ -181,7 +181,7 @@ func TestChipScratchpad(t *testing.T) {
 	}
 	rows = sweepRows(t, file, "chip.L2Bytes=1048576,2097152")
 	failed = slices.Index(rows[0], "error")
-	if why := rows[1][failed]; !strings.Contains(why, "device fault: descriptor 0, l2") || !strings.Contains(why, "the scratchpad has 0x100000 bytes") {
+	if why := rows[1][failed]; !strings.Contains(why, "device fault: descriptor 0, l2") || !strings.Contains(why, "the L2 has 0x100000 bytes") {
 		t.Errorf("%q", why)
 	}
 	if why := rows[2][failed]; why != "" {

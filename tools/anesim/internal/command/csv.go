@@ -132,7 +132,7 @@ func writeNetworkCSV(w io.Writer, d *report.Network) error {
 	missing := d.NotModelled
 	for i := range d.Layers {
 		l := &d.Layers[i]
-		row := []string{report.Cell(l.Name), report.Cell(l.Op), dims(l.In), dims(l.Out), l.Kernel, report.Cell(strings.Join(l.Folded, " "))}
+		row := []string{report.Cell(l.Name), report.Cell(l.Op), report.Dims(l.In), report.Dims(l.Out), l.Kernel, report.Cell(strings.Join(l.Folded, " "))}
 		reason := ""
 		if l.Modelled {
 			row = append(row, strconv.Itoa(l.Descriptors), strconv.FormatUint(l.Total.Cycles, 10), l.Bound,

@@ -11,6 +11,7 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -102,15 +103,15 @@ func (f *diffFlags) side(c *cobra.Command, file string, files []string) (s side,
 }
 
 func printDiff(w io.Writer, a, b *side) error {
-	t := numbers("", report.Printable(a.Input), report.Printable(b.Input), "change")
+	t := terminal.Numbers("", report.Printable(a.Input), report.Printable(b.Input), "change")
 	for _, x := range check.CostChanges(&a.Total, &b.Total) {
 		name := x.Name
 		if x.Of != "" {
 			name = x.Of + " of " + x.Name
 		}
-		t.add(withUnit(name, x.Unit), report.Number(x.A), report.Number(x.B), view.Change(x.A, x.B))
+		t.Add(withUnit(name, x.Unit), report.Number(x.A), report.Number(x.B), view.Change(x.A, x.B))
 	}
-	if err := t.print(w, gap); err != nil {
+	if err := t.Print(w, terminal.Gap); err != nil {
 		return err
 	}
 	unit := "descriptor"

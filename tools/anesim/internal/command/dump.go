@@ -1,14 +1,9 @@
 package command
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +11,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"
+	"anesim/tools/anesim/internal/dump"
 )
 
 // dumpFlags are the flags of dump.
@@ -104,15 +100,13 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if err != nil {
 		return err
 	}
+	how := dump.Options{All: f.all, JSON: f.json}
 	if dispatch != nil {
-		d, err := newDispatchDumper(w, name, dispatch)
+		containers, err := dump.Containers(name, dispatch)
 		if err != nil {
 			return inFile(name, err)
 		}
-		if f.json {
-			return d.writeJSON()
-		}
-		return d.writeText(filepath.Base(name))
+		return dump.WriteDispatch(w, name, dispatch, containers, how)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
@@ -123,78 +117,8 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		}
 		return nil
 	}
-	b := bufio.NewWriter(w)
-	d := &dumper{b, p, f.all}
-	if f.json {
-		err = d.writeJSON()
-	} else {
-		err = d.writeText()
-	}
-	if err != nil {
+	if err := dump.Write(w, p, how); err != nil {
 		return inFile(name, err)
 	}
-	return b.Flush()
-}
-
-// A dumper prints a program.
-type dumper struct {
-	w   *bufio.Writer
-	p   *loader.Program
-	all bool
-}
-
-// A dumpDescriptor is a descriptor with what it computes in words.
-type dumpDescriptor struct {
-	*regs.Descriptor
-	words *loader.Description
-}
-
-// descriptors walks the program's descriptors.
-func (d *dumper) descriptors() iter.Seq2[dumpDescriptor, error] {
-	return func(yield func(dumpDescriptor, error) bool) {
-		words, stop := iter.Pull2(d.p.Describe())
-		defer stop()
-		for desc, err := range d.p.Descriptors() {
-			w, broken, _ := words()
-			if !yield(dumpDescriptor{desc, w}, cmp.Or(broken, err)) {
-				return
-			}
-		}
-	}
-}
-
-// A dumpWord is a register with the word a descriptor writes to it.
-type dumpWord struct {
-	reg  regs.Register
-	word uint32
-}
-
-// header returns a descriptor's header words.
-func (*dumper) header(d *regs.Descriptor) []dumpWord {
-	var words []dumpWord
-	encoded := (&regs.Descriptor{Header: d.Header}).Append(nil)
-	for r := range regs.HeaderRegisters() {
-		words = append(words, dumpWord{r, binary.LittleEndian.Uint32(encoded[4*r.Word:])})
-	}
-	return words
-}
-
-// written returns the registers a descriptor writes, in the order of the stream; of a
-// register written twice the last word, in the first place.
-func (d *dumper) written(desc *regs.Descriptor) []dumpWord {
-	var words []dumpWord
-	at := make(map[uint32]int)
-	for _, r := range desc.Records {
-		for i, w := range r.Values {
-			addr := r.Addr + 4*uint32(i)
-			if first, twice := at[addr]; twice {
-				words[first].word = w
-				continue
-			}
-			at[addr] = len(words)
-			reg, _ := regs.RegisterAt(addr)
-			words = append(words, dumpWord{reg, w})
-		}
-	}
-	return words
+	return nil
 }

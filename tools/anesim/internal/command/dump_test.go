@@ -287,14 +287,6 @@ func TestDumpOrder(t *testing.T) {
 	}
 }
 
-func TestDumpWrittenTwice(t *testing.T) {
-	d := new(dumper)
-	words := d.written(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
-	if len(words) != 2 || words[0].reg.Name != "InDim" || words[0].word != 3 || words[1].word != 2 {
-		t.Errorf("%v", words)
-	}
-}
-
 // TestDumpUnknown sets bits that no field names, in the header too.
 func TestDumpUnknown(t *testing.T) {
 	p, err := lower.ExampleProgram("relu")
@@ -494,5 +486,17 @@ func TestDumpDispatch(t *testing.T) {
 	}
 	if out := dumped(t, net); !strings.Contains(out, "not beside this file") {
 		t.Error(out)
+	}
+}
+
+func TestDumpListWraps(t *testing.T) {
+	out := dumped(t, example(t, "identity"))
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "    zero:") && len(line) > 100+1 {
+			t.Errorf("line of %d: %s", len(line), line)
+		}
+		if trimmed := strings.TrimRight(line, " \n"); len(trimmed)+1 != len(line) {
+			t.Errorf("trailing space: %q", line)
+		}
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"anesim/hw/regs"
 	"anesim/loader/enums"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 func enumCommand() *cobra.Command {
@@ -37,18 +39,18 @@ and so does a register field that has one; without an argument, enum lists them 
 }
 
 func listEnums(w io.Writer) error {
-	rows := []string{"name\tvendor's name\tvalues\tsource\tevidence"}
+	t := terminal.Words("name", "vendor's name", "values", "source", "evidence")
 	for e := range enums.All() {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s", e.Name, e.Vendor, len(e.Values), e.Source, e.Evidence))
+		t.Add(e.Name, e.Vendor, strconv.Itoa(len(e.Values)), e.Source, string(e.Evidence))
 	}
 	for e := range regs.Enums() {
 		n := 0
 		for range e.Values() {
 			n++
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\tregisters of real programs\tbytes", e.Type, strings.Join(registerFields(e), ", "), n))
+		t.Add(e.Type, strings.Join(registerFields(e), ", "), strconv.Itoa(n), "registers of real programs", "bytes")
 	}
-	return aligned(w, rows)
+	return t.Print(w, 0)
 }
 
 // registerFields are the register fields that an enumeration names the values of.
@@ -75,23 +77,21 @@ func findEnum(w io.Writer, text string) error {
 		if _, err := fmt.Fprintf(w, "%s: %s (%s, %s)%s\n", e.Name, e.Vendor, e.Source, e.Evidence, note); err != nil {
 			return err
 		}
-		var rows []string
-		for _, v := range e.Values {
-			rows = append(rows, enumRow(v))
-		}
-		return aligned(w, rows)
+		var t terminal.Table
+		addValues(&t, e.Values)
+		return t.Print(w, 0)
 	}
 	if found, err := findField(w, text); found || err != nil {
 		return err
 	}
-	var rows []string
+	var t terminal.Table
 	for m := range enums.Find(text) {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s, %s", m.Enum.Name, enumRow(m.Value), m.Enum.Source, m.Enum.Evidence))
+		t.Add(m.Enum.Name, enumNumber(m.Value.Number), m.Value.Name, m.Value.Note, fmt.Sprintf("%s, %s", m.Enum.Source, m.Enum.Evidence))
 	}
-	if len(rows) == 0 {
+	if t.Rows() == 0 {
 		return fmt.Errorf("no enumeration has %q; anesim enum lists them", text)
 	}
-	return aligned(w, rows)
+	return t.Print(w, 0)
 }
 
 // findField prints the names that a register field's values have, by the enumeration or by
@@ -105,22 +105,41 @@ func findField(w io.Writer, text string) (found bool, err error) {
 		if _, err := fmt.Fprintf(w, "%s: %s, as descriptor text spells its values\n", e.Type, strings.Join(fields, ", ")); err != nil {
 			return true, err
 		}
-		var rows []string
+		var t terminal.Table
 		for n, name := range e.Values() {
-			rows = append(rows, enumRow(enums.Value{Number: uint64(n), Name: name}))
+			t.Add(enumNumber(uint64(n)), name)
 		}
-		return true, aligned(w, rows)
+		return true, t.Print(w, 0)
 	}
 	return false, nil
 }
 
-func enumRow(v enums.Value) string {
-	number := fmt.Sprint(v.Number)
-	if v.Number > 9 {
-		number = fmt.Sprintf("%#x", v.Number)
-		if v.Number < 1000 {
-			number += fmt.Sprintf(" (%d)", v.Number)
+// addValues adds a row for each value. Notes stand below each other where neighbours have one.
+func addValues(t *terminal.Table, list []enums.Value) {
+	for len(list) > 0 {
+		n, width := 0, 0
+		for n < len(list) && list[n].Note != "" {
+			width = max(width, len(list[n].Name))
+			n++
+		}
+		for _, v := range list[:n] {
+			t.Add(enumNumber(v.Number), fmt.Sprintf("%-*s%*s%s", width, v.Name, terminal.Gap, "", v.Note))
+		}
+		list = list[n:]
+		if len(list) > 0 {
+			t.Add(enumNumber(list[0].Number), list[0].Name)
+			list = list[1:]
 		}
 	}
-	return number + "\t" + v.Name + "\t" + v.Note
+}
+
+// enumNumber is a value's number, in hexadecimal too where that is another.
+func enumNumber(n uint64) string {
+	switch {
+	case n <= 9:
+		return fmt.Sprint(n)
+	case n < 1000:
+		return fmt.Sprintf("%#x (%d)", n, n)
+	}
+	return fmt.Sprintf("%#x", n)
 }

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,8 +8,7 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
-	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/view"
+	"anesim/tools/anesim/internal/text"
 )
 
 // explainFlags are the flags of explain.
@@ -108,124 +105,5 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	if f.json {
 		return report.WriteDocument(c.OutOrStdout(), doc)
 	}
-	return writeExplanation(c.OutOrStdout(), doc, f.top)
-}
-
-// explainWidth is the width of the text that goes to no terminal. Commands stand on lines
-// of their own, whole, so that they can be copied.
-const explainWidth = 100
-
-func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
-	p := newPager(w)
-	if p.width == 0 {
-		p.width = explainWidth
-	}
-	what := "layer"
-	if d.Kind != "network" {
-		what = "td"
-	}
-	p.printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
-		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, bytesText(d.Now.DMABytes))
-	p.printf("")
-	t := &table{columns: []column{
-		{what, 0, true}, {"op", 3, true}, {"cycles", 0, false}, {"share", 0, false}, {"bound by", 0, true}, {"for", 0, false},
-		{"works for", 1, false}, {"array needs", 1, false}, {"memory needs", 1, false},
-	}}
-	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
-	for i := range shown {
-		x := &shown[i]
-		t.add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
-			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
-	}
-	p.table(t, 0)
-	if n := len(d.Parts) - len(shown); n > 0 {
-		p.printf("and %d more, %.1f%% of the cycles", n, 100*shareOf(d.Parts[len(shown):]))
-	}
-	p.rests(d.Parts)
-	p.printf("")
-	for i := range d.Trials {
-		p.change(i+1, &d.Trials[i], d.Now.TimeNs)
-	}
-	n := d.Tried
-	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
-	if n.Left > 0 {
-		p.printf("%s", leftText(&n))
-	}
-	p.machines(d.Machines)
-	return p.err
-}
-
-// leftText says how many changes are not tried, and why.
-func leftText(n *explain.Tried) string {
-	return fmt.Sprintf("%d more not tried: trying changes ends once %s descriptors were timed", n.Left, report.Thousands(uint64(n.Work)))
-}
-
-// machines says what of the machine limits the model.
-func (p *pager) machines(list []explain.Change) {
-	if len(list) == 0 {
-		return
-	}
-	p.printf("")
-	p.printf("What the machine limits, by timing the same work on others (--chip):")
-	var none []string
-	for i := range list {
-		c := &list[i]
-		if c.Gain < leastGain {
-			none = append(none, c.Change)
-			continue
-		}
-		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
-	}
-	if len(none) < len(list) {
-		p.whole("  the first: " + list[0].Command)
-	}
-	if len(none) > 0 {
-		p.printf("  no gain: %s", strings.Join(none, ", "))
-	}
-}
-
-// leastGain is the share of the time from which another machine is said to gain.
-const leastGain = 0.0005
-
-func shareOf(parts []explain.Part) (sum float64) {
-	for i := range parts {
-		sum += parts[i].Share
-	}
-	return sum
-}
-
-// change prints one that gains.
-// change prints a change that was tried; whole is the time of all that is explained.
-func (p *pager) change(n int, c *explain.Change, whole clock.Nanoseconds) {
-	where := ""
-	if c.Part != "" {
-		where = report.Printable(c.Part) + ": "
-	}
-	if c.Alike > 1 {
-		where = fmt.Sprintf("%s and %d more alike: ", report.Printable(c.Part), c.Alike-1)
-	}
-	p.printf("%d. %s%s", n, where, c.Change)
-	gain := fmt.Sprintf("%+.1f%%", -100*c.Gain)
-	if c.Before.TimeNs == c.After.TimeNs {
-		gain = "same"
-	}
-	p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
-		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
-	if whole > 0 && c.Before.TimeNs != whole {
-		p.printf("   of the whole at most %+.1f%%: %v less where it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
-	}
-	p.printf("   needs %s", c.Needs)
-	p.printf("   results %s", c.Results)
-	p.whole("   before: " + c.CommandBefore)
-	if c.Command != "" {
-		p.whole("   after:  " + c.Command)
-	}
-	p.printf("")
-}
-
-// whole prints a line that is not taken apart.
-func (p *pager) whole(line string) {
-	if _, err := fmt.Fprintln(p.w, line); err != nil && p.err == nil {
-		p.err = err
-	}
+	return text.WriteExplanation(c.OutOrStdout(), doc, f.top)
 }

@@ -14,6 +14,7 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/text"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -124,7 +125,7 @@ func TestExplainFits(t *testing.T) {
 		}
 		for line := range strings.Lines(out) {
 			line = strings.TrimRight(line, "\n")
-			if n := utf8.RuneCountInString(line); n > explainWidth && !strings.Contains(line, ": anesim ") && !strings.Contains(line, ":  anesim ") {
+			if n := utf8.RuneCountInString(line); n > text.ExplanationWidth && !strings.Contains(line, ": anesim ") && !strings.Contains(line, ":  anesim ") {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
@@ -181,7 +182,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 					alike++
 				}
 			}
-			if share := fmt.Sprintf("%.1f%%", percent(sum, d.Total.Cycles)); sum > last || !slices.Contains(f, share) || !slices.Contains(f, strconv.Itoa(alike)) {
+			if share := fmt.Sprintf("%.1f%%", report.Percent(sum, d.Total.Cycles)); sum > last || !slices.Contains(f, share) || !slices.Contains(f, strconv.Itoa(alike)) {
 				t.Errorf("%s: %d alike of %s: %s", name, alike, share, line)
 			}
 			last = sum
@@ -197,7 +198,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 				first, cycles = report.CauseText(cause), n
 			}
 		}
-		if want := fmt.Sprintf("why: %s %.0f%%", first, percent(cycles, d.Cycles.Total)); !strings.HasPrefix(lines[why], want) {
+		if want := fmt.Sprintf("why: %s %.0f%%", first, report.Percent(cycles, d.Cycles.Total)); !strings.HasPrefix(lines[why], want) {
 			t.Errorf("%s: %q, want %q", name, lines[why], want)
 		}
 		printed := 0
@@ -217,7 +218,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 			changes++
 		}
 		for _, line := range lines[:len(lines)-1] {
-			if n := utf8.RuneCountInString(line); n > headWidth {
+			if n := utf8.RuneCountInString(line); n > text.HeadWidth {
 				t.Errorf("%s: %d columns: %s", name, n, line)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"anesim/tools/anesim/internal/infile"
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/text"
 )
 
 // stdinName is standard input in errors and reports.
@@ -182,7 +183,7 @@ func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
 // of the command line.
 func writeOutputs(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
-		return fmt.Errorf("--out %s: no outputs to write: %s", dir, whyNoOutputs(res))
+		return fmt.Errorf("--out %s: no outputs to write: %s", dir, text.WhyNoOutputs(res))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

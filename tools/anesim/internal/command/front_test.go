@@ -19,6 +19,7 @@ import (
 	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/loader/network/onnx/onnxtest"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 func TestVersion(t *testing.T) {
@@ -265,70 +266,15 @@ func TestState(t *testing.T) {
 	}
 }
 
-// Tables fit their width: columns are left out, numbers stay to the right, no line wraps.
+// No line of a report that goes to no terminal is wider than its tables may be.
 func TestTablesFit(t *testing.T) {
-	x := &table{columns: []column{{"layer", 0, true}, {"in", 2, false}, {"cycles", 0, false}, {"kernel", 3, false}, {"energy", 1, false}}}
-	x.add("a_layer_of_a_long_name", "3x224x224", "1,234", "7x7/2", "1.5 mJ")
-	x.add("b", "64x56x56", "5", "-", "3 uJ")
-	for _, tc := range []struct {
-		width int
-		first string
-	}{
-		{80, "layer                          in  cycles  kernel  energy"},
-		{53, "layer                          in  cycles  energy"},
-		{40, "layer                   cycles  energy"},
-		{30, "layer                   cycles"},
-		{20, "layer         cycles"},
-	} {
-		var b strings.Builder
-		if err := x.write(&b, tc.width, 0); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-		if lines[0] != tc.first || len(lines) != 3 {
-			t.Errorf("width %d: %q", tc.width, b.String())
-		}
-		for _, l := range lines {
-			if n := utf8.RuneCountInString(l); n > tc.width {
-				t.Errorf("width %d: %d columns: %q", tc.width, n, l)
-			}
-		}
-	}
 	for _, args := range [][]string{{"run"}, {"run", example(t, "concat")}, {"model", exampleNetwork("resnet50.yaml")}} {
 		out, _, _ := invoke(args...)
 		head, _, _ := strings.Cut(out, "\n\ntotal:")
 		for l := range strings.Lines(head) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > pipeWidth {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > terminal.PipeWidth {
 				t.Errorf("%q: %d columns: %s", args, n, l)
 			}
-		}
-	}
-}
-
-// On a terminal lines of words go on indented; in a pipe they are whole.
-func TestPager(t *testing.T) {
-	var b strings.Builder
-	p := &pager{w: &b, width: 20}
-	p.printf("output  one two three four five six")
-	if got := b.String(); got != "output  one two\n    three four five\n    six\n" {
-		t.Errorf("%q", got)
-	}
-	b.Reset()
-	newPager(&b).printf("%s", strings.Repeat("word ", 100)+"end")
-	if strings.Count(b.String(), "\n") != 1 {
-		t.Errorf("%q", b.String())
-	}
-}
-
-func TestUnits(t *testing.T) {
-	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 8320: "8.32 kB", 12345: "12.3 kB", 999_960: "1.00 MB", 123_456_789: "123 MB", 5e12: "5.00 TB"} {
-		if got := bytesText(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
-	}
-	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := report.Thousands(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
 }

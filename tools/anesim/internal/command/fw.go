@@ -73,7 +73,7 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 				if len(args) > 0 {
 					return usage("--tables takes no SCRIPT")
 				}
-				return machine.WriteTables(c.OutOrStdout())
+				return writeScriptTables(c.OutOrStdout())
 			}
 			return playScript(c, args[0])
 		},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"anesim/tools/anesim/internal/terminal"
+
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +17,7 @@ func fitHelp(root *cobra.Command, full *watchedWriter) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		full.w = c.OutOrStdout()
-		width := widthOf(full.w)
+		width := terminal.Width(full.w)
 		if width == 0 {
 			c.SetOut(full)
 			help(c, args)

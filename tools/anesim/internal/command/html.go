@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -16,7 +15,7 @@ import (
 	"anesim/bench/report"
 	"anesim/bench/sweep"
 	"anesim/hw/chip"
-	"anesim/loader"
+	"anesim/tools/anesim/internal/dump"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/view"
@@ -45,7 +44,7 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *re
 	if len(doc.Descriptors) > maxRegisterTexts {
 		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim dump", maxRegisterTexts))
 	} else {
-		texts, err := registerTexts(res.Programs[0].Program)
+		texts, err := dump.Registers(res.Programs[0].Program)
 		if err != nil {
 			return err
 		}
@@ -80,7 +79,7 @@ func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *
 		o.Details = make([]string, len(doc.Layers))
 		for k := range res.Programs {
 			p := &res.Programs[k]
-			texts, err := registerTexts(p.Program)
+			texts, err := dump.Registers(p.Program)
 			if err != nil {
 				return err
 			}
@@ -160,24 +159,6 @@ func (f *runFlags) explaining(file string) explain.Options {
 		how.Flags = append(how.Flags, "--gate-tiles", f.gateTiles)
 	}
 	return how
-}
-
-// registerTexts are the registers that each descriptor of a program writes, a line each.
-func registerTexts(p *loader.Program) ([]string, error) {
-	d := &dumper{bufio.NewWriter(new(bytes.Buffer)), p, false}
-	var list []string
-	for desc, err := range p.Descriptors() {
-		if err != nil {
-			return nil, err
-		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "registers of td %d, at byte %#x\n", desc.Index, desc.Offset)
-		for _, w := range d.written(desc) {
-			fmt.Fprintf(&b, "%s.%s = %#x  %s\n", w.reg.Block, w.reg.Name, w.word, fieldText(w, false))
-		}
-		list = append(list, b.String())
-	}
-	return list, nil
 }
 
 // writeSweepPage writes the page of a sweep's rows.

@@ -14,6 +14,7 @@ import (
 	"anesim/bench/lint"
 	"anesim/bench/report"
 	"anesim/loader"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // lintFlags are the flags of lint.
@@ -180,9 +181,9 @@ const lintWidth = 80
 const mostFindings = 100
 
 func writeLinted(w io.Writer, list []jsonLinted) error {
-	p := newPager(w)
-	if p.width == 0 {
-		p.width = lintWidth
+	p := terminal.NewPager(w)
+	if p.Width == 0 {
+		p.Width = lintWidth
 	}
 	for i := range list {
 		x := &list[i]
@@ -190,28 +191,28 @@ func writeLinted(w io.Writer, list []jsonLinted) error {
 		if len(x.Findings) > 0 {
 			verdict = "find"
 		}
-		p.printf("%s  %s: %s, %s", verdict, report.Printable(x.name()), report.Plural(x.Descriptors, "descriptor"), report.Plural(len(x.Findings)+x.More, "finding"))
+		p.Printf("%s  %s: %s, %s", verdict, report.Printable(x.name()), report.Plural(x.Descriptors, "descriptor"), report.Plural(len(x.Findings)+x.More, "finding"))
 		rests := ""
 		for k := range x.Findings {
 			if k == mostFindings {
-				p.printf("  ... and %d more", len(x.Findings)+x.More-k)
+				p.Printf("  ... and %d more", len(x.Findings)+x.More-k)
 				break
 			}
 			f := &x.Findings[k]
 			if k > 0 && x.Findings[k-1].Evidence != f.Evidence {
-				p.printf("    (%s)", rests)
+				p.Printf("    (%s)", rests)
 			}
 			rests = f.Evidence
-			p.printf("  td %d %s  %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
+			p.Printf("  td %d %s  %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
 			if k == len(x.Findings)-1 || k == mostFindings-1 {
-				p.printf("    (%s)", rests)
+				p.Printf("    (%s)", rests)
 			}
 		}
 		if x.Undecided > 0 {
-			p.printf("  %s not decided: they have too many parts", report.Plural(x.Undecided, "surface"))
+			p.Printf("  %s not decided: they have too many parts", report.Plural(x.Undecided, "surface"))
 		}
 	}
-	return p.err
+	return p.Err
 }
 
 // lintError is an error when anything was found.

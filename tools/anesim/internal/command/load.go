@@ -1,12 +1,9 @@
 package command
 
 import (
-	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +14,7 @@ import (
 	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
+	"anesim/tools/anesim/internal/text"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -137,7 +135,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if f.json {
 		return report.WriteDocument(c.OutOrStdout(), d)
 	}
-	return writeLoad(c.OutOrStdout(), d)
+	return text.WriteLoad(c.OutOrStdout(), d)
 }
 
 // beside is a file's name as one in a script means it: relative to the script.
@@ -146,116 +144,4 @@ func beside(script, name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(script), name)
-}
-
-func writeLoad(w io.Writer, d *report.Load) error {
-	p := newPager(w)
-	p.printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
-	p.printf("")
-	t := &table{columns: []column{
-		{title: "client", left: true}, {title: "prio"}, {title: "arrival", left: true, order: 3}, {title: "calls"}, {title: "calls/s", order: 1},
-		{title: "alone"}, {title: "p50"}, {title: "p90", order: 2}, {title: "p99"}, {title: "95% interval", order: 4}, {title: "p99.9", order: 2}, {title: "max"},
-		{title: "mean wait"}, {title: "program", left: true, order: 5},
-	}}
-	for i := range d.Clients {
-		x := &d.Clients[i]
-		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), rateText(x.CallsPerS), x.Alone.LatencyNs.String()}
-		if len(x.Latency) == 0 {
-			row = append(row, "-", "-", "-", "-", "-", "-", "-")
-		} else {
-			at := func(k int) string { return x.Latency[k].LatencyNs.String() }
-			row = append(row, at(0), at(1), at(2), fmt.Sprintf("%v to %v", x.Latency[2].LowNs, x.Latency[2].HighNs), at(3), at(4), x.MeanWaitNs.String())
-		}
-		t.add(append(row, report.Printable(x.Program))...)
-	}
-	p.table(t, 0)
-	p.printf("")
-	p.printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
-	p.printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, rateText(d.MeanW), d.WakeNs)
-	if d.HostStages != nil {
-		p.printf("host, each call: %s", stagesText(d.HostStages))
-		p.printf("host: of a call's floor %s run beside other calls, %s hold the gate ahead of the engine and %s behind it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
-	}
-	for i := range d.Clients {
-		if x := &d.Clients[i]; x.Stuck > 0 {
-			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
-		}
-	}
-	for i := range d.Clients {
-		if x := &d.Clients[i]; x.SavedBytes > 0 {
-			p.printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), bytesText(x.SavedBytes))
-		}
-	}
-	if d.Cut {
-		p.printf("arrivals stopped at the bound on calls: max_calls raises it")
-	}
-	p.loadTimeline(d)
-	if len(d.Events) > 0 {
-		p.printf("")
-		t := &table{columns: []column{{title: "at"}, {title: "client", left: true}, {title: "call"}, {title: "event", left: true}, {title: "for"}}}
-		for _, e := range d.Events {
-			what, took := e.What, ""
-			if e.Run > 0 {
-				what = fmt.Sprintf("run %d", e.Run)
-			}
-			if e.ForNs > 0 {
-				took = e.ForNs.String()
-			}
-			t.add(e.AtNs.String(), report.Printable(e.Client), fmt.Sprint(e.Call), what, took)
-		}
-		p.table(t, 0)
-	}
-	return p.err
-}
-
-// loadTimeline draws the engine's share by client and its power over the duration, a column
-// an interval.
-func (p *pager) loadTimeline(d *report.Load) {
-	width := ""
-	longest := len("power")
-	for _, c := range d.Clients {
-		longest = max(longest, len([]rune(report.Printable(c.Name))))
-	}
-	lines := make([]strings.Builder, len(d.Clients)+1)
-	peak := 0
-	for i := range d.Timeline {
-		if d.Timeline[i].Watts > d.Timeline[peak].Watts {
-			peak = i
-		}
-	}
-	for i := range d.Timeline {
-		b := &d.Timeline[i]
-		if b.Clients == nil {
-			continue // what is worked off behind the duration
-		}
-		width = b.ForNs.String()
-		for k, share := range b.Clients {
-			lines[k].WriteByte(tenths(share))
-		}
-		lines[len(d.Clients)].WriteByte(tenths(b.Watts / max(1e-12, d.Timeline[peak].Watts)))
-	}
-	if width == "" {
-		return
-	}
-	p.printf("")
-	p.printf("timeline, %s a column: the engine's time by client, and its power, in tenths", width)
-	for k, c := range d.Clients {
-		p.printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
-	}
-	b := &d.Timeline[peak]
-	p.printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), rateText(b.Watts), b.AtNs)
-}
-
-// tenths draws a share: nothing, a point for less than a twentieth, 1 to 9, # for all.
-func tenths(share float64) byte {
-	switch n := int(math.Round(10 * share)); {
-	case share <= 0:
-		return ' '
-	case n == 0:
-		return '.'
-	case n > 9:
-		return '#'
-	default:
-		return '0' + byte(n)
-	}
 }

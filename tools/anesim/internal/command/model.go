@@ -16,6 +16,8 @@ import (
 	"anesim/bench/report"
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/text"
 )
 
 // modelFlags are the flags of model: those of run's that a network has a use for.
@@ -140,9 +142,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	bar := newMeter(c.ErrOrStderr())
-	defer bar.end()
-	o.Progress = bar.show
+	bar := terminal.NewMeter(c.ErrOrStderr())
+	defer bar.End()
+	o.Progress = bar.Show
 	var written []string
 	if f.emit != "" {
 		programs, err := m.Programs(ctx, o)
@@ -157,7 +159,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	bar.end()
+	bar.End()
 	if err := f.writeProfiles(ctx, res, file); err != nil {
 		return err
 	}
@@ -181,11 +183,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		if err = writeNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
-			err = writeOccupancy(c.OutOrStdout(), doc)
+		if err = text.WriteNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
+			err = text.WriteOccupancy(c.OutOrStdout(), doc)
 		}
 		if err == nil {
-			err = writeCache(c.OutOrStdout(), doc.Cache)
+			err = text.WriteCache(c.OutOrStdout(), doc.Cache)
 		}
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"anesim/bench/paper"
 	"anesim/bench/report"
 	"anesim/hw/spelling"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // onlyAreas takes the rows of other areas out. Areas of two words are given as one argument.
@@ -62,9 +63,9 @@ alone; with --differs those alone that do not agree.`,
 			if asJSON {
 				return report.WriteDocument(c.OutOrStdout(), d)
 			}
-			p := newPager(c.OutOrStdout())
+			p := terminal.NewPager(c.OutOrStdout())
 			agree := 0
-			t := &table{columns: []column{{title: "area", left: true, order: 1}, {title: "claim", left: true}, {title: "document"}, {title: "model"}, {title: "verdict", left: true}, {title: "basis", left: true, order: 1}, {title: "but", left: true, order: 2}}}
+			t := terminal.NewTable(terminal.Word("area", 1), terminal.Word("claim", 0), terminal.Number("document", 0), terminal.Number("model", 0), terminal.Word("verdict", 0), terminal.Word("basis", 1), terminal.Word("but", 2))
 			for _, r := range d.Rows {
 				if r.Verdict == "agrees" {
 					agree++
@@ -78,22 +79,22 @@ alone; with --differs those alone that do not agree.`,
 					}
 					return fmt.Sprintf("%.4g %s", v, r.Unit)
 				}
-				t.add(r.Area, r.Claim, text(r.Document), text(r.Model), r.Verdict, r.Basis, r.Against)
+				t.Add(r.Area, r.Claim, text(r.Document), text(r.Model), r.Verdict, r.Basis, r.Against)
 			}
-			p.table(t, 0)
-			p.printf("")
+			p.Table(t, 0)
+			p.Printf("")
 			if !differs {
-				p.printf("%d of %d agree", agree, len(d.Rows))
+				p.Printf("%d of %d agree", agree, len(d.Rows))
 			}
 			if len(areas) > 0 || differs {
-				return p.err
+				return p.Err
 			}
-			p.printf("")
-			p.printf("where documents disagree:")
+			p.Printf("")
+			p.Printf("where documents disagree:")
 			for _, x := range d.Conflicts {
-				p.printf("  %s: %s; %s. Taken: %s", x.What, x.One, x.Other, x.Taken)
+				p.Printf("  %s: %s; %s. Taken: %s", x.What, x.One, x.Other, x.Taken)
 			}
-			return p.err
+			return p.Err
 		},
 	}
 	c.Flags().BoolVar(&differs, "differs", false, "only rows that do not agree")

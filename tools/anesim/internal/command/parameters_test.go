@@ -50,7 +50,7 @@ func TestParametersBesideAProgram(t *testing.T) {
 	}
 	for old, new := range map[string][2]string{
 		"live-in 0 Common.Cin.Cin k":   {"live-in 0 Comon.Cin.Cin k", `mm.hwx.params: line 34: no register "Comon.Cin"; did you mean Common.Cin`},
-		"param k 128 32 128 32":        {"param k 120 32 128 32", "mm.hwx.params: line 2: k is 120, want 32 to 128 by 32"},
+		"param k 128 32 128 32":        {"param k 120 32 128 32", "mm.hwx.params: line 2: k is 120; want 32 to 128 in steps of 32"},
 		"live-in 0 Common.Cin.Cin k\n": {"live-in 7 Common.Cin.Cin k\n", "mm.hwx.params: parameters: descriptor 7: the program has 1"},
 	} {
 		if err := os.WriteFile(params, []byte(strings.Replace(string(text), old, new[0], 1)), 0o644); err != nil {

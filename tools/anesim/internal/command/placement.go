@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,38 +52,4 @@ func (f *placeFlags) place(res *anesim.Result) (*report.Placement, error) {
 		return nil, err
 	}
 	return report.NewPlacement(res, f.compute, filepath.Base(f.backends), data)
-}
-
-// placement says which layers run where, a line a segment, and what a backend refused.
-func (p *pager) placement(d *report.Placement) {
-	if d == nil {
-		return
-	}
-	p.printf("placement (--compute %s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
-		d.Compute, d.Runtime, report.Plural(d.Segments, "segment"))
-	for i := 0; i < len(d.Operations); {
-		first := &d.Operations[i]
-		sum, end := first.Runtime, i+1
-		for ; end < len(d.Operations) && d.Operations[end].Backend == first.Backend; end++ {
-			sum += d.Operations[end].Runtime
-		}
-		what := report.Printable(first.Path)
-		if end > i+1 {
-			what += " to " + report.Printable(d.Operations[end-1].Path)
-		}
-		p.printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
-			sum, first.LaunchNs, first.CrossNs, bytesText(first.Crossing))
-		i = end
-	}
-	if d.LeaveNs > 0 {
-		p.printf("  results to the host's layout: %v", d.LeaveNs)
-	}
-	for i := range d.Operations {
-		for _, m := range d.Operations[i].Messages {
-			p.printf("  %s: %s", report.Printable(d.Operations[i].Path), report.Printable(m))
-		}
-	}
-	if n := len(d.WithoutACost); n > 0 {
-		p.printf("  in the plan without a cost: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
-	}
 }

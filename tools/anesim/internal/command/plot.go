@@ -17,6 +17,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/loader"
+	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
@@ -129,11 +130,11 @@ func drawAccuracy(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newAccuracyReport(rows, false) // a picture shows no left-out fits
+	r, err := accuracy.New(rows, false) // a picture shows no left-out fits
 	if err != nil {
 		return nil, err
 	}
-	times, _, err := r.pictures()
+	times, _, err := r.Pictures()
 	return times, err
 }
 

@@ -12,6 +12,8 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/text"
 )
 
 func runCommand() *cobra.Command {
@@ -147,10 +149,10 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 			}
 		}
 	}
-	bar := newMeter(stderr)
-	o.Progress = bar.show
+	bar := terminal.NewMeter(stderr)
+	o.Progress = bar.Show
 	res, err := m.Run(ctx, o)
-	bar.end()
+	bar.End()
 	if err != nil {
 		if o.Each != nil {
 			rows.w.Flush()
@@ -186,7 +188,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		rows.repeat(doc.Descriptors, res.Report)
 		err = rows.end()
 	default:
-		if err = writeRun(stdout, res, doc, f); err == nil {
+		if err = text.WriteRun(stdout, res, doc, text.RunOptions{Counters: f.counters, Constants: f.constants}); err == nil {
 			err = writeExplainHint(stdout, m, how)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/paper"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/accuracy"
+	"anesim/tools/anesim/internal/dump"
 )
 
 // schemaSections are the documents that docs/json.md describes, by its headings.
@@ -26,10 +28,10 @@ var schemaSections = map[string]reflect.Type{
 	"`lint`":         reflect.TypeFor[jsonLint](),
 	"`paper`":        reflect.TypeFor[paper.Document](),
 	"`load`":         reflect.TypeFor[report.Load](),
-	"`dump`":         reflect.TypeFor[jsonDump](),
+	"`dump`":         reflect.TypeFor[dump.Document](),
 
-	"`dump` of a dispatch descriptor": reflect.TypeFor[jsonDispatch](),
-	"`accuracy`":                      reflect.TypeFor[jsonAccuracy](),
+	"`dump` of a dispatch descriptor": reflect.TypeFor[dump.Dispatch](),
+	"`accuracy`":                      reflect.TypeFor[accuracy.Document](),
 }
 
 // documentedKeys are the names of a section's table, braces taken apart, and those of
@@ -108,7 +110,7 @@ func add(x reflect.Type, name string, keys map[string]bool) {
 	switch {
 	case x == reflect.TypeFor[report.Counters]():
 		keys[name], keys[name+".*"] = true, true
-	case x == reflect.TypeFor[orderedObject](): // its members are seen in real output
+	case x == reflect.TypeFor[dump.Object](): // its members are seen in real output
 		keys[name] = true
 	case x.Kind() == reflect.Slice && x.Elem().Kind() == reflect.Struct:
 		keys[name+"[]"] = true

@@ -16,6 +16,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/spelling"
 	"anesim/loader/network/keys"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // sweepFlags are the flags of sweep.
@@ -177,10 +178,10 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 
 // time times the points of a shard from the first on, with a meter.
 func (f *sweepFlags) time(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, first, n int, write func([]string) error, idle func() error) error {
-	m := newMeter(stderr)
-	m.start(n, s.Name)
-	defer m.end()
-	m.add(first)
+	m := terminal.NewMeter(stderr)
+	m.Start(n, s.Name)
+	defer m.End()
+	m.Add(first)
 	// A point leaves little behind and the command keeps less: what is collected rarely
 	// costs some tens of megabytes.
 	if os.Getenv("GOGC") == "" {
@@ -188,7 +189,7 @@ func (f *sweepFlags) time(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, fi
 		defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	}
 	return s.Time(part, first, n, f.workers, func(row []string) error {
-		m.add(1)
+		m.Add(1)
 		return write(row)
 	}, idle)
 }

@@ -3,12 +3,14 @@ package command
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // optimiseFlags are the flags of sweep optimise.
@@ -97,13 +99,16 @@ func printDesigns(w io.Writer, s *sweep.Search, start, best *sweep.Candidate) er
 	if err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\tstart\tbest\tmost")
+	t := terminal.Words("", "start", "best", "most")
 	for _, l := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, l.Start, l.Best, l.Most)
+		t.Add(l.Name, l.Start, l.Best, l.Most)
 	}
-	if err := t.Flush(); err != nil {
-		return err
+	lines := t.Lines(math.MaxInt, 0)
+	most := strings.LastIndex(lines[0], "most")
+	for _, line := range lines { // a line without a bound ends where its column begins
+		if _, err := fmt.Fprintf(w, "%-*s\n", most, line); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(w, "%s, %s timed\n", s.Name, report.Plural(s.Designs(), "design"))
 	return err

@@ -64,7 +64,7 @@ func TestSweepOptimiseErrors(t *testing.T) {
 		{[]string{program, "c=1..2"}, "want chip.NAME=FROM..TO", exitUsage},
 		{[]string{program, "chip.Clock=1e9,2e9"}, "want chip.NAME=FROM..TO", exitUsage},
 		{[]string{program, "chip.Clock=2e9..1e9"}, "want a range", exitUsage},
-		{[]string{program, "chip.Clock=1..2e9"}, "Clock: 1 Hz is not between", exitUsage},
+		{[]string{program, "chip.Clock=1..2e9"}, "Clock: 1 Hz is out of range", exitUsage},
 		{[]string{program, "chip.Clok=1e9..2e9"}, "did you mean Clock?", exitUsage},
 		{[]string{program, "chip.Engines=8..16"}, "takes whole numbers", exitUsage},
 		{[]string{program, "chip.Clock=1e9..2e9", "--least", "speed"}, "a goal is time", exitUsage},

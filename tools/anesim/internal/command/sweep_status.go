@@ -8,6 +8,7 @@ import (
 
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -58,7 +59,7 @@ stopped, or its points are slow.`,
 
 func (f *statusFlags) run(w io.Writer, names []string) error {
 	shards := max(f.shards, len(names))
-	t := words("file", "rows", "of", "rows/s", "state")
+	t := terminal.Words("file", "rows", "of", "rows/s", "state")
 	rows, rate := 0, 0.0
 	var left time.Duration
 	failed := 0
@@ -67,7 +68,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 		s := &list[i]
 		if s.Err != nil {
 			failed++
-			t.add(report.Printable(name), "-", "-", "-", report.Printable(s.Err.Error()))
+			t.Add(report.Printable(name), "-", "-", "-", report.Printable(s.Err.Error()))
 			continue
 		}
 		all := s.Points(f.points, shards)
@@ -79,9 +80,9 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 				left = max(left, time.Duration(float64(all-s.Rows)/s.Rate*float64(time.Second)))
 			}
 		}
-		t.add(report.Printable(name), strconv.Itoa(s.Rows), orDash(all), rateText(s.Rate), state)
+		t.Add(report.Printable(name), strconv.Itoa(s.Rows), orDash(all), report.Rate(s.Rate), state)
 	}
-	if err := t.print(w, 0); err != nil {
+	if err := t.Print(w, 0); err != nil {
 		return err
 	}
 	if err := f.total(w, rows, rate, left, shards-len(names)); err != nil {
@@ -97,7 +98,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 // started to be started when the rest is done.
 func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Duration, unnamed int) error {
 	if f.points == 0 {
-		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), rateText(rate))
+		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), report.Rate(rate))
 		return err
 	}
 	text := fmt.Sprintf("all: %s of %s points (%.1f %%)", report.Thousands(uint64(rows)), report.Thousands(uint64(f.points)), 100*float64(rows)/float64(f.points))
@@ -106,7 +107,7 @@ func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Durat
 	}
 	if rate > 0 && rows < f.points {
 		rest := time.Duration(float64(f.points-rows) / rate * float64(time.Second))
-		text += fmt.Sprintf(", %s rows/s, done in %v", rateText(rate), max(rest, left).Round(time.Second))
+		text += fmt.Sprintf(", %s rows/s, done in %v", report.Rate(rate), max(rest, left).Round(time.Second))
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err

@@ -1,0 +1,28 @@
+package explain
+
+import (
+	"testing"
+
+	"anesim/hw/clock"
+)
+
+// Closing tiles is a gain where it saves at least 0.5 % of the energy for at most 1 % more time.
+func TestGatingGains(t *testing.T) {
+	before := &Cost{TimeNs: 1000, EnergyNJ: 1000}
+	for _, tc := range []struct {
+		time, energy float64
+		want         bool
+	}{
+		{1000, 990, true},
+		{1010, 995, true},
+		{1011, 900, false}, // too slow
+		{900, 996, false},  // saves too little
+		{1000, 1000, false},
+	} {
+		after := *before
+		after.TimeNs, after.EnergyNJ = clock.Nanoseconds(tc.time), clock.Nanojoules(tc.energy)
+		if got := gatingGains(before, &after); got != tc.want {
+			t.Errorf("from 1000 ns, 1000 nJ to %g ns, %g nJ: a gain is %v, want %v", tc.time, tc.energy, got, tc.want)
+		}
+	}
+}

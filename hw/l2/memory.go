@@ -1,0 +1,88 @@
+package l2
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+)
+
+// A RangeError reports a buffer that ends beyond the L2.
+type RangeError struct {
+	End, Size uint64 // bytes
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("buffer ends at L2 address %#x; the L2 has %#x bytes", e.End, e.Size)
+}
+
+// Memory holds the contents of the L2. The host allocates it only as far as buffers were reserved.
+type Memory struct {
+	mem  []byte
+	size uint64
+}
+
+// New returns an L2 of size bytes, all zero.
+func New(size int) *Memory { return &Memory{size: uint64(size)} }
+
+// Reserve makes room for addresses below end. It returns a *RangeError if end is beyond the L2. If
+// the memory has to grow, earlier views no longer see it.
+func (p *Memory) Reserve(end uint64) error {
+	if end > p.size {
+		return &RangeError{end, p.size}
+	}
+	if end > uint64(len(p.mem)) {
+		grown := make([]byte, min(p.size, max(end, 2*uint64(len(p.mem)))))
+		copy(grown, p.mem)
+		p.mem = grown
+	}
+	return nil
+}
+
+// A View is one plane of one group of a buffer in the L2. Rows can be read and written.
+type View struct {
+	mem                          []byte
+	base, row, channel, elements int // bytes to the next row, channel and element
+}
+
+// View returns depth d of group g of the buffer with layout l and shape s, or a *RangeError. It
+// reserves the buffer. To use several views at once, first reserve all their buffers.
+func (p *Memory) View(l regs.Tile, s regs.Shape, g, d int) (View, error) {
+	if err := p.Reserve(l.Span(s)); err != nil {
+		return View{}, err
+	}
+	v := View{p.mem, int(l.Base) + g*int(l.Group) + d*int(l.Depth), int(l.Row), int(l.Channel), 2}
+	if l.Transposed {
+		v.channel, v.elements = v.elements, v.channel
+	}
+	return v, nil
+}
+
+// offset returns the offset in v.mem of element x of row y of channel c.
+func (v View) offset(c, y, x int) int { return v.base + y*v.row + c*v.channel + x*v.elements }
+
+// Row copies the first len(dst) elements of row y of channel c to dst.
+func (v View) Row(dst []float16.Float16, c, y int) {
+	at := v.offset(c, y, 0)
+	for x := range dst {
+		dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.mem[at+x*v.elements:]))
+	}
+}
+
+// SetRow writes src to row y of channel c, starting at element x.
+func (v View) SetRow(src []float16.Float16, c, y, x int) {
+	at := v.offset(c, y, x)
+	for i, h := range src {
+		binary.LittleEndian.PutUint16(v.mem[at+i*v.elements:], uint16(h))
+	}
+}
+
+// Spoil fills the reserved part of the L2 with NaNs. It models another program that used the L2 in
+// the meantime.
+func (p *Memory) Spoil() {
+	for i := range p.mem {
+		p.mem[i] = 0xff
+	}
+}

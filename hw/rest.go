@@ -1,0 +1,111 @@
+package hw
+
+import (
+	"slices"
+
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+)
+
+// A Rest sums up the descriptors of a chain that its report does not list. It is empty unless
+// Options.List limits the list.
+type Rest struct {
+	Count   int
+	Time    clock.Nanoseconds
+	Energy  clock.Nanojoules
+	Engines int    // largest number of engines that one of them used
+	Weights uint64 // bytes of weights read by the convolutions among them
+
+	// Sums over all descriptors, listed or not, in chain order. They are therefore equal to the
+	// last digit to the sums of a report that lists all descriptors.
+	Cycles   Accounting
+	Saved    clock.Cycles
+	Parts    EnergyParts
+	Interval Interval
+
+	Groups []Group // the unlisted descriptors by operation and shape, in order of first appearance
+}
+
+// A Group sums up descriptors with the same operation and shape.
+type Group struct {
+	Op     Op
+	Shape  Shape // zero for all shapes after the first maxGroups
+	Count  int
+	Cycles Accounting
+	Time   clock.Nanoseconds
+	Energy clock.Nanojoules
+	Parts  EnergyParts
+	DMA    dma.Traffic
+	MACs   uint64
+}
+
+// maxGroups limits the number of distinct shapes. Descriptors with further shapes are grouped by
+// operation alone.
+const maxGroups = 1 << 10
+
+// trimList moves descriptors after the first list ones from the report's list to its Rest, except
+// for the last open ones.
+func (r *Report) trimList(list, open int, g groups) {
+	end := len(r.Descriptors) - open
+	if end <= list {
+		return
+	}
+	if r.Rest.Count == 0 {
+		head := Report{Descriptors: r.Descriptors[:list]}
+		r.Rest = Rest{Cycles: head.Accounting(), Saved: head.Saved(), Parts: head.Parts(), Interval: head.Bounds()}
+	}
+	for i := list; i < end; i++ {
+		r.Rest.add(&r.Descriptors[i])
+		g.add(&r.Rest, &r.Descriptors[i])
+	}
+	r.Descriptors = slices.Delete(r.Descriptors, list, end)
+}
+
+// add adds a descriptor to the rest.
+func (x *Rest) add(d *DescriptorReport) {
+	x.Count++
+	x.Time += d.Time
+	x.Energy += d.Energy
+	x.Engines = max(x.Engines, d.Engines)
+	if d.Op == Conv {
+		x.Weights += d.DMA.Kernel
+	}
+	x.Cycles.Add(&d.Cycles)
+	x.Saved += d.Saved
+	x.Parts.Add(&d.Parts)
+	x.Interval.add(d.Bounds(), 1)
+}
+
+// groups maps each group to its index in Rest.Groups.
+type groups map[groupKey]int
+
+type groupKey struct {
+	op    Op
+	shape Shape
+}
+
+// add adds a descriptor to its group in x, and creates the group if needed.
+func (g groups) add(x *Rest, d *DescriptorReport) {
+	key := groupKey{d.Op, d.Shape}
+	at, ok := g[key]
+	if !ok && len(x.Groups) >= maxGroups {
+		key.shape = Shape{}
+		at, ok = g[key]
+	}
+	if !ok {
+		at = len(x.Groups)
+		g[key] = at
+		x.Groups = append(x.Groups, Group{Op: key.op, Shape: key.shape})
+	}
+	x.Groups[at].add(d)
+}
+
+func (g *Group) add(d *DescriptorReport) {
+	g.Count++
+	g.Cycles.Add(&d.Cycles)
+	g.Time += d.Time
+	g.Energy += d.Energy
+	g.Parts.Add(&d.Parts)
+	g.DMA.Add(&d.DMA)
+	g.MACs += d.MACs
+}

@@ -1,0 +1,134 @@
+package chain
+
+import (
+	"slices"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
+)
+
+// Finish2023 is Finish in the form of the compiler of 2023: every descriptor has all words
+// of the coefficients' block, planar ones all of them 0, and the first is not marked.
+// spread says that the tasks pass tensors on through memory.
+func Finish2023(tasks []*task.Task, spread bool) []*regs.Descriptor {
+	p := newProgram(tasks)
+	for i := range p.steps {
+		t := &p.steps[i]
+		k := &t.g.KernelDMASrc
+		clear(k.CoeffTail[8:12])
+		if t.Planar() {
+			*k = regs.KernelDMASrc{}
+			sides := t.g.NE.KernelCfg
+			t.g.NE.MACCfg = 0
+			t.g.NE.KernelCfg = regs.KernelCfg(0).WithPreviousPlanar(sides.PreviousPlanar()).WithNextPlanar(sides.NextPlanar())
+			if t.g.Source1On() {
+				t.g.TileDMASrc.Reserved16 = 0
+			}
+		}
+	}
+	var out []*regs.Descriptor
+	if spread {
+		out = p.link(p.findRuns2023(), p.route2023)
+	} else {
+		out = p.link(p.findRuns(), nil)
+	}
+	for i, d := range out {
+		k := p.steps[i].g.KernelDMASrc.Words()
+		first := d.Records[0].Addr
+		d.Records = slices.DeleteFunc(d.Records, func(r regs.Record) bool {
+			return r.Addr >= first && r.Addr < first+uint32(4*len(k))
+		})
+		d.Records = append([]regs.Record{{Addr: first, Values: k[:]}}, d.Records...)
+		d.Words = regs.HeaderWords
+		for _, r := range d.Records {
+			d.Words += 1 + len(r.Values)
+		}
+	}
+	out = loader.Sequence(out...)
+	for i, d := range out {
+		d.Header.Control = d.Header.Control.WithDisallowAbort(false)
+		events := uint32(0x400)
+		if i == len(out)-1 {
+			events |= 0x22
+		}
+		d.Header.LogEvents = d.Header.LogEvents.WithLogEvents(events)
+	}
+	return out
+}
+
+// findRuns2023 returns the runs of findRuns, but a task between two that move through memory is joined with the
+// one after it (3/3).
+func (p *program) findRuns2023() []bool {
+	starts := p.findRuns()
+	for i := 2; i < len(p.tasks); i++ {
+		if starts[i] && starts[i-1] {
+			starts[i] = false
+		}
+	}
+	return starts
+}
+
+// route2023 writes the dependency bits of a task after the first: one that begins a run
+// waits for the MAC engines, and for what the planar engine left where its tiles stand
+// (6/6); inside a run a task waits for what the other engine does in the places of its
+// source, and one that reads an earlier tile for that tile.
+func (p *program) route2023(i int, starts bool) {
+	t, l := p.tasks[i], &p.steps[i].g.L2
+	if l.SourceCfg.Type() == task.TypeRing {
+		return
+	}
+	var planar, engine *task.Task
+	for _, u := range p.tasks[:i] {
+		if u.Planar() {
+			planar = u
+		} else {
+			engine = u
+		}
+	}
+	if starts {
+		l.SourceCfg = l.SourceCfg.WithAConvSrc(true).WithAConvRslt(true)
+		l.ResultCfg = l.ResultCfg.WithAConvSrc(true).WithAConvRslt(true)
+		if planar != nil {
+			l.SourceCfg = l.SourceCfg.WithAPlnrRslt(loadedTile(t).Overlaps(planar.Result))
+		}
+		return
+	}
+	own, other := engine, planar
+	if t.Planar() {
+		own, other = planar, engine
+	}
+	var otherSource, otherResult, ownResult bool
+	for _, at := range [...]*task.Tile{t.First, t.Second} {
+		if at == nil {
+			continue
+		}
+		if at.Owner != t && at.Owner != nil {
+			ownResult = ownResult || at.Owner == own && at.Result && p.index[at.Owner] == i-1
+			otherResult = otherResult || at.Owner == other && at.Result
+		}
+	}
+	if other != nil && (t.InMemory() || t.On(task.Operand2)) {
+		otherSource = other.InMemory() && loadedTile(t).Overlaps(loadedTile(other))
+		otherResult = otherResult || loadedTile(t).Overlaps(other.Result)
+	}
+	s := l.SourceCfg
+	if t.Planar() {
+		s = s.WithAPlnrRslt(ownResult).WithAConvSrc(otherSource).WithAConvRslt(otherResult)
+	} else {
+		s = s.WithAConvRslt(ownResult).WithAPlnrSrc(otherSource).WithAPlnrRslt(otherResult)
+	}
+	l.SourceCfg = s
+}
+
+// loadedTile returns where the tile is that a task loads, of the second source where the first
+// is in the L2.
+func loadedTile(t *task.Task) *task.Tile {
+	which := task.Operand2
+	if t.InMemory() {
+		which = task.Operand1
+	}
+	at := t.InL2At(which)
+	return &task.Tile{At: place.Layout{Base: at.Base}, Bytes: at.Row * t.TileHeight()}
+}

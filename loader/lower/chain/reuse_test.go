@@ -1,0 +1,356 @@
+package chain
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
+)
+
+// decoded is a text's tasks as far as their registers tell.
+func decoded(t *testing.T, text []byte, first int) *program {
+	t.Helper()
+	p := new(program)
+	for s, err := range regs.States(text, first) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.steps = append(p.steps, step{Task: task.New(), h: s.Header, g: s.Groups})
+	}
+	return p
+}
+
+// The DMA configurations of every real text are what reuse makes of its addresses.
+func TestReuse(t *testing.T) {
+	count, tasks := map[string]int{}, 0
+	for _, e := range realTexts(t) {
+		want, got := decoded(t, e.text, e.firstWords), decoded(t, e.text, e.firstWords)
+		for i := range got.steps {
+			forget(&got.steps[i])
+		}
+		got.reuse()
+		for i := range want.steps {
+			tasks++
+			w := &want.steps[i]
+			if got, want := configs(&got.steps[i]), configs(w); got != want {
+				t.Errorf("%s: task %d: %#x, the compiler's %#x", e.name, i, got, want)
+			}
+			for k, config := range configs(w) {
+				bars := [...]uint32{w.h.Bases.RBase0(), w.h.Bases.RBase1(), w.h.Bases.WBase()}
+				switch scratch := bars[k] == place.BarScratch; {
+				case k == 2 && w.g.DestinationOn():
+					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&overMask != 0)]++
+				case k < 2 && config>>16&3 != 0:
+					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&hintMask, config>>16&3 == sourceEnds)]++
+				}
+			}
+			count["from the task before"] += int(w.g.TileDMASrc.Src1DMAConfig >> 18 & 1)
+		}
+	}
+	want := map[string]int{
+		"source in scratch false hint 3880 ends false": 163,
+		"source in scratch false hint bb80 ends false": 6,
+		"source in scratch false hint 3b00 ends false": 6,
+		"source in scratch true hint bb80 ends false":  1,
+		"source in scratch true hint 3900 ends true":   9,
+		"source in scratch true hint 3880 ends false":  1, // both sources of one task
+		"source in scratch true hint 3b00 ends false":  1,
+		"from the task before":                         24,
+		"destination in scratch false over false":      156,
+		"destination in scratch true over false":       9,
+		"destination in scratch true over true":        2,
+	}
+	if diff := cmp.Diff(want, count); diff != "" {
+		t.Errorf("words of the real texts (-want +got):\n%s", diff)
+	}
+	if tasks != 239 {
+		t.Errorf("%d tasks, want 239", tasks)
+	}
+}
+
+// lines is a surface of rows of one line of 64 bytes.
+func lines(bar uint32, base, rows int) (place.Memory, regs.Shape) {
+	const row = 64
+	return place.Memory{Bar: bar, Base: base * row, Row: row, Plane: rows * row, Depth: rows * row, Group: rows * row},
+		regs.Shape{Groups: 1, Channels: 1, Height: rows, Width: row / layer.ElementBytes}
+}
+
+// A run of lines is where a test's operand stands.
+type run struct {
+	bar        uint32
+	base, rows int
+}
+
+// moving is a task on the MAC engines, or with two sources on the planar engine, that reads and
+// writes runs of as many lines.
+func moving(to *run, from ...run) *task.Task {
+	m, s := lines(from[0].bar, from[0].base, from[0].rows)
+	t := task.Copy(s)
+	if len(from) > 1 {
+		t = task.Planar{Form: regs.FormTwoSources, In: s}.Task()
+	}
+	t.Source1(m, place.Packed(s), false)
+	if len(from) > 1 {
+		m, _ := lines(from[1].bar, from[1].base, from[1].rows)
+		t.Source2(m, place.Packed(s))
+	}
+	if to != nil {
+		m, _ := lines(to.bar, to.base, to.rows)
+		t.Writes(m, 0)
+	}
+	return t
+}
+
+// multiplying is moving with the coefficients in the scratch buffer.
+func multiplying(base int, to *run, from run) *task.Task {
+	t := moving(to, from)
+	t.KernelIn(place.BarScratch, []coeff.Lane{{Base: base * 64, Size: 64}})
+	return t
+}
+
+// Chains of our own: who reads what again, what ends in the scratch buffer and what is
+// written over.
+func TestReuseOfOwnChains(t *testing.T) {
+	const rows = 8
+	at := func(bar uint32, n int) run { return run{bar, n * rows, rows} }
+	x, z, y := at(place.Bar5, 0), at(place.Bar6, 0), at(place.Bar4, 0)
+	a, b := at(place.BarScratch, 0), at(place.BarScratch, 1)
+	half := run{place.BarScratch, 0, rows / 2}
+	far := []*task.Task{moving(&a, x), moving(nil, a)}
+	for range 20 {
+		far = append(far, moving(nil, z))
+	}
+	far = append(far, moving(&a, x))
+	for _, test := range []struct {
+		name  string
+		tasks []*task.Task
+		want  map[int][3]uint32
+	}{
+		{"two steps and the input again", []*task.Task{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
+			0: {0x3bb81, 0x8880, 0x40003c1},
+			1: {0x53901, 0x8880, 0x40003c1},
+			2: {0x33b01, 0x8880, 0x40403c1},
+			3: {0x53901, 0x13900, 0x40000c1},
+		}},
+		{"both sources are one in scratch", []*task.Task{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
+			0: {0x33881, 0x33880, 0x40003c1},
+			1: {0x73881, 0x33b00, 0x40000c1},
+		}},
+		{"a source of a task further back", []*task.Task{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
+			0: {0x3bb81, 0x8880, 0x40003c1},
+			1: {0x33881, 0x8880, 0x40003c1},
+			2: {0x33b01, 0x13900, 0x40000c1},
+		}},
+		{"half of it is read again", []*task.Task{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
+			1: {0x7bb81, 0x8880, 0x40003c1},
+			2: {0x13901, 0x8880, 0x40000c1},
+		}},
+		{"written over, then read: another tensor", []*task.Task{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
+			1: {0x53901, 0x8880, 0xc0},
+			2: {0x33881, 0x8880, 0x40403c1},
+			3: {0x53901, 0x8880, 0x40000c1},
+		}},
+		{"half written over: the rest is read again", []*task.Task{moving(&a, x), moving(nil, a), moving(&half, run{place.Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
+			1: {0x7bb81, 0x8880, 0xc0},
+			2: {0x33881, 0x8880, 0x40403c1},
+		}},
+		{"coefficients", []*task.Task{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
+			0: {0x3bb81, 0x8880, 0x40003c1},
+			1: {0x3bb81, 0x8880, 0xc0},
+			3: {0x33b01, 0x8880, 0x44803c1},
+		}},
+		{"further back than the distance goes", far, map[int][3]uint32{
+			len(far) - 1: {0x33b01, 0x8880, 0x7c403c1},
+		}},
+	} {
+		p := newProgram(test.tasks)
+		p.reuse()
+		for i, want := range test.want {
+			if got := configs(&p.steps[i]); got != want {
+				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
+			}
+		}
+	}
+}
+
+// TestReuseByLines compares reuse with its definition, line by line, on random chains.
+func TestReuseByLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 5))
+	for n := range 400 {
+		var tasks []*task.Task
+		var to []*run
+		var from [][]run
+		kernels := []int{}
+		for range 2 + r.IntN(24) {
+			rows := 1 + r.IntN(6)
+			somewhere := func() run {
+				return run{[...]uint32{place.BarScratch, place.BarScratch, place.Bar5}[r.IntN(3)], r.IntN(12), rows}
+			}
+			source := []run{somewhere()}
+			if r.IntN(3) == 0 {
+				source = append(source, somewhere())
+			}
+			var result *run
+			if r.IntN(4) > 0 {
+				at := run{place.BarScratch, r.IntN(12), rows}
+				result = &at
+			}
+			kernel := -1
+			if len(source) == 1 && r.IntN(4) == 0 {
+				kernel = r.IntN(12)
+				tasks = append(tasks, multiplying(kernel, result, source[0]))
+			} else {
+				tasks = append(tasks, moving(result, source...))
+			}
+			to, from, kernels = append(to, result), append(from, source), append(kernels, kernel)
+		}
+		p := newProgram(tasks)
+		p.reuse()
+		for i := range p.steps {
+			if got, want := configs(&p.steps[i]), byLines(i, to, from, kernels); got != want {
+				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(tasks), got, want)
+			}
+		}
+	}
+}
+
+// byLines is the definition of reuse for task i of a chain of runs and of lines of
+// coefficients in the scratch buffer, none below zero.
+func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
+	in := func(r run, bar uint32, line int) bool { return r.bar == bar && r.base <= line && line < r.base+r.rows }
+	reads := func(k int, bar uint32, line int) (tile, kernel bool) {
+		for _, r := range from[k] {
+			tile = tile || in(r, bar, line)
+		}
+		return tile, bar == place.BarScratch && kernels[k] == line
+	}
+	meets := func(a, b run) bool { return a.bar == b.bar && a.base < b.base+b.rows && b.base < a.base+a.rows }
+	want := [3]uint32{0x8880, 0x8880, 0xc0}
+	for s, r := range from[i] {
+		again, before := false, false
+		for line := r.base; line < r.base+r.rows; line++ {
+			written := func(k int) bool { return to[k] != nil && in(*to[k], r.bar, line) }
+			for k := i; k+1 < len(to) && !again && !written(k); k++ {
+				tile, kernel := reads(k+1, r.bar, line)
+				again = tile || kernel
+			}
+			for k := range i {
+				tile, _ := reads(k, r.bar, line)
+				before = before || tile
+			}
+		}
+		switch twice := len(from[i]) > 1 && meets(from[i][0], from[i][1]); {
+		case again:
+			want[s] = 0x3bb80
+		case r.bar == place.BarScratch && twice:
+			want[s] = [...]uint32{0x33880, 0x33b00}[s]
+		case r.bar == place.BarScratch:
+			want[s] = 0x13900
+		case before:
+			want[s] = 0x33b00
+		default:
+			want[s] = 0x33880
+		}
+		if i > 0 && to[i-1] != nil && meets(r, *to[i-1]) {
+			want[0] |= 1 << 18
+		}
+	}
+	want[0] |= 1
+	if to[i] == nil {
+		return want
+	}
+	want[2] = 0x40003c1
+	last, kernelDMA := -1, false
+	for line := to[i].base; line < to[i].base+to[i].rows; line++ {
+		for k := i - 1; k >= 0; k-- {
+			tile, kernel := reads(k, place.BarScratch, line)
+			if (tile || kernel) && k >= last {
+				kernelDMA = kernel || k == last && kernelDMA
+				last = k
+			}
+			if tile || kernel || to[k] != nil && in(*to[k], place.BarScratch, line) {
+				break
+			}
+		}
+	}
+	if last >= 0 {
+		kind := uint32(1)
+		if kernelDMA {
+			kind = 2
+		}
+		want[2] |= kind<<18 | uint32(min(i-last-1, 15))<<22
+	}
+	return want
+}
+
+// The tensors that real texts have in the scratch buffer stand where allocate puts them.
+func TestScratchOfTexts(t *testing.T) {
+	texts, tensors := 0, 0
+	for _, e := range realTexts(t) {
+		var list []*place.Extent
+		var bases []int
+		live := map[*place.Extent]stretch{}
+		for i, x := range decoded(t, e.text, e.firstWords).steps {
+			m := x.move()
+			for p, s := range live {
+				for k := range m.source {
+					if m.on[k] && m.source[k].meets(s) {
+						p.Last = i
+					}
+				}
+				if m.kernel.meets(s) {
+					p.Last = i
+				}
+			}
+			if m.writes && m.result.bar == place.BarScratch {
+				for p, s := range live {
+					if s.meets(m.result) {
+						delete(live, p)
+					}
+				}
+				p := &place.Extent{Bytes: layer.RoundUp(int(m.result.to-m.result.from), place.ScratchPage), First: i, Last: i}
+				live[p] = m.result
+				list, bases = append(list, p), append(bases, int(m.result.from))
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		texts++
+		tensors += len(list)
+		place.AllocateScratch(list)
+		for n, p := range list {
+			if p.Base != bases[n] {
+				t.Errorf("%s: tensor %d, from task %d to %d, at %#x, the compiler's at %#x", e.name, n, p.First, p.Last, p.Base, bases[n])
+			}
+		}
+	}
+	if texts != 6 || tensors != 11 {
+		t.Errorf("%d tensors in %d texts, want 11 in 6", tensors, texts)
+	}
+}
+
+// forget takes away what reuse writes.
+func forget(t *step) {
+	d := &t.g.TileDMASrc
+	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
+		if s.DepMode() != 0 {
+			*s = (*s&^hintMask | hintOnce).WithDepMode(sourceStays)
+		}
+	}
+	d.Src1DMAConfig &^= task.FromPrevious
+	t.g.TileDMADst.DstDMAConfig &^= scratchHint | overMask
+}
+
+// configs are a task's DMA configurations.
+func configs(t *step) [3]uint32 {
+	d := &t.g.TileDMASrc
+	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.g.TileDMADst.DstDMAConfig)}
+}

@@ -1,0 +1,86 @@
+package chain
+
+import (
+	"anesim/loader/layer"
+	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
+)
+
+// A passed tensor is one that goes through the scratch buffer.
+type passed struct {
+	place.Extent
+	writer  int
+	readers []reader
+}
+
+// A reader is a source of a task.
+type reader struct {
+	task  int
+	which task.Operand
+	base  int
+}
+
+// Spread makes tasks pass tensors on as the compiler of 2023 does: rings where they
+// can be, the rest in the scratch buffer at the lowest addresses free while they live. It
+// returns the bytes of scratch.
+func Spread(tasks []*task.Task) int {
+	written := map[int]*passed{} // by base
+	var list []*passed
+	for i, t := range tasks {
+		for _, r := range scratchSources(t, i) {
+			if p := written[r.base]; p != nil {
+				p.readers = append(p.readers, r)
+			}
+		}
+		if t.On(task.OperandResult) && t.Bar(task.OperandResult) == place.BarScratch {
+			_, g := t.Registers()
+			p := &passed{writer: i}
+			p.Bytes = int(g.TileDMADst.DstDepthStride.Bytes()) * g.GroupCount()
+			written[int(g.TileDMADst.DstBase.Bytes())] = p
+			list = append(list, p)
+		}
+	}
+	var kept []*passed
+	var extents []*place.Extent
+	ringed := map[int]bool{}
+	for _, p := range list {
+		i := p.writer
+		if len(p.readers) == 1 && p.readers[0].task == i+1 && !ringed[i] && task.CanShareRing(tasks[i], tasks[i+1]) {
+			ringed[i+1] = true
+			base := 0
+			if second := tasks[i].Second; second != nil {
+				base = second.At.Base + second.Bytes
+			}
+			task.ShareRing(tasks[i], tasks[i+1], base)
+			continue
+		}
+		p.First, p.Last = i, i
+		if n := len(p.readers); n > 0 {
+			p.Last = p.readers[n-1].task
+		}
+		kept = append(kept, p)
+		extents = append(extents, &p.Extent)
+	}
+	place.AllocateScratch(extents)
+	scratch := 0
+	for _, p := range kept {
+		scratch = max(scratch, layer.RoundUp(p.Base+p.Bytes, place.ScratchPage))
+		tasks[p.writer].MoveTo(task.OperandResult, p.Base)
+		for _, r := range p.readers {
+			tasks[r.task].MoveTo(r.which, p.Base)
+		}
+	}
+	return scratch
+}
+
+// scratchSources returns the sources that task i of a chain reads from the scratch buffer.
+func scratchSources(t *task.Task, i int) []reader {
+	var list []reader
+	for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {
+		if t.On(which) && t.Bar(which) == place.BarScratch {
+			m, _, _, _, _ := t.MemoryOf(which)
+			list = append(list, reader{i, which, m.Base})
+		}
+	}
+	return list
+}

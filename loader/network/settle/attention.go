@@ -1,0 +1,601 @@
+package settle
+
+import (
+	"errors"
+	"fmt"
+
+	"anesim/loader/network/graph"
+)
+
+// Attention as one operator, of which there are four: with the projections in it, with three
+// tensors, with fewer heads of keys than of queries, and ONNX's own. All are
+//
+//	softmax(scale * q k^T + mask) v
+//
+// a head at a time; they differ in where heads, what came before and the mask stand.
+
+// An attended is what attention is of: heads [batch][heads][length][size].
+type attended struct {
+	q, k, v      *graph.Value
+	pastK, pastV *graph.Value // ahead of k and v, nil for nothing
+	presentK     *graph.Value // names for them joined
+	presentV     *graph.Value
+	mask         *graph.Value // added to the scores, nil for nothing
+	causal       bool
+	scale        float64
+	softcap      float64
+	groups       int // heads of q for each of k
+}
+
+const unseen = -65504 // the least that fp16 has
+
+// attend reads attention, whose result has heads still apart.
+func (e *expansion) attend(a attended) (*graph.Value, error) {
+	fresh := a.k.Dims // without what came before
+	err := withPast(e, &a)
+	if err != nil {
+		return nil, err
+	}
+	q, k := a.q.Dims, a.k.Dims
+	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
+		return nil, fmt.Errorf("attention of %v and %v", q, k)
+	}
+	if a.groups > 1 {
+		for _, x := range [...]**graph.Value{&a.k, &a.v} {
+			if *x, err = e.repeatHeads(*x, a.groups); err != nil {
+				return nil, err
+			}
+		}
+	}
+	turned, err := e.turned(nil, a.k, 0, 1, 3, 2)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.chain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.number(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
+	if err == nil && a.softcap != 0 {
+		s, err = e.chain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.number(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.number(a.softcap)}})
+	}
+	if err == nil && a.mask.Given() {
+		s, err = e.node(nil, "Add", nil, s, a.mask)
+	}
+	if err == nil && a.causal {
+		var mask *graph.Value
+		if mask, err = causalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
+			s, err = e.node(nil, "Add", nil, s, mask)
+		}
+	}
+	if err == nil {
+		s, err = e.node(nil, "Softmax", attributes{"axis": ofInt(3)}, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.node(nil, "MatMul", nil, s, a.v)
+}
+
+// withPast puts the keys and values that came before ahead of the new ones.
+func withPast(e *expansion, a *attended) (err error) {
+	if a.pastK.Given() && a.pastK.Dims != nil && graph.Elements(a.pastK.Dims) > 0 {
+		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err == nil {
+			a.v, err = e.node(a.presentV, "Concat", attributes{"axis": ofInt(2)}, a.pastV, a.v)
+		}
+		return err
+	}
+	for _, x := range [...]struct{ out, of *graph.Value }{{a.presentK, a.k}, {a.presentV, a.v}} {
+		if !x.out.Given() {
+			continue
+		}
+		if _, err := e.node(x.out, "Identity", nil, x.of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// causalMask is a mask by which a query sees all past keys, and the new ones up to its own place.
+func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
+	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
+		return nil, err
+	}
+	v := make([]float64, rows*columns)
+	for i := range v {
+		if i%columns > i/columns+past {
+			v[i] = unseen
+		}
+	}
+	return e.floats([]int{1, 1, rows, columns}, v), nil
+}
+
+// repeatHeads gives each head of keys or values as many copies, next to each other.
+func (e *expansion) repeatHeads(x *graph.Value, times int) (*graph.Value, error) {
+	d := x.Dims
+	x, err := e.reshaped(nil, x, d[0], d[1], 1, d[2], d[3])
+	if err == nil {
+		x, err = e.node(nil, "Expand", nil, x, e.wholes(d[0], d[1], times, d[2], d[3]))
+	}
+	if err == nil {
+		x, err = e.reshaped(nil, x, d[0], d[1]*times, d[2], d[3])
+	}
+	return x, err
+}
+
+// heads takes heads apart that stand next to each other in the last axis.
+func (e *expansion) heads(x *graph.Value, n int) (*graph.Value, error) {
+	d := x.Dims
+	if len(d) == 4 {
+		return x, nil
+	}
+	if len(d) != 3 || n < 1 || d[2]%n != 0 {
+		return nil, fmt.Errorf("%d heads of shape %v", n, d)
+	}
+	x, err := e.reshaped(nil, x, d[0], d[1], n, d[2]/n)
+	if err != nil {
+		return nil, err
+	}
+	return e.turned(nil, x, 0, 2, 1, 3)
+}
+
+// joinHeads puts heads next to each other in the last axis.
+func (e *expansion) joinHeads(out, x *graph.Value) error {
+	d := x.Dims
+	x, err := e.turned(nil, x, 0, 2, 1, 3)
+	if err == nil {
+		_, err = e.reshaped(out, x, d[0], d[2], d[1]*d[3])
+	}
+	return err
+}
+
+// masked is what is added to scores [batch][heads][rows][columns] for a mask of ones and
+// zeros: of the columns, of rows and columns, or how many columns there are.
+func (e *expansion) masked(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
+	d := mask.Dims
+	if t := mask.Type; t.IsFloat() {
+		return nil, errors.New("a mask with a fraction")
+	}
+	switch {
+	case len(d) == 1: // how many columns count
+		places := make([]float64, columns)
+		for i := range places {
+			places[i] = float64(i)
+		}
+		count, err := e.reshaped(nil, mask, d[0], 1, 1, 1)
+		if err != nil {
+			return nil, err
+		}
+		less, err := e.node(nil, "Less", nil, e.floats([]int{1, 1, 1, columns}, places), e.float(count))
+		if err != nil {
+			return nil, err
+		}
+		mask = less
+	case len(d) == 2 && d[1] == columns:
+		var err error
+		if mask, err = e.reshaped(nil, mask, d[0], 1, 1, columns); err != nil {
+			return nil, err
+		}
+	case len(d) == 3 && d[1] == rows && d[2] == columns:
+		var err error
+		if mask, err = e.reshaped(nil, mask, d[0], 1, rows, columns); err != nil {
+			return nil, err
+		}
+	case len(d) == 4:
+	default:
+		return nil, fmt.Errorf("a mask of shape %v for %d by %d scores", d, rows, columns)
+	}
+	seen, err := e.node(nil, "Cast", attributes{"to": ofInt(int(graph.Float))}, mask)
+	if err != nil {
+		return nil, err
+	}
+	return e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.number(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.number(max(unseen, filter))}})
+}
+
+// attention is that of either domain.
+func attention(e *expansion) error {
+	if e.Domain == "com.microsoft" {
+		return projectedAttention(e)
+	}
+	return ownAttention(e)
+}
+
+// projectedAttention has the projections to queries, keys and values in it.
+func projectedAttention(e *expansion) error {
+	n := e.Int("num_heads", 0)
+	x, err := e.node(nil, "MatMul", nil, e.input(0), e.input(1))
+	if err != nil {
+		return err
+	}
+	if b := e.input(2); b.Given() {
+		if x, err = e.node(nil, "Add", nil, x, b); err != nil {
+			return err
+		}
+	}
+	d := x.Dims
+	if len(d) != 3 || n < 1 || e.Int("do_rotary", 0) != 0 {
+		return fmt.Errorf("%d heads of shape %v, or turned ones", n, d)
+	}
+	sizes, given, err := e.List("qkv_hidden_sizes", -1)
+	if err != nil {
+		return err
+	}
+	if !given || len(sizes) != 3 {
+		sizes = []int{d[2] / 3, d[2] / 3, d[2] - 2*(d[2]/3)}
+	}
+	parts, err := e.several([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": ofInt(2)}, x, e.wholes(sizes...))
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		if parts[i], err = e.heads(parts[i], n); err != nil {
+			return err
+		}
+	}
+	a := attended{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.scaleOf(sizes[0] / n), mask: e.input(5)}
+	if e.input(4).Given() || e.output(1).Given() {
+		return errors.New("keys and values of steps before in one tensor")
+	}
+	if err := e.hides(&a, 3, d[1], d[1]); err != nil {
+		return err
+	}
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// hides adds the mask of an input, of places that are not to be seen, to what is added to the
+// scores.
+func (e *expansion) hides(a *attended, input, rows, columns int) error {
+	m := e.input(input)
+	if !m.Given() {
+		return nil
+	}
+	mask, err := e.masked(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
+	if err == nil && a.mask.Given() {
+		mask, err = e.node(nil, "Add", nil, a.mask, mask)
+	}
+	a.mask = mask
+	return err
+}
+
+// multiHead takes queries, keys and values as they are, in one tensor or in three.
+func multiHead(e *expansion) error {
+	n := e.Int("num_heads", 0)
+	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
+	var err error
+	if d := in[0].Dims; len(d) == 5 { // [batch][length][heads][3][size]
+		if err := e.unpack(in[:], in[0], 3); err != nil {
+			return err
+		}
+	} else if d := in[1].Dims; len(d) == 5 {
+		if err := e.unpack(in[1:], in[1], 2); err != nil {
+			return err
+		}
+	}
+	if b := e.input(3); b.Given() {
+		c := e.Const(3)
+		if c == nil {
+			return errors.New("its bias is computed, not a constant")
+		}
+		v, err := c.Values()
+		if err != nil {
+			return err
+		}
+		for i, x := range in {
+			d := x.Dims
+			if len(d) != 3 || len(v) < d[2] {
+				return fmt.Errorf("a bias of %d for shape %v", len(v), d)
+			}
+			if in[i], err = e.node(nil, "Add", nil, x, e.floats([]int{d[2]}, v[:d[2]])); err != nil {
+				return err
+			}
+			v = v[d[2]:]
+		}
+	}
+	for i := range in {
+		if in[i], err = e.heads(in[i], n); err != nil {
+			return err
+		}
+	}
+	q := in[0].Dims
+	a := attended{
+		q: in[0], k: in[1], v: in[2], pastK: e.input(6), pastV: e.input(7), presentK: e.output(1), presentV: e.output(2),
+		mask: e.input(5), causal: e.Int("unidirectional", 0) != 0, scale: e.scaleOf(q[3]),
+	}
+	columns := in[1].Dims[2]
+	if p := a.pastK.Dims; len(p) == 4 {
+		columns += p[2]
+	}
+	if err := e.hides(&a, 4, q[2], columns); err != nil {
+		return err
+	}
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// unpack takes apart tensors that stand next to each other in the fourth of five axes.
+func (e *expansion) unpack(to []*graph.Value, x *graph.Value, n int) error {
+	d := x.Dims
+	if d[3] != n {
+		return fmt.Errorf("%d tensors in one of shape %v", n, d)
+	}
+	for i := range to {
+		y, err := e.node(nil, "Slice", nil, x, e.wholes(i), e.wholes(i+1), e.wholes(3))
+		if err == nil {
+			y, err = e.reshaped(nil, y, d[0], d[1], d[2], d[4])
+		}
+		if err == nil {
+			y, err = e.turned(nil, y, 0, 2, 1, 3)
+		}
+		if err != nil {
+			return err
+		}
+		to[i] = y
+	}
+	return nil
+}
+
+// groupQuery has fewer heads of keys than of queries, and may turn both by their places.
+// The places are those behind what came before, as long as that tensor is.
+func groupQuery(e *expansion) error {
+	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
+	if n < 1 || kv < 1 || n%kv != 0 || e.Int("local_window_size", -1) > 0 {
+		return fmt.Errorf("%d heads of %d keys in windows of %d", n, kv, e.Int("local_window_size", -1))
+	}
+	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
+	var err error
+	if !in[1].Given() {
+		d := in[0].Dims
+		if len(d) != 3 || d[2]%(n+2*kv) != 0 {
+			return fmt.Errorf("%d and twice %d heads in shape %v", n, kv, d)
+		}
+		size := d[2] / (n + 2*kv)
+		parts, err := e.several([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": ofInt(2)}, in[0], e.wholes(n*size, kv*size, kv*size))
+		if err != nil {
+			return err
+		}
+		copy(in[:], parts)
+	}
+	for i, heads := range [...]int{n, kv, kv} {
+		if in[i], err = e.heads(in[i], heads); err != nil {
+			return err
+		}
+	}
+	q, past := in[0].Dims, 0
+	if p := e.input(3).Dims; len(p) == 4 {
+		past = p[2]
+	}
+	if e.Int("do_rotary", 0) != 0 {
+		places := make([]int, q[2])
+		for i := range places {
+			places[i] = past + i
+		}
+		for i := range in[:2] {
+			if in[i], err = e.turnedBy(nil, in[i], e.input(7), e.input(8), e.wholes(places...), e.Int("rotary_interleaved", 0) != 0, 0); err != nil {
+				return err
+			}
+		}
+	}
+	a := attended{
+		q: in[0], k: in[1], v: in[2], presentK: e.output(1), presentV: e.output(2), causal: true,
+		scale: e.scaleOf(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),
+	}
+	if past > 0 {
+		a.pastK, a.pastV = e.input(3), e.input(4)
+	}
+	e.notes = append(e.notes, fmt.Sprintf("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.label))
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// ownAttention is ONNX's, from version 23 on: heads apart, or next to each other.
+func ownAttention(e *expansion) error {
+	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
+	apart := len(in[0].Dims) == 4
+	n, kv := e.Int("q_num_heads", 0), e.Int("kv_num_heads", 0)
+	var err error
+	for i, heads := range [...]int{n, kv, kv} {
+		if in[i], err = e.heads(in[i], heads); err != nil {
+			return err
+		}
+	}
+	q, k := in[0].Dims, in[1].Dims
+	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 || e.output(3).Given() {
+		return fmt.Errorf("attention of %v and %v, or its scores", q, k)
+	}
+	a := attended{
+		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),
+		causal: e.Int("is_causal", 0) != 0, scale: e.scaleOf(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
+	}
+	if m := e.input(3); m.Given() {
+		a.mask = m
+		if !m.Type.IsFloat() {
+			seen, err := e.node(nil, "Cast", attributes{"to": ofInt(int(graph.Float))}, m)
+			if err == nil {
+				a.mask, err = e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.number(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.number(unseen)}})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	if apart {
+		_, err = e.node(e.output(0), "Identity", nil, y)
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// rotary turns pairs of elements by angles of tables, of either domain's operator.
+func rotary(e *expansion) error {
+	x, places, cos, sin := e.input(0), e.input(1), e.input(2), e.input(3)
+	if e.Domain != "com.microsoft" {
+		cos, sin, places = e.input(1), e.input(2), e.input(3)
+	}
+	d := x.Dims
+	joined := len(d) == 3
+	var err error
+	if joined {
+		n := e.Int("num_heads", 0)
+		if t := cos.Dims; n == 0 && len(t) > 0 && t[len(t)-1] > 0 {
+			n = d[2] / (2 * t[len(t)-1])
+		}
+		if x, err = e.heads(x, n); err != nil {
+			return err
+		}
+	}
+	if len(x.Dims) != 4 {
+		return fmt.Errorf("a tensor of shape %v", d)
+	}
+	name := e.output(0)
+	if joined {
+		name = nil
+	}
+	if x, err = e.turnedBy(name, x, cos, sin, places, e.Int("interleaved", 0) != 0, e.Int("rotary_embedding_dim", 0)); err != nil {
+		return err
+	}
+	if joined {
+		err = e.joinHeads(e.output(0), x)
+	}
+	return err
+}
+
+// turnedBy turns the pairs of x [batch][heads][length][size], halves of the last axis or
+// neighbours, by the angles of tables at places, of which one is the first of a row.
+func (e *expansion) turnedBy(out, x, cos, sin, places *graph.Value, neighbours bool, part int) (*graph.Value, error) {
+	d := x.Dims
+	if part == 0 {
+		part = d[3]
+	}
+	if part < 2 || part%2 != 0 || part > d[3] {
+		return nil, fmt.Errorf("pairs of %d elements of %v", part, d)
+	}
+	var err error
+	if places.Given() {
+		if places, err = placesOfRow(e, places, d[2]); err != nil {
+			return nil, err
+		}
+	}
+	var table [2]*graph.Value
+	for i, name := range [...]*graph.Value{cos, sin} {
+		if table[i], err = angles(e, name, places, d, part); err != nil {
+			return nil, err
+		}
+	}
+	var rest *graph.Value
+	if part < d[3] {
+		parts, err := e.several([]*graph.Value{nil, nil}, "", "Split", attributes{"axis": ofInt(3)}, x, e.wholes(part, d[3]-part))
+		if err != nil {
+			return nil, err
+		}
+		x, rest = parts[0], parts[1]
+	}
+	pair, err := pairs(e, x, part, neighbours)
+	if err != nil {
+		return nil, err
+	}
+	first, err := weighted(e, pair[0], pair[1], table, "Sub")
+	if err != nil {
+		return nil, err
+	}
+	second, err := weighted(e, pair[1], pair[0], table, "Add")
+	if err != nil {
+		return nil, err
+	}
+	parts := []*graph.Value{first, second}
+	if neighbours {
+		y, err := interleaved(e, parts, d[0], d[1], d[2], part/2)
+		if err != nil {
+			return nil, err
+		}
+		parts = []*graph.Value{y}
+	}
+	if rest.Given() {
+		parts = append(parts, rest)
+	}
+	if len(parts) == 1 {
+		return e.node(out, "Identity", nil, parts[0])
+	}
+	return e.node(out, "Concat", attributes{"axis": ofInt(3)}, parts...)
+}
+
+// placesOfRow are the places of a row's elements, where only the first is given.
+func placesOfRow(e *expansion, places *graph.Value, length int) (*graph.Value, error) {
+	if graph.Elements(places.Dims) != 1 || length <= 1 {
+		return places, nil
+	}
+	row := make([]int, length)
+	for k := range row {
+		row[k] = k
+	}
+	return e.node(nil, "Add", nil, places, e.wholes(row...))
+}
+
+// angles are a table's rows, at places where there are any, one angle for each pair of part
+// elements of a tensor of dims.
+func angles(e *expansion, table, places *graph.Value, dims []int, part int) (*graph.Value, error) {
+	length, each := dims[2], part/2
+	if places.Given() {
+		var err error
+		if table, err = e.node(nil, "Gather", nil, table, places); err != nil {
+			return nil, err
+		}
+	}
+	t := table.Dims
+	if graph.Elements(t)%(length*part/2) != 0 {
+		return nil, fmt.Errorf("angles of shape %v for %v", t, dims)
+	}
+	return e.reshaped(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
+}
+
+// pairs are the first and the second of each pair of the last axis.
+func pairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [2]*graph.Value, err error) {
+	for i := range pair {
+		if neighbours {
+			pair[i], err = e.node(nil, "Slice", nil, x, e.wholes(i), e.wholes(part), e.wholes(3), e.wholes(2))
+		} else {
+			pair[i], err = e.node(nil, "Slice", nil, x, e.wholes(i*part/2), e.wholes((i+1)*part/2), e.wholes(3))
+		}
+		if err != nil {
+			return pair, err
+		}
+	}
+	return pair, nil
+}
+
+// weighted is the sum or the difference of a and b, each times a table.
+func weighted(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
+	l, err := e.node(nil, "Mul", nil, a, table[0])
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.node(nil, "Mul", nil, b, table[1])
+	if err != nil {
+		return nil, err
+	}
+	return e.node(nil, op, nil, l, r)
+}
+
+// interleaved are the elements of the last axis of two tensors by turns.
+func interleaved(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
+	for i := range parts {
+		var err error
+		if parts[i], err = e.reshaped(nil, parts[i], batch, heads, length, each, 1); err != nil {
+			return nil, err
+		}
+	}
+	y, err := e.node(nil, "Concat", attributes{"axis": ofInt(4)}, parts...)
+	if err != nil {
+		return nil, err
+	}
+	return e.reshaped(nil, y, batch, heads, length, 2*each)
+}

@@ -1,0 +1,52 @@
+package settle
+
+import "anesim/loader/network/graph"
+
+// check makes sure that no node reads what a node behind it makes, neither those of the file
+// nor those that state them. Errors are a *[graph.OrderError].
+func check(list []*Node) error {
+	later := map[*graph.Value]bool{}
+	walk(list, func(n *Node) error {
+		for _, v := range n.Out {
+			later[v] = v.Given()
+		}
+		return nil
+	})
+	return walk(list, func(n *Node) error {
+		for _, v := range n.In {
+			if later[v] && v.Const == nil {
+				return &graph.OrderError{Node: n.Label, Tensor: v.Name}
+			}
+		}
+		if n.Body == nil && n.Largest == nil {
+			for _, v := range n.Out {
+				delete(later, v)
+			}
+		}
+		return nil
+	})
+}
+
+// walk visits nodes and all that may take their place.
+func walk(list []*Node, visit func(n *Node) error) error {
+	for _, n := range list {
+		if err := visit(n); err != nil {
+			return err
+		}
+		inner := [][]*Node{n.Pieces, n.Body}
+		if n.Largest != nil {
+			inner = append(inner, []*Node{n.Largest})
+		}
+		for _, side := range n.Sides {
+			if side != nil {
+				inner = append(inner, side.Nodes)
+			}
+		}
+		for _, x := range inner {
+			if err := walk(x, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package settle
+
+import (
+	"slices"
+
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
+)
+
+// fold works a node out whose inputs are constants, or that asks for a shape alone, and
+// reports whether it did.
+func (s *settler) fold(n *Node) (bool, error) {
+	switch n.Op {
+	case "Constant":
+		c, err := ops.Literal(n.Node)
+		if err != nil {
+			return false, err
+		}
+		return true, become(n, c)
+	case "Shape", "Size":
+		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
+			return false, nil
+		}
+		c, err := ops.Of(n.Op).Fold(n.Node, nil)
+		if err != nil {
+			return false, err
+		}
+		return true, become(n, c...)
+	}
+	if v, ok := ops.Compared(n.Node); ok {
+		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
+		if err != nil {
+			return false, err
+		}
+		return true, become(n, &graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
+	}
+	op := ops.Of(n.Op)
+	if op.Fold == nil {
+		return false, nil
+	}
+	for _, v := range n.In {
+		if c := v.Const; v.Given() && (c == nil || c.Absent() && !op.Has(ops.Keeps)) {
+			return false, nil
+		}
+	}
+	if len(n.In) == 0 || n.Const(0) == nil {
+		return false, nil
+	}
+	if err := infer(n); err != nil {
+		return false, err
+	}
+	for _, out := range n.Results {
+		if err := s.budget.Spend(ops.FoldBytes(n.Node) * graph.Elements(out.Dims)); err != nil {
+			return false, err
+		}
+	}
+	c, err := op.Fold(n.Node, n.Results)
+	if err != nil || c == nil {
+		return false, err
+	}
+	return true, become(n, c...)
+}
+
+// become makes the node's outputs constants.
+func become(n *Node, c ...*graph.Const) error {
+	for i, out := range n.Out {
+		if i < len(c) {
+			out.Set(c[i])
+		}
+	}
+	n.Kind = Constant
+	return nil
+}

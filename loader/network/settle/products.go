@@ -1,0 +1,173 @@
+package settle
+
+import (
+	"fmt"
+
+	"anesim/loader/network/graph"
+)
+
+// fusedMatMul is alpha times a product, of sides that may be transposed.
+func fusedMatMul(e *expansion) error {
+	side := [2]*graph.Value{e.input(0), e.input(1)}
+	for i, name := range [...]string{"transA", "transB"} {
+		if e.Int("transBatchA", 0)+e.Int("transBatchB", 0) != 0 {
+			return fmt.Errorf("a product whose batch is transposed")
+		}
+		if e.Int(name, 0) == 0 {
+			continue
+		}
+		rank := len(side[i].Dims)
+		if rank < 2 {
+			return fmt.Errorf("a transposed side of shape %v", side[i].Dims)
+		}
+		perm := make([]int, rank)
+		for k := range perm {
+			perm[k] = k
+		}
+		perm[rank-1], perm[rank-2] = rank-2, rank-1
+		var err error
+		if side[i], err = e.turned(nil, side[i], perm...); err != nil {
+			return err
+		}
+	}
+	if alpha := float64(e.Float("alpha", 1)); alpha != 1 {
+		_, err := e.chain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.number(alpha)}})
+		return err
+	}
+	_, err := e.node(e.output(0), "MatMul", nil, side[:]...)
+	return err
+}
+
+// activate reads an activation that an operator was fused with.
+func (e *expansion) activate(out, x *graph.Value) error {
+	op := e.Text("activation", "")
+	a := attributes{}
+	var parameters []float32
+	if p := e.Attr["activation_params"]; p != nil {
+		parameters = p.Floats
+	}
+	names := map[string][]string{"LeakyRelu": {"alpha"}, "HardSigmoid": {"alpha", "beta"}, "Elu": {"alpha"}, "Clip": {"min", "max"}}[op]
+	for i, name := range names {
+		if i < len(parameters) {
+			a[name] = ofFloat(float64(parameters[i]))
+		} else if v := e.Attr["activation_"+name]; v != nil {
+			a[name] = v
+		}
+	}
+	_, err := e.node(out, op, a, x)
+	return err
+}
+
+// fusedConv is a convolution, to which a tensor may be added, and an activation.
+func fusedConv(e *expansion) error {
+	activated := e.Text("activation", "") != ""
+	in := []*graph.Value{e.input(0), e.input(1)}
+	if b := e.input(2); b.Given() {
+		in = append(in, b)
+	}
+	var name *graph.Value
+	if !activated && !e.input(3).Given() {
+		name = e.output(0)
+	}
+	x, err := e.node(name, "Conv", e.without("activation", "activation_params"), in...)
+	if err != nil {
+		return err
+	}
+	if z := e.input(3); z.Given() {
+		if !activated {
+			name = e.output(0)
+		}
+		if x, err = e.node(name, "Add", nil, x, z); err != nil {
+			return err
+		}
+	}
+	if activated {
+		err = e.activate(e.output(0), x)
+	}
+	return err
+}
+
+func fusedGemm(e *expansion) error {
+	if e.Text("activation", "") == "" {
+		_, err := e.node(e.output(0), "Gemm", e.Attr, e.In...)
+		return err
+	}
+	x, err := e.node(nil, "Gemm", e.without("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.In...)
+	if err != nil {
+		return err
+	}
+	return e.activate(e.output(0), x)
+}
+
+// matMulBits is a product with weights of a few bits, in blocks with a scale each.
+func matMulBits(e *expansion) error {
+	k, columns, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 32)
+	w, s := e.Const(1), e.Const(2)
+	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31 {
+		return fmt.Errorf("weights of %d bits in blocks of %d, %d of %d, that are constants", bits, block, k, columns)
+	}
+	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
+		return err
+	}
+	packed, err := w.Values()
+	if err != nil {
+		return err
+	}
+	scales, err := s.Values()
+	if err != nil {
+		return err
+	}
+	blocks := (k + block - 1) / block
+	row := (block*bits + 7) / 8
+	if len(packed) != columns*blocks*row || len(scales) < columns*blocks {
+		return fmt.Errorf("%d bytes and %d scales of %d columns of %d", len(packed), len(scales), columns, k)
+	}
+	if e.Given(4) {
+		return fmt.Errorf("an order of groups")
+	}
+	field := func(v []float64, at int) float64 { // a value of so many bits, those of a byte from the lowest on
+		each := 8 / bits
+		return float64(int(v[at/each]) >> (at % each * bits) & (1<<bits - 1))
+	}
+	zero, err := zeroPoints(e, bits, columns, blocks, field)
+	if err != nil {
+		return err
+	}
+	out := make([]float64, k*columns)
+	for o := range columns {
+		for i := range k {
+			b := i / block
+			q := field(packed[(o*blocks+b)*row:], i%block)
+			out[i*columns+o] = (q - zero(o, b)) * scales[o*blocks+b]
+		}
+	}
+	if bias := e.input(5); bias.Given() {
+		_, err = e.chain(e.output(0), e.input(0), step{"MatMul", nil, []*graph.Value{nil, e.floats([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
+		return err
+	}
+	_, err = e.node(e.output(0), "MatMul", nil, e.input(0), e.floats([]int{k, columns}, out))
+	return err
+}
+
+// zeroPoints is the zero of each column's blocks, the middle of the values where none are given.
+func zeroPoints(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
+	z := e.Const(3)
+	switch {
+	case z == nil && e.Given(3):
+		return nil, fmt.Errorf("zero points that are computed")
+	case z == nil:
+		return func(o, b int) float64 { return float64(int(1) << (bits - 1)) }, nil
+	}
+	v, err := z.Values()
+	if err != nil {
+		return nil, err
+	}
+	each := (blocks*bits + 7) / 8
+	switch {
+	case z.Type.IsFloat() && len(v) >= columns*blocks:
+		return func(o, b int) float64 { return v[o*blocks+b] }, nil
+	case !z.Type.IsFloat() && len(v) >= columns*each:
+		return func(o, b int) float64 { return field(v[o*each:], b) }, nil
+	}
+	return nil, fmt.Errorf("%d zero points of %d columns in %d blocks", len(v), columns, blocks)
+}

@@ -1,0 +1,223 @@
+package settle
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
+)
+
+// A spectrum is a product with cosines and sines.
+
+// wave is a cosine or a negative sine of the k-th of n frequencies at an element, exact
+// where the angle is a multiple of a quarter turn.
+func wave(k, at, n, part int) float64 {
+	turn := k * at % n
+	switch {
+	case part == 0 && 4*turn%n == 0:
+		return [...]float64{1, 0, -1, 0}[4*turn/n]
+	case part == 1 && 4*turn%n == 0:
+		return [...]float64{0, -1, 0, 1}[4*turn/n]
+	case part == 0:
+		return math.Cos(2 * math.Pi * float64(turn) / float64(n))
+	}
+	return -math.Sin(2 * math.Pi * float64(turn) / float64(n))
+}
+
+// mostWaves is the most constants that a spectrum is a product with.
+const mostWaves = 1 << 26
+
+// frames are spectra of overlapping parts of a signal: a convolution of one channel.
+func frames(e *expansion) error {
+	d, err := e.Dims(0)
+	if err != nil {
+		return err
+	}
+	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
+		return fmt.Errorf("a signal of shape %v; want a real one", d)
+	}
+	window, step, length, err := frameSizes(e, d[1])
+	if err != nil {
+		return err
+	}
+	bins := length
+	if e.Int("onesided", 1) != 0 {
+		bins = length/2 + 1
+	}
+	if bins*length > mostWaves/2 || length > d[1] {
+		return fmt.Errorf("parts of %d of %d", length, d[1])
+	}
+	if err := e.budget.Spend(2 * graph.NumberBytes * bins * length); err != nil {
+		return err
+	}
+	v := make([]float64, 2*bins*length)
+	for i := range v {
+		at, k, part := i%length, i/length%bins, i/length/bins
+		if v[i] = wave(k, at, length, part); window != nil {
+			v[i] *= window[at]
+		}
+	}
+	x, err := e.reshaped(nil, e.input(0), d[0], 1, d[1])
+	if err == nil {
+		x, err = e.node(nil, "Conv", attributes{"strides": ofInts(step)}, x, e.floats([]int{2 * bins, 1, length}, v))
+	}
+	if err != nil {
+		return err
+	}
+	count := x.Dims[2]
+	if x, err = e.reshaped(nil, x, d[0], 2, bins, count); err == nil {
+		_, err = e.turned(e.output(0), x, 0, 3, 2, 1)
+	}
+	return err
+}
+
+// frameSizes are the window of each part, nil for none, and the step and length of parts of a
+// signal of so many elements.
+func frameSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
+	if e.Given(2) {
+		c := e.Const(2)
+		if c == nil {
+			return nil, 0, 0, errors.New("its window is computed, not a constant")
+		}
+		if window, err = c.Values(); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	size := func(i, missing int) (int, error) {
+		c := e.Const(i)
+		if c == nil {
+			if e.Given(i) || missing == 0 {
+				return 0, errors.New("its step or length is computed, not a constant")
+			}
+			return missing, nil
+		}
+		v, err := c.Scalar()
+		if err != nil || v < 1 || v > float64(elements) {
+			return 0, errors.Join(err, fmt.Errorf("a step or a length of %g of %d", v, elements))
+		}
+		return int(v), nil
+	}
+	if step, err = size(1, 0); err == nil {
+		length, err = size(3, len(window))
+	}
+	if err == nil && window != nil && len(window) != length {
+		err = fmt.Errorf("a window of %d for parts of %d", len(window), length)
+	}
+	return window, step, length, err
+}
+
+// spectrum is the discrete Fourier transform along an axis, of real or complex elements.
+func spectrum(e *expansion) error {
+	d, err := e.Dims(0)
+	if err != nil {
+		return err
+	}
+	rank := len(d)
+	axis, err := spectrumAxis(e, d)
+	if err != nil {
+		return err
+	}
+	n, parts := d[axis], d[rank-1]
+	if e.Given(1) {
+		c := e.Const(1)
+		if c == nil {
+			return errors.New("its length is computed, not a constant")
+		}
+		if v, err := c.Scalar(); err != nil || int(v) != n {
+			return errors.Join(err, fmt.Errorf("a length of %g, other than the %d there are", v, n))
+		}
+	}
+	bins, inverse := n, e.Int("inverse", 0) != 0
+	if e.Int("onesided", 0) != 0 {
+		bins = n/2 + 1
+	}
+	if n*parts*bins*2 > mostWaves || inverse && bins != n {
+		return fmt.Errorf("a spectrum of %d", n)
+	}
+	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
+		return err
+	}
+	v := spectrumWaves(n, parts, bins, inverse)
+	// The axis goes next to the last.
+	var order []int
+	for i := range rank - 1 {
+		if i != axis {
+			order = append(order, i)
+		}
+	}
+	order = append(order, axis, rank-1)
+	x, err := e.turned(nil, e.input(0), order...)
+	if err != nil {
+		return err
+	}
+	rest := slices.Delete(slices.Clone(d[:rank-1]), axis, axis+1)
+	x, err = e.reshaped(nil, x, append(slices.Clip(rest), n*parts)...)
+	if err == nil {
+		x, err = e.node(nil, "MatMul", nil, x, e.floats([]int{n * parts, bins * 2}, v))
+	}
+	if err == nil {
+		x, err = e.reshaped(nil, x, append(slices.Clip(rest), bins, 2)...)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.turned(e.output(0), x, undoing(order)...)
+	return err
+}
+
+// undoing is the order of axes that brings them back from another.
+func undoing(order []int) []int {
+	back := make([]int, len(order))
+	for to, from := range order {
+		back[from] = to
+	}
+	return back
+}
+
+// spectrumAxis is the axis that a transform is along.
+func spectrumAxis(e *expansion, d []int) (int, error) {
+	rank := len(d)
+	axis := e.Int("axis", 1)
+	if e.Opset >= 20 {
+		axis = -2
+		if c := e.Const(2); c != nil {
+			v, err := c.Scalar()
+			if err != nil {
+				return 0, err
+			}
+			axis = int(max(-graph.MaxRank, min(graph.MaxRank, v)))
+		} else if e.Given(2) {
+			return 0, errors.New("its axis is computed, not a constant")
+		}
+	}
+	axis, err := ops.Axis(rank, axis)
+	if err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
+		return 0, errors.Join(err, fmt.Errorf("a spectrum of %v along axis %d", d, axis))
+	}
+	return axis, nil
+}
+
+// spectrumWaves are the cosines and sines of so many frequencies of n real or complex elements,
+// as a matrix that makes complex ones.
+func spectrumWaves(n, parts, bins int, inverse bool) []float64 {
+	v := make([]float64, n*parts*bins*2)
+	for i := range v {
+		part, k, of, at := i%2, i/2%bins, i/(2*bins)%parts, i/(2*bins)/parts
+		re, im := wave(k, at, n, 0), wave(k, at, n, 1)
+		if inverse {
+			re, im = re/float64(n), -im/float64(n)
+		}
+		switch { // (a + ib)(re + i im)
+		case of == part:
+			v[i] = re
+		case part == 1:
+			v[i] = im
+		default:
+			v[i] = -im
+		}
+	}
+	return v
+}

@@ -1,0 +1,133 @@
+package accuracy
+
+import (
+	"io"
+
+	"anesim/bench"
+	"anesim/bench/report"
+)
+
+// A Document is the accuracy as JSON has it.
+type Document struct {
+	report.Header
+	Rows        []jsonRow                `json:"rows"`
+	Summary     map[string]any           `json:"summary"`
+	NotModelled []jsonUnmodelled         `json:"not_modelled"`
+	Baselines   map[string]jsonSummaries `json:"baselines"`
+	LeftOut     map[string]jsonSummaries `json:"left_out,omitempty"`         // the row's shape
+	LeftSession map[string]jsonSummaries `json:"left_out_session,omitempty"` // the row's session
+	// Coverage is by what was left out, then by tier or session; of "engine" by kind of
+	// descriptor.
+	Coverage map[string]map[string]jsonCoverage `json:"coverage"`
+}
+
+// A jsonRow leaves out what was not published.
+type jsonRow struct {
+	ID           string   `json:"id"`
+	Tier         string   `json:"tier"`
+	Op           string   `json:"op"`
+	Chip         string   `json:"chip"`
+	Host         string   `json:"host"`
+	Session      string   `json:"session"`
+	MeasuredUs   *float64 `json:"measured_us"`
+	SustainedUs  *float64 `json:"sustained_us,omitempty"`
+	Cold         bool     `json:"cold"`
+	ModelUs      float64  `json:"model_us"`
+	ModelLowUs   float64  `json:"model_low_us"`
+	ModelHighUs  float64  `json:"model_high_us"`
+	IntervalRows int      `json:"interval_rows"`
+	ErrorPct     *float64 `json:"error_pct"`
+	MeasuredMJ   *float64 `json:"measured_mj"`
+	ModelMJ      float64  `json:"model_mj"`
+	EnergyError  *float64 `json:"energy_error_pct"`
+}
+
+type jsonCoverage struct {
+	N     int     `json:"n"`
+	Holds int     `json:"holds"`
+	Share float64 `json:"share"` // 0 to 1
+}
+
+type jsonSummary struct {
+	N      int     `json:"n"`
+	Median float64 `json:"median_abs_pct"`
+	P90    float64 `json:"p90_abs_pct"`
+	Near   float64 `json:"within_17"` // a share, 0 to 1
+}
+
+type jsonSummaries map[string]jsonSummary
+
+type jsonUnmodelled struct {
+	ID   string `json:"id"`
+	What string `json:"what"`
+}
+
+func summariesOf(groups []bench.Group) jsonSummaries {
+	m := make(jsonSummaries)
+	for _, g := range groups {
+		m[g.Name] = jsonSummary{g.N, 100 * g.Median, 100 * g.P90, g.Near}
+	}
+	return m
+}
+
+// leftOutOf are the summaries of a left-out fit.
+func leftOutOf(a *bench.Accuracy) map[string]jsonSummaries {
+	return map[string]jsonSummaries{
+		"latency": summariesOf(a.Tiers), "op": summariesOf(a.Ops), "session": summariesOf(a.Sessions),
+		"state": summariesOf(a.States), "energy": summariesOf(a.Energy),
+	}
+}
+
+func (r *Report) WriteJSON(w io.Writer) error {
+	return report.WriteDocument(w, r.document())
+}
+
+// document is the accuracy as JSON has it.
+func (r *Report) document() *Document {
+	out := &Document{
+		Header: report.NewHeader(), Rows: []jsonRow{}, NotModelled: []jsonUnmodelled{},
+		Summary: map[string]any{
+			"op": summariesOf(r.Ops), "session": summariesOf(r.Sessions), "state": summariesOf(r.States), "energy": summariesOf(r.Energy),
+		},
+		Baselines: map[string]jsonSummaries{
+			"roofline": summariesOf(r.Roofline), "cost_columns": summariesOf(r.Columns), "vendor": summariesOf(r.Vendor),
+		},
+		Coverage: make(map[string]map[string]jsonCoverage),
+	}
+	for name, s := range summariesOf(r.Tiers) {
+		out.Summary[name] = s
+	}
+	if r.left != nil {
+		out.LeftOut, out.LeftSession = leftOutOf(r.left[bench.ByShape]), leftOutOf(r.left[bench.BySession])
+	}
+	for _, c := range r.coverages() {
+		m := make(map[string]jsonCoverage)
+		for _, x := range c.rows {
+			m[x.Name] = jsonCoverage{x.N, x.Holds, x.Share()}
+		}
+		out.Coverage[c.key] = m
+	}
+	for i := range r.Rows {
+		x, in := &r.Rows[i], r.intervals[i]
+		s := x.Sample
+		j := jsonRow{
+			ID: s.Row.ID, Tier: s.Row.Tier, Op: s.Row.Op, Chip: s.Chip, Host: s.Host, Session: s.Session, Cold: s.Row.Cold(),
+			ModelUs: x.Time.Model / 1e3, ModelLowUs: in.Low / 1e3, ModelHighUs: in.High / 1e3, IntervalRows: in.Rows,
+			ModelMJ: x.Energy.Model / 1e6,
+		}
+		if x.Time.Reference > 0 {
+			j.MeasuredUs, j.ErrorPct = new(x.Time.Reference/1e3), new(100*x.Time.Error())
+		}
+		if s.Row.Sustained > 0 {
+			j.SustainedUs = new(s.Row.Sustained)
+		}
+		if x.Energy.Reference > 0 {
+			j.MeasuredMJ, j.EnergyError = new(x.Energy.Reference/1e6), new(100*x.Energy.Error())
+		}
+		out.Rows = append(out.Rows, j)
+	}
+	for _, err := range r.Unmodelled {
+		out.NotModelled = append(out.NotModelled, unmodelledOf(err))
+	}
+	return out
+}

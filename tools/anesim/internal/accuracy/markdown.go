@@ -1,0 +1,129 @@
+package accuracy
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"anesim/bench"
+	"anesim/hw"
+	"anesim/tools/anesim/internal/outfile"
+)
+
+// A pageTable is a table of an accuracy: cells as text.
+type pageTable struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+}
+
+// A markdown is an accuracy with its figures.
+type markdown struct {
+	Modelled, Unmodelled int
+	Tables               []pageTable
+	Times, Errors        []byte // SVG
+}
+
+func (r *Report) markdown() (*markdown, error) {
+	p := &markdown{Modelled: len(r.Rows), Unmodelled: len(r.Unmodelled)}
+	for _, x := range tables() {
+		if len(x.groups(r.Accuracy)) > 0 {
+			p.Tables = append(p.Tables, r.pageTable(&x))
+		}
+	}
+	p.Tables = append(p.Tables, r.coverageTables()...)
+	p.Tables = append(p.Tables, r.rowsTable())
+	var err error
+	p.Times, p.Errors, err = r.Pictures()
+	return p, err
+}
+
+// pageTable is groups with what left-out fits make of them.
+func (r *Report) pageTable(x *table) pageTable {
+	t := pageTable{Title: strings.ToUpper(x.title[:1]) + x.title[1:], Head: []string{"", "n"}}
+	fits := []*bench.Accuracy{r.Accuracy}
+	names := []string{"fitted to all"}
+	if x.left && r.left != nil {
+		fits = append(fits, r.left...)
+		for _, by := range bench.Protocols() {
+			names = append(names, by.String()+" left out")
+		}
+	}
+	for _, n := range names {
+		t.Head = append(t.Head, n+": median", "p90")
+	}
+	for _, g := range x.groups(r.Accuracy) {
+		row := []string{g.Name, fmt.Sprint(g.N)}
+		for _, a := range fits {
+			s := groupNamed(x.groups(a), g.Name)
+			row = append(row, fmt.Sprintf("%.1f %%", 100*s.Median), fmt.Sprintf("%.1f %%", 100*s.P90))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// rowsTable is every row with where it was published.
+func (r *Report) rowsTable() pageTable {
+	t := pageTable{Title: "Rows", Head: []string{"row", "operation", "session", "latency us", "sustained us", "model us", hw.IntervalPercent + " interval us", "its rows", "measured mJ", "model mJ", "source"}}
+	number := func(v float64) string {
+		if v == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.4g", v)
+	}
+	for i := range r.Rows {
+		x, in := &r.Rows[i], r.intervals[i]
+		row := x.Sample.Row
+		sustained := number(row.Sustained)
+		if row.Cold() {
+			sustained += " (cold call)"
+		}
+		t.Rows = append(t.Rows, []string{
+			row.ID, row.Op, x.Sample.Session, number(row.Latency), sustained, number(x.Time.Model / 1e3),
+			fmt.Sprintf("%.4g to %.4g", in.Low/1e3, in.High/1e3), fmt.Sprint(in.Rows), number(row.Energy), number(x.Energy.Model / 1e6), row.Source,
+		})
+	}
+	return t
+}
+
+// WriteMarkdown writes the report as Markdown, and its figures beside it.
+func (r *Report) WriteMarkdown(name string) error {
+	p, err := r.markdown()
+	if err != nil {
+		return err
+	}
+	return p.write(name)
+}
+
+// write writes the page, and its figures beside it.
+func (p *markdown) write(name string) error {
+	base := strings.TrimSuffix(name, filepath.Ext(name))
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The model against measured rows\n\n%d rows modelled, %d not. Errors are absolute.\n", p.Modelled, p.Unmodelled)
+	for _, x := range []struct {
+		what, suffix string
+		data         []byte
+	}{{"Times, model against measurement", "-times.svg", p.Times}, {"Errors by the length of a call", "-errors.svg", p.Errors}} {
+		fmt.Fprintf(&b, "\n![%s](%s)\n", x.what, filepath.Base(base)+x.suffix)
+		if err := outfile.Write(base+x.suffix, x.data); err != nil {
+			return err
+		}
+	}
+	cells := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
+	line := func(list []string) {
+		for _, c := range list {
+			b.WriteString("| " + cells.Replace(c) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	for _, t := range p.Tables {
+		fmt.Fprintf(&b, "\n## %s\n\n", t.Title)
+		line(t.Head)
+		b.WriteString(strings.Repeat("|---", len(t.Head)) + "|\n")
+		for _, row := range t.Rows {
+			line(row)
+		}
+	}
+	return outfile.Write(name, []byte(b.String()))
+}

@@ -1,0 +1,152 @@
+package accuracy
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim"
+	"anesim/bench/report"
+	"anesim/hw"
+	"anesim/tools/anesim/internal/picture"
+	"anesim/tools/anesim/internal/view"
+)
+
+// errNoRows is the error for an accuracy without a measured time.
+var errNoRows = errors.New("no row has a measured time")
+
+// View is the accuracy as pages show it.
+func (r *Report) View() (*view.Report, error) {
+	doc := r.document()
+	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
+	p.Facts = []view.Fact{{Label: "Rows modelled", Text: fmt.Sprint(len(doc.Rows)), Name: "rows", Value: float64(len(doc.Rows)), Note: fmt.Sprintf("%d not modelled", len(doc.NotModelled))}}
+	p.Facts = append(p.Facts, r.facts(doc)...)
+	if p.Points = doc.points(); len(p.Points) == 0 {
+		return nil, errNoRows
+	}
+	p.Table = r.rowTable(doc)
+	for _, x := range tables() {
+		if len(x.groups(r.Accuracy)) > 0 {
+			p.Tables = append(p.Tables, namedTable(r.pageTable(&x)))
+		}
+	}
+	for _, t := range r.coverageTables() {
+		p.Tables = append(p.Tables, namedTable(t))
+	}
+	for _, x := range doc.NotModelled {
+		p.Notes = append(p.Notes, fmt.Sprintf("row %s is not modelled: %s", x.ID, x.What))
+	}
+	return p, nil
+}
+
+// points are the rows that have a measured time, by session.
+func (d *Document) points() (list []view.Point) {
+	for i := range d.Rows {
+		x := &d.Rows[i]
+		if x.MeasuredUs != nil {
+			list = append(list, view.Point{Name: x.ID + " " + x.Op, Group: x.Session, Measured: *x.MeasuredUs, Model: x.ModelUs, Low: x.ModelLowUs, High: x.ModelHighUs})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b view.Point) int { return cmp.Compare(a.Group, b.Group) })
+	return list
+}
+
+// Pictures returns the model's times and their errors over the measured times, as SVG files.
+func (r *Report) Pictures() (times, misses []byte, err error) {
+	list := r.document().points()
+	if len(list) == 0 {
+		return nil, nil, errNoRows
+	}
+	rows := fmt.Sprintf("%s, constants %s", report.Plural(len(r.Rows), "measured row"), anesim.ThisTool().Constants)
+	p := picture.Errors(list)
+	return picture.Times(list).File("Time of a call, model against measurement", rows), p.File(p.Title, rows), nil
+}
+
+// facts are the median errors of the time, with the row's session left out where fits to
+// the other rows are known.
+func (r *Report) facts(doc *Document) (list []view.Fact) {
+	all, place, what := doc.Summary, "summary", "fitted to all rows"
+	if r.left != nil {
+		all, place, what = map[string]any{}, "left_out_session.latency", "its session left out of the fit"
+		for name, s := range doc.LeftSession["latency"] {
+			all[name] = s
+		}
+	}
+	for _, g := range [...]struct{ name, label string }{{"T0+T1", "Engine-dominated and mixed rows"}, {"all", "All rows"}} {
+		if s, ok := all[g.name].(jsonSummary); ok {
+			list = append(list, view.Fact{
+				Label: g.label, Text: fmt.Sprintf("%.1f %%", s.Median), Name: place + "." + g.name + ".median_abs_pct", Value: s.Median,
+				Note: fmt.Sprintf("median error of the time of %d rows, 90th percentile %.0f %%; %s", s.N, s.P90, what),
+			})
+		}
+	}
+	return list
+}
+
+// namedTable is a table whose first column is names and whose others are numbers.
+func namedTable(t pageTable) view.NamedTable {
+	n := view.NamedTable{Title: t.Title}
+	for i, h := range t.Head {
+		n.Columns = append(n.Columns, view.Column{Title: h, Number: i > 0})
+	}
+	for _, row := range t.Rows {
+		cells := make([]view.Cell, len(row))
+		for i := range row {
+			cells[i].Text = row[i]
+		}
+		n.Rows = append(n.Rows, cells)
+	}
+	return n
+}
+
+// rowTable is every row, with the document's numbers.
+func (r *Report) rowTable(doc *Document) (t view.Table) {
+	t.Columns = []view.Column{
+		{Title: "row", Help: "its number in the published tables"}, {Title: "tier", Help: "how much of the time is the engine's, as published"}, {Title: "op", Help: "operation"},
+		{Title: "chip", Help: "chip"}, {Title: "session", Help: "a machine with its software"},
+		{Title: "state", Help: "a cold call took longer than the mean of a sustained loop"},
+		{Title: "measured us", Help: "latency of a call", Number: true}, {Title: "sustained us", Help: "mean of a sustained loop", Number: true}, {Title: "model us", Help: "latency of a call", Number: true}, {Title: "error", Help: "of the model", Number: true},
+		{Title: "low us", Help: "lower end of the " + hw.IntervalPercent + " interval", Number: true}, {Title: "high us", Help: "upper end of the " + hw.IntervalPercent + " interval", Number: true},
+		{Title: "measured mJ", Help: "energy of a call", Number: true}, {Title: "model mJ", Help: "energy of a call", Number: true}, {Title: "energy error", Help: "of the model", Number: true},
+		{Title: "source", Help: "where the row was published"},
+	}
+	number := func(form string, v *float64) view.Cell {
+		if v == nil {
+			return view.Cell{Text: "-"}
+		}
+		return view.Cell{Text: fmt.Sprintf(form, *v), Value: *v}
+	}
+	for i := range doc.Rows {
+		x := &doc.Rows[i]
+		state := "warm"
+		switch {
+		case x.Cold:
+			state = "cold call"
+		case x.SustainedUs == nil:
+			state = ""
+		}
+		energy := new(x.ModelMJ)
+		if x.MeasuredMJ == nil {
+			energy = nil
+		}
+		t.Rows = append(t.Rows, []view.Cell{
+			{Text: x.ID}, {Text: x.Tier}, {Text: x.Op}, {Text: x.Chip}, {Text: x.Session}, {Text: state},
+			number("%.4g", x.MeasuredUs), number("%.4g", x.SustainedUs), number("%.4g", &x.ModelUs), number("%+.1f %%", x.ErrorPct), number("%.4g", &x.ModelLowUs), number("%.4g", &x.ModelHighUs),
+			number("%.4g", x.MeasuredMJ), number("%.4g", energy), number("%+.1f %%", x.EnergyError), {Text: r.Rows[i].Sample.Row.Source},
+		})
+	}
+	return t
+}
+
+// coverageTables are what intervals hold.
+func (r *Report) coverageTables() (list []pageTable) {
+	for _, c := range r.coverages() {
+		t := pageTable{"Measurements that their interval holds" + c.what, []string{"", "n", "held", "share"}, nil}
+		for _, x := range c.rows {
+			t.Rows = append(t.Rows, []string{x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f %%", 100*x.Share())})
+		}
+		list = append(list, t)
+	}
+	return list
+}

@@ -1,0 +1,114 @@
+package dump
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// Options are how a program is printed.
+type Options struct {
+	All  bool // fields and registers that are zero too
+	JSON bool
+}
+
+// Write prints a program.
+func Write(w io.Writer, p *loader.Program, o Options) error {
+	b := bufio.NewWriter(w)
+	d := &dumper{b, p, o.All}
+	write := d.writeText
+	if o.JSON {
+		write = d.writeJSON
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// Registers returns the registers that each descriptor of a program writes, a line each.
+func Registers(p *loader.Program) ([]string, error) {
+	var list []string
+	for desc, err := range p.Descriptors() {
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "registers of td %d, at byte %#x\n", desc.Index, desc.Offset)
+		for _, w := range written(desc) {
+			fmt.Fprintf(&b, "%s.%s = %#x  %s\n", w.reg.Block, w.reg.Name, w.word, fieldText(w, false))
+		}
+		list = append(list, b.String())
+	}
+	return list, nil
+}
+
+// A dumper prints a program.
+type dumper struct {
+	w   *bufio.Writer
+	p   *loader.Program
+	all bool
+}
+
+// A described is a descriptor with what it computes in words.
+type described struct {
+	*regs.Descriptor
+	words *loader.Description
+}
+
+// descriptors walks the program's descriptors.
+func (d *dumper) descriptors() iter.Seq2[described, error] {
+	return func(yield func(described, error) bool) {
+		words, stop := iter.Pull2(d.p.Describe())
+		defer stop()
+		for desc, err := range d.p.Descriptors() {
+			w, broken, _ := words()
+			if !yield(described{desc, w}, cmp.Or(broken, err)) {
+				return
+			}
+		}
+	}
+}
+
+// A registerWord is a register with the word a descriptor writes to it.
+type registerWord struct {
+	reg  regs.Register
+	word uint32
+}
+
+// header returns a descriptor's header words.
+func header(d *regs.Descriptor) []registerWord {
+	var words []registerWord
+	encoded := (&regs.Descriptor{Header: d.Header}).Append(nil)
+	for r := range regs.HeaderRegisters() {
+		words = append(words, registerWord{r, binary.LittleEndian.Uint32(encoded[4*r.Word:])})
+	}
+	return words
+}
+
+// written returns the registers a descriptor writes, in the order of the stream; of a
+// register written twice the last word, in the first place.
+func written(desc *regs.Descriptor) []registerWord {
+	var words []registerWord
+	at := make(map[uint32]int)
+	for _, r := range desc.Records {
+		for i, w := range r.Values {
+			addr := r.Addr + 4*uint32(i)
+			if first, twice := at[addr]; twice {
+				words[first].word = w
+				continue
+			}
+			at[addr] = len(words)
+			reg, _ := regs.RegisterAt(addr)
+			words = append(words, registerWord{reg, w})
+		}
+	}
+	return words
+}

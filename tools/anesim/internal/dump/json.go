@@ -1,0 +1,320 @@
+package dump
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"anesim/bench/report"
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// An Object is a JSON object whose members keep their order.
+type Object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+func (o *Object) add(name string, value any) { *o = append(*o, member{name, value}) }
+
+func (o Object) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
+
+// appendJSON spells the object behind b. Numbers and objects inside are spelled in place:
+// a large chain has millions of them.
+func (o Object) appendJSON(b []byte) (_ []byte, err error) {
+	b = append(b, '{')
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, name...), ':')
+		switch v := m.value.(type) {
+		case uint32:
+			b = strconv.AppendUint(b, uint64(v), 10)
+		case Object:
+			if b, err = v.appendJSON(b); err != nil {
+				return nil, err
+			}
+		default:
+			value, err := json.Marshal(v)
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, value...)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+type Document struct {
+	report.Header
+	Form        loader.Form      `json:"form"`
+	Subtype     uint32           `json:"subtype"`
+	Banner      *jsonBanner      `json:"banner,omitempty"` // of a container that has one
+	Procedures  []string         `json:"procedures,omitempty"`
+	Segments    []jsonSegment    `json:"segments"`
+	Ports       []jsonPort       `json:"ports"`
+	Descriptors []jsonDescriptor `json:"descriptors"`
+	Relocations []jsonRelocation `json:"relocations"`
+	Symbols     []jsonSymbol     `json:"symbols"`
+	V10         Object           `json:"v10,omitempty"`       // of captured registers, which have no descriptors
+	Transfers   []jsonTransfer   `json:"transfers,omitempty"` // of captured registers
+}
+
+type jsonBanner struct {
+	Compiler string `json:"compiler"`
+	Version  string `json:"version"`
+	Target   string `json:"target"`
+	Flags    Object `json:"flags"` // by name, in the order of the command line
+}
+
+type jsonSegment struct {
+	Name       string `json:"name"`
+	Section    string `json:"section"`
+	Address    uint64 `json:"address"`
+	Bytes      uint64 `json:"bytes"`
+	InFile     int    `json:"in_file"`
+	Protection string `json:"protection"`
+}
+
+type jsonPort struct {
+	Name      string    `json:"name"`
+	Direction string    `json:"direction"`
+	Shape     [4]int    `json:"shape"`
+	Strides   [4]uint64 `json:"strides"`
+	Address   uint64    `json:"address"`
+	Bytes     uint64    `json:"bytes"`
+	Type      string    `json:"type"`
+	Buffer    int       `json:"buffer"`
+}
+
+type jsonDescriptor struct {
+	Index       int             `json:"index"`
+	Offset      uint32          `json:"offset"`
+	Description jsonDescription `json:"description"`
+	Header      Object          `json:"header"`
+	Registers   Object          `json:"registers"`
+}
+
+type jsonDescription struct {
+	Operation string   `json:"operation"`
+	Reads     []string `json:"reads"`
+	Weights   string   `json:"weights,omitempty"`
+	Writes    string   `json:"writes"`
+}
+
+type jsonRegister struct {
+	Value   uint32 `json:"value"`
+	Fields  Object `json:"fields"`
+	Unknown uint32 `json:"unknown,omitempty"` // bits that no field names
+}
+
+// A jsonV10Register says where in the image the word is, and which base address the
+// loader fills in there.
+type jsonV10Register struct {
+	Address uint32 `json:"address"`
+	Image   int    `json:"image"`
+	jsonRegister
+	Relocation string `json:"relocation,omitempty"`
+}
+
+// A jsonTransfer is a tensor that captured registers place; a shape of zeros is not placed.
+type jsonTransfer struct {
+	Role    string   `json:"role"`
+	Address uint64   `json:"address"`
+	Shape   [4]int   `json:"shape"`   // groups, channels, height, width
+	Strides [4]int64 `json:"strides"` // of group, depth, plane, row
+	Low     uint64   `json:"low"`
+	High    uint64   `json:"high"`
+}
+
+type jsonRelocation struct {
+	Kind       string     `json:"kind"`
+	Descriptor int        `json:"descriptor"`
+	Register   string     `json:"register"`
+	Offset     uint32     `json:"offset"` // of the word in __text
+	Bit        int        `json:"bit"`
+	Width      int        `json:"width"`
+	Shift      int        `json:"shift"`
+	Target     int        `json:"target"`
+	Value      uint64     `json:"value"`
+	Name       string     `json:"name,omitempty"`
+	Range      *jsonRange `json:"range,omitempty"`
+}
+
+type jsonRange struct {
+	Start uint64 `json:"start"`
+	Stop  uint64 `json:"stop"`
+	Step  uint64 `json:"step"`
+}
+
+type jsonSymbol struct {
+	Name    string `json:"name"`
+	Type    uint8  `json:"type"`
+	Section uint8  `json:"section"`
+	Desc    uint16 `json:"desc"`
+	Value   uint64 `json:"value"`
+}
+
+// writeJSON writes the document with one descriptor at a time, so that a chain of a
+// million takes no more memory than one of ten.
+func (d *dumper) writeJSON() error {
+	document, err := d.jsonDocument()
+	if err != nil {
+		return err
+	}
+	return report.WriteDocument(d.w, document, report.List{Key: "descriptors", Elements: func(yield func(any, error) bool) {
+		if d.p.Form == loader.FormRegisters || d.p.Subtype != loader.SubtypeM1 {
+			return
+		}
+		for desc, err := range d.descriptors() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(d.jsonDescriptor(desc), nil) {
+				return
+			}
+		}
+	}})
+}
+
+// jsonDocument is the document without its descriptors.
+func (d *dumper) jsonDocument() (*Document, error) {
+	p := d.p
+	out := &Document{
+		Header:      report.NewHeader(),
+		Form:        p.Form,
+		Subtype:     uint32(p.Subtype),
+		Procedures:  p.Procedures,
+		Segments:    make([]jsonSegment, 0, len(p.Segments)),
+		Ports:       make([]jsonPort, 0, len(p.Ports)),
+		Descriptors: []jsonDescriptor{},
+		Relocations: make([]jsonRelocation, 0, len(p.Relocations)),
+		Symbols:     make([]jsonSymbol, 0, len(p.Symbols)),
+	}
+	if b := &p.Banner; b.Compiler != "" {
+		out.Banner = &jsonBanner{b.Compiler, b.Version, b.Target, Object{}}
+		for _, f := range b.Flags {
+			out.Banner.Flags.add(f.Name, f.Value)
+		}
+	}
+	for i := range p.Segments {
+		s := &p.Segments[i]
+		out.Segments = append(out.Segments, jsonSegment{s.Name, s.Section, s.Addr, s.Size, len(s.Data), protection(s.Prot)})
+	}
+	for i := range p.Ports {
+		q := &p.Ports[i]
+		out.Ports = append(out.Ports, jsonPort{q.Name, q.Direction.String(), q.Shape, q.Strides, q.Address, q.Bytes, q.Type.String(), q.BAR})
+	}
+	if p.Form == loader.FormRegisters {
+		out.V10 = d.jsonV10()
+		transfers, err := p.Transfers()
+		if err != nil {
+			return nil, err
+		}
+		for i := range transfers {
+			t := &transfers[i]
+			s := &t.Surface
+			out.Transfers = append(out.Transfers, jsonTransfer{
+				t.Role.String(), t.Address, [4]int{s.Groups, s.Channels, s.Height, s.Width},
+				[4]int64{s.Group, s.DepthStride, s.Plane, s.Row}, t.Low, t.High,
+			})
+		}
+	}
+	for i := range p.Relocations {
+		out.Relocations = append(out.Relocations, d.jsonRelocation(&p.Relocations[i]))
+	}
+	for _, s := range p.Symbols {
+		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, uint8(s.Type), s.Section, s.Desc, s.Value})
+	}
+	return out, nil
+}
+
+func (d *dumper) jsonDescriptor(desc described) *jsonDescriptor {
+	w := desc.words
+	out := &jsonDescriptor{
+		Index: desc.Index, Offset: desc.Offset, Registers: Object{},
+		Description: jsonDescription{w.Operation, w.Sources, w.Weights, w.Result},
+	}
+	var unknown Object
+	for _, w := range header(desc.Descriptor) {
+		out.Header = append(out.Header, rawFields(w)...)
+		if u := w.reg.Unknown(w.word); u != 0 {
+			unknown.add(w.reg.Name, u)
+		}
+	}
+	if desc.Extended {
+		out.Header.add("extra", desc.Extra)
+	}
+	if unknown != nil {
+		out.Header.add("unknown", unknown)
+	}
+	for _, w := range written(desc.Descriptor) {
+		r := Object{{"value", w.word}, {"fields", rawFields(w)}}
+		if u := w.reg.Unknown(w.word); u != 0 {
+			r.add("unknown", u)
+		}
+		out.Registers.add(w.reg.Block+"."+w.reg.Name, r)
+	}
+	return out
+}
+
+func rawRegister(w registerWord) jsonRegister {
+	return jsonRegister{w.word, rawFields(w), w.reg.Unknown(w.word)}
+}
+
+func rawFields(w registerWord) Object {
+	fields := Object{}
+	for _, f := range w.reg.Fields {
+		fields.add(f.Name, f.Of(w.word))
+	}
+	return fields
+}
+
+func (d *dumper) jsonRelocation(r *loader.Relocation) jsonRelocation {
+	out := jsonRelocation{
+		Kind: r.Kind.String(), Descriptor: r.Task, Register: registerName(r.Register), Offset: r.Off,
+		Bit: r.Bit, Width: r.Width, Shift: r.Shift, Target: r.Target, Value: r.Value, Name: r.Name,
+	}
+	if r.Kind == loader.LiveIn {
+		out.Range = &jsonRange{r.Range.Start, r.Range.Stop, r.Range.Step}
+	}
+	return out
+}
+
+func registerName(addr uint32) string {
+	if r, ok := regs.RegisterAt(addr); ok {
+		return r.Block + "." + r.Name
+	}
+	return fmt.Sprintf("%#x", addr)
+}
+
+func (d *dumper) jsonV10() Object {
+	out := Object{}
+	for _, w := range d.p.Registers.Words() {
+		out.add(w.Name(), jsonV10Register{
+			Address: w.Addr, Image: w.Image,
+			jsonRegister: rawRegister(registerWord{w.Reg, w.Value}),
+			Relocation:   v10Relocation(w.Addr),
+		})
+	}
+	return out
+}
+
+// v10Relocation names the base address that the loader fills in at a register.
+func v10Relocation(addr uint32) string {
+	for _, r := range regs.V10Relocations() {
+		if 4*r.Word == addr {
+			return r.Name
+		}
+	}
+	return ""
+}

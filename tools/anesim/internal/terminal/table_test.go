@@ -1,0 +1,53 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Tables fit their width: columns are left out, and numbers stay to the right.
+func TestTablesFit(t *testing.T) {
+	x := NewTable(Word("layer", 0), Number("in", 2), Number("cycles", 0), Number("kernel", 3), Number("energy", 1))
+	x.Add("a_layer_of_a_long_name", "3x224x224", "1,234", "7x7/2", "1.5 mJ")
+	x.Add("b", "64x56x56", "5", "-", "3 uJ")
+	for _, tc := range []struct {
+		width int
+		first string
+	}{
+		{80, "layer                          in  cycles  kernel  energy"},
+		{53, "layer                          in  cycles  energy"},
+		{40, "layer                   cycles  energy"},
+		{30, "layer                   cycles"},
+		{20, "layer         cycles"},
+	} {
+		var b strings.Builder
+		if err := x.Write(&b, tc.width, 0); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+		if lines[0] != tc.first || len(lines) != 3 {
+			t.Errorf("width %d: %q", tc.width, b.String())
+		}
+		for _, l := range lines {
+			if n := utf8.RuneCountInString(l); n > tc.width {
+				t.Errorf("width %d: %d columns: %q", tc.width, n, l)
+			}
+		}
+	}
+}
+
+// On a terminal lines of words go on indented; in a pipe they are whole.
+func TestPager(t *testing.T) {
+	var b strings.Builder
+	p := &Pager{W: &b, Width: 20}
+	p.Printf("output  one two three four five six")
+	if got := b.String(); got != "output  one two\n    three four five\n    six\n" {
+		t.Errorf("%q", got)
+	}
+	b.Reset()
+	NewPager(&b).Printf("%s", strings.Repeat("word ", 100)+"end")
+	if strings.Count(b.String(), "\n") != 1 {
+		t.Errorf("%q", b.String())
+	}
+}

@@ -1,0 +1,126 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/view"
+)
+
+// ExplanationWidth is the width of the text that goes to no terminal. Commands stand on lines
+// of their own, whole, so that they can be copied.
+const ExplanationWidth = 100
+
+// WriteExplanation writes what bounds a model, the top parts that take most, and what makes it
+// faster.
+func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
+	p := newPager(w)
+	if p.Width == 0 {
+		p.Width = ExplanationWidth
+	}
+	what := "layer"
+	if d.Kind != "network" {
+		what = "td"
+	}
+	p.Printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, report.Size(d.Now.DMABytes))
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Word(what, 0), terminal.Word("op", 3), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("for", 0),
+		terminal.Number("works for", 1), terminal.Number("array needs", 1), terminal.Number("memory needs", 1),
+	)
+	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
+	for i := range shown {
+		x := &shown[i]
+		t.Add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
+			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
+	}
+	p.Table(t, 0)
+	if n := len(d.Parts) - len(shown); n > 0 {
+		p.Printf("and %d more, %.1f%% of the cycles", n, 100*shareOf(d.Parts[len(shown):]))
+	}
+	p.rests(d.Parts)
+	p.Printf("")
+	for i := range d.Trials {
+		p.change(i+1, &d.Trials[i], d.Now.TimeNs)
+	}
+	n := d.Tried
+	p.Printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	if n.Left > 0 {
+		p.Printf("%s", leftText(&n))
+	}
+	p.machines(d.Machines)
+	return p.Err
+}
+
+// leftText says how many changes are not tried, and why.
+func leftText(n *explain.Tried) string {
+	return fmt.Sprintf("%d more not tried: trying changes ends once %s descriptors were timed", n.Left, report.Thousands(uint64(n.Work)))
+}
+
+// machines says what of the machine limits the model.
+func (p pager) machines(list []explain.Change) {
+	if len(list) == 0 {
+		return
+	}
+	p.Printf("")
+	p.Printf("What the machine limits, by timing the same work on others (--chip):")
+	var none []string
+	for i := range list {
+		c := &list[i]
+		if c.Gain < leastGain {
+			none = append(none, c.Change)
+			continue
+		}
+		p.Printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
+	}
+	if len(none) < len(list) {
+		p.Whole("  the first: " + list[0].Command)
+	}
+	if len(none) > 0 {
+		p.Printf("  no gain: %s", strings.Join(none, ", "))
+	}
+}
+
+// leastGain is the share of the time from which another machine is said to gain.
+const leastGain = 0.0005
+
+func shareOf(parts []explain.Part) (sum float64) {
+	for i := range parts {
+		sum += parts[i].Share
+	}
+	return sum
+}
+
+// change prints a change that was tried; whole is the time of all that is explained.
+func (p pager) change(n int, c *explain.Change, whole clock.Nanoseconds) {
+	where := ""
+	if c.Part != "" {
+		where = report.Printable(c.Part) + ": "
+	}
+	if c.Alike > 1 {
+		where = fmt.Sprintf("%s and %d more alike: ", report.Printable(c.Part), c.Alike-1)
+	}
+	p.Printf("%d. %s%s", n, where, c.Change)
+	gain := fmt.Sprintf("%+.1f%%", -100*c.Gain)
+	if c.Before.TimeNs == c.After.TimeNs {
+		gain = "same"
+	}
+	p.Printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
+		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+	if whole > 0 && c.Before.TimeNs != whole {
+		p.Printf("   of the whole at most %+.1f%%: %v less where it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+	}
+	p.Printf("   needs %s", c.Needs)
+	p.Printf("   results %s", c.Results)
+	p.Whole("   before: " + c.CommandBefore)
+	if c.Command != "" {
+		p.Whole("   after:  " + c.Command)
+	}
+	p.Printf("")
+}

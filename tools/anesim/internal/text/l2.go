@@ -1,0 +1,50 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"anesim/bench/report"
+)
+
+// spills names what goes through memory between layers, the largest first.
+func (p pager) spills(list []report.Spill) {
+	const named = 3
+	if len(list) == 0 {
+		return
+	}
+	sum := 0
+	for _, s := range list {
+		sum += s.Bytes
+	}
+	p.Printf("spilled from the L2: %s, %s", report.Plural(len(list), "tensor"), report.Size(uint64(sum)))
+	for _, s := range list[:min(named, len(list))] {
+		p.Printf("  %s, %s: %s", report.Printable(s.Tensor), report.Size(uint64(s.Bytes)), s.Why)
+	}
+	if n := len(list) - named; n > 0 {
+		p.Printf("  and %d more (--json: spilled)", n)
+	}
+}
+
+// WriteOccupancy draws the L2 over time: a bar is the fullest of a run of descriptors.
+func WriteOccupancy(w io.Writer, d *report.Network) error {
+	const lines, width, whole = 40, 50, 2 << 20
+	p := newPager(w)
+	if len(d.L2) == 0 {
+		p.Printf("L2: nothing is kept there between layers")
+		return p.Err
+	}
+	each := (len(d.L2) + lines - 1) / lines
+	p.Printf("L2 of %s, the fullest of %s a line", report.Size(whole), report.Plural(each, "descriptor"))
+	for from := 0; from < len(d.L2); from += each {
+		to := min(from+each, len(d.L2))
+		most := 0
+		for _, x := range d.L2[from:to] {
+			most = max(most, x.Bytes)
+		}
+		label := fmt.Sprintf("%d:%d", d.L2[from].Program, d.L2[from].Descriptor)
+		p.Printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), report.Size(uint64(most)))
+	}
+	return p.Err
+}

@@ -1,0 +1,125 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"anesim/bench/report"
+	"anesim/tools/anesim/internal/terminal"
+)
+
+// WriteLoad writes what clients got of an engine.
+func WriteLoad(w io.Writer, d *report.Load) error {
+	p := newPager(w)
+	p.Printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Word("client", 0), terminal.Number("prio", 0), terminal.Word("arrival", 3), terminal.Number("calls", 0), terminal.Number("calls/s", 1),
+		terminal.Number("alone", 0), terminal.Number("p50", 0), terminal.Number("p90", 2), terminal.Number("p99", 0), terminal.Number("95% interval", 4), terminal.Number("p99.9", 2), terminal.Number("max", 0),
+		terminal.Number("mean wait", 0), terminal.Word("program", 5),
+	)
+	for i := range d.Clients {
+		x := &d.Clients[i]
+		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), report.Rate(x.CallsPerS), x.Alone.LatencyNs.String()}
+		if len(x.Latency) == 0 {
+			row = append(row, "-", "-", "-", "-", "-", "-", "-")
+		} else {
+			at := func(k int) string { return x.Latency[k].LatencyNs.String() }
+			row = append(row, at(0), at(1), at(2), fmt.Sprintf("%v to %v", x.Latency[2].LowNs, x.Latency[2].HighNs), at(3), at(4), x.MeanWaitNs.String())
+		}
+		t.Add(append(row, report.Printable(x.Program))...)
+	}
+	p.Table(t, 0)
+	p.Printf("")
+	p.Printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
+	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
+	if d.HostStages != nil {
+		p.Printf("host, each call: %s", stagesText(d.HostStages))
+		p.Printf("host: of a call's floor %s run beside other calls, %s hold the gate ahead of the engine and %s behind it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
+	}
+	for i := range d.Clients {
+		if x := &d.Clients[i]; x.Stuck > 0 {
+			p.Printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
+		}
+	}
+	for i := range d.Clients {
+		if x := &d.Clients[i]; x.SavedBytes > 0 {
+			p.Printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
+		}
+	}
+	if d.Cut {
+		p.Printf("arrivals stopped at the bound on calls: max_calls raises it")
+	}
+	p.loadTimeline(d)
+	if len(d.Events) > 0 {
+		p.Printf("")
+		t := terminal.NewTable(terminal.Number("at", 0), terminal.Word("client", 0), terminal.Number("call", 0), terminal.Word("event", 0), terminal.Number("for", 0))
+		for _, e := range d.Events {
+			what, took := e.What, ""
+			if e.Run > 0 {
+				what = fmt.Sprintf("run %d", e.Run)
+			}
+			if e.ForNs > 0 {
+				took = e.ForNs.String()
+			}
+			t.Add(e.AtNs.String(), report.Printable(e.Client), fmt.Sprint(e.Call), what, took)
+		}
+		p.Table(t, 0)
+	}
+	return p.Err
+}
+
+// loadTimeline draws the engine's share by client and its power over the duration, a column
+// an interval.
+func (p pager) loadTimeline(d *report.Load) {
+	width := ""
+	longest := len("power")
+	for _, c := range d.Clients {
+		longest = max(longest, len([]rune(report.Printable(c.Name))))
+	}
+	lines := make([]strings.Builder, len(d.Clients)+1)
+	peak := 0
+	for i := range d.Timeline {
+		if d.Timeline[i].Watts > d.Timeline[peak].Watts {
+			peak = i
+		}
+	}
+	for i := range d.Timeline {
+		b := &d.Timeline[i]
+		if b.Clients == nil {
+			continue // what is worked off behind the duration
+		}
+		width = b.ForNs.String()
+		for k, share := range b.Clients {
+			lines[k].WriteByte(tenths(share))
+		}
+		lines[len(d.Clients)].WriteByte(tenths(b.Watts / max(1e-12, d.Timeline[peak].Watts)))
+	}
+	if width == "" {
+		return
+	}
+	p.Printf("")
+	p.Printf("timeline, %s a column: the engine's time by client, and its power, in tenths", width)
+	for k, c := range d.Clients {
+		p.Printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
+	}
+	b := &d.Timeline[peak]
+	p.Printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), report.Rate(b.Watts), b.AtNs)
+}
+
+// tenths draws a share: nothing, a point for less than a twentieth, 1 to 9, # for all.
+func tenths(share float64) byte {
+	switch n := int(math.Round(10 * share)); {
+	case share <= 0:
+		return ' '
+	case n == 0:
+		return '.'
+	case n > 9:
+		return '#'
+	default:
+		return '0' + byte(n)
+	}
+}

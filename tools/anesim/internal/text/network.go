@@ -1,0 +1,422 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/firmware/engine"
+	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/view"
+)
+
+// WriteNetwork writes the report of a network. The explanation is what was tried to
+// make it faster, nil where nothing was. Top is how many layers have a row, 0 for all.
+func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
+	p := newPager(w)
+	p.uncovered(d)
+	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
+		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.coverage(&d.Coverage)
+	p.bottlenecks(d, x, explain)
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("in", 4), terminal.Number("out", 2), terminal.Number("kernel", 5), terminal.Number("tds", 6),
+		terminal.Number("cycles", 3), terminal.Word("bound by", 0), terminal.Number("moved", 3), terminal.Number("GB/s", 7), terminal.Number("time", 0), terminal.Number("energy", 1),
+		terminal.Number("TFLOP/s", 7),
+	)
+	marked := inferredLayers(d)
+	shown := longestLayers(d, top)
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if !shown[i] {
+			continue
+		}
+		op := l.Op
+		if l.Activation != "" {
+			op += "+" + l.Activation
+		}
+		row := []string{report.Printable(l.Name) + marked[l.Rests], report.Printable(op), report.Dims(l.In), report.Dims(l.Out), l.Kernel}
+		switch {
+		case l.HostNs > 0:
+			row = append(row, "-", "-", "host", "-", "-", l.HostNs.String(), "-", "-")
+		case l.Modelled && l.Descriptors == 0:
+			row = append(row, "-", "-", "fused", "-", "-", "-", "-", "-")
+		case l.Modelled:
+			row = append(row, strconv.Itoa(l.Descriptors), report.Thousands(l.Total.Cycles), report.CauseText(l.Bound), report.Size(l.Total.DMABytes),
+				report.Rate(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), report.Rate(l.TFLOPS))
+		default:
+			row = append(row, "-", "-", "not modelled", "-", "-", "-", "-", "-")
+		}
+		t.Add(row...)
+	}
+	p.Table(t, 0)
+	if n := len(d.Layers) - t.Rows(); n > 0 {
+		p.Printf("and %s, in the totals; without --top all are here", report.Plural(n, "layer")+" more")
+	}
+	p.inferred(d, marked)
+	p.Printf("")
+	p.operations(d)
+	dispatch := "the dispatch"
+	if len(d.Programs) != 1 {
+		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
+	}
+	p.totals(&d.Total, d.Peak, dispatch)
+	p.wall(res, &d.Total, d.Host)
+	p.causes(&d.Cycles, d.Total.Saved)
+	p.energies(&d.Total)
+	p.programs(d)
+	p.weights(d)
+	p.spills(d.Spilled)
+	p.placement(d.Placement)
+	for _, note := range d.Remarks() {
+		p.Printf("note: %s", report.Printable(note))
+	}
+	p.stages(d)
+	p.values(res, d)
+	if len(d.NotModelled) > 0 {
+		p.Printf("not modelled: %s, in no total", report.Plural(len(d.NotModelled), "layer"))
+	}
+	for _, m := range d.NotModelled {
+		p.Printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
+	}
+	p.conclusion(d)
+	return p.Err
+}
+
+// A kind is layers of a network that are alike.
+type kind struct {
+	first  *report.Layer
+	count  int
+	cycles uint64
+	bound  uint64 // of the cause that bounds the first
+	time   clock.Nanoseconds
+}
+
+// kinds are a network's layers by kind, those that take most first.
+func kinds(d *report.Network) (list []*kind) {
+	type key struct {
+		op, activation, kernel, bound string
+		in, out                       [4]int
+	}
+	found := map[key]*kind{}
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if !l.Modelled || l.Total.Cycles == 0 {
+			continue
+		}
+		at := key{l.Op, l.Activation, l.Kernel, l.Bound, l.In, l.Out}
+		k := found[at]
+		if k == nil {
+			k = &kind{first: l}
+			found[at], list = k, append(list, k)
+		}
+		k.count++
+		k.cycles += l.Total.Cycles
+		k.time += l.Total.TimeNs
+		for name, n := range l.Cycles.All() {
+			if name == l.Bound {
+				k.bound += n
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *kind) int { return cmp.Compare(b.cycles, a.cycles) })
+	return list
+}
+
+// bottlenecks says how long a network takes, where, why, and what to change, on lines that
+// fit HeadWidth columns.
+func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
+	const most = 5
+	list := kinds(d)
+	if len(list) == 0 {
+		return
+	}
+	list = list[:min(most, len(list))]
+	sum, layers := uint64(0), 0
+	for _, k := range list {
+		sum += k.cycles
+		layers += k.count
+	}
+	t := &d.Total
+	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
+		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
+	rows := terminal.NewTable(
+		terminal.Word("layer", 0), terminal.Word("op", 1), terminal.Number("alike", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("for", 0),
+	)
+	for _, k := range list {
+		rows.Add(report.Printable(k.first.Name), report.Printable(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", report.Percent(k.cycles, t.Cycles)), k.time.String(),
+			report.CauseText(k.first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.bound, k.cycles)))
+	}
+	p.TableWithin(rows, HeadWidth, 2)
+	p.why(&d.Cycles)
+	p.changes(x, explain)
+}
+
+// glosses say causes in other words, for who reads them the first time.
+var glosses = map[string]string{
+	"input_stall": "waiting for tensors", "output_stall": "results wait to leave", "kernel_stall": "waiting for weights",
+	"l2_read_stall": "waiting for L2 reads", "l2_write_stall": "waiting for L2 writes", "overhead": "starting descriptors",
+	"throttle": "within the power limit", "idle": "nothing to do",
+}
+
+// why is the causes that take most of a network's cycles.
+func (p pager) why(c *report.Cycles) {
+	const most, least = 3, 5 // causes, and per cent
+	type cause struct {
+		name string
+		n    uint64
+	}
+	var list []cause
+	for name, n := range c.All() {
+		if report.Percent(n, c.Total) >= least {
+			list = append(list, cause{name, n})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b cause) int { return cmp.Compare(b.n, a.n) })
+	var words []string
+	for _, x := range list[:min(most, len(list))] {
+		text := fmt.Sprintf("%s %.0f%%", report.CauseText(x.name), report.Percent(x.n, c.Total))
+		if gloss := glosses[x.name]; gloss != "" {
+			text += " (" + gloss + ")"
+		}
+		words = append(words, text)
+	}
+	line := "why: " + strings.Join(words, ", ")
+	for len(words) > 1 && utf8.RuneCountInString(line) > HeadWidth {
+		words = words[:len(words)-1]
+		line = "why: " + strings.Join(words, ", ")
+	}
+	p.Printf("%s", line)
+}
+
+// changes are those that were tried on the layers that take most, with what they gain, and
+// the command that tells more.
+func (p pager) changes(x *explain.Explanation, explain string) {
+	const most, least = 5, 0.0005 // lines, and what counts as faster
+	if x == nil {
+		p.Whole("what to change: " + explain)
+		return
+	}
+	var within, alone []string
+	for i := range x.Trials {
+		c := &x.Trials[i]
+		if c.Kind != "gating" && c.SavedNs < least*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
+			continue
+		}
+		where := "all layers"
+		if c.Part != "" {
+			where = report.Printable(c.Part)
+		}
+		if c.Alike > 1 {
+			where += fmt.Sprintf(" and %d more", c.Alike-1)
+		}
+		gain := gainText(c, x.Now.TimeNs)
+		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
+		if c.Before == x.Now {
+			within = append(within, line)
+		} else {
+			alone = append(alone, line)
+		}
+	}
+	tried := report.Plural(x.Tried.All, "change")
+	if x.Tried.Left > 0 {
+		defer func() { p.Printf("%s", leftText(&x.Tried)) }()
+	}
+	if len(within)+len(alone) == 0 {
+		p.Printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
+		p.Whole("  " + explain + " --top 20")
+		return
+	}
+	if len(within) > 0 {
+		p.Printf("what to change, of the %s tried, with what the whole network gains:", tried)
+		p.Lines(within)
+	}
+	if len(alone) > 0 {
+		if len(within) > 0 {
+			p.Printf("tried on the layer by itself with its tensors in memory; within the network it may gain less:")
+		} else {
+			p.Printf("what to change, of the %s tried; these by itself, and within the network they may gain less:", tried)
+		}
+		p.Lines(alone)
+	}
+	p.Printf("how, and what each change needs:")
+	p.Whole("  " + explain)
+}
+
+// gainText is what a change gains of the whole network's time, or of closed tiles energy,
+// beside what that does to the time.
+func gainText(c *explain.Change, whole clock.Nanoseconds) string {
+	if c.Kind == "gating" {
+		energy := float64(c.After.EnergyNJ/c.Before.EnergyNJ) - 1
+		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+	}
+	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+}
+
+// elided cuts a text to so many columns.
+func elided(text string, columns int) string {
+	r := []rune(text)
+	if len(r) <= columns {
+		return text
+	}
+	return string(r[:max(0, columns-3)]) + "..."
+}
+
+// HeadWidth is the width of the lines that a report begins with.
+const HeadWidth = 100
+
+// uncovered names what is in no total, ahead of every figure that leaves it out.
+func (p pager) uncovered(d *report.Network) {
+	const named = 3
+	n := len(d.NotModelled)
+	if n == 0 {
+		return
+	}
+	var names []string
+	for _, m := range d.NotModelled[:min(n, named)] {
+		names = append(names, report.Printable(m.Name)+" ("+report.Printable(m.Op)+")")
+	}
+	line := fmt.Sprintf("INCOMPLETE: %s without a cost, in no total: %s", report.Plural(n, "layer"), strings.Join(names, ", "))
+	if n > named {
+		line += fmt.Sprintf(" and %d more, listed below", n-named)
+	}
+	p.Printf("%s", line)
+}
+
+// coverage says how much of the network the figures are of.
+func (p pager) coverage(c *report.Coverage) {
+	if c.Hosted > 0 && c.Hosted == c.Done {
+		p.Printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
+		return
+	}
+	if c.Done == c.Nodes {
+		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), report.Size(c.Bytes))
+		return
+	}
+	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
+		shareText(uint64(c.Done), uint64(c.Nodes)), hostedText(c), shareText(c.DoneMACs, c.MACs), shareText(c.DoneBytes, c.Bytes))
+	if c.Unsized > 0 {
+		line += fmt.Sprintf(", %s of unknown shape left out of both", report.Plural(c.Unsized, "node"))
+	}
+	p.Printf("%s", line)
+	for _, x := range c.Lost {
+		p.Printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
+	}
+}
+
+// hostedText says how many nodes the host does.
+func hostedText(c *report.Coverage) string {
+	if c.Hosted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them on the host", c.Hosted)
+}
+
+// shareText is a share in per cent that is 100 for the whole alone.
+func shareText(part, whole uint64) string {
+	if part == whole {
+		return "100%"
+	}
+	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
+}
+
+// programs says which layers each program has, and why it is not more.
+func (p pager) programs(d *report.Network) {
+	for k, x := range d.Programs {
+		line := fmt.Sprintf("program %d: %s", k+1, report.Printable(x.First))
+		if x.Layers > 1 {
+			line += " to " + report.Printable(x.Last)
+		}
+		line += fmt.Sprintf(", %s, %s, %d bytes of scratch", report.Plural(x.Layers, "layer"), report.Plural(x.Descriptors, "descriptor"), x.ScratchBytes)
+		if x.Why != "" {
+			line += "; not one with the program before: " + report.Printable(x.Why)
+		}
+		if x.File != "" {
+			line += "; written to " + report.Printable(x.File)
+		}
+		p.Printf("%s", line)
+	}
+}
+
+// weights says in which of the engine's forms the weights stand that a file has packed.
+func (p pager) weights(d *report.Network) {
+	type form struct{ as, in string }
+	layers := map[form][]string{}
+	var order []form
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if l.PackedAs == "" || l.Weights == "" {
+			continue
+		}
+		f := form{l.PackedAs, l.Weights}
+		if layers[f] == nil {
+			order = append(order, f)
+		}
+		layers[f] = append(layers[f], l.Name)
+	}
+	for _, f := range order {
+		names := layers[f]
+		where := report.Printable(names[0])
+		if len(names) > 1 {
+			where += fmt.Sprintf(" and %d more", len(names)-1)
+		}
+		why := ""
+		if f.in == "fp16" {
+			why = ", of whose forms none has the same values in fewer bytes"
+		}
+		p.Printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
+	}
+}
+
+// values says what went in and came out, and what the values rest on.
+func (p pager) values(res *anesim.Result, d *report.Network) {
+	for _, name := range d.Synthetic {
+		p.Printf("input   %s  pseudo-random, seed %d", report.Printable(name), res.Options.Seed)
+	}
+	p.calls(res, d.State)
+	for _, o := range res.Outputs {
+		kind := ""
+		if o.Numbers != nil {
+			kind = o.Type + "  "
+		}
+		p.Printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
+	}
+	for i := range d.Layers {
+		if l := &d.Layers[i]; l.Caveat != "" {
+			p.Printf("caveat  %s: %s", report.Printable(l.Name), l.Caveat)
+		}
+	}
+	for i := range d.Layers {
+		if l := &d.Layers[i]; l.Note != "" {
+			p.Printf("no values: %s: %s", report.Printable(l.Name), l.Note)
+		}
+	}
+}
+
+// stages says what the host does of the network, and why the engine does not.
+func (p pager) stages(d *report.Network) {
+	n := 0
+	for i := range d.Layers {
+		if d.Layers[i].HostNs > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	p.Printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", report.Plural(n, "layer"), d.StagesNs)
+	for i := range d.Layers {
+		if l := &d.Layers[i]; l.HostNs > 0 {
+			p.Printf("  %s (%s): %s", report.Printable(l.Name), report.Printable(l.Op), report.Printable(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package text
+
+import (
+	"io"
+	"strings"
+
+	"anesim/bench/report"
+	"anesim/tools/anesim/internal/terminal"
+)
+
+// placement says which layers run where, a line a segment, and what a backend refused.
+func (p pager) placement(d *report.Placement) {
+	if d == nil {
+		return
+	}
+	p.Printf("placement (--compute %s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
+		d.Compute, d.Runtime, report.Plural(d.Segments, "segment"))
+	for i := 0; i < len(d.Operations); {
+		first := &d.Operations[i]
+		sum, end := first.Runtime, i+1
+		for ; end < len(d.Operations) && d.Operations[end].Backend == first.Backend; end++ {
+			sum += d.Operations[end].Runtime
+		}
+		what := report.Printable(first.Path)
+		if end > i+1 {
+			what += " to " + report.Printable(d.Operations[end-1].Path)
+		}
+		p.Printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
+			sum, first.LaunchNs, first.CrossNs, report.Size(first.Crossing))
+		i = end
+	}
+	if d.LeaveNs > 0 {
+		p.Printf("  results to the host's layout: %v", d.LeaveNs)
+	}
+	for i := range d.Operations {
+		for _, m := range d.Operations[i].Messages {
+			p.Printf("  %s: %s", report.Printable(d.Operations[i].Path), report.Printable(m))
+		}
+	}
+	if n := len(d.WithoutACost); n > 0 {
+		p.Printf("  in the plan without a cost: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
+	}
+}
+
+// WriteCache says what became of the cache.
+func WriteCache(w io.Writer, d *report.Cache) error {
+	if d == nil {
+		return nil
+	}
+	p := terminal.NewPager(w)
+	if d.Unkept != "" {
+		p.Printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
+		return p.Err
+	}
+	p.Printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), report.Size(uint64(d.Bytes)))
+	if d.Why != "" {
+		p.Printf("cache: the entry that was there is damaged: %s", d.Why)
+	}
+	return p.Err
+}

@@ -1,0 +1,341 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim"
+	"anesim/bench/report"
+	"anesim/firmware/engine"
+	"anesim/tools/anesim/internal/terminal"
+)
+
+// A pager prints parts of a report.
+type pager struct{ *terminal.Pager }
+
+func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
+
+// RunOptions are what the report of a run has besides.
+type RunOptions struct {
+	Counters  bool // of each descriptor
+	Constants bool // of the chip and the host, which the document has to have
+}
+
+// WriteRun writes the report of a program or a layer.
+func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
+	p := newPager(w)
+	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
+		d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Number("td", 0), terminal.Word("op", 0), terminal.Number("in", 0), terminal.Number("out", 0), terminal.Number("kernel", 4), terminal.Number("engines", 6),
+		terminal.Number("cycles", 0), terminal.Number("compute", 7), terminal.Word("bound by", 0), terminal.Number("moved", 2), terminal.Number("GB/s", 5),
+		terminal.Number("time", 0), terminal.Number("interval", 8), terminal.Number("energy", 3), terminal.Number("vendor us", 9),
+	)
+	for i := range d.Descriptors {
+		x := &d.Descriptors[i]
+		t.Add(strconv.Itoa(x.Index), x.Op, report.Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), report.Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
+			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", report.Percent(x.Cycles.Compute, x.Cycles.Total)),
+			report.CauseText(x.Bound), report.Size(x.DMA.Total), report.Rate(perNs(x.DMA.Total, x.WorkingNs)),
+			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
+	}
+	p.Table(t, 0)
+	if r := d.Rest; r != nil {
+		p.Printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
+	}
+	if n := res.Report.Again; n > 0 {
+		p.Printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
+	}
+	for _, l := range d.Limits {
+		if strings.HasPrefix(l.Where, "layer ") {
+			p.Printf("%s: %s", l.Kind, report.Printable(l.What))
+		}
+	}
+	p.Printf("")
+	p.totals(&d.Total, d.Peak, "the dispatch")
+	p.wall(res, &d.Total, d.Host)
+	p.causes(&d.Cycles, d.Total.Saved)
+	p.energies(&d.Total)
+	p.advice(d)
+	if o.Counters {
+		p.counters(d)
+	}
+	p.ports(res, d)
+	for _, x := range res.Report.Faults {
+		p.Printf("FAULT: %s", report.Printable(x.String()))
+	}
+	if o.Constants {
+		p.constants(d)
+	}
+	return p.Err
+}
+
+func perNs[T ~float64](n uint64, t T) float64 {
+	if t <= 0 {
+		return 0
+	}
+	return float64(n) / float64(t)
+}
+
+func kernelOf(d *report.Descriptor) string {
+	if d.Op != "conv" && d.Op != "matmul" {
+		return "-"
+	}
+	k := fmt.Sprintf("%dx%d", d.Shape.Kh, d.Shape.Kw)
+	if d.Shape.Groups > 1 {
+		k += fmt.Sprintf("/%d", d.Shape.Groups)
+	}
+	return k
+}
+
+func engines(d *report.Descriptor) string {
+	if d.Engines == 0 {
+		return "planar"
+	}
+	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
+}
+
+// interval is how far below and above its time a measurement of the descriptor may lie.
+func interval(d *report.Descriptor) string {
+	if d.TimeNs == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("-%.0f +%.0f%%", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1))
+}
+
+func vendor(d *report.Descriptor) string {
+	if d.Exe.Stored == 0 {
+		return fmt.Sprintf("(%d)", d.Exe.Model)
+	}
+	if d.Exe.Stored != d.Exe.Model {
+		return fmt.Sprintf("%d (%d)", d.Exe.Stored, d.Exe.Model)
+	}
+	return fmt.Sprint(d.Exe.Stored)
+}
+
+// totals says what a run takes and how near that is to what the chip can do.
+func (p pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
+	p.Printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
+		report.Thousands(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
+	share := func(rate, peak float64, unit string) string {
+		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
+	}
+	line := fmt.Sprintf("rates: %s moved", report.Size(t.DMABytes))
+	if t.DMABytes > 0 && t.TimeNs > 0 {
+		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
+	}
+	if t.MACs > 0 && t.TimeNs > 0 {
+		line += fmt.Sprintf("; %s MACs run, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
+	}
+	p.Printf("%s", line)
+}
+
+// wall says what a run takes on the wall clock, where that is more than the engine's time.
+func (p pager) wall(res *anesim.Result, t *report.Wall, preset string) {
+	switch host := res.Host(); {
+	case host > 0:
+		p.Printf("wall: %v, %v of it host %s", t.WallNs, host, preset)
+	case t.IdleNs > 0:
+		p.Printf("wall: %v", t.WallNs)
+	}
+	if h := t.HostParts; h != nil {
+		p.Printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", stagesText(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
+	}
+	if t.IdleNs > 0 {
+		off := fmt.Sprintf("rails off after %v of a gap", res.RailsOff())
+		if math.IsInf(float64(res.RailsOff()), 1) {
+			off = "the rails stay on"
+		}
+		p.Printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
+			t.IdleNs, t.IdleNJ, off, t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+	}
+}
+
+// stagesText is a host's stages in words, and what they rest on.
+func stagesText(list []report.Stage) string {
+	var parts []string
+	for _, s := range list {
+		parts = append(parts, fmt.Sprintf("%s %v", s.Name, s.TimeNs))
+	}
+	why, _, _ := strings.Cut(list[0].Source, ":")
+	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
+}
+
+// causes says where all the cycles went.
+func (p pager) causes(c *report.Cycles, saved uint64) {
+	var parts []string
+	for name, n := range c.All() {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", report.CauseText(name), report.Thousands(n), report.Percent(n, c.Total)))
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	line := "cycles: " + strings.Join(parts, ", ")
+	if saved > 0 {
+		line += fmt.Sprintf("; running side by side saves %s", report.Thousands(saved))
+	}
+	p.Printf("%s", line)
+}
+
+// energies says what took all the energy.
+func (p pager) energies(t *report.Wall) {
+	var parts []string
+	e := &t.EnergyOf
+	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
+	add := func(name string, n fmt.Stringer, share float64) {
+		if share > 0 {
+			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, n, share))
+		}
+	}
+	add("multiply-accumulates", e.MAC, report.Percent(e.MAC, all))
+	add("table look-ups", e.Table, report.Percent(e.Table, all))
+	add("L2", e.L2, report.Percent(e.L2, all))
+	add("memory", e.DRAM, report.Percent(e.DRAM, all))
+	add("planar engine", e.Planar, report.Percent(e.Planar, all))
+	add("powered engines", e.Active, report.Percent(e.Active, all))
+	add("dispatch", e.Dispatch, report.Percent(e.Dispatch, all))
+	if len(parts) > 0 {
+		p.Printf("energy: %s", strings.Join(parts, ", "))
+	}
+}
+
+// advice says what bounds the descriptors that take most of the time, one for each cause.
+// What relieves them is explain's to try.
+func (p pager) advice(d *report.Run) {
+	const least = 10 // per cent of the cycles
+	list := make([]*report.Descriptor, len(d.Descriptors))
+	for i := range list {
+		list[i] = &d.Descriptors[i]
+	}
+	slices.SortStableFunc(list, func(a, b *report.Descriptor) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
+	said := make(map[string]bool)
+	for _, x := range list {
+		share := report.Percent(x.Cycles.Total, d.Cycles.Total)
+		if share < least {
+			return
+		}
+		if !said[x.Bound] {
+			p.Printf("td %d, %.0f%% of the cycles: %s", x.Index, share, x.Advice)
+		}
+		said[x.Bound] = true
+	}
+}
+
+func (p pager) counters(d *report.Run) {
+	for i := range d.Descriptors {
+		x := &d.Descriptors[i]
+		p.Printf("")
+		p.Printf("counters of descriptor %d", x.Index)
+		t := terminal.NewTable(terminal.Word("counter", 0), terminal.Number("value", 0))
+		for name, v := range x.Counters.All() {
+			t.Add(name, report.Thousands(v))
+		}
+		p.Table(t, 2)
+	}
+}
+
+// ports says what went in and what came out.
+func (p pager) ports(res *anesim.Result, d *report.Run) {
+	if !res.Options.Values {
+		p.Printf("values: not asked for (--timing-only)")
+		return
+	}
+	for _, in := range res.Inputs {
+		how := "given"
+		_, given := res.Options.Inputs[in.Port.Name]
+		switch {
+		case slices.Contains(res.Synthetic, in.Port.Name):
+			how = fmt.Sprintf("pseudo-random, seed %d", res.Options.Seed)
+		case !given:
+			how = "state, zero at first"
+		}
+		p.Printf("input   %s %v  %s", report.Printable(in.Port.Name), in.Port.Shape, how)
+	}
+	if len(res.Outputs) == 0 {
+		if len(res.Report.Faults) == 0 {
+			p.Printf("values: none: %s", WhyNoOutputs(res))
+		}
+		return
+	}
+	for i := range res.Report.Descriptors {
+		if d := &res.Report.Descriptors[i]; d.Caveat() != "" {
+			p.Printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
+		}
+	}
+	for _, note := range res.PrecisionNotes() {
+		p.Printf("note: %s", report.Printable(note))
+	}
+	p.calls(res, d.State)
+	for _, out := range res.Outputs {
+		p.Printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))
+	}
+}
+
+// calls says what each dispatch of a program with state left, and what state saves.
+func (p pager) calls(res *anesim.Result, state *report.State) {
+	if state == nil {
+		return
+	}
+	const shown = 8 // at each end
+	list := res.Programs[0].Dispatches
+	for n := range list {
+		if n == shown && len(list) > 2*shown {
+			p.Printf("call    ... %d more", len(list)-2*shown)
+		}
+		if n >= shown && n < len(list)-shown {
+			continue
+		}
+		for _, out := range list[n].Outputs {
+			p.Printf("call %-3d %s  crc32 %s  %s", n+1, report.Printable(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
+		}
+	}
+	for _, a := range state.Aliases {
+		p.Printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), report.Size(a.Bytes))
+	}
+	if state.HostCopyBytes > 0 {
+		p.Printf("state saves %s of host copies, %s of memory traffic", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
+	}
+}
+
+// WhyNoOutputs is the first reason that a run has no values.
+func WhyNoOutputs(res *anesim.Result) string {
+	if f := res.Report.Faults; len(f) > 0 {
+		return f[0].String()
+	}
+	for i := range res.Programs {
+		for _, l := range res.Programs[i].Limits {
+			return l.String()
+		}
+	}
+	for i := range res.Report.Descriptors {
+		if d := &res.Report.Descriptors[i]; d.Note() != "" {
+			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())
+		}
+	}
+	return "the program has no output port"
+}
+
+// equals says when an output is an input, bit for bit: what an identity layer shows.
+func equals(res *anesim.Result, out anesim.Output) string {
+	for _, in := range res.Inputs {
+		if len(in.Data) == len(out.Data) && len(out.Data) > 0 && slices.Equal(in.Data, out.Data) {
+			return fmt.Sprintf("  equals %s in all %d elements", report.Printable(in.Port.Name), len(in.Data))
+		}
+	}
+	return ""
+}
+
+func (p pager) constants(d *report.Run) {
+	p.Printf("")
+	p.Printf("constants of %s", d.Chip)
+	for _, k := range d.Constants {
+		p.Printf("  %-16s  %s  %s  %s  %s", k.Name, report.Number(k.Value), k.Unit, k.Evidence, k.Source)
+	}
+}

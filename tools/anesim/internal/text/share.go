@@ -1,0 +1,138 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/tools/anesim/internal/terminal"
+)
+
+// notedShare is the share of a network's time from which a limit of its layers is printed
+// beside them.
+const notedShare = 0.05
+
+// inferredLayers returns the marks of the rows of layers whose descriptors no program shows,
+// by what they rest on, where such layers take more than a twentieth of the time.
+func inferredLayers(d *report.Network) map[string]string {
+	marks := map[string]string{}
+	for _, what := range restsOf(d) {
+		marks[what] = fmt.Sprintf(" [%d]", len(marks)+1)
+	}
+	return marks
+}
+
+// restsOf returns what layers rest on that together take more than notedShare of the time, in
+// the order of the layers.
+func restsOf(d *report.Network) (list []string) {
+	share := map[string]float64{}
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if l.Rests == "" || d.Total.TimeNs <= 0 {
+			continue
+		}
+		before := share[l.Rests]
+		share[l.Rests] += float64(l.Total.TimeNs / d.Total.TimeNs)
+		if before <= notedShare && share[l.Rests] > notedShare {
+			list = append(list, l.Rests)
+		}
+	}
+	return list
+}
+
+// inferred says what the marked rows rest on, and how much of the time that is.
+func (p pager) inferred(d *report.Network, marks map[string]string) {
+	for _, what := range restsOf(d) {
+		share := 0.0
+		for i := range d.Layers {
+			if d.Layers[i].Rests == what {
+				share += float64(d.Layers[i].Total.TimeNs / d.Total.TimeNs)
+			}
+		}
+		p.Printf("%s %.1f%% of the time is inferred:", marks[what][1:], 100*share)
+		p.Printf("    %s", what)
+	}
+}
+
+// longestLayers says which layers have a row: the top ones that take longest, all for 0.
+func longestLayers(d *report.Network, top int) []bool {
+	shown := make([]bool, len(d.Layers))
+	order := make([]int, len(d.Layers))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &d.Layers[a], &d.Layers[b]
+		return cmp.Compare(y.Total.TimeNs+y.HostNs, x.Total.TimeNs+x.HostNs)
+	})
+	for k, i := range order {
+		shown[i] = top == 0 || k < top
+	}
+	return shown
+}
+
+// operations prints what all layers of an operation come to, where there are several.
+func (p pager) operations(d *report.Network) {
+	if len(d.Operations) < 2 {
+		return
+	}
+	t := terminal.NewTable(
+		terminal.Word("operation", 0), terminal.Number("layers", 0), terminal.Number("time", 0), terminal.Number("share", 0), terminal.Number("moved", 2), terminal.Number("MACs run", 3), terminal.Number("energy", 1),
+	)
+	for i := range d.Operations {
+		o := &d.Operations[i]
+		t.Add(report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), report.Size(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String())
+	}
+	p.Table(t, 0)
+	p.Printf("")
+}
+
+// conclusion repeats what a network takes, where a long report has scrolled its head away.
+func (p pager) conclusion(d *report.Network) {
+	t := &d.Total
+	if t.TimeNs <= 0 {
+		return
+	}
+	calls := 1
+	if d.Repeat != nil {
+		calls = d.Repeat.Dispatches
+	}
+	made := ""
+	if d.Memory.MadeUp {
+		made = " (made up, and shared by layers that are alike)"
+	}
+	p.Printf("in all: %v of engine time (%v to %v), %.4g calls/s, %v; %s of weights%s, %s of device memory",
+		t.TimeNs, t.TimeLowNs, t.TimeHighNs, float64(calls)*1e9/float64(t.WallNs), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
+}
+
+// rests says what parts rest on that no program shows, where they take more than notedShare
+// of the cycles.
+func (p pager) rests(parts []explain.Part) {
+	share := map[string]float64{}
+	names := map[string][]string{}
+	var order []string
+	for i := range parts {
+		x := &parts[i]
+		if x.Rests == "" {
+			continue
+		}
+		if names[x.Rests] == nil {
+			order = append(order, x.Rests)
+		}
+		share[x.Rests] += x.Share
+		names[x.Rests] = append(names[x.Rests], report.Printable(x.Name))
+	}
+	for _, what := range order {
+		if share[what] <= notedShare {
+			continue
+		}
+		which := names[what][0]
+		if n := len(names[what]); n > 1 {
+			which += fmt.Sprintf(" and %d more", n-1)
+		}
+		p.Printf("inferred, of %.1f%% of the cycles (%s): %s", 100*share[what], which, what)
+	}
+}
