@@ -79,7 +79,7 @@ func TestModelCache(t *testing.T) {
 			t.Errorf("%q: exit %d: %s", bad, code, errs)
 		}
 	}
-	if _, errs, code := invoke("model", file, "--cache", filepath.Join(dir, "none"), "--force-fetch"); code != exitFailed || !strings.Contains(errs, "no entry") {
+	if _, errs, code := invoke("model", file, "--cache", filepath.Join(dir, "none"), "--force-fetch"); code != exitFailed || !strings.Contains(errs, "missing entry") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -49,9 +49,9 @@ func TestParametersBesideAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for old, new := range map[string][2]string{
-		"live-in 0 Common.Cin.Cin k":   {"live-in 0 Comon.Cin.Cin k", `mm.hwx.params: line 34: no register "Comon.Cin"; did you mean Common.Cin`},
+		"live-in 0 Common.Cin.Cin k":   {"live-in 0 Comon.Cin.Cin k", `mm.hwx.params: line 34: unknown register "Comon.Cin"; did you mean Common.Cin`},
 		"param k 128 32 128 32":        {"param k 120 32 128 32", "mm.hwx.params: line 2: k is 120; want 32 to 128 in steps of 32"},
-		"live-in 0 Common.Cin.Cin k\n": {"live-in 7 Common.Cin.Cin k\n", "mm.hwx.params: parameters: descriptor 7: the program has 1"},
+		"live-in 0 Common.Cin.Cin k\n": {"live-in 7 Common.Cin.Cin k\n", "mm.hwx.params: parameters: unknown descriptor 7; the program has 1"},
 	} {
 		if err := os.WriteFile(params, []byte(strings.Replace(string(text), old, new[0], 1)), 0o644); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestParametersBesideAProgram(t *testing.T) {
 		{append(words, "--over", "k=32..128+32"), exitUsage, "--over requires --emit"},
 		{append(words, "--over", "k=32-128", "--emit", program), exitUsage, "want KEY=FROM..TO"},
 		{append(words, "--over", "q=32..128+32", "--emit", program), exitUsage, "q: no such key"},
-		{append(words, "--over", "k=32..120+32", "--emit", program), exitFailed, "the range does not end"},
+		{append(words, "--over", "k=32..120+32", "--emit", program), exitFailed, "the range is invalid"},
 		{[]string{"layer", "conv", "h=8", "w=8", "cout=16", "k=1", "--over", "cin=16..64+16", "--emit", program}, exitFailed, "one program for every cin"},
 	} {
 		if _, errs, code := invoke(c.args...); code != c.code || !strings.Contains(errs, c.want) {

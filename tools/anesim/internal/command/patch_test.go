@@ -133,18 +133,18 @@ func TestPatchErrors(t *testing.T) {
 	}{
 		{[]string{in}, exitUsage, "requires -o"},
 		{[]string{in, "-o", out}, exitUsage, "requires --weights"},
-		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMode"}, exitFailed, "no value"},
-		{[]string{in, "-o", out, "--set", "x:PE.Cfg.OpMode=1"}, exitFailed, "no descriptor's number"},
+		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMode"}, exitFailed, "missing value"},
+		{[]string{in, "-o", out, "--set", "x:PE.Cfg.OpMode=1"}, exitFailed, "invalid descriptor number"},
 		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMod=1"}, exitFailed, "did you mean OpMode?"},
 		{[]string{in, "-o", out, "--set", "Header.Bases=1"}, exitFailed, `Header.Bases is in the descriptor's header, which has no registers to set`},
 		{[]string{in, "-o", out, "--set", "3:PE.Cfg.OpMode=1"}, exitFailed, "descriptor 3 does not write"},
-		{[]string{in, "-o", out, "--bind", "n=3"}, exitFailed, "no such run-time parameter"},
+		{[]string{in, "-o", out, "--bind", "n=3"}, exitFailed, "unknown run-time parameter"},
 		{[]string{in, "-o", out, "--weights", "td0"}, exitUsage, "NAME=FILE"},
 		{[]string{in, "-o", out, "--weights", "td0=" + few}, exitFailed, "2 weights, want 15"},
 		{[]string{in, "-o", out, "--weights", "td0.bias=" + few}, exitFailed, "2 biases, want 3"},
 		{[]string{in, "-o", out, "--weights", "td7=" + few}, exitFailed, "1 descriptor"},
-		{[]string{in, "-o", out, "--weights", "tdx=" + few}, exitFailed, "no descriptor's number"},
-		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "begin so"},
+		{[]string{in, "-o", out, "--weights", "tdx=" + few}, exitFailed, "invalid descriptor number"},
+		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "found no unique weight symbol"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.Sparse=1", "--weights", "td0=" + few}, exitFailed, "zero-skipping"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.KernelFmt=0", "--weights", "td0=" + few}, exitFailed, "8-bit(0); only the layout of fp16"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.PalEn=1", "--weights", "td0=" + few}, exitFailed, "palette"},
@@ -197,7 +197,7 @@ Common.Cin 1
 	if len(a) != len(b) || n != 1 {
 		t.Errorf("%d of %d bytes differ, want 1", n, len(a))
 	}
-	if _, stderr, code := invoke("patch", in, "--bind", "rows=65", "-o", patched); code != exitFailed || !strings.Contains(stderr, "want 1 to 64 by 1") {
+	if _, stderr, code := invoke("patch", in, "--bind", "rows=65", "-o", patched); code != exitFailed || !strings.Contains(stderr, "want 1 to 64 in steps of 1") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
 }
@@ -251,8 +251,8 @@ func TestPatchParams(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--bind", "n=65"}, "want 1 to 64 by 1"},
-		{[]string{"--bind", "m=2"}, "no such run-time parameter"},
+		{[]string{"--bind", "n=65"}, "want 1 to 64 in steps of 1"},
+		{[]string{"--bind", "m=2"}, "unknown run-time parameter"},
 	} {
 		if _, stderr, code := invoke(append([]string{"patch", in, "--params", text, "-o", out}, tt.args...)...); code != exitFailed || !strings.Contains(stderr, tt.want) {
 			t.Errorf("%q: status %d, %s", tt.args, code, stderr)
