@@ -47,9 +47,9 @@ func parseGoals(list string, header []string) ([]goal, error) {
 		case !ok && name == areaColumn:
 			return nil, argumentErrorf("%s requires --area, the area as a function of the chip's constants", name)
 		case !ok:
-			return nil, argumentErrorf("unknown goal %s; want time, energy, power, dma, area or a chip. key of the sweep", name)
+			return nil, argumentErrorf("%s: unknown goal; want time, energy, power, dma, area or a chip. key of the sweep", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):
-			return nil, argumentErrorf("duplicate goal %s", name)
+			return nil, argumentErrorf("%s: duplicate goal", name)
 		}
 		out = append(out, g)
 	}
