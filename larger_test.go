@@ -12,7 +12,8 @@ import (
 )
 
 // A machine with more of anything is not slower. Two things cost a little: layers are lowered
-// for more kernel memory in larger tasks, which overlap less (17 % in the worst of 3000 layers),
+// for more kernel memory in larger tasks, whose results leave together where they have one patch
+// (9.3 % in the worst of 3000 layers; no other unit waits for more than in tasks for the M1),
 // and with more multipliers the array stops sooner for results on their way to memory (0.7 %).
 func TestLargerMachinesAreNotSlower(t *testing.T) {
 	layers := 60
@@ -28,7 +29,8 @@ func TestLargerMachinesAreNotSlower(t *testing.T) {
 		{"Engines", func(c *hw.Chip) { c.Engines.Value *= 2 }, 1e-3},
 		{"Engines x 4", func(c *hw.Chip) { c.Engines.Value *= 4 }, 1e-3},
 		{"MACs", func(c *hw.Chip) { c.MACs.Value *= 2 }, 0.01},
-		{"KernelMemory", func(c *hw.Chip) { c.KernelMemory.Value *= 2 }, 0.2},
+		{"KernelMemory", func(c *hw.Chip) { c.KernelMemory.Value *= 2 }, 0.1},
+		{"KernelMemory x 8", func(c *hw.Chip) { c.KernelMemory.Value *= 8 }, 0.1},
 		{"LaneRate", func(c *hw.Chip) { c.LaneRate.Value *= 2 }, 1e-3},
 		{"TileRate", func(c *hw.Chip) { c.TileRate.Value *= 2 }, 1e-3},
 		{"ReadRate", func(c *hw.Chip) { c.ReadRate.Value *= 2 }, 1e-3},

@@ -23,7 +23,7 @@ var foldName = flag.String("fold", "", "the fold that TestFolds refits, such as 
 
 // refit is how a reader brings residuals and constants up to date.
 const refit = "go test ./bench -run 'TestCalibration$' -calibrate, which takes about a minute, and then\n" +
-	"the pages: go test ./tools/anesim/internal/command -run 'TestDocs|Transcripts|AccuracyFigures' -update\n" +
+	"the pages: go test ./tools/anesim/internal/accuracy -update, go test ./tools/anesim/internal/command -run 'TestDocs|Transcripts' -update\n" +
 	"and the derived vectors: go test ./bench -run Derived -update"
 
 // A basis is a thing that the residuals rest on.

@@ -20,6 +20,10 @@ func TestAdvice(t *testing.T) {
 		{DescriptorReport{Cycles: Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 7}}, "waiting for weights takes 100 % of 100 cycles (7 bytes)"},
 		{DescriptorReport{Cycles: Accounting{InputStall: 100}, DMA: dma.Traffic{Source1: 7, Source2: 1}}, "waiting for the source takes 100 % of 100 cycles (8 bytes)"},
 		{DescriptorReport{Cycles: Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "(7 of 9 bytes)"},
+		{
+			DescriptorReport{MACs: 1, Shape: Shape{Wout: 4, Hout: 37}, Cycles: Accounting{OutputStall: 100}},
+			"(0 of 0 bytes), none of it beside the array, since up to 256 pixels come and go as a whole (inferred)",
+		},
 		{DescriptorReport{Cycles: Accounting{L2ReadStall: 100}}, "L2 reads take"},
 		{DescriptorReport{Cycles: Accounting{L2WriteStall: 100}}, "L2 writes take"},
 		{DescriptorReport{Cycles: Accounting{Throttle: 100}}, "throttling takes"},

@@ -153,6 +153,7 @@ type params struct {
 	transpose    clock.Rate // elements per cycle
 	overhead     clock.Cycles
 	kernelMemory uint64 // bytes per coefficient lane
+	part         uint64 // bytes of a coefficient lane that arrive together: what the M1 has room for
 
 	kernelOverlap float64
 
@@ -166,6 +167,9 @@ type params struct {
 	// faster on those. It is nil if a lane has one engine.
 	fewer *params
 }
+
+// laneBytes is the kernel memory of an engine of the M1.
+const laneBytes = 64 << 10
 
 func (c Chip) params() params {
 	hz := clock.Hertz(c.Clock.Value)
@@ -196,6 +200,7 @@ func (c Chip) params() params {
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 	}
 	p.kernelMemory *= uint64(p.tiles.PerLane()) // shared by the engines of a lane
+	p.part = laneBytes * uint64(p.tiles.PerLane())
 	if n := p.tiles.PerLane(); n > 1 {
 		c.Engines.Value = float64(int(tiles.Engines) << (bits.Len(uint(n-1)) - 1))
 		fewer := c.params()

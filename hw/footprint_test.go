@@ -39,7 +39,7 @@ func TestFootprints(t *testing.T) {
 
 // What memory brings ahead of the array, one case for each way in which it is asked.
 func TestPrefetchAsks(t *testing.T) {
-	p := &params{overhead: 10, kernelMemory: 64, dma: dma.Params{Latency: 5}}
+	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	apart := footprint{source1: at(1), result: at(2)}
 	for _, tt := range []struct {
 		name string

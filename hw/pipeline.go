@@ -143,6 +143,18 @@ type prefetch struct {
 	behind   clock.Cycles // results of the previous descriptor that still have to be written
 	total    clock.Cycles // all traffic
 	resident bool         // weights stay in kernel memory
+	held     uint64       // bytes of a lane that may be in use at the end
+}
+
+// first returns the bytes of a coefficient lane that the array waits for before it starts: all
+// that the M1 has room for. For a longer lane, which no task for the M1 has, the array waits as
+// it would in tasks for the M1, with the remainder first. The rest arrives while the array runs,
+// and at its end the array no longer needs the first weights (inferred).
+func (p *params) first(lane uint64) uint64 {
+	if rest := lane % p.part; lane > p.part && rest > 0 {
+		return rest
+	}
+	return min(lane, p.part)
 }
 
 // prefetch computes what must arrive before the array can start, and how much of it memory fetched
@@ -152,12 +164,13 @@ type prefetch struct {
 func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	lands := d.dram.reads(l.dram.result) // the previous descriptor must write its result before this one reads it
 	mem := &d.mem
-	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain}
+	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain, held: p.part}
 	kernel := clock.Cycles(0)
 	pre.resident = d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 	switch {
 	case pre.resident:
-		kernel, pre.streamed = mem.Kernel, 0
+		kernel = mem.Kernel * clock.Cycles(p.first(d.lane)) / clock.Cycles(d.lane)
+		pre.streamed -= kernel
 	case d.reread:
 		// Weights that do not stay are read again for each part. No known program has such a task.
 		// Its bytes count once, as in the vendor's measure.
@@ -170,8 +183,8 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
 			asked = true
-			if kernel > 0 {
-				kernel -= min(l.slack, kernel*clock.Cycles(room)/clock.Cycles(d.lane))
+			if first := p.first(d.lane); kernel > 0 {
+				kernel -= min(l.slack, kernel*clock.Cycles(min(room, first))/clock.Cycles(first))
 			}
 		}
 	}
@@ -216,7 +229,7 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	}
 	after := aftermath{body: body, busy: rest, drain: drain}
 	if pre.resident {
-		after.lane = d.lane
+		after.lane = min(d.lane, pre.held)
 	}
 	return after
 }

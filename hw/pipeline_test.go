@@ -32,7 +32,7 @@ type placed struct {
 func at(i uint64) span { return span{100 * i, 100*i + 100} }
 
 func TestPlace(t *testing.T) {
-	p := &params{overhead: 10, kernelMemory: 64, dma: dma.Params{Latency: 5}}
+	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	// Four parts of source, result and array; coefficients that fill kernel memory.
 	full := placed{1000, demand{
 		fills: 4, drains: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
@@ -79,7 +79,7 @@ func TestPlace(t *testing.T) {
 
 // What a chain saves is what its descriptors take alone beyond what it takes.
 func TestPlaceSaves(t *testing.T) {
-	p := &params{overhead: 10, kernelMemory: 64, dma: dma.Params{Latency: 5}}
+	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	x := placed{1000, demand{
 		fills: 4, drains: 4, lane: 24, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
 		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)},
@@ -96,7 +96,7 @@ func TestPlaceSaves(t *testing.T) {
 // Whatever is placed behind what, a chain and its savings are its descriptors alone.
 func TestPlaceSavesWhatItSaves(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
-	p := &params{overhead: 10, kernelMemory: 64, kernelOverlap: 0.3, dma: dma.Params{Latency: 5}}
+	p := &params{overhead: 10, kernelMemory: 64, part: 64, kernelOverlap: 0.3, dma: dma.Params{Latency: 5}}
 	n := func(most uint64) clock.Cycles { return clock.Cycles(r.Uint64N(most)) }
 	for range 20000 {
 		var list []placed
@@ -122,7 +122,7 @@ func TestPlaceSavesWhatItSaves(t *testing.T) {
 // Overlap never beats a unit: a chain takes at least what its array takes, and what its
 // memory takes.
 func TestPlaceBeatsNoUnit(t *testing.T) {
-	p := &params{kernelMemory: 64}
+	p := &params{kernelMemory: 64, part: 64}
 	for _, compute := range []clock.Cycles{1, 100, 400, 640, 2000} {
 		for _, lane := range []uint64{0, 16, 48, 64, 100} {
 			x := placed{compute, demand{
@@ -147,7 +147,7 @@ func TestPlaceBeatsNoUnit(t *testing.T) {
 // The descriptor that reads a ring runs in the shadow of the one that fills it: it adds
 // what it is longer by, and the traffic for which memory had no time.
 func TestJoin(t *testing.T) {
-	p := &params{overhead: 10, kernelMemory: 64, dma: dma.Params{Latency: 5}}
+	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	first := placed{1000, demand{fills: 10, drains: 1, mem: dma.Cycles{Source: 400, Total: 400}, writes: true,
 		dram: footprint{source1: at(1)}, pad: footprint{source1: at(1), result: at(2)}}}
 	second := func(compute, destination clock.Cycles) placed {
@@ -183,7 +183,7 @@ func TestJoin(t *testing.T) {
 
 // The steps by themselves.
 func TestPrefetch(t *testing.T) {
-	p := &params{overhead: 10, kernelMemory: 64, kernelOverlap: 0.5, dma: dma.Params{Latency: 5}}
+	p := &params{overhead: 10, kernelMemory: 64, part: 64, kernelOverlap: 0.5, dma: dma.Params{Latency: 5}}
 	d := demand{fills: 4, drains: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
 		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)}}
 	for _, tt := range []struct {
@@ -194,19 +194,19 @@ func TestPrefetch(t *testing.T) {
 		a    Accounting
 	}{
 		{"the first: all of the coefficients and a part of the source", pipeline{}, d,
-			prefetch{fill: 300, arriving: 125, later: 300, total: 640, resident: true},
+			prefetch{fill: 300, arriving: 125, later: 300, total: 640, resident: true, held: 64},
 			Accounting{Overhead: 10, KernelStall: 75, InputStall: 105}},
 		{"memory was idle long enough", pipeline{running: true, slack: 1000}, d,
-			prefetch{fill: 300, later: 300, total: 640, resident: true},
+			prefetch{fill: 300, later: 300, total: 640, resident: true, held: 64},
 			Accounting{Overhead: 10}},
 		{"for the coefficients alone", pipeline{running: true, slack: 200}, d,
-			prefetch{fill: 300, later: 300, total: 640, resident: true},
+			prefetch{fill: 300, later: 300, total: 640, resident: true, held: 64},
 			Accounting{Overhead: 10, InputStall: 100}},
 		{"results of the one before land first", pipeline{running: true, slack: 1000, drain: 30, dram: footprint{result: at(1)}}, d,
-			prefetch{fill: 300, later: 300, total: 640, resident: true},
+			prefetch{fill: 300, later: 300, total: 640, resident: true, held: 64},
 			Accounting{Overhead: 10, InputStall: 100 + 5 + 30}},
 		{"or leave beside it", pipeline{running: true, slack: 1000, drain: 30, dram: footprint{result: at(9)}}, d,
-			prefetch{fill: 300, later: 300, behind: 30, total: 640, resident: true},
+			prefetch{fill: 300, later: 300, behind: 30, total: 640, resident: true, held: 64},
 			Accounting{Overhead: 10}},
 	} {
 		a := Accounting{Compute: 1000}
@@ -243,6 +243,25 @@ func TestBody(t *testing.T) {
 		}
 		if l.slack != tt.slack || l.drain != 20 {
 			t.Errorf("%s: memory idle for %d cycles, want %d; %d of results left, want 20", tt.name, l.slack, tt.slack, l.drain)
+		}
+	}
+}
+
+// A lane longer than what comes together waits for its remainder before the array starts, for
+// the rest beside it, and leaves room for what the next descriptor needs first.
+func TestLongLaneComesInParts(t *testing.T) {
+	p := &params{kernelMemory: 128, part: 64}
+	kernel := func(lane uint64) (first, all clock.Cycles, after uint64) {
+		var l pipeline
+		a := Accounting{Compute: 1000}
+		l.add(p, &a, &demand{lane: lane, reread: true, fills: 1, drains: 1, mem: dma.Cycles{Kernel: clock.Cycles(lane), Total: clock.Cycles(lane)}})
+		return a.KernelStall, a.Total(), l.lane
+	}
+	for _, tc := range []struct {
+		lane, first, after uint64
+	}{{48, 48, 48}, {64, 64, 64}, {80, 16, 64}, {128, 64, 64}} {
+		if first, all, after := kernel(tc.lane); uint64(first) != tc.first || all != 1000+first || after != tc.after {
+			t.Errorf("a lane of %d: %d cycles of %d wait for it, want %d, and %d stay, want %d", tc.lane, first, all, tc.first, after, tc.after)
 		}
 	}
 }

@@ -138,14 +138,17 @@ func (c *Cost) terms() (list []term) {
 	return list
 }
 
+// basicCost returns a cost with only the quantities of c.
+func basicCost(c report.Cost) Cost {
+	return Cost{Cycles: c.Cycles, TimeNs: c.TimeNs, EnergyNJ: c.EnergyNJ, DMABytes: c.DMABytes}
+}
+
 func newCost(r *hw.Report) Cost {
 	a, parts := r.Accounting(), r.Parts()
 	energy, bytes := report.EnergyOf(&parts, r.Dispatch), report.DMAOf(&r.DMA)
-	c := Cost{
-		Cycles: uint64(r.Cycles), TimeNs: r.Time, EnergyNJ: r.DescriptorEnergy(), DispatchNJ: r.Dispatch,
-		DMABytes: r.DMA.Total(), MACs: r.MACs, Causes: report.CyclesOf(&a),
-		EnergyOf: &energy, DMA: &bytes, Counters: new(report.Counters),
-	}
+	c := basicCost(report.CostOf(r))
+	c.DispatchNJ, c.MACs, c.Causes = r.Dispatch, r.MACs, report.CyclesOf(&a)
+	c.EnergyOf, c.DMA, c.Counters = &energy, &bytes, new(report.Counters)
 	for i := range r.Descriptors {
 		d, n := &r.Descriptors[i], uint64(1)
 		if i >= len(r.Descriptors)-r.Per {
@@ -160,14 +163,12 @@ func newCost(r *hw.Report) Cost {
 	return c
 }
 
-func newDescriptorCost(d *hw.DescriptorReport) Cost {
-	energy, bytes, counters := report.EnergyOf(&d.Parts, 0), report.DMAOf(&d.DMA), report.Counters(d.Counters)
-	c := Cost{
-		Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
-		MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: report.CyclesOf(&d.Cycles),
-		EnergyOf: &energy, DMA: &bytes, Counters: &counters,
-	}
-	c.TimeLowNs, c.TimeHighNs = d.Interval()
+// newDescriptorCost returns the cost of a listed descriptor.
+func newDescriptorCost(d *report.Descriptor) Cost {
+	c := basicCost(d.Cost())
+	c.MACs, c.ExeCycles, c.Causes = d.MACs, uint64(d.Exe.Model), d.Cycles
+	c.TimeLowNs, c.TimeHighNs = d.TimeLowNs, d.TimeHighNs
+	c.EnergyOf, c.DMA, c.Counters = &d.EnergyOf, &d.DMA, &d.Counters
 	return c
 }
 
@@ -201,7 +202,8 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 			if d.Index >= len(texts) {
 				continue
 			}
-			x := Descriptor{Op: d.Op.String(), Registers: texts[d.Index], Cost: newDescriptorCost(d)}
+			doc := report.NewDescriptor(d)
+			x := Descriptor{Op: doc.Op, Registers: texts[d.Index], Cost: newDescriptorCost(&doc)}
 			if l := r.LayerOf(p, d); l != nil && r.Model.Kind() == anesim.KindNetwork {
 				x.Layer = l.Layer.Name
 			}

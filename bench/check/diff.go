@@ -127,11 +127,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 		var counters report.Counters
 		for i := range d.Descriptors {
 			x := &d.Descriptors[i]
-			e.Descriptors = append(e.Descriptors, Descriptor{Op: x.Op, Cost: Cost{
-				Cycles: x.Cycles.Total, TimeNs: x.TimeNs, EnergyNJ: x.EnergyNJ, DMABytes: x.DMA.Total, MACs: x.MACs,
-				ExeCycles: uint64(x.Exe.Model), Causes: x.Cycles,
-				TimeLowNs: x.TimeLowNs, TimeHighNs: x.TimeHighNs, EnergyOf: &x.EnergyOf, DMA: &x.DMA, Counters: &x.Counters,
-			}})
+			e.Descriptors = append(e.Descriptors, Descriptor{Op: x.Op, Cost: newDescriptorCost(x)})
 			e.Total.ExeCycles += uint64(x.Exe.Model)
 			for k, n := range x.Counters {
 				counters[k] += n
@@ -148,11 +144,9 @@ func ReadEntry(document []byte) (*Entry, error) {
 }
 
 func newTotalCost(t *report.Total, causes *report.Cycles) Cost {
-	c := Cost{
-		TimeLowNs: t.TimeLowNs, TimeHighNs: t.TimeHighNs, EnergyOf: &t.EnergyOf,
-		Cycles: t.Cycles, TimeNs: t.TimeNs, EnergyNJ: t.EnergyNJ - t.DispatchNJ, DispatchNJ: t.DispatchNJ,
-		DMABytes: t.DMABytes, MACs: t.MACs,
-	}
+	c := basicCost(t.Cost())
+	c.DispatchNJ, c.MACs = t.DispatchNJ, t.MACs
+	c.TimeLowNs, c.TimeHighNs, c.EnergyOf = t.TimeLowNs, t.TimeHighNs, &t.EnergyOf
 	if causes != nil {
 		c.Causes = *causes
 	}

@@ -30,24 +30,16 @@ type Options struct {
 // An Explanation is the JSON document of Explain.
 type Explanation struct {
 	report.Header
-	Model  string   `json:"model"`
-	Kind   string   `json:"kind"` // program, layer or network
-	Chip   string   `json:"chip"`
-	Now    Cost     `json:"now"`
-	Parts  []Part   `json:"parts"`  // sorted by cycles, most first
-	Trials []Change `json:"trials"` // changes that gain, sorted by gain
-	Tried  Tried    `json:"tried"`
+	Model  string      `json:"model"`
+	Kind   string      `json:"kind"` // program, layer or network
+	Chip   string      `json:"chip"`
+	Now    report.Cost `json:"now"`
+	Parts  []Part      `json:"parts"`  // sorted by cycles, most first
+	Trials []Change    `json:"trials"` // changes that gain, sorted by gain
+	Tried  Tried       `json:"tried"`
 	// Machines lists other machines that the whole model was timed on, sorted by gain. It
 	// shows limits that no change to the model removes.
 	Machines []Change `json:"machines"`
-}
-
-// A Cost is the cost of a run on the engine, excluding the dispatch's own energy.
-type Cost struct {
-	Cycles   uint64            `json:"cycles"`
-	TimeNs   clock.Nanoseconds `json:"time_ns"`
-	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
-	DMABytes uint64            `json:"dma_bytes"`
 }
 
 // A Part is a layer of a network, or a descriptor, with its bottleneck.
@@ -75,16 +67,16 @@ type Part struct {
 
 // A Change is a change that was run, with its gain.
 type Change struct {
-	Part    string  `json:"part,omitempty"` // changed layer, "" for the whole model
-	Alike   int     `json:"alike"`          // number of layers that it applies to
-	Kind    string  `json:"kind"`           // rewrite, register, residency, sparsity, gating or chip
-	Change  string  `json:"change"`
-	Needs   string  `json:"needs"`
-	Results string  `json:"results"` // effect on the computed values
-	Before  Cost    `json:"before"`
-	After   Cost    `json:"after"`
-	Gain    float64 `json:"gain"`     // saved fraction of the time before
-	SavedNs float64 `json:"saved_ns"` // total saving for all identical layers
+	Part    string      `json:"part,omitempty"` // changed layer, "" for the whole model
+	Alike   int         `json:"alike"`          // number of layers that it applies to
+	Kind    string      `json:"kind"`           // rewrite, register, residency, sparsity, gating or chip
+	Change  string      `json:"change"`
+	Needs   string      `json:"needs"`
+	Results string      `json:"results"` // effect on the computed values
+	Before  report.Cost `json:"before"`
+	After   report.Cost `json:"after"`
+	Gain    float64     `json:"gain"`     // saved fraction of the time before
+	SavedNs float64     `json:"saved_ns"` // total saving for all identical layers
 	// CommandBefore and Command run the model before and after the change. For a layer of a
 	// network they run only the layer. Command is empty if it would need weights that are
 	// not available.
@@ -120,7 +112,7 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	x := &explainer{
 		model: m, options: o, how: how, base: res, left: cmp.Or(how.Work, defaultWork),
 		doc: &Explanation{
-			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: newCost(res.Report),
+			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: report.CostOf(res.Report),
 			Parts: []Part{}, Trials: []Change{}, Machines: []Change{},
 		},
 	}
@@ -145,10 +137,6 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	}
 	slices.SortStableFunc(x.doc.Trials, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return x.doc, nil
-}
-
-func newCost(r *hw.Report) Cost {
-	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total()}
 }
 
 // An explainer holds the state of Explain.
@@ -399,7 +387,7 @@ func (c Change) withGain(times int) Change {
 	return c
 }
 
-func (x *explainer) runLayer(ctx context.Context, words []string) (*Cost, error) {
+func (x *explainer) runLayer(ctx context.Context, words []string) (*report.Cost, error) {
 	m, err := anesim.Layer(words[0], words[1:]...)
 	if err != nil {
 		return nil, err
@@ -414,7 +402,7 @@ type faultError struct{ hw.Fault }
 
 func (e *faultError) Error() string { return e.String() }
 
-func (x *explainer) runCost(ctx context.Context, m *anesim.Model, o anesim.Options) (*Cost, error) {
+func (x *explainer) runCost(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Cost, error) {
 	res, err := x.timeModel(ctx, m, o)
 	if err != nil {
 		return nil, err
@@ -422,7 +410,7 @@ func (x *explainer) runCost(ctx context.Context, m *anesim.Model, o anesim.Optio
 	if f := res.Report.Faults; len(f) > 0 {
 		return nil, &faultError{f[0]}
 	}
-	c := newCost(res.Report)
+	c := report.CostOf(res.Report)
 	return &c, nil
 }
 

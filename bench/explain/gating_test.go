@@ -3,12 +3,13 @@ package explain
 import (
 	"testing"
 
+	"anesim/bench/report"
 	"anesim/hw/clock"
 )
 
 // Closing tiles is a gain where it saves at least 0.5 % of the energy for at most 1 % more time.
 func TestGatingGains(t *testing.T) {
-	before := &Cost{TimeNs: 1000, EnergyNJ: 1000}
+	before := &report.Cost{TimeNs: 1000, EnergyNJ: 1000}
 	for _, tc := range []struct {
 		time, energy float64
 		want         bool

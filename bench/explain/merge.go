@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
 	"anesim/loader/network/regroup"
@@ -190,6 +191,6 @@ func (x *explainer) addNetworkChange(res *anesim.Result, c Change) {
 		x.doc.Tried.NotFaster++
 		return
 	}
-	c.Before, c.After, c.CommandBefore = x.doc.Now, newCost(res.Report), x.fileCommand("model", x.residencyFlag()...)
+	c.Before, c.After, c.CommandBefore = x.doc.Now, report.CostOf(res.Report), x.fileCommand("model", x.residencyFlag()...)
 	x.addChange(c, 1)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/chip"
@@ -124,7 +125,7 @@ const (
 
 // gatingGains reports whether gating tiles saves enough energy for a small enough increase
 // of the time.
-func gatingGains(before, after *Cost) bool {
+func gatingGains(before, after *report.Cost) bool {
 	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
 }
 
@@ -178,7 +179,7 @@ const maxPruned = 4 << 20
 
 // tryPruning tries a convolution in which every other weight is zero. It applies to strides
 // of two, for which the compiler has a sparse form.
-func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names []string, before *Cost) error {
+func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names []string, before *report.Cost) error {
 	w := &l.Window
 	n := l.Cout * l.In.C / max(1, l.Groups) * w.Kh * w.Kw
 	if l.Op != layer.Convolution || w.Sy != 2 || w.Sx != 2 || n > maxPruned {

@@ -335,9 +335,7 @@ func (c *Call) finishSums() {
 		res.Again = again
 		l.calls += again
 		res.Report.Repeat(again, c.linked.Count)
-		more := clock.Nanojoules(float64(again) * float64(each))
-		res.Report.Dispatch += more
-		res.Report.Energy += more
+		res.Report.AddDispatches(clock.Nanojoules(float64(again) * float64(each)))
 	}
 	res.Host = hostTime(&l.session.options.Host, res, l.staysOnDevice)
 }

@@ -36,7 +36,7 @@ var parameters = [...]parameter{
 	{"ReadRate", "B/s", "all reads from device memory", 1e6, 1e15, false, ""},
 	{"TotalRate", "B/s", "all traffic with device memory", 1e6, 1e15, false, ""},
 	{"TaskOverhead", "cycles/descriptor", "from the end of a descriptor to the start of the next", 0, 1e9, false, ""},
-	{"KernelMemory", "B/engine", "weights that an engine holds; layers and networks are lowered for it, in as few tasks as it allows, which overlap less: up to a fifth slower", 0, 1 << 30, true, ""},
+	{"KernelMemory", "B/engine", "weights that an engine holds; layers and networks are lowered for it, in as few tasks as it allows, whose results leave later: up to a tenth slower", 0, 1 << 30, true, ""},
 	{"KernelOverlap", "1", "share of a task's first part that runs while weights still arrive", 0, 1, false, ""},
 	{"MemoryLatency", "ns", "from a request to the first byte of its answer", 0, 1e12, false, ""},
 	{"TileRate", "B/s", "tile DMA, each way", 1e6, 1e15, false, ""},

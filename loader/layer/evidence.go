@@ -22,7 +22,7 @@ func (l *Layer) Rests() string {
 	case l.Op == Convolution && l.Dilation > 1:
 		return "no program shows a dilated window: its taps stand apart with zeros between them"
 	case l.Op == Convolution && (w.Py >= w.Kh || w.Px >= w.Kw):
-		return "a window padded by itself is one with taps of zero weight here, a depthwise task ahead of it in the one program"
+		return "a window padded by itself is one with taps of zero weight here, whose sums may round otherwise than those without the padding; it is a depthwise task ahead of it in the one program"
 	case l.Op == Convolution && l.Activation.Rides():
 		return "a convolution's table stands ahead of the weights in every lane: programs show its bytes there, not their place"
 	case l.Op == ReduceMin:

@@ -1,6 +1,10 @@
 package layer
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/x448/float16"
+)
 
 // Axes is a set of axes.
 type Axes uint8
@@ -40,6 +44,10 @@ type Layer struct {
 	// Bias adds Weights.Bias to the result: of a convolution, a product with constant
 	// weights, or a Mul with a constant a channel.
 	Bias bool
+	// Factor multiplies what a convolution or a matrix product sums, ahead of its bias and its
+	// activation: a normal fp16 value, 0 for none. It is exact, where a factor in the weights
+	// would round each of them.
+	Factor float16.Float16
 	// Activation is applied to the result of a convolution or a matrix product: 0 or
 	// ReLU, which its descriptor does, or a table, which takes a descriptor of its own.
 	Activation Op

@@ -67,11 +67,11 @@ const (
 	Pad // rows and columns around a tensor: Window's Py, Qy, Px and Qx
 )
 
-// Rides reports whether an activation is one table and nothing else: no scale ahead of it,
-// no task beside it.
+// Rides reports whether an activation is one table and nothing else, so that the task that makes
+// its input may look it up: no scale or addend ahead of it, no mode and no task of its own.
 func (o Op) Rides() bool {
 	switch o {
-	case Sigmoid, Tanh, GELU, SiLU, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Erf:
+	case Sigmoid, Tanh, GELU, SiLU, Sqrt, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Sign, Frac, Erf:
 		return true
 	}
 	return false

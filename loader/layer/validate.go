@@ -52,6 +52,9 @@ func (l *Layer) Validate() error {
 	if a := l.Activation; a != 0 && (!a.Activates() || a.Tables() > 1 || !l.Op.joined()) {
 		return l.Wrong("%v cannot follow it", a)
 	}
+	if l.Factor != 0 && (l.Op > Linear || !l.Factor.IsNormal()) {
+		return l.Wrong("a factor of %v behind it", l.Factor.Float32())
+	}
 	for _, s := range [...]Shape{l.In, l.Out()} {
 		if err := s.Validate(); err != nil {
 			return err

@@ -119,3 +119,21 @@ func ValueAt(values []float16.Float16, i int) float16.Float16 {
 	}
 	return values[i]
 }
+
+// Scaled returns the values, each times its factor, and nil for absent values. It returns false
+// if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
+// number above 65504.
+func Scaled(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+	if values == nil {
+		return nil, true
+	}
+	out := make([]float16.Float16, len(values))
+	for i, v := range values {
+		f := factor(i)
+		out[i] = float16.Fromfloat32(v.Float32() * f)
+		if v.IsNormal() && f != 0 && !out[i].IsNormal() {
+			return nil, false
+		}
+	}
+	return out, true
+}

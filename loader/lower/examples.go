@@ -106,7 +106,7 @@ func convExample() (*loader.Builder, error) {
 	t := task.Pointwise2020(oneRow(cin, 1), oneRow(cout, 1))
 	t.Kernel(0, k.Lanes)
 	t.Source1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
-	t.Stages2020(rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
+	task.Stages2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain:     descriptors,
@@ -163,7 +163,7 @@ func addExample() (*loader.Builder, error) {
 	second := place.SecondBase(at.Row)
 	t.Source1(rowSurface(place.Bar6, channels, 1), at, false)
 	t.Source2(rowSurface(place.Bar5, channels, 1), at.Moved(second))
-	t.Writes2020(rowSurface(place.Bar4, channels, 1), second+at.Row)
+	task.Writes2020(t, rowSurface(place.Bar4, channels, 1), second+at.Row)
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain: descriptors,

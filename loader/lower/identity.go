@@ -119,7 +119,7 @@ func identityProduct(n int) ([]*task.Task, []byte) {
 	t.Kernel(0, k.Lanes)
 	t.Writes(y, tile.Row)
 	// No scratch segment is listed: neither names its buffer.
-	prep.Unlisted()
-	t.Unlisted()
+	task.Unlist(prep)
+	task.Unlist(t)
 	return []*task.Task{prep, t}, k.Data
 }

@@ -124,8 +124,8 @@ func TestPlanarLayouts(t *testing.T) {
 }
 
 // What holds of the tables' rows. Not held: convolutions that take columns, whose tiles
-// takesColumns sets, and planar patches that a task on the MAC engines takes tile by tile,
-// which tilePatch sets.
+// TakeColumns sets, and planar patches that a task on the MAC engines takes tile by tile,
+// which HandedPatch sets.
 const (
 	wantLayouts, wantPatches, wantRows, wantHeights      = 116, 114, 112, 114
 	wantPlanar, wantPlanarPatches, wantLoaded, wantTiles = 75, 66, 34, 29

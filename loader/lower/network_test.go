@@ -118,11 +118,11 @@ func (b *netBuilder) program(turned bool) (*join.Joined, uint64) {
 	exact := true
 	for i, into := range j.Into {
 		turned = turned || i != into // layers that share descriptors take less
-		exact = exact && (i == into || b.layers[max(i, into)] != layer.Tanh)
+		exact = exact && (i == into || b.layers[i] == layer.ReLU)
 	}
 	for _, o := range res.Outputs {
 		want, of := b.values[o.Port.Name], "its layer by itself"
-		if !exact { // a table behind a product rounds once
+		if !exact { // what rides on a product rounds once
 			if want, of = b.fused[o.Port.Name], "the same in memory"; want == nil {
 				b.fused[o.Port.Name] = o.Data
 				continue

@@ -435,6 +435,23 @@ func TestElementwiseValues(t *testing.T) {
 	check(t, r, layer.Binary(layer.Add, layer.Shape{N: 1, C: 64, H: 300, W: 64}, layer.Shape{N: 1, C: 64, H: 300, W: 64}), layer.Weights{}, 0.002)
 }
 
+// A tensor divided by itself is 1 everywhere.
+func TestQuotientByItself(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	for _, s := range []layer.Shape{{N: 1, C: 2, H: 1, W: 4}, {N: 2, C: 5, H: 3, W: 40}} {
+		l := layer.Layer{Op: layer.RealDiv, In: s, SecondShape: s, Second: layer.Itself}
+		y, err := run(l, layer.Weights{Table: Fitted(mac.Reciprocal)}, map[string][]float16.Float16{"x": within(r, s.Elements(), 0.5, 8)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range floats(y) {
+			if math.Abs(v-1) > 0.002 {
+				t.Fatalf("%+v: element %d is %v, want 1", s, i, v)
+			}
+		}
+	}
+}
+
 func TestMoveValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for range rounds(80) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"anesim/loader/network/arrange"
-	"anesim/loader/network/fuse"
 	"anesim/loader/network/list"
 )
 
@@ -16,7 +15,7 @@ var passes = [...]struct {
 	do   func(*list.Network)
 }{
 	{"naming tensors", (*list.Network).Rename},
-	{"fusing layers", fuse.Layers},
+	{"fusing layers", fuse},
 	{"storing constants", (*list.Network).Store},
 	{"arranging tensors", arrange.Rearrange},
 	{"sharing columns", arrange.ShareColumns},

@@ -78,7 +78,7 @@ func TestONNXLayers(t *testing.T) {
 			ox.Node("MatMul", "s", in("x", "q")), ox.Node("Div", "d", in("s", "eighth")),
 			ox.Node("Softmax", "p", in("d")), ox.Node("MatMul", "y", in("p", "x")),
 		}, []string{
-			"q transpose(x) 1x10x4x3", "s matmul(x,q) 1x10x3x3", "d mul(s) 1x10x3x3",
+			"q transpose(x) 1x10x4x3", "s matmul(x,q) 1x10x3x3 +d",
 			"p softmax(d) 1x10x3x3", "y matmul(p,x) 1x10x3x4",
 		}},
 		{"views", []ox.Message{

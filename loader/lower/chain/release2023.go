@@ -58,8 +58,8 @@ func Finish2023(tasks []*task.Task, spread bool) []*regs.Descriptor {
 	return out
 }
 
-// findRuns2023 returns the runs of findRuns, but a task between two that move through memory is joined with the
-// one after it (3/3).
+// findRuns2023 returns the runs of findRuns, but a task between two that move through memory is
+// joined with the one after it (3/3).
 func (p *program) findRuns2023() []bool {
 	starts := p.findRuns()
 	for i := 2; i < len(p.tasks); i++ {

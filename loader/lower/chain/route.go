@@ -37,14 +37,8 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 	source, result := t.InMemory() && other != nil && t.First.Overlaps(other.First), false
 	ownResult := false
 	linked := task.Linked(p.tasks, i)
-	// A tile of a result on its way to memory waits for what the other engine still writes
-	// where it stands (1/1).
-	if t.Staged && other != nil && p.index[other] > *waited && t.Result.Overlaps(other.Result) {
-		if t.Planar() {
-			l.ResultCfg = l.ResultCfg.WithAConvRslt(true)
-		} else {
-			l.ResultCfg = l.ResultCfg.WithAPlnrRslt(true)
-		}
+	if other != nil && p.index[other] > *waited {
+		t.routeStaged(other)
 	}
 	last := *waited
 	for j, operand := range [...]*task.Tile{t.First, t.Second} {
@@ -77,6 +71,19 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 		l.SourceCfg = l.SourceCfg.WithAConvSrc(source).WithAConvRslt(result).WithAPlnrRslt(ownResult)
 	} else {
 		l.SourceCfg = l.SourceCfg.WithAPlnrSrc(source).WithAPlnrRslt(result).WithAConvRslt(ownResult)
+	}
+}
+
+// routeStaged makes the tile of a result on its way to memory wait for what the other engine still
+// writes in its place (1/1).
+func (t *step) routeStaged(other *task.Task) {
+	r := &t.g.L2.ResultCfg
+	switch {
+	case !t.Staged || !t.Result.Overlaps(other.Result):
+	case t.Planar():
+		*r = r.WithAConvRslt(true)
+	default:
+		*r = r.WithAPlnrRslt(true)
 	}
 }
 

@@ -75,8 +75,8 @@ func (c *Convolution) TaskGroups() int {
 	return max(1, c.Layer.Groups)
 }
 
-// Kernel packs the coefficients of a share, in room for them if they are kept as they are. The taps of an input
-// channel stand in the order of their stride phase.
+// Kernel packs the coefficients of a share, in room for them if they are kept as they are. The
+// taps of an input channel stand in the order of their stride phase.
 func (c *Convolution) Kernel(s Share, width int, room func(n int) []byte) *Kernel {
 	l, w := c.Layer, c.Weights
 	win := &l.Window
@@ -146,7 +146,7 @@ func (c *Convolution) Kernel(s Share, width int, room func(n int) []byte) *Kerne
 			k = skipping
 		}
 	}
-	return c.withTable(k)
+	return k.Behind(c.Table)
 }
 
 // skipsZeros reports whether a share's coefficients have the zero-skipping form: those of
@@ -177,29 +177,6 @@ func (c *Convolution) channelBytes(channels int) int {
 		bytes += (rows + 7) / 8 // a bit a weight (4/4)
 	}
 	return bytes
-}
-
-// withTable puts the table that rides on a convolution ahead of the weights of every lane.
-// Programs show its 128 bytes in every lane of such a task (5/5); that it stands ahead is
-// assumed, as in the device.
-func (c *Convolution) withTable(k *Kernel) *Kernel {
-	if c.Table == nil {
-		return k
-	}
-	whole := &Kernel{Coding: k.Coding}
-	if k.Data == nil { // sizes alone
-		at := 0
-		for _, l := range k.Lanes {
-			n := layer.RoundUp(TableBytes+l.Size, 64)
-			whole.Lanes = append(whole.Lanes, Lane{at, n})
-			at += n
-		}
-		return whole
-	}
-	for _, l := range k.Lanes {
-		whole.lane(append(slices.Clone(c.Table), k.Data[l.Base:l.Base+l.Size]...))
-	}
-	return whole
 }
 
 // tap is the weight at a place of the window, -1 between the taps of a dilated one and

@@ -257,3 +257,26 @@ func (k *Kernel) lane(b []byte) {
 	k.Lanes = append(k.Lanes, Lane{len(k.Data), layer.RoundUp(len(b), 64)})
 	k.Data = append(k.Data, pad64(b)...)
 }
+
+// Behind is the kernel with the table that rides on its task ahead of the weights of every lane;
+// nil is no table. Programs show its 128 bytes in every lane of such a task (5/5); that it stands
+// ahead is assumed, as in the device.
+func (k *Kernel) Behind(table []byte) *Kernel {
+	if table == nil {
+		return k
+	}
+	whole := &Kernel{Coding: k.Coding}
+	if k.Data == nil { // sizes alone
+		at := 0
+		for _, l := range k.Lanes {
+			n := layer.RoundUp(TableBytes+l.Size, 64)
+			whole.Lanes = append(whole.Lanes, Lane{at, n})
+			at += n
+		}
+		return whole
+	}
+	for _, l := range k.Lanes {
+		whole.lane(append(slices.Clone(table), k.Data[l.Base:l.Base+l.Size]...))
+	}
+	return whole
+}

@@ -123,19 +123,38 @@ func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
 	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, Alone: c.Layer.Depthwise(), Table: c.Table})
 }
 
-// newMACTask returns a multiply-accumulate task with the layer's bias and its ReLU.
+// newMACTask returns a multiply-accumulate task with the layer's factor, its bias and its ReLU.
 func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 	m.Op = regs.MultiplyAccumulate
 	m.Bias, m.ReLU = l.Bias, l.Activation == layer.ReLU
+	if l.Factor != 0 {
+		m.Scale = task.By(uint16(l.Factor))
+	}
 	return m.Task()
 }
 
-// fusesTable reports whether the convolution's own descriptor looks its results up: with one
-// table that takes them as they are, and room for it in every lane.
-func fusesTable(j job) bool {
-	l := j.layer
-	if l.Op != layer.Convolution || !l.Activation.Rides() || len(j.weights.Table) != coeff.TableBytes || paired(l) {
-		return false
+// fusedTable returns the table that the layer's own descriptors look their results up in, nil for
+// none.
+func fusedTable(j job) []byte {
+	if !fusesTable(j) {
+		return nil
 	}
-	return (&coeff.Convolution{Layer: l, Weights: j.weights}).HoldsTable()
+	return j.weights.Table
+}
+
+// fusesTable reports whether the layer's own descriptors look their results up: with one table that
+// takes them as they are, and room for it in every lane.
+func fusesTable(j job) bool {
+	return j.layer.Activation.Rides() && len(j.weights.Table) == coeff.TableBytes && holdsTable(j)
+}
+
+// holdsTable reports whether the layer's tasks multiply by constants and have room for a table.
+func holdsTable(j job) bool {
+	switch l := j.layer; {
+	case l.Op == layer.Convolution:
+		return !paired(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).HoldsTable()
+	case l.Op == layer.MatMul && l.Second == layer.Constant || l.Op == layer.Linear:
+		return l.In.N*l.In.C*l.In.H <= task.PatchPixels || productBytes(l)+coeff.TableBytes <= l.LaneBytes()
+	}
+	return false
 }

@@ -14,9 +14,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// beforeScale returns what to add to x so that its product with a factor f comes to x*f + a. It
+// BeforeScale returns what to add to x so that its product with a factor f comes to x*f + a. It
 // fails where the quotient is no normal fp16 value.
-func beforeScale(a, f float16.Float16) (float16.Float16, bool) {
+func BeforeScale(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
 	if a&^SignBit == 0 {
 		return 0, true
@@ -85,9 +85,9 @@ func lowerElementwise(o *Output, j job) error {
 // 25/25; less is assumed).
 func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
 	if beyondL2(l, s) {
-		rows := t.Streamed(s)
+		t.Cut(task.StreamedPatch(s))
 		*at = t.PlanarColumns()
-		return rows, nil
+		return t.TileHeight(), nil
 	}
 	if n*at.Row*s.Height <= l.LargestTile() {
 		return s.Height, nil
@@ -190,7 +190,7 @@ func lowerRepeated(o *Output, j job, in regs.Shape, x place.Memory) error {
 func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.Copy(small)
-	at := prep.ResultTile(small)
+	at := place.ResultTile(small)
 	bytes := at.Row * s.H
 	if err := checkTile(j.layer, small, s.H); err != nil {
 		return err
@@ -255,7 +255,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		case layer.Mul:
 			scale = v
 			if l.Bias {
-				b, ok := beforeScale(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
+				b, ok := BeforeScale(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
 				if !ok {
 					return l.Unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
 				}
@@ -271,7 +271,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 	}
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
 	prep := task.Copy(rows)
-	at := prep.ResultTile(rows)
+	at := place.ResultTile(rows)
 	kept := prep.Leaves(at, 2*at.Row)
 	from := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.Base = base

@@ -104,7 +104,8 @@ func meanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
 	return m
 }
 
-// deviationPass returns the pass that computes 1/sqrt of the mean squared difference of its two sources.
+// deviationPass returns the pass that computes 1/sqrt of the mean squared difference of its two
+// sources.
 func deviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
 		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: together(l), Root: true,
@@ -119,8 +120,8 @@ func rootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
 	return r
 }
 
-// affine returns the pass that subtracts the first row of its second source, which is in the L2, and multiplies by
-// the second.
+// affine returns the pass that subtracts the first row of its second source, which is in the L2,
+// and multiplies by the second.
 func affine(s regs.Shape, second task.Seen, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
@@ -208,7 +209,7 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	if s.Width == 1 {
-		mean.PatchHigh()
+		mean.Cut(task.RowsByPatch)
 	}
 	tile := mean.Source1(turned.M, at, true)
 	means := mean.Leaves(stats, stats.Row)
@@ -392,13 +393,10 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	stats.Row, stats.Group = statBytes, stats.Channel
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
 	first := task.Transposing(s)
-	first.KeptPatch(s)
+	first.Cut(task.KeptPatch(s))
 	// Two tiles' places: what is transposed and the differences stand in the first, what
 	// is transposed again in the second.
-	at := place.Packed(s)
-	if s.Height > 1 {
-		at = at.Skewed(1, place.PlanarFetch)
-	}
+	at := place.ResultTile(s)
 	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
 	source := at.Moved(two + turnedBytes)
@@ -423,14 +421,14 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	means := reduce(meanPass(l, rows, false, true), turned)
 
 	sub := centred(s, task.C)
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	sub.Reads(x, source)
 	sub.Joins(means, flat)
 	differences := sub.Leaves(at.Moved(one), at.Row*s.Height)
 	o.add(sub)
 
 	second := task.Transposing(s)
-	second.FixPatch(task.PassedFixed(s))
+	second.Cut(task.FixedPatch(task.PassedFixed(s)))
 	second.Aside(false, true) // the bits of the planar tasks on both sides count this one (1/1)
 	second.Reads(differences, at.Moved(one))
 	again := second.Leaves(transposed.Moved(two), turnedBytes)

@@ -29,7 +29,7 @@ func lowerMatMul(o *Output, j job) error {
 	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	x := o.port(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
-	if rows.BlockRows(count) && o.Constants.Bytes == 0 && !l.Tabulated() {
+	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.Tabulated() || fusesTable(j)) {
 		if done := tryBlockProduct(o, j, count, x, y); done {
 			return nil
 		}
@@ -89,18 +89,17 @@ func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 // (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
 // counts of a public table; that the former goes through memory is inferred.)
 func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
-	l := j.layer
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var err error
-		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
+		if shares, err = splitColumns(j); err != nil {
 			return err
 		}
 	}
 	src.Row = src.Depth // a row is all channels
 	var kept *task.Tile
 	for _, s := range shares {
-		t := newProductTask(l, m, k, s)
+		t := newProductTask(j, m, k, s)
 		at := t.SourceTile()
 		bytes := at.Row
 		switch {
@@ -122,11 +121,11 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place
 
 // newProductTask returns the multiply-accumulate of a share of a product's columns by m pixels of k
 // channels, whose result is transposed.
-func newProductTask(l *layer.Layer, m, k int, s coeff.Share) *task.Task {
+func newProductTask(j job, m, k int, s coeff.Share) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
 	out.Channels = s.Channels
-	return newMACTask(l, task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true})
+	return newMACTask(j.layer, task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true, Table: fusedTable(j)})
 }
 
 // tryBlockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
@@ -136,7 +135,7 @@ func tryBlockProduct(o *Output, j job, count int, x, y place.Memory) bool {
 	l, w := j.layer, *j.weights
 	g := rows.Group{
 		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
-		Heads: 1, Rows: count, Width: l.Columns, Block: true, Activation: l.Activation,
+		Heads: 1, Rows: count, Width: l.Columns, Block: true, Activation: l.Activation, Scale: l.Factor, Table: fusedTable(j),
 	}
 	if l.Bias {
 		if g.Weights.Bias == nil {
@@ -172,7 +171,6 @@ func transposed(m, k int) place.Layout {
 
 // multiplyRows appends the tasks of m rows.
 func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
-	l := j.layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposed(m, k)
 	staged := place.Matrix(place.BarScratch, k, m)
@@ -187,12 +185,12 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var err error
-		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
+		if shares, err = splitColumns(j); err != nil {
 			return err
 		}
 	}
 	for i, s := range shares {
-		t := newProductTask(l, m, k, s)
+		t := newProductTask(j, m, k, s)
 		if i == 0 {
 			t.ReadsScratch(kept, kept.At, staged)
 		} else {
@@ -207,15 +205,28 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 	return nil
 }
 
-// packProduct packs the columns of a share.
-func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
-	return coeff.Product(j.layer, j.weights, s, width, o.Constants.Room)
+// productBytes returns what a column of a product with constants takes of a lane.
+func productBytes(l *layer.Layer) int { return (l.In.W + coeff.BiasRows(l.Bias)) * layer.ElementBytes }
+
+// splitColumns splits a product's columns so that a lane, its table included, fits an engine.
+func splitColumns(j job) ([]coeff.Share, error) {
+	return coeff.SplitChannels(j.layer.Columns, productBytes(j.layer), j.layer.LaneBytes()-len(fusedTable(j)))
 }
 
-// TakesColumns reports whether a product of m rows of k with constants takes them transposed
-// as they stand: the engines do, but for the few rows that the compiler has in blocks.
-func TakesColumns(m, k int) bool {
-	return !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= layer.MaxTile
+// packProduct packs the columns of a share.
+func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
+	table, room := fusedTable(j), o.Constants.Room
+	if table != nil {
+		room = nil // the weights are copied behind the table of each lane
+	}
+	return coeff.Product(j.layer, j.weights, s, width, room).Behind(table)
+}
+
+// TakesColumns reports whether a product with constants takes its rows transposed as they
+// stand: the engines do where a slice of them fits the L2, but for the few rows that the compiler
+// has in blocks.
+func TakesColumns(l *layer.Layer) bool {
+	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }
 
 // lowerTransposedProduct turns the sides of a product that are given the other way round, then
@@ -258,7 +269,7 @@ func lowerTransposedProduct(o *Output, j job) error {
 	if _, given := to["x"]; !given {
 		to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*place.SliceColumns*layer.ElementBytes <= j.layer.LargestTile() {
+	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && TakesColumns(&l) {
 		// It stands there as the engines take it.
 		src, out := place.Matrix(bar, k, m), placeBeforeActivation(o, j, y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base

@@ -158,7 +158,7 @@ func lowerSlice(o *Output, j job) error {
 func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	t := task.Copy(s)
-	t.WholeSlices(s)
+	t.Cut(task.SlicedPatch(s))
 	at := t.SourceTile()
 	result := place.PackedColumns(s, place.EngineColumns(s.Width))
 	if s.Height > 1 {
@@ -243,7 +243,7 @@ func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	// A patch of 512 pixels, rows before columns (1/1).
 	high := min(task.Log2Ceil(s.Height), 4)
 	wide := min(max(task.Log2Ceil(s.Width), 4), 9-high)
-	t.SetPatch(wide, high)
+	t.Cut(task.PlanarPatch(wide, high))
 	at := place.Packed(in.S)
 	if in.S.Height > 1 {
 		at = at.Skewed(1, place.PlanarFetch)

@@ -9,8 +9,8 @@ import (
 // stands here makes the same values of what programs show: views by DMA strides, planar
 // maxima, transposes, stride 1 (inferred).
 
-// lowerPool lowers a maximum over windows to maxima over the rows of each, then over its columns with
-// columns as rows.
+// lowerPool lowers a maximum over windows to maxima over the rows of each, then over its columns
+// with columns as rows.
 //
 //	x --max of shifted rows--> scratch --transpose--> columns as rows
 //	  --max of shifted rows--> scratch --transpose--> y
@@ -121,6 +121,14 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 	return nil
 }
 
+// nearStride returns the stride of the convolution that one of a longer stride takes its rows from.
+func nearStride(stride int) int {
+	if stride > layer.MaxStride {
+		return 1
+	}
+	return stride
+}
+
 // lowerLongStride convolves without the stride, takes every so many rows by the DMA's strides
 // and transposes rows and columns on the way, twice.
 func lowerLongStride(o *Output, j job) error {
@@ -128,13 +136,7 @@ func lowerLongStride(o *Output, j job) error {
 	w := l.Window
 	x, out := o.input(j, "x", l.In), l.Out()
 	y := o.output(j, "y", out)
-	near := func(stride int) int {
-		if stride > layer.MaxStride {
-			return 1
-		}
-		return stride
-	}
-	l.Window.Sy, l.Window.Sx = near(w.Sy), near(w.Sx)
+	l.Window.Sy, l.Window.Sx = nearStride(w.Sy), nearStride(w.Sx)
 	every, columns := w.Sy/l.Window.Sy, w.Sx/l.Window.Sx
 	all := l.Out()
 	dense := o.allocate(all)

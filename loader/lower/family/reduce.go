@@ -109,8 +109,8 @@ func eachPart(o *Output, l *layer.Layer, in, out place.View, f func(in, out plac
 	return eachPart(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
 }
 
-// lowerMinimum lowers a minimum to the negative of the maximum of negatives: no program shows a minimum of the
-// planar engine's reduction (assumed).
+// lowerMinimum lowers a minimum to the negative of the maximum of negatives: no program shows a
+// minimum of the planar engine's reduction (assumed).
 func lowerMinimum(o *Output, j job) error {
 	l := j.layer
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
@@ -153,7 +153,7 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	r.Depth = depth
 	t := r.Task()
 	if in.Fold {
-		t.FoldedPatch()
+		t.Cut(task.FoldedPatch)
 	}
 	at := t.SkewedPlanar()
 	bytes := at.Row * in.S.Height
@@ -224,7 +224,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	r.Transposed = true
 	t := r.Task()
 	if turned.Fold {
-		t.FoldedPatch()
+		t.Cut(task.FoldedPatch)
 	}
 	at := transposed
 	at.Row, at.Group = at.Depth, transposed.Row
@@ -294,7 +294,7 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	o.add(t)
 
 	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
-	back.PatchTall()
+	back.Cut(task.RowsByPatch)
 	back.Reads(reduced, place.Layout{Base: means.Base, Channel: means.Group, Row: means.Channel, Depth: means.Group})
 	back.Writes(w.M, means.Base+means.Row)
 	o.add(back)

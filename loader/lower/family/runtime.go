@@ -91,6 +91,7 @@ func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	g := rows.Group{
 		Kind: rows.PairProduct, Layer: *l, Inputs: []string{"x", "z"}, Output: "y",
 		Heads: heads, Rows: l.In.H, Width: l.Columns, Activation: l.Activation, Turned: l.TransposeY,
+		Scale: l.Factor,
 	}
 	right := l.In.W
 	if l.TransposeY {
@@ -165,7 +166,7 @@ func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []c
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
-	t := task.MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: task.Pointwise, ReLU: l.Activation == layer.ReLU}.Task()
+	t := newMACTask(l, task.MAC{In: in, Out: out, Window: task.Pointwise})
 	t.KernelIn(bar, lanes)
 	at := t.SourceTile()
 	t.Source1(src, at, false)

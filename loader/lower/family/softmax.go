@@ -138,17 +138,19 @@ func exponent(s regs.Shape, second task.Seen, previous bool) task.Planar {
 	return e
 }
 
-// quotient returns the pass that multiplies the powers by the reciprocal of their sum, which is the first source.
+// quotient returns the pass that multiplies the powers by the reciprocal of their sum, which is
+// the first source.
 func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
 	q := pass.Product(s)
 	q.First, q.Previous = first, previous
 	return q
 }
 
-// addPowerTask appends and returns the exponential of differences that a planar task hands over tile by tile.
+// addPowerTask appends and returns the exponential of differences that a planar task hands over
+// tile by tile.
 func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
 	t := task.Copy(s)
-	t.FixPatch(task.PassedFixed(s))
+	t.Cut(task.FixedPatch(task.PassedFixed(s)))
 	t.Reads(from, from.At)
 	t.Lookup(o.Constants.PlaceTable(j.weights.Table, t.TableLanes()), j.weights.Table)
 	o.add(t)
@@ -166,14 +168,10 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	one.Channels = 1
 	single := place.Packed(one)
 	exps := place.Packed(v)
-	if v.Height > 1 || v.Width == 1 {
+	pixel := v.Height == 1 && v.Width == 1
+	if v.Height > 1 {
 		single = single.Skewed(1, place.PlanarFetch)
 		exps = exps.Skewed(1, place.PlanarFetch)
-	}
-	pixel := v.Height == 1 && v.Width == 1
-	if pixel {
-		single = place.Packed(one)
-		exps = place.Packed(v)
 	}
 	singles := single.Row * v.Height
 	exps = exps.Moved(singles)
@@ -186,7 +184,7 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	}
 
 	top := task.Maximum(v)
-	top.KeptPatch(v)
+	top.Cut(task.KeptPatch(v))
 	x := top.Source1(in.M, source, true)
 	largest := top.Leaves(single, singles)
 	o.add(top)
@@ -198,19 +196,9 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	sub.Joins(largest, single)
 	var exp *task.Task
 	if pixel {
-		// A pixel's channels become a row, so that sixteen engines share the table's
-		// work; the row is described in the scratch buffer on the way (1/1).
-		row := o.stage(1, v.Channels, true)
-		row.Row = row.Depth
-		differences := sub.LeavesScratch(diffs, diffs.Row, row)
-		o.add(sub)
-		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
-		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
-		exp.ReadsScratch(differences, differences.At, row)
-		exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
-		o.add(exp)
+		exp = addPixelPowerTask(o, j, sub, v.Channels, diffs)
 	} else {
-		sub.TilePatch(task.PassedFixed(v))
+		sub.Cut(task.HandedPatch(task.PassedFixed(v)))
 		differences := sub.Leaves(exps, bytes)
 		o.add(sub)
 		exp = addPowerTask(o, j, v, differences, exps)
@@ -218,8 +206,7 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	powers := exp.Leaves(exps, bytes)
 	reciprocals := addReciprocalSum(o, j, v, powers, single, pixel)
 
-	along := task.C
-	second := exps
+	along, second := task.C, exps
 	if j.layer.Axes == layer.AxisH { // C and H may be as long as each other
 		single.Channel, single.Row, single.Depth = single.Row, single.Channel, single.Row
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
@@ -233,6 +220,22 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	return nil
 }
 
+// addPixelPowerTask appends the task of a pixel's differences and the one that returns their
+// exponentials. The pixel's channels become a row, so that sixteen engines share the table's work;
+// the row is described in the scratch buffer on the way (1/1).
+func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, at place.Layout) *task.Task {
+	row := o.stage(1, channels, true)
+	row.Row = row.Depth
+	differences := sub.LeavesScratch(at, at.Row, row)
+	o.add(sub)
+	exp := task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: channels})
+	exp.Cut(task.FixedPatch(0)) // what few pixels prefer is for sources by DMA (1/1)
+	exp.ReadsScratch(differences, differences.At, row)
+	exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
+	o.add(exp)
+	return exp
+}
+
 // addReciprocalSum appends the reciprocal of the channels' sum: a multiply-accumulate of ones
 // behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
 // engine takes the reciprocal, and the constants have the table of powers alone.)
@@ -241,7 +244,7 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	one.Channels = 1
 	t := task.MAC{Op: regs.MantissaTable, In: s, Out: one, Window: task.Pointwise}.Task()
 	if s.Height > 1 && s.Width > 8 {
-		t.FixPatch(t.PatchLog2())
+		t.Cut(task.FixedPatch(t.PatchLog2()))
 	}
 	t.Reads(from, from.At)
 	t.Lookup(o.Constants.PlaceTable(j.weights.Reciprocal, t.TableLanes()), j.weights.Reciprocal)
@@ -259,7 +262,7 @@ func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	}
 	bytes := exps.Row * s.Height
 	sub := exponent(s, task.Seen{Along: task.C}, false).Task()
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	at := sub.PlanarTile()
 	sub.Source1(in.M, at.Moved(bytes), false)
 	sub.Source2(in.M, at.Moved(bytes+place.SecondBase(at.Row*s.Height)))
@@ -291,7 +294,7 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 
 	row := task.Seen{Along: task.W.If(s.Width > 1), Transposed: many}
 	sub := exponent(s, row, true).Task()
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	sub.Reads(x, source)
 	sub.Joins(largest, single)
 	differences := sub.Leaves(exps, exps.Row)
@@ -318,7 +321,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	alone := s.Channels == 1
 	copied := task.Copy(s)
 	if alone {
-		copied.WholeSlices(s)
+		copied.Cut(task.SlicedPatch(s))
 	}
 	held := place.Packed(s)
 	exps := held.Skewed(1, place.PlanarFetch)
@@ -350,46 +353,17 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	x := copied.Leaves(held, bytes)
 	o.add(copied)
 
-	reduce := func(from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
-		parts := 1
-		if alone {
-			parts = (s.Height + maxStatistics - 1) / maxStatistics
-		}
-		for i := range parts {
-			rows := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
-			at := place.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
-			result := stats.Moved(to)
-			if alone {
-				first := i * maxStatistics
-				rows = place.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
-				at = place.Layout{Base: base + first*held.Row, Channel: held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: held.Depth}
-				if rows.S.Height == 1 {
-					at.Row = held.Row
-				}
-				result.Base += first * place.UnitBytes
-			}
-			r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
-			t := r.Task()
-			if rows.Fold {
-				t.FoldedPatch()
-			}
-			t.ReadsGroups(from, at)
-			last = t.LeavesGroups(result, stats.Row)
-			o.add(t)
-		}
-		last.At = stats.Moved(to)
-		return last
-	}
-	largest := reduce(x, 0, maxima, task.Planar{Op: task.Largest})
+	tiles := rowTiles{s, held, stats}
+	largest := tiles.reduce(o, x, 0, maxima, task.Planar{Op: task.Largest})
 	row := task.Seen{Along: task.W.If(s.Width > 1)}
 	sub := exponent(s, row, true).Task()
-	sub.TilePatch(task.PassedFixed(s))
+	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
 	sub.Reads(x, held)
 	sub.Joins(largest, flat.Moved(maxima))
 	differences := sub.Leaves(exps.Moved(differencesAt), exps.Row*s.Height)
 	o.add(sub)
 	powers := addPowerTask(o, j, s, differences, exps).Leaves(held.Moved(powersAt), bytes)
-	reciprocals := reduce(powers, powersAt, 0, task.Planar{Reciprocal: true})
+	reciprocals := tiles.reduce(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
 	mul.Reads(reciprocals, flat)
@@ -397,4 +371,43 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	mul.Writes(out.M, powersAt+bytes)
 	o.add(mul)
 	return nil
+}
+
+// rowTiles are the tiles of softmaxRows: rows in the L2, and a value for each of them.
+type rowTiles struct {
+	s           regs.Shape
+	held, stats place.Layout
+}
+
+// reduce appends the tasks that reduce each row of a tile at base to a value at to: all rows at a
+// time as groups, or, of one channel, runs of rows as channels. It returns the tile of the values.
+func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
+	s, alone, parts := w.s, w.s.Channels == 1, 1
+	if alone {
+		parts = (s.Height + maxStatistics - 1) / maxStatistics
+	}
+	for i := range parts {
+		rows := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
+		at := place.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
+		result := w.stats.Moved(to)
+		if alone {
+			first := i * maxStatistics
+			rows = place.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
+			at = place.Layout{Base: base + first*w.held.Row, Channel: w.held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: w.held.Depth}
+			if rows.S.Height == 1 {
+				at.Row = w.held.Row
+			}
+			result.Base += first * place.UnitBytes
+		}
+		r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
+		t := r.Task()
+		if rows.Fold {
+			t.Cut(task.FoldedPatch)
+		}
+		t.ReadsGroups(from, at)
+		last = t.LeavesGroups(result, w.stats.Row)
+		o.add(t)
+	}
+	last.At = w.stats.Moved(to)
+	return last
 }

@@ -52,14 +52,14 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 
 	row := task.Seen{Along: task.W.If(s.Width > 1)}
 	sub := exponent(s, row, true).Task()
-	sub.SetPatch(task.RingLog2, task.RingLog2)
+	sub.Cut(task.PlanarPatch(task.RingLog2, task.RingLog2))
 	sub.Source1(in.M, source, false)
 	sub.Joins(largest, flat)
 	shared := sub.LeavesRing(ring, ring.Row*s.Height)
 	o.add(sub)
 
 	exp := task.Copy(s)
-	exp.FixPatch(task.RingLog2)
+	exp.Cut(task.FixedPatch(task.RingLog2))
 	exp.TakesRing(ring, shared)
 	exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	exp.WritesBeside(between, stream, side)
@@ -69,7 +69,7 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
-	mul.SetPatch(task.RingLog2+1, task.RingLog2-1)
+	mul.Cut(task.PlanarPatch(task.RingLog2+1, task.RingLog2-1))
 	mul.Reads(sums, flat)
 	mul.Source2Behind(between, source.Moved(stats.Row), side)
 	mul.Stages(out.M, source.Moved(stats.Row+source.Row*s.Height))

@@ -47,7 +47,7 @@ func softmaxStreams(o *Output, j job, in, out place.View) error {
 		return reduced
 	}
 	streamed := func(t *task.Task) place.Layout {
-		t.Streamed(s)
+		t.Cut(task.StreamedPatch(s))
 		return t.PlanarColumns().Moved(stats.Row)
 	}
 	largest := reduce(in, task.Planar{Op: task.Largest})
@@ -62,7 +62,7 @@ func softmaxStreams(o *Output, j job, in, out place.View) error {
 	o.add(sub)
 
 	exp := task.Copy(s)
-	exp.Narrow()
+	exp.Cut(task.NarrowPatch)
 	exp.Source1(between, exp.SourceTile().Moved(stats.Row), false)
 	exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	exp.Writes(powers.M, stats.Row)

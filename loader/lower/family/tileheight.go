@@ -10,7 +10,7 @@ import (
 // tileSource returns where the source of a task is that does not fit the L2 whole, and how many
 // of its rows are there at a time; result is zero if the result streams out.
 func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
-	if at, result, ok := t.TakesColumns(w, l.L2Bytes()); ok {
+	if at, result, ok := task.TakeColumns(t, w, l.L2Bytes()); ok {
 		return at, result, src.Height
 	}
 	at = t.SourceTile()
@@ -19,14 +19,14 @@ func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w
 	return at, result, min(rows, src.Height)
 }
 
-// TileHeight returns how many source rows are in the L2 at a time and how many output rows
-// they make. A source up to [layer.LargestTile] bytes stands there whole. A larger one comes in whole
-// patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
-// skew stays unless it makes them fewer (11/11, of the heights 7/11). One that the L2 holds
-// by itself, but not beside its result, comes a patch at a time for one row of taps. For
-// several, without a stride, it comes in two halves, but as high as fits where the patch is
-// fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
-// smaller ones which do not fit beside the result are such is inferred).
+// TileHeight returns how many source rows are in the L2 at a time and how many output rows they
+// make. A source up to [layer.LargestTile] bytes stands there whole. A larger one comes in whole
+// patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the skew
+// stays unless it makes them fewer (11/11, of the heights 7/11). One that the L2 holds by itself,
+// but not beside its result, comes a patch at a time for one row of taps. For several, without a
+// stride, it comes in two halves, but as high as fits where the patch is fixed and that takes no
+// more runs of 256 pixels (5/5, all of 2 MiB to the byte: that smaller ones which do not fit
+// beside the result are such is inferred).
 func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, at *place.Layout, fixed bool) (rows, tile int) {
 	if at.Row*src.Height <= l.LargestTile() {
 		return src.Height, out.H

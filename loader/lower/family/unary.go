@@ -70,7 +70,7 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := pass.Activation(op, in, j.layer.Epsilon).Task()
 	if beyondL2(j.layer, in) {
-		t.Narrow()
+		t.Cut(task.NarrowPatch)
 	}
 	at := t.SourceTile()
 	rows, tile := TileHeight(j.layer, in, s, task.Pointwise, &at, false)
@@ -194,7 +194,7 @@ func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 			failed = err
 			return
 		}
-		at := t.ResultTile(in.S)
+		at := place.ResultTile(in.S)
 		bytes := at.Row * in.S.Height
 		t.Source1(in.M, t.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
 		kept := t.Leaves(at, bytes)
@@ -256,7 +256,8 @@ func lowerSumOfTables(o *Output, j job) error {
 	return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
 }
 
-// lowerWave lowers sine and cosine to the sine of the turns' fraction: x/2pi, a quarter more for the cosine.
+// lowerWave lowers sine and cosine to the sine of the turns' fraction: x/2pi, a quarter more for
+// the cosine.
 func lowerWave(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
@@ -297,19 +298,19 @@ func lowerPReLU(o *Output, j job) error {
 	)
 }
 
-// lowerLogicalNot lowers a negation to a table over 8-bit elements, which are moved as fp16 ones of half as many
-// columns (1/1), so the ports have that shape.
+// lowerLogicalNot lowers a negation to a table over 8-bit elements, which are moved as fp16 ones
+// of half as many columns (1/1), so the ports have that shape.
 func lowerLogicalNot(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
 	x, y := o.input(j, "x", halves), o.output(j, "y", halves)
 	t := pass.Activation(l.Op, in, 0).Task()
-	t.EightBit(halves)
-	at := t.ByteTile(halves)
+	task.SetEightBit(t, halves)
+	at := task.ByteTile(t, halves)
 	t.Source1(x, at, false)
 	t.Writes(y, at.Row*in.Height)
-	t.MovesBytes()
+	task.MoveBytes(t)
 	if err := layer.Within("bytes of a tile in the L2", at.Row*in.Height, l.LargestTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}

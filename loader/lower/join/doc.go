@@ -2,7 +2,8 @@
 // dispatch.
 //
 //	Network: parts, tensors between them
-//	   |  fuse: layers that one descriptor does, runs of layers over rows of features
+//	   |  fuse: layers that one descriptor does
+//	   |  fold: runs of layers over rows of features
 //	   v  wire: tensors by name, shapes seen anew
 //	steps
 //	   |  reside: what stays in the L2, from its first step to its last
@@ -12,9 +13,11 @@
 // Two things are done across layers here, as the compiler does them, beside the chains of
 // package rows:
 //
-//   - Fusion. Bias, factor, rectifier and one table ride on the product or convolution
+//   - Fusion. Factor, bias, rectifier and one table ride on the product or convolution
 //     before them; a rectifier rides on an addition. Nothing rides behind a second table,
-//     a layer norm or a softmax, and a residual addition stands by itself.
+//     a layer norm or a softmax, and a residual addition stands by itself. Each rule is a row
+//     of one table (rules.go) and works on layers before they are lowered ([Fusion]): on
+//     those of a file, whose tensors nobody has arranged yet, and on those of a program.
 //   - Residency. A tensor between layers stays in the L2 where it fits beside what its
 //     steps need, at the lowest address free for as long as it lives; an input that
 //     several layers read is kept by the first. Other tensors go through the scratch

@@ -6,358 +6,173 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/family"
-	"anesim/loader/lower/place"
-	"anesim/loader/lower/rows"
 )
 
-// A folded is nodes that became one part.
-type folded struct {
-	part   *Part
-	inputs []string
-	output string
-	nodes  []int // those with descriptors of their own, in the order of the part's runs
-	runs   []Run
-	none   map[int]int // those folded into others, and into which
+// A Step is a layer at work on tensors before it is lowered.
+type Step struct {
+	Layer   layer.Layer
+	Weights layer.Weights
+	Inputs  []string
+	Output  string
+	// ByColumn says that the second operand is one row of constants, a value a column, and Columns
+	// are those: nil where nobody gave them. Stored says that a constant operand of the layer is no
+	// value a channel, whatever its Second says.
+	ByColumn, Stored bool
+	Columns          []float16.Float16
+	// Rounds says that the result has to be rounded by itself, so that no layer takes it in.
+	Rounds bool
+	// Average says that the weights are all one over their number, and stay so.
+	Average bool
+	// Apart keeps a step that the engine has no form for as it is.
+	Apart bool
+	// Does are the steps whose work it does, as they were given to Fuse. The first is the one that
+	// it is told as.
+	Does []int
 }
 
-// A folder finds the runs of nodes that package rows lowers.
-type folder struct {
-	net     *Network
-	shapes  map[string]layer.Shape
-	values  map[string][]float16.Float16
-	readers map[string]int // nodes, and the network's outputs
-	rows    []int          // the first node from each on that a chain of rows is for
+// A Fusion makes one step of several.
+type Fusion struct {
+	Outputs []string // of the network; nobody takes them in
+	// Arranged says that tensors have their rows, so that one is no longer seen in rows of another
+	// width for nothing.
+	Arranged bool
 }
 
-func newFolder(n *Network) *folder {
-	f := &folder{n, map[string]layer.Shape{}, map[string][]float16.Float16{}, map[string]int{}, make([]int, len(n.Nodes))}
-	for i := range n.Inputs {
-		f.shapes[n.Inputs[i].Name] = n.Inputs[i].Shape
-		if n.Inputs[i].Values != nil {
-			f.values[n.Inputs[i].Name] = n.Inputs[i].Values
+// Fuse gives every step what follows it, is read by nobody else and can be done on the way out, by
+// the rules of the package. It changes neither its argument nor a value that others read.
+func (f Fusion) Fuse(steps []Step) []Step {
+	readers, maker := map[string]int{}, map[string]int{}
+	for _, out := range f.Outputs {
+		readers[out]++
+	}
+	for i := range steps {
+		for _, in := range steps[i].Inputs {
+			readers[in]++
 		}
 	}
-	for i := range n.Nodes {
-		for _, in := range n.Nodes[i].Inputs {
-			f.readers[in]++
-		}
-		if p := n.Nodes[i].Part; p != nil {
-			f.shapes[n.Nodes[i].Output] = p.Shape
-		}
-	}
-	for _, out := range n.Outputs {
-		f.readers[out]++
-	}
-	for i, next := len(n.Nodes)-1, len(n.Nodes); i >= 0; i-- {
-		if p := n.Nodes[i].Part; p != nil && ofRows(&p.Layer) {
-			next = i
-		}
-		f.rows[i] = next
-	}
-	return f
-}
-
-// ofRows reports whether a layer makes those around it a chain of rows.
-func ofRows(l *layer.Layer) bool {
-	switch l.Op {
-	case layer.Linear, layer.MatMul, layer.LayerNorm, layer.Softmax:
-		return true
-	}
-	return false
-}
-
-// folds are the parts that nodes from first on become, and the node behind them; none
-// where the node stays by itself.
-func (f *folder) folds(first int) ([]folded, int) {
-	if f.rows[first] == len(f.net.Nodes) {
-		return nil, first
-	}
-	groups, ends := f.groups(first)
-	var ready []int // runs that nothing but their last output leaves
-	for n, closed := range f.closed(groups, first, ends) {
-		if closed && f.rows[first] < ends[n] {
-			ready = append(ready, n+1)
-		}
-	}
-	best := 0
-	if k := len(ready); k > 0 {
-		if _, ok := f.compile(groups[:ready[k-1]], true); ok {
-			best, ready = ready[k-1], nil
-		}
-	}
-	for _, n := range ready {
-		if _, ok := f.compile(groups[:n], true); !ok {
-			break // what does not fit does not fit with more behind it
-		}
-		best = n
-	}
-	if best == 0 || best == 1 && len(groups[0].Nodes) == 1 {
-		return nil, first
-	}
-	parts := [][]rows.Group{groups[:best]}
-	if f.net.InMemory {
-		parts = nil
-		for i := range best {
-			parts = append(parts, groups[i:i+1])
-		}
-	}
-	var list []folded
-	for _, groups := range parts {
-		one, ok := f.compile(slices.Clone(groups), false)
-		if !ok {
-			return nil, first
-		}
-		list = append(list, *one)
-	}
-	return list, ends[best-1]
-}
-
-// closed says of each group whether nothing but its output leaves the nodes from first to
-// its end.
-func (f *folder) closed(groups []rows.Group, first int, ends []int) []bool {
-	closed := make([]bool, len(groups))
-	inside := map[string]int{} // readers among the nodes so far
-	made := map[string]bool{}  // by them
-	leave := 0                 // outputs that others read
-	nodes, at := 0, first
-	for k, end := range ends {
-		for ; at < end; at++ {
-			n := &f.net.Nodes[at]
-			for _, in := range n.Inputs {
-				if inside[in]++; made[in] && inside[in] == f.readers[in] {
-					leave--
-				}
-			}
-			if made[n.Output] = true; inside[n.Output] < f.readers[n.Output] {
-				leave++
-			}
-		}
-		nodes += len(groups[k].Nodes)
-		last := groups[k].Output
-		closed[k] = nodes == end-first && leave == 1 && inside[last] == 0 && f.readers[last] > 0
-	}
-	return closed
-}
-
-// groups are the groups of nodes from first on, as far as they are of rows, and the node
-// behind each.
-func (f *folder) groups(first int) (groups []rows.Group, ends []int) {
-	made := map[string]int{}
-	turned := map[string]transposition{} // results of transposes, by name
-	var pending []int
-	for i := first; i < len(f.net.Nodes); i++ {
-		n := &f.net.Nodes[i]
-		if n.Part == nil || len(n.Inputs) == 0 || len(n.Inputs) != len(n.Part.inputs) {
-			break
-		}
-		l := &n.Part.Layer
-		if from, ok := made[n.Inputs[0]]; ok && f.readers[n.Inputs[0]] == 1 && f.behind(&groups[from], n) {
-			g := &groups[from]
-			g.Nodes = append(g.Nodes, i)
-			delete(made, g.Output)
-			g.Output = n.Output
-			made[g.Output] = from
-			ends[len(ends)-1] = i + 1
-			continue
-		}
-		if t, ok := transposesRows(l); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
-			if _, twice := turned[n.Inputs[0]]; twice { // a product reads what one transpose made
+	kept := make([]Step, 0, len(steps))
+	for i, s := range steps {
+		s.Does = []int{i}
+		at := -1
+		for k, in := range s.Inputs {
+			if m, ok := maker[in]; ok && readers[in] == 1 && f.take(&kept[m], &s, k) {
+				at = m
 				break
 			}
-			turned[n.Output] = transposition{n.Inputs[0], t}
-			pending = append(pending, i)
+		}
+		if at < 0 {
+			at = len(kept)
+			kept = append(kept, s)
+		}
+		maker[s.Output] = at
+	}
+	return kept
+}
+
+// take makes one step of a and b, whose input is what a makes, by the first rule that does.
+func (f Fusion) take(a, b *Step, input int) bool {
+	if a.Apart || b.Apart || b.Rounds || !f.sees(a, b, input) {
+		return false
+	}
+	for i := range rules {
+		one := *a
+		if !rules[i].fuse(&one, b, input) || one.Layer.Validate() != nil {
 			continue
 		}
-		g, ok := f.group(n, turned)
-		if !ok {
-			break
+		one.Output = b.Output
+		one.Does = slices.Concat(a.Does, b.Does)
+		if rules[i].second {
+			one.Does = slices.Concat(b.Does, a.Does)
 		}
-		g.Nodes = append([]int{i}, pending...)
-		pending = nil
-		made[g.Output] = len(groups)
-		groups = append(groups, *g)
-		ends = append(ends, i+1)
-	}
-	return groups, ends
-}
-
-// A transposition is the result of a transpose: matrices of shape (1, count, rows, columns),
-// the transposes of those in the tensor from.
-type transposition struct {
-	from     string
-	matrices layer.Shape
-}
-
-// behind folds a node into the group that makes its input. A node that reads the group's
-// result in rows of another width, or writes such rows, is not folded: its columns are not
-// those of the group.
-func (f *folder) behind(g *rows.Group, n *Node) bool {
-	l, w := &n.Part.Layer, &n.Part.Weights
-	switch {
-	case shapeOf(&n.Part.inputs[0]).W != g.Width || n.Part.Shape.W != g.Width:
-		return false
-	case g.Kind == rows.Binary:
-		if l.Op == layer.ReLU && g.Activation == 0 {
-			g.Activation = layer.ReLU
-			return true
-		}
-		return false
-	case g.Kind != rows.Product && g.Kind != rows.PairProduct || g.Activation != 0 || g.Table != nil:
-		return false
-	}
-	if l.Tabulated() {
-		return false // its table would have to follow the node's own operation
-	}
-	switch l.Op {
-	case layer.ReLU:
-		g.Activation = layer.ReLU
+		*a = one
 		return true
-	case layer.Mul:
-		if s := layer.ValueAt(w.Second, 0); l.Second == layer.Scalar && g.Bias == nil && g.Scale == 0 && s != 0 {
-			g.Scale, g.Activation = s, l.Activation
-			return true
-		}
-	case layer.Add:
-		if g.Kind != rows.Product || g.Bias != nil || g.Scale != 0 || l.Second != layer.Runtime || len(n.Inputs) != 2 {
-			return false
-		}
-		b, ok := f.values[n.Inputs[1]]
-		if ok && l.SecondShape == (layer.Shape{N: 1, C: 1, H: 1, W: g.Width}) && len(b) == g.Width {
-			g.Bias, g.Weights.Bias, g.Layer.Bias = b, b, true
-			g.Activation = l.Activation
-			return true
-		}
-	default:
-		if plainTable(l.Op) && l.Activation == 0 && g.Kind == rows.Product && len(w.Table) == coeff.TableBytes {
-			g.Table = w.Table
-			return true
-		}
 	}
 	return false
 }
 
-// transposesRows reports whether a transpose turns the rows of matrices into columns, and
-// returns the shape (1, count, rows, columns) of the matrices that it makes.
-func transposesRows(l *layer.Layer) (matrices layer.Shape, ok bool) {
-	if l.Op != layer.Transpose || l.In.N != 1 || l.Activation != 0 {
-		return layer.Shape{}, false
+// sees reports whether b sees a's result where a could leave b's. Elements follow each other in the
+// order of the axes whatever the view. Once they stand in rows, the width of these must be the same,
+// and the shape where it is that of a port.
+func (f Fusion) sees(a, b *Step, input int) bool {
+	have, want := a.Layer.Out(), b.Layer.In
+	if input > 0 {
+		want = b.Layer.SecondShape
 	}
-	switch l.Permutation() {
-	case [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}:
-		return layer.Shape{N: 1, C: l.In.C, H: l.In.W, W: l.In.H}, true
-	case [3]layer.Axes{layer.AxisW, layer.AxisH, layer.AxisC}:
-		return layer.Shape{N: 1, C: 1, H: l.In.W, W: l.In.C}, l.In.H == 1
+	switch {
+	case have.Elements() != want.Elements():
+		return false
+	case !f.Arranged || have == want:
+		return true
 	}
-	return layer.Shape{}, false
+	return have.W == want.W && !slices.Contains(f.Outputs, b.Output)
 }
 
-// group makes a node a group.
-func (f *folder) group(n *Node, turned map[string]transposition) (*rows.Group, bool) {
-	l := n.Part.Layer
-	w := n.Part.Weights
-	out := n.Part.Shape
-	g := &rows.Group{Layer: l, Weights: w, Inputs: slices.Clone(n.Inputs), Output: n.Output, Heads: 1, Rows: out.N * out.C * out.H, Width: out.W}
-	for k, in := range n.Inputs {
-		read := shapeOf(&n.Part.inputs[k])
-		t, transposed := turned[in]
-		if !transposed && f.shapes[in].W != read.W {
-			return nil, false
-		}
-		if transposed && (l.Op != layer.MatMul || k != 1 || t.matrices != read) {
-			return nil, false // the rows of other matrices
-		}
+// fused are the nodes of the network as Fuse leaves them.
+func (n *Network) fused() ([]node, error) {
+	values := map[string][]float16.Float16{}
+	for i := range n.Inputs {
+		values[n.Inputs[i].Name] = n.Inputs[i].Values
 	}
-	if l.In.N != 1 || g.Rows > layer.MaxChannels {
-		return nil, false
-	}
-	switch l.Op {
-	case layer.Linear, layer.MatMul:
-		if l.TransposeX || l.TransposeY && l.Second != layer.Runtime {
-			return nil, false
+	steps := make([]Step, len(n.Nodes))
+	for i := range n.Nodes {
+		x := &n.Nodes[i]
+		s := Step{Layer: x.Part.Layer, Weights: x.Part.Weights, Inputs: x.Inputs, Output: x.Output, Rounds: x.Rounds}
+		if l := &s.Layer; l.Second == layer.Runtime && len(x.Inputs) == 2 {
+			s.Columns = values[x.Inputs[1]]
+			s.ByColumn = l.SecondShape == layer.Shape{N: 1, C: 1, H: 1, W: l.In.W} && len(s.Columns) == l.In.W
 		}
-		if l.Op == layer.MatMul && l.Second == layer.Runtime {
-			g.Kind = rows.PairProduct
-			g.Heads, g.Rows = l.In.C, l.In.H
-			g.Turned = l.TransposeY
-			if t, ok := turned[n.Inputs[1]]; ok {
-				g.Inputs[1], g.Turned = t.from, !g.Turned
+		steps[i] = s
+	}
+	var nodes []node
+	for _, s := range (Fusion{Outputs: n.Outputs, Arranged: true}).Fuse(steps) {
+		x := node{n.Nodes[s.Does[0]], s.Does}
+		if len(s.Does) > 1 {
+			part, err := n.part(&s, steps)
+			if err != nil {
+				return nil, n.wrong(s.Does[0], "with what follows it: %v", err)
 			}
-			g.Activation = l.Activation
-			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == layer.ReLU)
+			x.Node = Node{Part: part, Inputs: s.Inputs, Output: s.Output}
 		}
-		g.Kind = rows.Product
-		if l.Bias {
-			if w.Bias == nil {
-				w.Bias = make([]float16.Float16, l.Columns)
-			}
-			g.Bias = w.Bias
-		}
-		switch {
-		case l.Activation == layer.ReLU:
-			g.Activation = layer.ReLU
-		case l.Activation != 0 && !plainTable(l.Activation):
-			return nil, false
-		case l.Activation != 0:
-			g.Table = w.Table
-		}
-		return g, l.In.C == 1
-	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
-		switch {
-		case l.In.C != 1:
-			return nil, false
-		case l.Second == layer.Runtime && l.SecondShape == l.In && !l.SecondReLU:
-			g.Kind = rows.Binary
-			g.Activation = l.Activation
-			return g, l.Activation == 0 || l.Activation == layer.ReLU
-		case l.Second == layer.Scalar && l.Op != layer.Max && l.Op != layer.Min:
-			g.Kind = rows.Scalar
-			return g, l.Activation == 0
-		}
-		return nil, false
+		nodes = append(nodes, x)
 	}
-	if l.Activation != 0 {
-		return nil, false // a task of its own, which none of these groups has
-	}
-	switch l.Op {
-	case layer.LayerNorm:
-		g.Kind = rows.Norm
-		return g, l.Axes == layer.AxisW && l.In.C == 1 && (g.Rows <= 192 || g.Rows%8 == 0)
-	case layer.Softmax:
-		g.Kind = rows.Softmax
-		return g, l.Axes == layer.AxisW
-	}
-	if l.Op == layer.ReLU || plainTable(l.Op) {
-		g.Kind = rows.Activation
-		return g, l.In.C == 1 && l.In.H > 1
-	}
-	return nil, false
+	return nodes, nil
 }
 
-// compile lowers groups to one part, or tries whether they fit without their coefficients.
-func (f *folder) compile(groups []rows.Group, try bool) (*folded, bool) {
-	low, ok := rows.Lower(groups, f.shapes, try)
+// part is the part of a step that does the work of several nodes. Nodes of the same parts have the
+// same one, so that it has its constants in a program once.
+func (n *Network) part(s *Step, given []Step) (*Part, error) {
+	p := n.Nodes[s.Does[0]].Part
+	for k, i := range s.Does[1:] {
+		key := taken{next: n.Nodes[i].Part}
+		if given[i].ByColumn {
+			key.values = &given[i].Columns[0]
+		}
+		next := p.with(key)
+		if k == len(s.Does)-2 {
+			next.mu.Lock()
+			defer next.mu.Unlock()
+			if next.made == nil {
+				if err := next.lower(s.Layer, s.Weights); err != nil {
+					return nil, err
+				}
+			}
+		}
+		p = next
+	}
+	return p, nil
+}
+
+// with is the part that takes another in, which may not be lowered yet.
+func (q *Part) with(key taken) *Part {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	next, ok := q.taken[key]
 	if !ok {
-		return nil, false
-	}
-	out := &folded{output: groups[len(groups)-1].Output, inputs: low.Inputs, none: map[int]int{}}
-	for i := range groups {
-		end := len(low.Tasks)
-		if i+1 < len(groups) {
-			end = low.Starts[i+1]
+		next = &Part{}
+		if q.taken == nil {
+			q.taken = map[taken]*Part{}
 		}
-		out.nodes = append(out.nodes, groups[i].Nodes[0])
-		out.runs = append(out.runs, Run{low.Starts[i], end - low.Starts[i]})
-		for _, n := range groups[i].Nodes[1:] {
-			out.none[n] = groups[i].Nodes[0]
-		}
+		q.taken[key] = next
 	}
-	out.part = &Part{
-		made:    &family.Output{Tasks: low.Tasks, Constants: low.Constants, Scratch: low.Scratch},
-		inputs:  low.Ports,
-		Shape:   f.shapes[out.output],
-		surface: place.Bar4,
-	}
-	return out, true
+	return next
 }

@@ -1,8 +1,12 @@
 package join
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/x448/float16"
 
@@ -43,6 +47,7 @@ type Node struct {
 	Part   *Part
 	Inputs []string // in the order of the part's
 	Output string
+	Rounds bool // its result has to be rounded by itself, see [Step]
 }
 
 // A Joined is a network as a program's parts.
@@ -92,11 +97,14 @@ const (
 // program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
-	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.made.Constants.SizesOnly })
+	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.Weights.SizesOnly })
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
 	if err := j.ports(); err != nil {
+		return nil, err
+	}
+	if err := j.pack(); err != nil {
 		return nil, err
 	}
 	c, runs, into := j.place()
@@ -119,6 +127,7 @@ func (n *Network) Join() (*Joined, error) {
 // A joiner is a network on its way to a program.
 type joiner struct {
 	net     *Network
+	nodes   []node
 	steps   []step
 	tensors []inMemory
 	names   map[string]int // tensors by name
@@ -132,6 +141,13 @@ type joiner struct {
 
 	occupied []int // of the L2, a descriptor
 	spilled  []Spill
+}
+
+// A node is a part and the nodes of the network whose work it does, the one that it is told as
+// first.
+type node struct {
+	Node
+	does []int
 }
 
 // A step is a part at work on tensors, for a node.
@@ -160,6 +176,11 @@ func (n *Network) wrong(node int, format string, args ...any) error {
 	return &NodeError{node, fmt.Sprintf(format, args...)}
 }
 
+// wrong is an error of a node of those that are left.
+func (j *joiner) wrong(node int, format string, args ...any) error {
+	return j.net.wrong(j.nodes[node].does[0], format, args...)
+}
+
 // wire makes steps of the nodes.
 func (j *joiner) wire() error {
 	n := j.net
@@ -177,8 +198,12 @@ func (j *joiner) wire() error {
 		j.names[in.Name] = len(j.tensors)
 		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true, input: in.Values == nil})
 	}
-	f := newFolder(n)
-	for i := 0; i < len(n.Nodes); i++ {
+	var err error
+	if j.nodes, err = n.fused(); err != nil {
+		return err
+	}
+	f := newFolder(n, j.nodes)
+	for i := 0; i < len(j.nodes); i++ {
 		parts, end := f.folds(i)
 		for k := range parts {
 			if err := j.folded(&parts[k]); err != nil {
@@ -189,18 +214,7 @@ func (j *joiner) wire() error {
 			i = end - 1
 			continue
 		}
-		one := f.affine(i)
-		if one == nil {
-			one = f.pair(i)
-		}
-		if one != nil {
-			if err := j.folded(one); err != nil {
-				return err
-			}
-			i += len(one.none)
-			continue
-		}
-		if err := j.node(i, &n.Nodes[i]); err != nil {
+		if err := j.node(i, &j.nodes[i].Node); err != nil {
 			return err
 		}
 	}
@@ -219,13 +233,13 @@ func (j *joiner) wire() error {
 func (j *joiner) node(i int, node *Node) error {
 	shapes := node.Part.Inputs()
 	if len(shapes) != len(node.Inputs) {
-		return j.net.wrong(i, "%d inputs, the layer takes %d", len(node.Inputs), len(shapes))
+		return j.wrong(i, "%d inputs, the layer takes %d", len(node.Inputs), len(shapes))
 	}
 	inputs := make([]int, len(shapes))
 	for k, name := range node.Inputs {
 		at, ok := j.names[name]
 		if !ok {
-			return j.net.wrong(i, "no layer before it makes %q", name)
+			return j.wrong(i, "no layer before it makes %q", name)
 		}
 		at, err := j.view(i, at, shapes[k])
 		if err != nil {
@@ -234,7 +248,7 @@ func (j *joiner) node(i int, node *Node) error {
 		inputs[k] = at
 	}
 	if _, twice := j.names[node.Output]; twice {
-		return j.net.wrong(i, "%q is made twice", node.Output)
+		return j.wrong(i, "%q is made twice", node.Output)
 	}
 	j.names[node.Output] = j.step(i, node.Part, inputs, node.Output)
 	return nil
@@ -247,7 +261,7 @@ func (j *joiner) folded(f *folded) error {
 	for k, name := range f.inputs {
 		at, ok := j.names[name]
 		if !ok {
-			return j.net.wrong(f.nodes[0], "no layer before it makes %q", name)
+			return j.wrong(f.nodes[0], "no layer before it makes %q", name)
 		}
 		at, err := j.view(f.nodes[0], at, shapes[k])
 		if err != nil {
@@ -256,7 +270,7 @@ func (j *joiner) folded(f *folded) error {
 		inputs[k] = at
 	}
 	if _, twice := j.names[f.output]; twice {
-		return j.net.wrong(f.nodes[0], "%q is made twice", f.output)
+		return j.wrong(f.nodes[0], "%q is made twice", f.output)
 	}
 	j.names[f.output] = j.step(f.nodes[0], f.part, inputs, f.output)
 	j.steps[len(j.steps)-1].folded = f
@@ -278,11 +292,11 @@ func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
 	have := j.tensors[tensor].shape
 	switch {
 	case have.Elements() != want.Elements():
-		return 0, j.net.wrong(node, "%q is %v, the layer takes %v", j.tensors[tensor].name, have, want)
+		return 0, j.wrong(node, "%q is %v, the layer takes %v", j.tensors[tensor].name, have, want)
 	case have.W == want.W || have.Gapless() && want.Gapless():
 		return tensor, nil // rows follow each other without a gap, whatever axes they are of
 	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:
-		return 0, j.net.wrong(node, "no task takes %v for %v: rows are padded in memory", have, want)
+		return 0, j.wrong(node, "no task takes %v for %v: rows are padded in memory", have, want)
 	}
 	key := turn{tensor, want.W}
 	if at, ok := j.turned[key]; ok {
@@ -290,11 +304,36 @@ func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
 	}
 	part, err := NewPart(layer.Unary(layer.Transpose, have), layer.Weights{})
 	if err != nil {
-		return 0, j.net.wrong(node, "taking %v for %v: %v", have, want, err)
+		return 0, j.wrong(node, "taking %v for %v: %v", have, want, err)
 	}
 	at := j.step(node, part, []int{tensor}, "")
 	j.turned[key] = at
 	return at, nil
+}
+
+// pack has the coefficients made of all parts that stand by themselves.
+func (j *joiner) pack() error {
+	errs := make([]error, len(j.steps))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(j.steps)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(j.steps) {
+					return
+				}
+				s := &j.steps[i]
+				if p, err := s.part.whole(); err != nil {
+					errs[i] = j.wrong(s.node, "%v", err)
+				} else {
+					s.part = p
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return cmp.Or(errs...)
 }
 
 // ports gives inputs and outputs their buffers, and constants their place.
@@ -399,10 +438,10 @@ func (j *joiner) place() ([]*task.Task, []Run, []int) {
 	}
 	resident := make([]bool, len(j.tensors))
 	for _, r := range kept {
-		resident[r.tensor] = r.kept == nil
+		resident[r.tensor] = r.loads == nil
 	}
 	if !j.net.InMemory {
-		j.spills(resident)
+		j.spills(kept)
 	}
 	own := j.spill(resident)
 	for i := range j.steps {
@@ -416,25 +455,36 @@ func (j *joiner) place() ([]*task.Task, []Run, []int) {
 		}
 		if f := s.folded; f != nil {
 			for k, n := range f.nodes {
-				if before := runs[n].Tasks; before > 0 { // of what transposes its input
-					runs[n].Tasks = before + f.runs[k].Tasks
-					continue
-				}
-				runs[n] = Run{len(c) + f.runs[k].First, f.runs[k].Tasks}
+				j.gives(n, Run{len(c) + f.runs[k].First, f.runs[k].Tasks}, runs)
 			}
 			for n, by := range f.none {
-				runs[n], into[n] = Run{First: runs[by].First}, by
+				into[j.nodes[n].does[0]] = j.nodes[by].does[0]
 			}
-			c = append(c, tasks...)
-			continue
+		} else {
+			j.gives(s.node, Run{len(c), len(tasks)}, runs)
 		}
-		if runs[s.node].Tasks == 0 {
-			runs[s.node].First = len(c)
-		}
-		runs[s.node].Tasks += len(tasks)
 		c = append(c, tasks...)
 	}
+	for _, n := range j.nodes {
+		for _, other := range n.does[1:] {
+			into[other] = into[n.does[0]]
+		}
+	}
+	for n, by := range into {
+		if n != by {
+			runs[n] = Run{First: runs[by].First}
+		}
+	}
 	return c, runs, into
+}
+
+// gives adds descriptors to those of a node, which may have some that transpose its input.
+func (j *joiner) gives(node int, more Run, runs []Run) {
+	r := &runs[j.nodes[node].does[0]]
+	if r.Tasks == 0 {
+		r.First = more.First
+	}
+	r.Tasks += more.Tasks
 }
 
 // spill gives the tensors between steps that are not resident their places in the scratch

@@ -36,15 +36,29 @@ func (j *joiner) filled(kept map[access]*resident, shift []int) []int {
 	return bytes
 }
 
-// spills names the tensors between layers that go through memory, the largest first.
-func (j *joiner) spills(resident []bool) {
+// spills names the tensors between layers that go through memory, and the inputs that several
+// layers read from there, the largest first.
+func (j *joiner) spills(kept map[access]*resident) {
+	inL2 := make([]bool, len(j.tensors))
+	for _, r := range kept {
+		inL2[r.tensor] = true
+	}
+	readers := make([]int, len(j.tensors))
+	for i := range j.steps {
+		for k, t := range j.steps[i].inputs {
+			if !slices.Contains(j.steps[i].inputs[:k], t) {
+				readers[t]++
+			}
+		}
+	}
 	could := make([]bool, len(j.tensors))
 	for _, r := range j.candidates() {
 		could[r.tensor] = true
 	}
 	for i := range j.tensors {
 		t := &j.tensors[i]
-		if t.port || resident[i] || t.name == "" {
+		again := t.input && readers[i] > 1
+		if t.port && !again || inL2[i] || t.name == "" {
 			continue
 		}
 		s := Spill{t.name, place.Surface(0, t.shape).Depth * t.shape.N, ""}
@@ -53,6 +67,8 @@ func (j *joiner) spills(resident []bool) {
 			s.Why = "it does not fit beside what is live with it, and others are dearer to spill"
 		case s.Bytes > j.maxTile():
 			s.Why = fmt.Sprintf("a tensor in the L2 has at most %d bytes", j.maxTile())
+		case again:
+			s.Why = fmt.Sprintf("%d layers read the input from memory: the first does not load the whole of it, or another addresses it in a way that the L2 has no strides for", readers[i])
 		default:
 			s.Why = "a layer addresses it in a way that the L2 has no strides for"
 		}

@@ -38,8 +38,9 @@ type resident struct {
 	flat     bool // planes one behind the other, as in memory; else rows
 	extent   *place.Extent
 	tile     *task.Tile
-	// kept is the access that loads an input of the network which later ones read.
-	kept *access
+	// loads are the accesses that load an input of the network which later ones read, each a
+	// part of it: an element of the batch.
+	loads []access
 }
 
 // candidates are the tensors that every task addresses by plain strides. A tensor that a task
@@ -101,17 +102,33 @@ func (j *joiner) candidates() []*resident {
 	return out
 }
 
-// keeps reports whether an input's first reader can leave it in the L2 for others: it
-// takes the whole of it at a time, in no slices of columns. (0x171: 22/22 later reads.)
+// keeps reports whether an input's first reader can leave it in the L2 for others: its tasks
+// take the whole of it, or each the whole of other elements of the batch, in no slices of
+// columns. (0x171: 22/22 later reads. No program has a batch of several tasks: inferred.)
 func (j *joiner) keeps(r *resident) bool {
-	if len(r.accesses) < 2 || r.accesses[0].which != task.Operand1 {
-		return false
+	loaded, end := 0, 0 // elements, and where the last of them ends in memory
+	r.loads = nil
+	for i, a := range r.accesses {
+		if loaded == r.shape.Elements() {
+			return a.step != r.accesses[0].step
+		}
+		t := j.steps[a.step].part.made.Tasks[a.task]
+		m, _, _, _, _ := t.MemoryOf(a.which)
+		if a.which != task.Operand1 || a.step != r.accesses[0].step || !t.LoadsWhole() || m.Base < end {
+			return false
+		}
+		n := t.InShape().Elements()
+		if loaded += n; loaded > r.shape.Elements() || loaded%(r.shape.Elements()/r.shape.N) != 0 {
+			return false
+		}
+		end = m.Base + 1
+		r.loads = r.accesses[:i+1]
 	}
-	a := &r.accesses[0]
-	t := j.steps[a.step].part.made.Tasks[a.task]
-	r.kept = a
-	return t.InShape().Elements() == r.shape.Elements() && t.LoadsWhole() && r.accesses[1].step != a.step
+	return false
 }
+
+// loadedBy reports whether an access is one that loads the tensor.
+func (r *resident) loadedBy(a access) bool { return slices.Contains(r.loads, a) }
 
 // fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
 // another shape, plane by plane.
@@ -181,7 +198,7 @@ func (j *joiner) followers(a access, visit func(k int, at *place.Layout) bool) b
 		t := tasks[r.task]
 		at := t.InL2At(r.which)
 		if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
-			!t.SeesAs(owner) {
+			!task.SameSource(t, owner) {
 			return false
 		}
 		if !visit(r.task, &at) {
@@ -336,7 +353,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 		var list []*place.Extent
 		for _, r := range chosen {
 			t := &j.tensors[r.tensor]
-			r.extent = &place.Extent{Bytes: r.bytes(), First: r.accesses[0].step, Last: t.last, Streams: r.kept != nil}
+			r.extent = &place.Extent{Bytes: r.bytes(), First: r.accesses[0].step, Last: t.last, Streams: r.loads != nil}
 			list = append(list, r.extent)
 			for _, a := range r.accesses {
 				kept[a] = r
@@ -387,7 +404,7 @@ func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*
 		}
 		for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {
 			in := kept[access{a.step, 0, which}]
-			if in == nil || in.extent == r.extent || in.extent.Last != a.step || in.at != r.at || in.kept != nil && in.kept.step == a.step {
+			if in == nil || in.extent == r.extent || in.extent.Last != a.step || in.at != r.at || in.loads != nil && in.loads[0].step == a.step {
 				continue
 			}
 			from, ok := in.view(plan[0], which)

@@ -39,24 +39,28 @@ func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident,
 			if r.tile == nil {
 				r.tile = &task.Tile{At: r.at.Moved(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
 			}
+			tile := r.tile
+			if len(r.loads) > 1 && r.loadedBy(a) { // others wait for the last
+				tile = &task.Tile{At: at, Bytes: r.extent.Bytes / len(r.loads), Owner: t}
+			}
 			if which == task.Operand1 {
 				j.followers(a, func(i int, _ *place.Layout) bool {
 					later := tasks[i]
 					if plan[i].First == plan[k].First {
-						later.Takes1(at, r.tile)
+						later.Takes1(at, tile)
 					} else {
-						later.Takes2(at, r.tile)
+						later.Takes2(at, tile)
 					}
 					return true
 				})
 			}
 			switch {
-			case r.kept != nil && *r.kept == a:
+			case r.loadedBy(a):
 				r.tile.Owner, r.tile.Result = t, false
-				t.Keeps(at, r.tile)
-				next := r.accesses[1]
+				t.Keeps(at, tile)
+				next := r.accesses[len(r.loads)]
 				if t.Passes() && j.steps[next.step].part.made.Tasks[next.task].Planar() {
-					t.KeptPatch(t.InShape())
+					t.Cut(task.KeptPatch(t.InShape()))
 				}
 			case which == task.Operand1:
 				t.Takes1(at, r.tile)

@@ -31,9 +31,9 @@ func Allocate(list []*Extent, size int) *Extent {
 	return allocateBy(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
 }
 
-// AllocateScratch places extents in the scratch buffer as Allocate does in the L2, where the latest of those alike is first
-// (11 of 11 tensors of six texts, two of them by that). Tasks refuse addresses beyond what a
-// register holds.
+// AllocateScratch places extents in the scratch buffer as Allocate does in the L2, where the
+// latest of those alike is first (11 of 11 tensors of six texts, two of them by that). Tasks
+// refuse addresses beyond what a register holds.
 func AllocateScratch(list []*Extent) {
 	allocateBy(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
 }

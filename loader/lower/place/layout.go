@@ -62,6 +62,15 @@ func (l Layout) Skewed(stride int, fetches ...Fetch) Layout {
 	return l
 }
 
+// ResultTile returns the layout of a result of shape s that the planar engine reads next.
+func ResultTile(s regs.Shape) Layout {
+	l := Packed(s)
+	if s.Height == 1 {
+		return l
+	}
+	return l.Skewed(1, PlanarFetch)
+}
+
 // EngineColumns returns how many columns of a source of the MAC engines stand side by side:
 // wider ones run in slices of 128 (156/160).
 func EngineColumns(width int) int { return min(width, SliceColumns) }

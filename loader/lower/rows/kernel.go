@@ -73,6 +73,29 @@ func (c *chain) toKernel(t *task.Task, v *value, m int) {
 	v.kernel = &interleaved{m, dst.Base, each, plane}
 }
 
+// lanes returns n of the interleaved rows from first on as weights.
+func (l *interleaved) lanes(first, n int) []coeff.Lane {
+	lanes := make([]coeff.Lane, max(1, n/l.each))
+	for i := range lanes {
+		lanes[i] = coeff.Lane{Base: l.base + (first/l.each+i)*l.plane, Size: l.plane}
+	}
+	return lanes
+}
+
+// rightSide returns the tile that has the right side of a product of two tensors, whose rows are k,
+// and where a head's matrix is in it; nil if it is in memory.
+func (c *chain) rightSide(g *Group, z *value, head, k int) (*held, place.Layout) {
+	switch {
+	case g.Turned:
+		src := c.columnsOf(z, g.Heads, head, false)
+		return src, src.at
+	case z.nat != nil:
+		at := z.nat.channelsAt()
+		return z.nat, at.Moved(at.Base + head*k*z.nat.pitch)
+	}
+	return nil, place.Layout{}
+}
+
 // product2 appends a product of two tensors: the left one's rows are coefficients, in
 // parts of 128, the right one's rows are channels; turned, its columns are.
 func (c *chain) product2(g *Group, v *value, out bool) bool {
@@ -92,24 +115,12 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 	columns := !out && c.wantsColumns(g.Output, false) && g.Heads == 1
 	var e *place.Extent
 	for head := range g.Heads {
-		var src *held
-		var from place.Layout
-		if g.Turned {
-			src = c.columnsOf(z, g.Heads, head, false)
-			from = src.at
-		} else if z.nat != nil {
-			src = z.nat
-			from = src.channelsAt()
-			from.Base += head * k * src.pitch
-		}
+		src, from := c.rightSide(g, z, head, k)
 		pixels := n
 		if columns {
 			pixels = min(n, task.PatchPixels) // a transposed result is at most 128 pixels wide (2/2, by count)
 		}
-		each := max(1, left.each) * task.Engines
-		if m < task.Engines {
-			each = m
-		}
+		each := min(m, max(1, left.each)*task.Engines)
 		for first := 0; first < m; first += each {
 			rows := min(each, m-first)
 			for p := 0; p < n; p += pixels {
@@ -117,15 +128,9 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 				to := in
 				to.Channels = rows
 				t := g.multiply(task.MAC{In: in, Out: to, Transpose: columns}).Task()
-				lanes := make([]coeff.Lane, max(1, rows/left.each))
-				for i := range lanes {
-					lanes[i] = coeff.Lane{Base: left.base + ((head*m+first)/left.each+i)*left.plane, Size: left.plane}
-				}
-				t.KernelIn(place.BarScratch, lanes)
+				t.KernelIn(place.BarScratch, left.lanes(head*m+first, rows))
 				if src != nil {
-					at := from
-					at.Base += p * layer.ElementBytes
-					c.from(t, src, at)
+					c.from(t, src, from.Moved(from.Base+p*layer.ElementBytes))
 				} else {
 					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
@@ -138,17 +143,13 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 					c.write(t, dst)
 				case columns:
 					at := place.Packed(regs.Shape{Channels: n, Width: m})
-					full := at
-					at.Base = p*at.Channel + first*layer.ElementBytes
-					h := c.hold(t, at, full.Row, e)
-					e, h.at.Base = h.extent, 0
-					v.columns = h
+					h := c.hold(t, at.Moved(p*at.Channel+first*layer.ElementBytes), at.Row, e)
+					e, h.at.Base, v.columns = h.extent, 0, h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)
 					at := place.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
 					h := c.hold(t, at, g.Heads*m*ch, e)
-					e, h.at.Base, h.pitch = h.extent, 0, ch
-					v.nat = h
+					e, h.at.Base, h.pitch, v.nat = h.extent, 0, ch, h
 				}
 				c.add(t)
 			}

@@ -37,47 +37,28 @@ func normParts(rows int) []part {
 // norm appends a layer norm of rows: mean and reciprocal deviation of every row in a row
 // of statistics each, then both applied.
 func (c *chain) norm(g *Group, v *value, out bool) {
-	x := c.value(g.Inputs[0])
-	rows := v.rows
+	x, rows := c.value(g.Inputs[0]), v.rows
 	stats := c.statistics(rows, 2)
 	unit := stats.Bytes / 2
 	at := place.Layout{Channel: unit, Row: unit, Depth: unit}
-	var means, spreads *held
-	var tile *held
-	if x.nat != nil {
-		tile = x.nat
-	}
+	var spreads *held
+	tile := x.nat
 	for _, part := range normParts(rows) {
 		s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 		mean := task.Planar{Form: regs.FormReduction, In: s, Mean: v.width, Transposed: true, Next: true}.Task()
-		mean.ReducePatch(v.width)
+		mean.Cut(task.WidePatch(v.width))
 		src := place.Packed(v.channelShape())
 		if x.nat != nil {
 			src = x.nat.channelsAt()
 		}
 		src.Base += part.first * src.Channel
-		whole := src
 		if x.nat != nil {
 			c.from(mean, x.nat, src)
 		} else {
-			m := x.channelsOf()
-			m.Base += part.first * m.Plane
-			if tile == nil {
-				tile = c.load(mean, m, src, true)
-				tile.extent.Bytes = place.Packed(v.channelShape()).Row
-			} else {
-				tl := mean.Source1(m, src, true)
-				tl.Bytes = part.n * src.Channel
-				c.fixes = append(c.fixes, fix{mean, task.Operand1, tile.extent, tl})
-				tile.extent.Last = max(tile.extent.Last, c.now())
-			}
+			tile = c.loadPart(mean, x, part, src, tile)
 		}
-		first := at
-		first.Base = part.first * layer.ElementBytes
-		if first.Base%16 != 0 {
-			first.Base = layer.RoundUp(first.Base, 16)
-		}
-		means = c.hold(mean, first, unit, stats)
+		first := at.Moved(layer.RoundUp(part.first*layer.ElementBytes, 16))
+		means := c.hold(mean, first, unit, stats)
 		c.add(mean)
 
 		spread := task.Planar{
@@ -85,12 +66,10 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 			Added: task.Half(g.Layer.Epsilon), First: task.Seen{Along: task.W, Transposed: true},
 			Transposed: true, Previous: true, Next: true,
 		}.Task()
-		spread.ReducePatch(v.width)
+		spread.Cut(task.WidePatch(v.width))
 		c.from(spread, means, first)
-		c.with(spread, tile, whole)
-		second := first
-		second.Base += unit
-		spreads = c.hold(spread, second, unit, stats)
+		c.with(spread, tile, src)
+		spreads = c.hold(spread, first.Moved(first.Base+unit), unit, stats)
 		c.add(spread)
 	}
 	if x.nat == nil && c.again(x) {
@@ -101,7 +80,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 	affine := pass.Affine(s)
 	affine.Second.Transposed, affine.Previous = true, true
 	normal := affine.Task()
-	normal.ReducePatch(v.width)
+	normal.Cut(task.WidePatch(v.width))
 	whole := place.Packed(s)
 	if x.nat != nil {
 		whole = x.nat.channelsAt()
@@ -109,16 +88,38 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 	c.from(normal, tile, whole)
 	c.with(normal, spreads, at)
 	if out {
-		m := c.output
-		m.Plane = m.Row
-		m.Row = m.Plane * rows
-		m.Depth, m.Group = m.Row, m.Row
-		c.write(normal, m)
+		c.writeRows(normal, rows)
 	} else {
 		v.nat = c.hold(normal, place.Packed(s), place.Packed(s).Row, nil)
 		v.nat.pitch = place.Packed(s).Channel
 	}
 	c.add(normal)
+}
+
+// loadPart makes a task load a part of x's rows to src, and returns the tile that has all of them:
+// a new one for the first part.
+func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile *held) *held {
+	m := x.channelsOf()
+	m.Base += p.first * m.Plane
+	if tile == nil {
+		tile = c.load(t, m, src, true)
+		tile.extent.Bytes = place.Packed(x.channelShape()).Row
+		return tile
+	}
+	loaded := t.Source1(m, src, true)
+	loaded.Bytes = p.n * src.Channel
+	c.fixes = append(c.fixes, fix{t, task.Operand1, tile.extent, loaded})
+	tile.extent.Last = max(tile.extent.Last, c.now())
+	return tile
+}
+
+// writeRows writes a task's channels as rows of the output.
+func (c *chain) writeRows(t *task.Task, rows int) {
+	m := c.output
+	m.Plane = m.Row
+	m.Row = m.Plane * rows
+	m.Depth, m.Group = m.Row, m.Row
+	c.write(t, m)
 }
 
 // softmax appends a softmax of rows. Scores of a product are channels of one row, other
@@ -131,33 +132,25 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 	if !scores {
 		parts = normParts(rows)
 	}
-	unit := 16
+	const unit = place.UnitBytes
 	single := place.Layout{Channel: unit, Row: rows * unit, Depth: rows * unit}
 	stats := c.extent(rows * unit)
 	stats.First, stats.Last = 0, task.MaxTasks
-	var top *held
-	reduce := func(src *held, pitch int, sum bool) *held {
-		var h *held
+	reduce := func(src *held, r task.Planar) (reduced *held) {
 		for _, part := range parts {
-			s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
-			r := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: sum}
-			if !sum {
-				r.Op = task.Largest
-			}
+			r.Form, r.In = regs.FormReduction, regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 			t := r.Task()
-			t.ReducePatch(v.width)
+			t.Cut(task.WidePatch(v.width))
 			at := src.channelsAt()
-			at.Base += part.first * pitch
+			at.Base += part.first * src.pitch
 			c.from(t, src, at)
-			to := single
-			to.Base = part.first * unit
-			h = c.hold(t, to, rows*unit, stats)
+			reduced = c.hold(t, single.Moved(part.first*unit), rows*unit, stats)
 			c.add(t)
 		}
-		return h
+		return reduced
 	}
 	whole := c.natural(x)
-	top = reduce(whole, whole.pitch, false)
+	top := reduce(whole, task.Planar{Op: task.Largest})
 	top.at = single
 
 	s := v.channelShape()
@@ -171,26 +164,8 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 	differences.pitch = exps.Channel
 	c.add(sub)
 
-	shape := s
-	if !scores {
-		shape = v.rowsShape()
-	}
-	exp := task.Copy(shape)
-	powers := &held{}
-	if scores {
-		c.from(exp, differences, exps)
-		powers = c.hold(exp, exps, exps.Row, nil)
-	} else {
-		view := place.Layout{Channel: exps.Row, Row: exps.Channel, Depth: exps.Row}
-		c.from(exp, differences, view)
-		powers = c.hold(exp, view, exps.Row, nil)
-	}
-	powers.pitch = exps.Channel
-	c.table(exp, g.Weights.Table)
-	c.add(exp)
-	powers.at = exps
-
-	sums := reduce(powers, powers.pitch, true)
+	powers := c.powers(g, v, differences, scores)
+	sums := reduce(powers, task.Planar{Reciprocal: true})
 	quotient := pass.Product(s)
 	quotient.First.Along = task.W
 	mul := quotient.Task()
@@ -198,11 +173,7 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 	c.with(mul, powers, exps)
 	switch {
 	case out:
-		m := c.output
-		m.Plane = m.Row
-		m.Row = m.Plane * rows
-		m.Depth, m.Group = m.Row, m.Row
-		c.write(mul, m)
+		c.writeRows(mul, rows)
 	case c.onlyLeft(g.Output):
 		c.toKernel(mul, v, c.uses[g.Output][0].group.Rows)
 	default:
@@ -210,6 +181,23 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 		v.nat.pitch = exps.Channel
 	}
 	c.add(mul)
+}
+
+// powers appends the exponentials of differences, which it leaves laid out as those are: of scores
+// as channels of one row, of others as rows of one channel.
+func (c *chain) powers(g *Group, v *value, differences *held, scores bool) *held {
+	at := place.Packed(v.channelShape())
+	shape, view := v.channelShape(), at
+	if !scores {
+		shape, view = v.rowsShape(), place.Layout{Channel: at.Row, Row: at.Channel, Depth: at.Row}
+	}
+	t := task.Copy(shape)
+	c.from(t, differences, view)
+	h := c.hold(t, view, at.Row, nil)
+	h.at, h.pitch = at, at.Channel
+	c.table(t, g.Weights.Table)
+	c.add(t)
+	return h
 }
 
 // onlyLeft reports whether a tensor is read by one product, as its left side.

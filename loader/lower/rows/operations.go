@@ -116,7 +116,9 @@ func (c *chain) siblings(g *Group) bool {
 // scalarOp appends an operation with one constant.
 func (c *chain) scalarOp(g *Group, v *value, out bool) {
 	s := v.rowsShape()
-	t := pass.Scalar(&g.Layer, s, uint16(layer.ValueAt(g.Weights.Second, 0))).Task()
+	op := pass.Scalar(&g.Layer, s, uint16(layer.ValueAt(g.Weights.Second, 0)))
+	op.ReLU = g.Activation == layer.ReLU
+	t := op.Task()
 	c.source(t, c.value(g.Inputs[0]), false)
 	c.result(t, v, out)
 	c.add(t)

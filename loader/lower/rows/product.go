@@ -27,24 +27,8 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 			return false
 		}
 	}
-	var at place.Layout
+	at := c.productTile(g, in, columns)
 	var e *place.Extent
-	switch {
-	case columns:
-		at = place.Packed(regs.Shape{Channels: n, Width: in.Width})
-		if g.Block && in.Height > 1 {
-			at = at.Skewed(1, task.BlockFetch(in.Height))
-		}
-	case g.Block:
-		pitch := layer.RoundUp(n*layer.ElementBytes, 16)
-		at = place.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: m * pitch}
-	case !out:
-		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).Row
-		if c.blocks() {
-			pitch = layer.RoundUp(n*layer.ElementBytes, 16)
-		}
-		at = place.Layout{Channel: pitch, Row: m * pitch, Depth: m * pitch}
-	}
 	for i, s := range shares {
 		to := in
 		to.Channels = s.Channels
@@ -60,27 +44,14 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 			dst := place.Matrix(c.output.Bar, m, n)
 			dst.Base = s.First * layer.ElementBytes
 			c.write(t, dst)
+		case columns:
+			h := c.hold(t, at.Moved(s.First*at.Channel), at.Row*in.Height, e)
+			e, h.at.Base, h.block = h.extent, 0, g.Block
+			v.columns = h
 		default:
-			part := at
-			if columns {
-				part.Base = s.First * at.Channel
-			} else {
-				part.Base = s.First * layer.ElementBytes
-			}
-			bytes := at.Row * in.Height
-			if !columns {
-				bytes = at.Depth
-			}
-			h := c.hold(t, part, bytes, e)
-			e = h.extent
-			h.at.Base = 0
-			if columns {
-				h.block = g.Block
-				v.columns = h
-			} else {
-				h.pitch = at.Channel
-				v.nat = h
-			}
+			h := c.hold(t, at.Moved(s.First*layer.ElementBytes), at.Depth, e)
+			e, h.at.Base, h.pitch = h.extent, 0, at.Channel
+			v.nat = h
 		}
 		c.add(t)
 	}
@@ -94,6 +65,25 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 		c.add(t)
 	}
 	return true
+}
+
+// productTile returns the layout of a product's result in the L2, by columns or by rows.
+func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout {
+	if columns {
+		at := place.Packed(regs.Shape{Channels: g.Width, Width: in.Width})
+		if g.Block && in.Height > 1 {
+			at = at.Skewed(1, task.BlockFetch(in.Height))
+		}
+		return at
+	}
+	pitch := layer.RoundUp(g.Width*layer.ElementBytes, 16)
+	if g.Block {
+		return place.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: g.Rows * pitch}
+	}
+	if !c.blocks() {
+		pitch = planarRows(regs.Shape{Channels: 1, Height: g.Rows, Width: g.Width}).Row
+	}
+	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
 }
 
 // Shares splits a product's columns so that a lane, its table included, fits an engine

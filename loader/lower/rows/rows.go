@@ -186,7 +186,7 @@ func (c *chain) finish() bool {
 	}
 	for i, t := range c.tasks {
 		if t.Planar() && task.Linked(c.tasks, i+1) && !c.tasks[i+1].Planar() {
-			t.TilePatch(c.tasks[i+1].PatchLog2())
+			t.Cut(task.HandedPatch(c.tasks[i+1].PatchLog2()))
 		}
 	}
 	return task.Refused(c.tasks) == nil

@@ -17,7 +17,7 @@ const (
 
 // MemoryOf is where an operand stands in memory, and its extents in the order of its
 // strides: group, channel (or column of a transposed result), row.
-func (t *Task) MemoryOf(which Operand) (m place.Memory, groups, planes, rows int, plain bool) {
+func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, rows int, plain bool) {
 	g := &t.g
 	d, s := &g.TileDMASrc, g.InShape()
 	plain = g.Common.InDepth.Din() == 1 && g.Common.OutDepth.Dout() == 1
@@ -41,7 +41,7 @@ func (t *Task) MemoryOf(which Operand) (m place.Memory, groups, planes, rows int
 
 // TileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
 // the result needs.
-func (t *Task) TileBytes(which Operand) int {
+func (t *registers) TileBytes(which Operand) int {
 	at := t.InL2At(which)
 	channel, row, group := at.Channel, at.Row, at.Group
 	c := &t.g.Common
@@ -78,7 +78,7 @@ func span(s regs.Shape, channel, row, group int, transposed bool) int {
 
 // Elementwise reports whether every element of the result comes from the ones at its
 // place.
-func (t *Task) Elementwise() bool {
+func (t *registers) Elementwise() bool {
 	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
 		return false
 	}
@@ -90,7 +90,7 @@ func (t *Task) Elementwise() bool {
 }
 
 // On reports whether an operand is in memory.
-func (t *Task) On(which Operand) bool {
+func (t *registers) On(which Operand) bool {
 	switch which {
 	case Operand1:
 		return t.g.Source1On()
@@ -101,7 +101,7 @@ func (t *Task) On(which Operand) bool {
 }
 
 // Bar is the buffer of an operand in memory.
-func (t *Task) Bar(which Operand) uint32 {
+func (t *registers) Bar(which Operand) uint32 {
 	switch which {
 	case Operand1:
 		return t.h.Bases.RBase0()
@@ -112,13 +112,13 @@ func (t *Task) Bar(which Operand) uint32 {
 }
 
 // KernelBar is the buffer of a task's coefficients, false without any.
-func (t *Task) KernelBar() (uint32, bool) {
+func (t *registers) KernelBar() (uint32, bool) {
 	return t.h.KernelBases.KBase0(), t.h.KernelBases.KBE0()
 }
 
 // InL2At is where an operand stands in the L2, as far as the task says: a result that streams
 // out has no strides.
-func (t *Task) InL2At(which Operand) place.Layout {
+func (t *registers) InL2At(which Operand) place.Layout {
 	l := &t.g.L2
 	switch which {
 	case Operand1:
@@ -130,55 +130,55 @@ func (t *Task) InL2At(which Operand) place.Layout {
 }
 
 // ResultBytes is what a result takes in the L2 that has a layout there.
-func (t *Task) ResultBytes() int {
+func (t *registers) ResultBytes() int {
 	at := t.InL2At(OperandResult)
 	return span(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
 }
 
 // ResultTransposed reports whether the result has channels and columns transposed.
-func (t *Task) ResultTransposed() bool { return t.g.ResultTransposed() }
+func (t *registers) ResultTransposed() bool { return t.g.ResultTransposed() }
 
 // LoadsWhole reports whether a task takes the whole of its first source at a time, in no
 // slices of columns, and has no other in memory.
-func (t *Task) LoadsWhole() bool {
+func (t *registers) LoadsWhole() bool {
 	return t.g.L2.SourceCfg.Type() == 2 && t.g.Common.TileCfg.TileHeight() == t.g.Common.OutDim.Hout() &&
 		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
 }
 
-// SeesAs reports whether a task sees its source in the shape that another does.
-func (t *Task) SeesAs(other *Task) bool {
+// SameSource reports whether two tasks see their first sources in one shape.
+func SameSource(t, other *Task) bool {
 	return t.g.InShape() == other.g.InShape() && t.g.Common.InDepth == other.g.Common.InDepth
 }
 
 // Whole makes the task take all rows at a time.
-func (t *Task) Whole() { t.TileRows(int(t.g.Common.OutDim.Hout())) }
+func (t *registers) Whole() { t.TileRows(int(t.g.Common.OutDim.Hout())) }
 
 // Passes reports whether the MAC engines pass the source through.
-func (t *Task) Passes() bool {
+func (t *registers) Passes() bool {
 	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
 // Multiplies reports whether the task multiplies by coefficients.
-func (t *Task) Multiplies() bool {
+func (t *registers) Multiplies() bool {
 	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
 }
 
 // Activates reports whether something follows the accumulator.
-func (t *Task) Activates() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
+func (t *registers) Activates() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
 
 // InShape is the shape of the first source, OutShape that of the result.
-func (t *Task) InShape() regs.Shape { return t.g.InShape() }
+func (t *registers) InShape() regs.Shape { return t.g.InShape() }
 
-func (t *Task) OutShape() regs.Shape { return t.g.OutShape() }
+func (t *registers) OutShape() regs.Shape { return t.g.OutShape() }
 
 // TileHeight is how many rows of the result a task makes at a time.
-func (t *Task) TileHeight() int { return int(t.g.Common.TileCfg.TileHeight()) }
+func (t *registers) TileHeight() int { return int(t.g.Common.TileCfg.TileHeight()) }
 
 // PatchLog2 is log2 of the rows of the highest patch.
-func (t *Task) PatchLog2() uint32 { return t.g.Common.Cfg.ShMax() }
+func (t *registers) PatchLog2() uint32 { return t.g.Common.Cfg.ShMax() }
 
 // PatchFixed reports whether all patches are of one height.
-func (t *Task) PatchFixed() bool {
+func (t *registers) PatchFixed() bool {
 	c := t.g.Common.Cfg
 	return c.ShMin() > 0 && c.ShMin() == c.ShMax()
 }

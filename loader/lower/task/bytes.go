@@ -6,17 +6,17 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// EightBit makes a pass-through one of 8-bit elements (1/1).
-func (t *Task) EightBit(halves layer.Shape) {
+// SetEightBit makes a pass-through one of 8-bit elements (1/1).
+func SetEightBit(t *Task, halves layer.Shape) {
 	c, n := &t.g.Common, &t.g.NE
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
 	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
-	t.passPatch(regs.Shape{Height: halves.H, Width: halves.W})
+	passPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
 }
 
-// ByteTile is sourceTile for 8-bit elements.
-func (t *Task) ByteTile(halves layer.Shape) place.Layout {
+// ByteTile returns the layout of a source of 8-bit elements.
+func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	s := t.g.InShape()
 	s.Width = halves.W
 	l := place.PackedColumns(s, place.EngineColumns(s.Width))
@@ -26,8 +26,8 @@ func (t *Task) ByteTile(halves layer.Shape) place.Layout {
 	return l.Skewed(1, engineFetches(&t.g.Common)...)
 }
 
-// MovesBytes makes the operands in memory surfaces of 8-bit elements (1/1).
-func (t *Task) MovesBytes() {
+// MoveBytes makes the operands in memory surfaces of 8-bit elements (1/1).
+func MoveBytes(t *Task) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = regs.SurfaceFmt(0).WithInterleave(1)
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)

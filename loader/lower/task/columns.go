@@ -27,20 +27,19 @@ const columnTile = 32
 // columns is (2/2).
 const columnPatches = 2
 
-// TakesColumns makes a convolution take its source in columns in a scratchpad of l2 bytes,
-// and says where it stands
-// in the L2 and where the result. It reports false where that is not what the compiler
-// does.
-func (t *Task) TakesColumns(w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
+// TakeColumns makes a convolution take its source in columns in a scratchpad of l2 bytes, and
+// returns where the source and the result are in the L2. It reports false where that is not what
+// the compiler does.
+func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
 	c := &t.g.Common
 	in, out := t.g.InShape(), t.g.OutShape()
 	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > place.SliceColumns || out.Width%columnTile != 0 ||
-		!t.longReduction(columnTile, out.Channels, w) {
+		!longReduction(c, columnTile, out.Channels, w) {
 		return source, result, false
 	}
 	saved := *c
 	high := min(4, columnPatches+7-min(7, Log2Ceil(out.Width)))
-	t.FixPatch(high)
+	t.Cut(FixedPatch(high))
 	// Rows of a patch that are written together do not meet in a bank; no halo is beside
 	// them (2/2).
 	units := place.UnitBytes >> high

@@ -12,7 +12,7 @@
 //	engines    MAC engines: coefficients by lane        planar engine
 //
 // How a source is cut that the L2 does not hold is decided by what builds its tasks: in rows by
-// tileheight.go of package family, in columns by [Task.TakesColumns]. A patch is the pixels that
+// tileheight.go of package family, in columns by [TakeColumns]. A patch is the pixels that
 // the engines take in one step of it.
 //
 // Beside each rule stands how many of the descriptors it applies to it explains, as

@@ -8,7 +8,7 @@ import (
 
 // PlaneWidth is the most channels side by side in a plane of the task's coefficients, of so
 // many weights a channel.
-func (t *Task) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
+func (t *registers) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
 
 // Kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
 // buffer of 64 bytes.
@@ -28,7 +28,7 @@ func (t *Task) Kernel(base int, lanes []coeff.Lane) {
 
 // TableLanes is how many engines look their results up: one for each channel of the
 // result, sixteen at most (44/44).
-func (t *Task) TableLanes() int { return min(Engines, int(t.g.Common.Cout.Cout())) }
+func (t *registers) TableLanes() int { return min(Engines, int(t.g.Common.Cout.Cout())) }
 
 // Lookup gives the engines an activation table, base bytes into the constants. All of
 // them read the same 128 bytes.
@@ -59,7 +59,7 @@ func (t *Task) Coded(c coeff.Coding) {
 }
 
 // Lanes are the coefficients of a task by lane, in the constants.
-func (t *Task) Lanes() []coeff.Lane {
+func (t *registers) Lanes() []coeff.Lane {
 	var lanes []coeff.Lane
 	d := &t.g.KernelDMASrc
 	for i, c := range d.CoeffDMAConfig {

@@ -86,15 +86,6 @@ func (t *Task) PlanarColumns() place.Layout {
 // a reduction which nothing else reads has one even in a single row (5/5).
 func (t *Task) SkewedPlanar() place.Layout { return t.PlanarColumns().Skewed(1, place.PlanarFetch) }
 
-// ResultTile is the layout of a result of shape s that the planar engine reads next.
-func (t *Task) ResultTile(s regs.Shape) place.Layout {
-	l := place.Packed(s)
-	if s.Height == 1 {
-		return l
-	}
-	return l.Skewed(1, place.PlanarFetch)
-}
-
 // planarPatch is log2 of the planar engine's patch: at most 256 pixels, 512 of forms 4
 // and 5 and of form 6 from that width on (140/145). Form 6 takes rows before columns
 // (2/2).

@@ -40,13 +40,13 @@ func (m MAC) Task() *Task {
 	c.Cfg = c.Cfg.WithTranspose(m.Transpose)
 	t.engines(m.Out.Channels)
 	if m.Window == nil {
-		t.passPatch(m.Out)
+		passPatch(c, m.Out)
 	} else {
-		t.densePatch(m.Out, m.Alone, m.Window)
+		densePatch(c, m.Out, m.Alone, m.Window)
 		if m.Blocks {
-			t.blockPatch(m.In.Height)
+			blockPatch(c, m.In.Height)
 		}
-		t.outputGroups(m.Out.Channels, m.Alone)
+		outputGroups(c, m.Out.Channels, m.Alone)
 	}
 	n.MACCfg = n.MACCfg.WithBiasMode(m.Bias)
 	n.PostScale = n.PostScale.WithPostScale(m.Scale.half())

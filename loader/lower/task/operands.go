@@ -105,7 +105,7 @@ func (t *Task) Besides(n int) {
 }
 
 // deep gives a task's source and result a depth.
-func (t *Task) deep(depth int) {
+func (t *registers) deep(depth int) {
 	if depth < 1 || depth > maxField {
 		t.refuse("depth", depth, maxField)
 		return

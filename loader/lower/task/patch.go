@@ -11,8 +11,7 @@ import (
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
 // 4, or 5 where the source is small; 0 for channels by themselves (104/104, the 5 from
 // the coefficients' layout only).
-func (t *Task) outputGroups(channels int, unicast bool) {
-	c := &t.g.Common
+func outputGroups(c *regs.Common, channels int, unicast bool) {
 	if unicast || channels <= Engines {
 		return
 	}
@@ -24,12 +23,11 @@ func (t *Task) outputGroups(channels int, unicast bool) {
 	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
 }
 
-// densePatch is the patch of a multiply-accumulate, 128 pixels, 1<<ShMax of them high and
-// between ShMin and ShMax as the engines see fit unless the two are the same: the small source mode up to 8
-// columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
-// fixes it, unless every channel is convolved by itself.
-func (t *Task) densePatch(out regs.Shape, unicast bool, w *layer.Window) {
-	c := &t.g.Common
+// densePatch is the patch of a multiply-accumulate, 128 pixels, 1<<ShMax of them high and between
+// ShMin and ShMax as the engines see fit unless the two are the same: the small source mode up to
+// 8 columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction fixes it,
+// unless every channel is convolved by itself.
+func densePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
 	if out.Width <= 8 {
 		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
 		return
@@ -39,7 +37,7 @@ func (t *Task) densePatch(out regs.Shape, unicast bool, w *layer.Window) {
 		top = 7 - min(7, Log2Ceil(out.Width))
 	}
 	c.Cfg = c.Cfg.WithShMax(top)
-	if !unicast && t.longReduction(out.Width, out.Channels, w) {
+	if !unicast && longReduction(c, out.Width, out.Channels, w) {
 		c.Cfg = c.Cfg.WithShMin(top).WithShPref(top)
 	}
 }
@@ -48,21 +46,20 @@ func (t *Task) densePatch(out regs.Shape, unicast bool, w *layer.Window) {
 // so many columns and channels (81/84; any threshold from 289 to 512 fits up to 32
 // columns, above them one between 576 and 2304). Few channels at a stride, or of more than
 // 32 columns, leave it open (6/6).
-func (t *Task) longReduction(columns, channels int, w *layer.Window) bool {
+func longReduction(c *regs.Common, columns, channels int, w *layer.Window) bool {
 	long := 512
 	if columns > 32 {
 		long = 1024
 	}
 	few := channels <= 64 && (max(w.Sy, w.Sx) > 1 || columns > 32)
-	return !few && int(t.g.Common.Cin.Cin())*w.Kh*w.Kw >= long
+	return !few && int(c.Cin.Cin())*w.Kh*w.Kw >= long
 }
 
 // passPatch is the patch of a task that passes its source through: 7 - log2 of the
 // columns, but no higher than the source (44/52), and fixed where that is 4 at up to 8
 // columns (6/6). Columns that are no whole patches of 128 take the highest (2/2, both
 // copies without a table), a single row none.
-func (t *Task) passPatch(out regs.Shape) {
-	c := &t.g.Common
+func passPatch(c *regs.Common, out regs.Shape) {
 	if out.Height == 1 {
 		return
 	}
@@ -73,12 +70,21 @@ func (t *Task) passPatch(out regs.Shape) {
 	}
 }
 
+// A Patch is how a task cuts its result: the pixels of a patch, or the rows that it makes at a
+// time. What a task computes has a patch of its own; [Task.Cut] gives it another.
+type Patch func(t *Task)
+
+// Cut gives a task a patch.
+func (t *Task) Cut(p Patch) { p(t) }
+
 // KeptPatch is the patch of a pass-through or maximum whose source a planar task reads
 // after it: a row higher than passPatch where the source is lower than the patch, and
 // fixed (6/6).
-func (t *Task) KeptPatch(s regs.Shape) {
-	if s.Height > 1 {
-		t.FixPatch(min(7-min(7, Log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height)))))
+func KeptPatch(s regs.Shape) Patch {
+	return func(t *Task) {
+		if s.Height > 1 {
+			t.Cut(FixedPatch(min(7-min(7, Log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height))))))
+		}
 	}
 }
 
@@ -91,69 +97,75 @@ func PassedFixed(s regs.Shape) uint32 {
 	return 7 - min(7, Log2Ceil(s.Width))
 }
 
-// FixPatch leaves a task on the MAC engines one patch.
-func (t *Task) FixPatch(sh uint32) {
-	c := &t.g.Common
-	c.Cfg = c.Cfg.WithShMax(sh).WithShMin(sh).WithShPref(sh)
+// FixedPatch leaves a task on the MAC engines one patch, of 1<<sh rows.
+func FixedPatch(sh uint32) Patch {
+	return func(t *Task) {
+		c := &t.g.Common
+		c.Cfg = c.Cfg.WithShMax(sh).WithShMin(sh).WithShPref(sh)
+	}
 }
 
-// TilePatch makes a planar task's patch that of the next task, which takes its tiles one
+// HandedPatch makes a planar task's patch that of the next task, which takes its tiles one
 // by one (15/15).
-func (t *Task) TilePatch(sh uint32) {
-	c := &t.g.Common
-	c.PlanarPatch = c.PlanarPatch.WithLog2W(max(4, 7-sh)).WithLog2H(sh)
+func HandedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
+
+// PlanarPatch is a patch of 1<<w columns and 1<<h rows on the planar engine.
+func PlanarPatch(w, h uint32) Patch {
+	return func(t *Task) {
+		c := &t.g.Common
+		c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
+	}
 }
 
 // TileRows makes the task take so many rows of the result at a time.
-func (t *Task) TileRows(rows int) {
+func (t *registers) TileRows(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
-// PatchHigh takes rows a planar patch at a time.
-func (t *Task) PatchHigh() {
-	if rows := 1 << t.g.Common.PlanarPatch.Log2H(); rows < int(t.g.Common.TileCfg.TileHeight()) {
+// RowsByPatch takes the rows of one patch at a time.
+func RowsByPatch(t *Task) {
+	high := t.g.Common.Cfg.ShMax()
+	if t.Planar() {
+		high = t.g.Common.PlanarPatch.Log2H()
+	}
+	if rows := 1 << high; rows < t.TileHeight() {
 		t.TileRows(rows)
 	}
 }
 
-// WholeSlices lets a copy of rows that are no whole slices of 128 columns take the highest
+// SlicedPatch lets a copy of rows that are no whole slices of 128 columns take the highest
 // patch (2/2).
-func (t *Task) WholeSlices(s regs.Shape) {
-	if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 && s.Height > 1 {
-		c := &t.g.Common
-		c.Cfg = c.Cfg.WithShMax(min(4, Log2Ceil(s.Height)))
+func SlicedPatch(s regs.Shape) Patch {
+	return func(t *Task) {
+		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 && s.Height > 1 {
+			c := &t.g.Common
+			c.Cfg = c.Cfg.WithShMax(min(4, Log2Ceil(s.Height)))
+		}
 	}
 }
 
 // FoldedPatch is the planar patch of a folded row: that of the row, folded (5/5).
-func (t *Task) FoldedPatch() {
-	c := &t.g.Common
-	w, _ := planarPatch(regs.FormConstant, int(c.InDim.Win())*place.FoldRows, 1)
-	c.PlanarPatch = c.PlanarPatch.WithLog2W(w - place.FoldLog2).WithLog2H(place.FoldLog2)
+func FoldedPatch(t *Task) {
+	w, _ := planarPatch(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
+	t.Cut(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
 }
 
-// PatchTall takes rows a patch at a time where a patch is higher than wide (1/1).
-func (t *Task) PatchTall() {
-	if rows := 1 << t.g.Common.Cfg.ShMax(); rows < int(t.g.Common.TileCfg.TileHeight()) {
-		t.TileRows(rows)
-	}
-}
-
-// ringPatch takes the patch of a ring.
-func (t *Task) ringPatch() {
+// ringPatch is the patch of a ring.
+func ringPatch(t *Task) {
 	if t.Planar() {
-		c := &t.g.Common
-		c.PlanarPatch = c.PlanarPatch.WithLog2W(RingLog2).WithLog2H(RingLog2)
+		t.Cut(PlanarPatch(RingLog2, RingLog2))
 	} else {
-		t.FixPatch(RingLog2)
+		t.Cut(FixedPatch(RingLog2))
 	}
 	t.TileRows(RingRows)
 }
 
-// ReducePatch widens a planar task's patch to 512 where rows are that wide.
-func (t *Task) ReducePatch(width int) {
-	if width > 256 {
-		t.g.Common.PlanarPatch = t.g.Common.PlanarPatch.WithLog2W(9).WithLog2H(0)
+// WidePatch widens a planar task's patch to 512 columns where rows are wider than 256.
+func WidePatch(width int) Patch {
+	return func(t *Task) {
+		if width > 256 {
+			t.Cut(PlanarPatch(9, 0))
+		}
 	}
 }
 
@@ -162,12 +174,11 @@ const smallHeight = 8
 
 // blockPatch is the patch of a product of blocks: the block's height where that is less
 // than the small source mode takes (111 for two rows, 222 for four; 8 as 64 rows, 4/4).
-func (t *Task) blockPatch(height int) {
+func blockPatch(c *regs.Common, height int) {
 	if height >= smallHeight {
 		return
 	}
 	sh := uint32(bits.Len(uint(height)) - 1)
-	c := &t.g.Common
 	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
 }
 
@@ -178,10 +189,4 @@ func BlockFetch(height int) place.Fetch {
 	}
 	units := place.UnitBytes >> (bits.Len(uint(height)) - 1)
 	return place.Fetch{Rows: 8 / units, Apart: units + 1}
-}
-
-// SetPatch makes the patch of a planar task one of 1<<w columns and 1<<h rows.
-func (t *Task) SetPatch(w, h uint32) {
-	c := &t.g.Common
-	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
 }

@@ -7,7 +7,7 @@ import (
 
 // Rebase moves everything the task names in memory. A surface that is described and
 // stays in the L2 moves with its buffer.
-func (t *Task) Rebase(at *place.Spots) {
+func (t *registers) Rebase(at *place.Spots) {
 	b := t.h.Bases
 	move := func(w *regs.DMAWord, bar uint32) uint32 {
 		t.setDMA(w, int(w.Bytes())+at[bar].Base)

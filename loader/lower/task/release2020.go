@@ -9,7 +9,7 @@ import (
 // without coefficients it has no format of theirs.
 func Copy2020(s regs.Shape, relu bool) *Task {
 	t := MAC{Op: regs.PassThrough, In: s, Out: s, Alone: true, ReLU: relu}.Task()
-	t.FixPatch(1)
+	t.Cut(FixedPatch(1))
 	c, n := &t.g.Common, &t.g.NE
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(0)
@@ -32,7 +32,7 @@ func Sum2020(s regs.Shape) *Task {
 }
 
 // Stages2020 is Stages in the form of 2020.
-func (t *Task) Stages2020(m place.Memory, at place.Layout) {
+func Stages2020(t *Task, m place.Memory, at place.Layout) {
 	t.Writes(m, at.Base)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 	l := &t.g.L2
@@ -41,15 +41,15 @@ func (t *Task) Stages2020(m place.Memory, at place.Layout) {
 }
 
 // Writes2020 is Writes of a planar task in the form of 2020, which does not pad rows.
-func (t *Task) Writes2020(m place.Memory, base int) {
+func Writes2020(t *Task, m place.Memory, base int) {
 	t.Writes(m, base)
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
 }
 
-// Unlisted takes back the buffer of a surface that is described in the scratch buffer, of a
+// Unlist takes back the buffer of a surface that is described in the scratch buffer, of a
 // program that lists none.
-func (t *Task) Unlisted() {
+func Unlist(t *Task) {
 	if t.DescribesResult {
 		t.h.Bases = t.h.Bases.WithWBE(false)
 	}

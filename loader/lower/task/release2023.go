@@ -11,20 +11,20 @@ const (
 	streamedLog2H = 5
 )
 
-// Narrow is the patch of a task on the MAC engines whose source streams.
-func (t *Task) Narrow() {
+// NarrowPatch is the patch of a task on the MAC engines whose source streams.
+func NarrowPatch(t *Task) {
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
-	t.FixPatch(narrowPatch)
+	t.Cut(FixedPatch(narrowPatch))
 	t.columns = narrowColumns
 }
 
-// Streamed is the patch of a planar task whose sources stream.
-func (t *Task) Streamed(s regs.Shape) (rows int) {
-	c := &t.g.Common
-	w, h := min(max(Log2Ceil(s.Width), 4), streamedLog2W), min(Log2Ceil(s.Height), streamedLog2H)
-	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
-	rows = min(s.Height, 1<<h)
-	t.TileRows(rows)
-	return rows
+// StreamedPatch is the patch of a planar task whose sources stream, which takes the rows of one
+// patch at a time.
+func StreamedPatch(s regs.Shape) Patch {
+	return func(t *Task) {
+		w, h := min(max(Log2Ceil(s.Width), 4), streamedLog2W), min(Log2Ceil(s.Height), streamedLog2H)
+		t.Cut(PlanarPatch(w, h))
+		t.TileRows(min(s.Height, 1<<h))
+	}
 }

@@ -29,7 +29,7 @@ func newRing(s regs.Shape, base int) ring {
 // ShareRing makes a task leave its result in a ring for the next, from base on in the L2.
 func ShareRing(t, next *Task, base int) {
 	r := newRing(t.g.InShape(), base)
-	t.ringPatch()
+	t.Cut(ringPatch)
 	l := &t.g.L2
 	t.place(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = &Tile{At: r.source, Owner: t, Bytes: r.source.Row * RingRows}
@@ -37,7 +37,7 @@ func ShareRing(t, next *Task, base int) {
 	t.Stays(r.held, shared)
 	l.ResultCfg = l.ResultCfg.WithType(TypeRing)
 
-	next.ringPatch()
+	next.Cut(ringPatch)
 	next.Takes1(r.held, shared)
 	l = &next.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(TypeRing)

@@ -21,11 +21,10 @@ func reciprocal(n int) uint32 {
 	return math.Float32bits(float32(1 / float64(n)))
 }
 
-// A Task is a descriptor in the making: header and registers, and where its operands
-// stand in the L2, from which finish takes the routing words.
+// A Task is a descriptor in the making: its registers, and where its operands are in the L2, from
+// which package chain takes the routing words.
 type Task struct {
-	h regs.Header
-	g regs.Groups
+	registers
 
 	First, Second, Result *Tile
 	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
@@ -36,7 +35,13 @@ type Task struct {
 	Staged                           bool   // its result goes to memory by way of a tile
 	Table                            []byte // activation table, nil for none
 	columns                          int    // of a source's slice side by side, 0 for the usual
-	err                              error  // the first word that does not fit
+}
+
+// The registers of a task are its header and groups. Their setters check what a word can hold.
+type registers struct {
+	h   regs.Header
+	g   regs.Groups
+	err error // the first word that does not fit
 }
 
 // MaxTasks is the most tasks of a program: a task's number has 16 bits.
@@ -53,7 +58,7 @@ func Refused(tasks []*Task) error {
 }
 
 // Registers are copies of the header and the registers as they stand.
-func (t *Task) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
+func (t *registers) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 
 // A Tile is a surface in the L2. A source tile is loaded by the task that owns it, a
 // result tile computed.
@@ -87,10 +92,10 @@ const (
 )
 
 // New is what every task has: everything off.
-func New() *Task { return &Task{g: blankRegisters()} }
+func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
 // setDMA writes an offset, stride or size in memory.
-func (t *Task) setDMA(w *regs.DMAWord, n int) {
+func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
 		t.refuse("offset or stride in memory in bytes", n, layer.MaxSurface)
 		return
@@ -103,7 +108,7 @@ func (t *Task) setDMA(w *regs.DMAWord, n int) {
 }
 
 // setL2 writes an address or stride in the L2.
-func (t *Task) setL2(w *regs.L2Word, n int) {
+func (t *registers) setL2(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
 		t.refuse("address or stride in the L2 in bytes", n, layer.MaxL2-16)
 		return
@@ -113,7 +118,7 @@ func (t *Task) setL2(w *regs.L2Word, n int) {
 
 // place writes a tile's layout; group is nil where it is not written: only tiles that
 // the DMA fills have one.
-func (t *Task) place(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
+func (t *registers) place(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
 	t.setL2(base, at.Base)
 	t.setL2(channel, at.Channel)
 	t.setL2(row, at.Row)
@@ -124,7 +129,7 @@ func (t *Task) place(at place.Layout, base, channel, row, depth, group *regs.L2W
 }
 
 // refuse notes the first word that does not fit; the layer is then refused.
-func (t *Task) refuse(what string, got, most int) {
+func (t *registers) refuse(what string, got, most int) {
 	if t.err == nil {
 		t.err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
 	}
@@ -163,7 +168,7 @@ func planarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	return t
 }
 
-func (t *Task) shape(in, out regs.Shape) {
+func (t *registers) shape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
 		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
 			t.refuse(fmt.Sprintf("task of %d groups, %d channels, %dx%d: an extent", s.Groups, s.Channels, s.Height, s.Width),
@@ -180,14 +185,14 @@ func (t *Task) shape(in, out regs.Shape) {
 }
 
 // engines spreads the task's output channels over the MAC engines (62/62).
-func (t *Task) engines(channels int) {
+func (t *registers) engines(channels int) {
 	log2 := Log2Ceil(min(Engines, channels))
 	t.g.Common.Cfg = t.g.Common.Cfg.WithActiveNE(log2)
 	t.h.Bases = t.h.Bases.WithENE(log2 + 1)
 }
 
 // unicast makes every result channel read its own source channel alone.
-func (t *Task) unicast() {
+func (t *registers) unicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
 
@@ -214,7 +219,7 @@ func (t *Task) Source1(m place.Memory, at place.Layout, keep bool) *Tile {
 }
 
 // describe1 writes a first source's strides without turning its DMA on.
-func (t *Task) describe1(m place.Memory) {
+func (t *registers) describe1(m place.Memory) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1RowStride, m.Row)
 	t.setDMA(&d.Src1PlaneStride, m.Plane)
@@ -279,7 +284,7 @@ func (t *Task) Writes(m place.Memory, base int) {
 	t.Result = &Tile{At: place.Layout{Base: base}, Owner: t, Result: true}
 }
 
-func (t *Task) describeResult(m place.Memory) {
+func (t *registers) describeResult(m place.Memory) {
 	d := &t.g.TileDMADst
 	t.setDMA(&d.DstRowStride, m.Row)
 	t.setDMA(&d.DstPlaneStride, m.Plane)
@@ -306,15 +311,15 @@ func (t *Task) LeavesScratch(at place.Layout, bytes int, m place.Memory) *Tile {
 }
 
 // activate applies a table or ReLU behind the engine's operation.
-func (t *Task) activate(n regs.Nonlinear) {
+func (t *registers) activate(n regs.Nonlinear) {
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
 }
 
 // Planar reports whether the task runs on the planar engine alone.
-func (t *Task) Planar() bool { return t.g.Planar() }
+func (t *registers) Planar() bool { return t.g.Planar() }
 
 // InMemory reports whether the first source comes from memory.
-func (t *Task) InMemory() bool { return t.g.Source1On() }
+func (t *registers) InMemory() bool { return t.g.Source1On() }
 
 // Log2Ceil is the smallest k with 1<<k >= n.
 func Log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }

@@ -140,10 +140,10 @@ func (s *sharing) share(i int) {
 func sharesColumns(l *list.Layer) bool {
 	x := &l.Lower
 	if l.Reason != "" || len(l.Inputs) != 1 || x.Op != layer.MatMul && x.Op != layer.Linear || x.Second != layer.Constant ||
-		x.TransposeX || x.Activation != 0 || x.In.N != 1 || x.In.C != 1 {
+		x.TransposeX || x.In.N != 1 || x.In.C != 1 {
 		return false
 	}
-	return x.In.H > 1 && family.TakesColumns(x.In.H, x.In.W)
+	return x.In.H > 1 && family.TakesColumns(x)
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.
@@ -156,7 +156,8 @@ func turnsRows(l *list.Layer, s layer.Shape) bool {
 func asConvolution(l, next *list.Layer) list.Layer {
 	x, c := l.Lower, *l
 	c.Lower = layer.Conv(layer.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, layer.Valid(1, 1))
-	c.Lower.Bias = x.Bias
+	c.Lower.Bias, c.Lower.Factor = x.Bias, x.Factor
+	c.Lower.Activation, c.Lower.Alpha, c.Lower.Low, c.Lower.High = x.Activation, x.Alpha, x.Low, x.High
 	c.Out = c.Lower.Out()
 	c.Folded = slices.Clone(l.Folded)
 	if f := l.Weights.Filter; f != nil && x.Op == layer.MatMul {

@@ -11,7 +11,6 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
-	"anesim/loader/network/weights"
 )
 
 // gemm is alpha times a product, and beta times an addend.
@@ -115,12 +114,12 @@ func gemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	return n.Binary(layer.Add, y, z)
 }
 
-// times returns the values times a factor, and false if they lose their precision, see [weights.Scaled].
+// times returns the values times a factor, and false if they lose their precision, see [layer.Scaled].
 func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
 	}
-	return weights.Scaled(v, func(int) float32 { return float32(by) })
+	return layer.Scaled(v, func(int) float32 { return float32(by) })
 }
 
 func matmul(n *Chooser) (Operand, error) {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -46,6 +47,13 @@ func node(op string, results int, a attributes, in ...*graph.Value) *graph.Node 
 	return n
 }
 
+// old is a node of an early version of the operators.
+func old(op string, a attributes, in ...*graph.Value) *graph.Node {
+	n := node(op, 1, a, in...)
+	n.Opset = 6
+	return n
+}
+
 // TestInfer holds the shapes, types and work of results against numbers worked out by hand.
 func TestInfer(t *testing.T) {
 	x, picture := tensor(2, 3, 4), tensor(1, 8, 14, 14)
@@ -87,6 +95,49 @@ func TestInfer(t *testing.T) {
 		{node("Pad", 1, nil, tensor(4), list(1, 2)), "[7] float32", 0},
 		{node("LSTM", 3, nil, tensor(5, 2, 3), tensor(1, 16, 3), tensor(1, 16, 4)), "[5 1 2 4] float32, [1 2 4] float32, [1 2 4] float32", 5 * 2 * (16*3 + 16*4)},
 		{node("NonMaxSuppression", 1, nil, tensor(1, 6, 4), tensor(1, 2, 6), list(3)), "[6 3] int64", 0},
+		{node("LSTM", 1, attributes{"layout": of1(1)}, tensor(2, 5, 3), tensor(1, 16, 3), tensor(1, 16, 4)), "[2 5 1 4] float32, [2 1 4] float32, [2 1 4] float32", 5 * 2 * (16*3 + 16*4)},
+		{node("Linear", 1, nil, tensor(5, 3), tensor(7, 3)), "[5 7] float32", 5 * 7 * 3},
+		{node("MatMul", 1, nil, tensor(3), tensor(3)), "[] float32", 3},
+		{node("Einsum", 1, attributes{"equation": {Text: "ij, kj"}}, tensor(2, 3), tensor(4, 3)), "[2 4] float32", 2 * 3 * 4},
+		{node("GlobalAveragePool", 1, nil, picture), "[1 8 1 1] float32", 0},
+		{node("DepthToSpace", 1, attributes{"blocksize": of1(2)}, picture), "[1 2 28 28] float32", 0},
+		{node("SpaceToDepth", 1, attributes{"blocksize": of1(7)}, picture), "[1 392 2 2] float32", 0},
+		// An odd place of padding stands behind, or with SAME_LOWER before; both leave as many places.
+		{node("MaxPool", 1, attributes{"kernel_shape": many(2, 2), "auto_pad": {Text: "SAME_UPPER"}}, picture), "[1 8 14 14] float32", 0},
+		{node("MaxPool", 1, attributes{"kernel_shape": many(3, 3), "auto_pad": {Text: "VALID"}, "dilations": many(2, 1)}, picture), "[1 8 10 12] float32", 0},
+		{node("ConvTranspose", 1, attributes{"strides": many(2, 2), "auto_pad": {Text: "SAME_LOWER"}}, picture, tensor(8, 4, 3, 3)), "[1 4 28 28] float32", 8 * 14 * 14 * 4 * 9},
+		{node("ConvTranspose", 1, attributes{"strides": many(2, 2), "output_shape": many(30, 30)}, picture, tensor(8, 4, 3, 3)), "[1 4 30 30] float32", 8 * 14 * 14 * 4 * 9},
+		{node("Pad", 1, nil, tensor(4, 5), list(1, -2), left(), list(-1)), "[4 4] float32", 0},
+		{node("Resize", 1, attributes{"axes": many(3, 2)}, picture, left(), left(), list(7, 28)), "[1 8 28 7] float32", 0},
+		{node("Upsample", 1, attributes{"scales": {Floats: []float32{1, 1, 2, 2}}}, picture), "[1 8 28 28] float32", 0},
+		{node("Flatten", 1, attributes{"axis": of1(-1)}, x), "[6 4] float32", 0},
+		{node("Expand", 1, nil, tensor(3, 1), list(2, 1, 4)), "[2 3 4] float32", 0},
+		{node("Tile", 1, nil, x, list(1, 2, 0)), "[2 6 0] float32", 0},
+		{node("Slice", 1, attributes{"starts": many(1), "ends": many(1)}, x), "[0 3 4] float32", 0},
+		{node("Where", 1, nil, tensor(3, 1), ints([]int{4}, 1, 1, 1, 1), ints([]int{}, 0)), "[3 4] int64", 0},
+		{node("Range", 1, nil, floats([]int{}, 0), floats([]int{}, 1), floats([]int{}, 0.3)), "[4] float32", 0},
+		{node("ConstantOfShape", 1, attributes{"value": {Const: &graph.Const{Dims: []int{1}, Type: graph.Bool, Numbers: []float64{1}}}}, list(2, 5)), "[2 5] bool", 0},
+		{node("EyeLike", 1, attributes{"dtype": of1(int64(graph.Int32))}, tensor(3, 2)), "[3 2] int32", 0},
+		{node("RandomNormal", 1, attributes{"shape": many(5)}), "[5] float32", 0},
+		{node("IsNaN", 1, nil, x), "[2 3 4] bool", 0},
+		{node("ArgMin", 1, attributes{"keepdims": of1(0)}, x), "[3 4] int64", 0},
+		{node("LayerNormalization", 3, attributes{"axis": of1(1)}, x), "[2 3 4] float32, [2 1 1] float32, [2 1 1] float32", 0},
+		{node("QuantizeLinear", 1, nil, x, floats([]int{}, 1)), "[2 3 4] uint8", 0},
+		{node("DequantizeLinear", 1, nil, constant(graph.Int8, []int{1}, []float64{1}), floats([]int{}, 1)), "[1] float32", 0},
+		{node("GatherND", 1, nil, x, tensor(5, 2)), "[5 4] float32", 0},
+		{node("GatherND", 1, attributes{"batch_dims": of1(1)}, x, tensor(2, 1)), "[2 4] float32", 0},
+		{node("GatherElements", 1, nil, x, tensor(2, 3, 1)), "[2 3 1] float32", 0},
+		{node("OneHot", 1, attributes{"axis": of1(0)}, tensor(2), ints([]int{}, 3), floats([]int{2}, 0, 1)), "[3 2] float32", 0},
+		{node("GridSample", 1, nil, picture, tensor(1, 5, 6, 2)), "[1 8 5 6] float32", 0},
+		{node("RoiAlign", 1, attributes{"output_height": of1(2), "output_width": of1(3)}, picture, tensor(7, 4), tensor(7)), "[7 8 2 3] float32", 0},
+		{node("NonZero", 1, nil, tensor(2, 3)), "[2 6] int64", 0},
+		{node("Compress", 1, nil, x, list(1, 0, 1)), "[2] float32", 0},
+		{node("Compress", 1, attributes{"axis": of1(1)}, x, list(1, 0, 1)), "[2 2 4] float32", 0},
+		{node("Unique", 2, attributes{"axis": of1(1)}, x), "[2 3 4] float32, [3] int64, [3] int64, [3] int64", 0},
+		{node("Size", 1, nil, x), "[] int64", 0},
+		{node("Shape", 1, attributes{"start": of1(-2), "end": of1(-9)}, x), "[0] int64", 0},
+		{old("Add", attributes{"broadcast": of1(1), "axis": of1(1)}, x, tensor(3)), "[2 3 4] float32", 0},
+		{old("Add", attributes{"broadcast": of1(1)}, x, tensor(3, 4)), "[2 3 4] float32", 0},
 		{node("Loop", 1, nil, x), "error: no shape rule for operator Loop", 0},
 	} {
 		got, macs := "", 0
@@ -107,9 +158,83 @@ func TestInfer(t *testing.T) {
 	}
 }
 
+// TestRefused holds what a rule says of a node that it has no shape for: what is wrong with which
+// operand or argument.
+func TestRefused(t *testing.T) {
+	x, picture := tensor(2, 3, 4), tensor(1, 8, 14, 14)
+	window := attributes{"kernel_shape": many(3, 3)}
+	for _, c := range []struct {
+		n    *graph.Node
+		want string
+	}{
+		{node("Relu", 1, nil), "input 0 is missing"},
+		{node("Relu", 1, nil, tensor(1<<21, 1<<20)), "shape [2097152 1048576]"},
+		{old("Add", nil, x, tensor(3)), "[2 3 4] with [3], and no broadcast attribute"},
+		{old("Add", attributes{"broadcast": of1(1), "axis": of1(2)}, x, tensor(3, 4)), "[3 4] at axis 2 of [2 3 4]"},
+		{node("MaxPool", 1, window, x), "a window of 2 dimensions over 1"},
+		{node("MaxPool", 1, window, tensor(2, 3)), "its input has 2 dimensions, want batch, channels and at least one more"},
+		{node("MaxPool", 1, window, tensor(1, 1, 2, 2)), "a window of [3 3] does not fit [2 2]"},
+		{node("MaxPool", 1, attributes{"kernel_shape": many(3, 3), "strides": many(0, 1)}, picture), "its kernel, strides, dilations or pads are no window"},
+		{node("MaxPool", 1, attributes{"kernel_shape": many(3, 0)}, picture), "its kernel, strides, dilations or pads are no window"},
+		{node("MaxPool", 1, attributes{"kernel_shape": many(3, 3), "auto_pad": {Text: "MOST"}}, picture), `auto_pad "MOST"`},
+		{node("Conv", 1, attributes{"kernel_shape": many(5, 5)}, picture, tensor(4, 8, 3, 3)), "weights [4 8 3 3] for a window of [5 5]"},
+		{node("ConvTranspose", 1, nil, picture, tensor(4, 8, 3, 3)), "weights [4 8 3 3] for [1 8 14 14] in 1 groups"},
+		{node("ConvTranspose", 1, attributes{"output_padding": many(1)}, picture, tensor(8, 4, 3, 3)), "its output_padding or output_shape is no extent an axis"},
+		{node("ConvTranspose", 1, attributes{"output_shape": many(0, 9)}, picture, tensor(8, 4, 3, 3)), "its output_padding or output_shape is no extent an axis"},
+		{node("ConvTranspose", 1, attributes{"pads": many(9, 0, 9, 0)}, picture, tensor(8, 4, 3, 3)), "an empty result"},
+		{node("GlobalMaxPool", 1, nil, tensor(2, 3)), "no picture"},
+		{node("Gemm", 1, nil, x, tensor(4, 5)), "[2 3 4] times [4 5]"},
+		{node("Gemm", 1, nil, tensor(2, 3), tensor(4, 5)), "[2 3] times [4 5]"},
+		{node("Linear", 1, nil, tensor(2, 3), tensor(7, 4)), "[2 3] times the turned [7 4]"},
+		{node("MatMul", 1, nil, tensor(), tensor(4)), "[] times [4]"},
+		{node("MatMul", 1, nil, tensor(2, 5, 3), tensor(4, 3, 5)), "[2 5 3] times [4 3 5]"},
+		{node("Einsum", 1, attributes{"equation": {Text: "...j->j"}}, x), `equation "...j->j"`},
+		{node("Einsum", 1, attributes{"equation": {Text: "ij->i"}}, x), `"ij" for [2 3 4]`},
+		{node("Einsum", 1, attributes{"equation": {Text: "iij->i"}}, x), "'i' has two sizes"},
+		{node("Einsum", 1, attributes{"equation": {Text: "ijk->l"}}, x), "'l' of the result is no axis"},
+		{node("DepthToSpace", 1, attributes{"blocksize": of1(3)}, picture), "blocks of 3 of [1 8 14 14]"},
+		{node("SpaceToDepth", 1, nil, picture), "blocks of 0 of [1 8 14 14]"},
+		{node("Pad", 1, nil, tensor(4), tensor(2)), "tensor is computed, not a constant\nits pads are computed, not constants"},
+		{node("Pad", 1, nil, tensor(4), list(1, 2, 3)), "pads [1 2 3] for 1 axes"},
+		{node("Pad", 1, nil, tensor(4), list(1<<30, 2)), "pads [1073741824 2]"},
+		{node("Resize", 1, nil, picture, left(), tensor(4)), "its scales or sizes are computed, not constants"},
+		{node("Resize", 1, nil, picture, left(), floats([]int{2}, 2, 2)), "2 scales for 4 axes"},
+		{node("Resize", 1, nil, picture, left(), floats([]int{4}, 1, 1, -2, 2)), "scales [1 1 -2 2]"},
+		{node("Resize", 1, attributes{"keep_aspect_ratio_policy": {Text: "not_larger"}}, picture, left(), left(), list(1, 8, 7, 7)), `keep_aspect_ratio_policy "not_larger"`},
+		{node("LSTM", 1, nil, tensor(5, 3), tensor(1, 16, 3), tensor(1, 16, 4)), "[5 3] with weights [1 16 3]"},
+		{node("LSTM", 1, nil, tensor(5, 2, 3), tensor(1, 16, 3), tensor(16, 4)), "recurrence weights [16 4]"},
+		{node("Flatten", 1, attributes{"axis": of1(4)}, x), "axis 4 of 3 dimensions"},
+		{node("Squeeze", 1, nil, x, list(0)), "axis 0 of [2 3 4] has no 1 to drop"},
+		{node("Concat", 1, attributes{"axis": of1(3)}, x, x), "axis 3 of 3 dimensions"},
+		{node("Slice", 1, nil, x, tensor(1), list(1)), "its bounds are computed, not constants"},
+		{node("Slice", 1, nil, x, list(0, 0), list(1)), "as many starts as ends, axes and steps are wanted"},
+		{node("Slice", 1, nil, x, list(0), list(1), list(0), list(0)), "a step of 0"},
+		{node("Expand", 1, nil, x, tensor(3)), "tensor is computed, not a constant\nits shape is computed, not a constant"},
+		{node("Tile", 1, nil, x, list(2)), "its repeats are no constants, one an axis"},
+		{node("Tile", 1, nil, x, list(1, 1, -1)), "repeats [1 1 -1]"},
+		{node("Range", 1, nil, list(0), tensor(), list(1)), "its bounds are computed, not constants"},
+		{node("Range", 1, nil, floats([]int{}, 0), floats([]int{}, 1), floats([]int{}, 0)), "a range from 0 to 1 by 0"},
+		{node("ConstantOfShape", 1, nil, tensor(2)), "tensor is computed, not a constant\nits shape is computed, not a constant"},
+		{node("EyeLike", 1, nil, x), "shape [2 3 4]"},
+		{node("TopK", 2, nil, x, tensor(1)), "tensor is computed, not a constant\nits k is no constant"},
+		{node("GatherND", 1, nil, x, tensor(5, 4)), "places of [5 4] in [2 3 4]"},
+		{node("OneHot", 1, nil, tensor(2), tensor(), floats([]int{2}, 0, 1)), "its depth is computed, not a constant"},
+		{node("OneHot", 1, nil, tensor(2), ints([]int{}, 0), floats([]int{2}, 0, 1)), "a depth of 0"},
+		{node("GridSample", 1, nil, picture, tensor(1, 5, 6, 3)), "a grid of [1 5 6 3] for [1 8 14 14]"},
+		{node("RoiAlign", 1, nil, x, tensor(7, 4), tensor(7)), "boxes of [7 4] for [2 3 4]"},
+		{node("NonMaxSuppression", 1, nil, tensor(1, 6, 4), tensor(1, 2, 5), list(3)), "scores of [1 2 5] for boxes of [1 6 4]"},
+		{node("If", 1, nil, x), "no shape rule for operator If"},
+		{&graph.Node{Op: "Relu", Domain: "com.other", In: []*graph.Value{x}}, "no shape rule for operator com.other.Relu"},
+	} {
+		if r, err := Infer(c.n); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, %v; want %q", c.n.Op, r, err, c.want)
+		}
+	}
+}
+
 // TestFold works operators out on small constants.
 func TestFold(t *testing.T) {
-	m := floats([]int{2, 3}, 1, 2, 3, 4, 5, 6)
+	m, pixels := floats([]int{2, 3}, 1, 2, 3, 4, 5, 6), floats([]int{1, 1, 2, 2}, 1, 2, 3, 4)
 	for _, c := range []struct {
 		n    *graph.Node
 		want string // the elements of each result, or the error
@@ -152,6 +277,68 @@ func TestFold(t *testing.T) {
 		{node("NonMaxSuppression", 1, nil, floats([]int{1, 3, 4}, 0, 0, 2, 2, 0, 0, 2, 1.9, 5, 5, 6, 6), floats([]int{1, 1, 3}, 0.9, 0.8, 0.7), list(3), floats([]int{}, 0.5)), "[0 0 0 0 0 2]"},
 		{node("Softmax", 1, nil, floats([]int{2}, 3, 3)), "[0.5 0.5]"},
 		{node("ReduceL2", 1, nil, floats([]int{2}, 3, 4)), "[5]"},
+		{node("ReduceL1", 1, nil, floats([]int{2}, 3, -4)), "[7]"},
+		{node("ReduceSumSquare", 1, nil, floats([]int{2}, 3, -4)), "[25]"},
+		{node("ReduceLogSum", 1, nil, floats([]int{2}, 0.25, 0.75)), "[0]"},
+		{node("ReduceLogSumExp", 1, nil, floats([]int{1}, 3)), "[3]"},
+		{node("ReduceMean", 1, attributes{"axes": many(0)}, m), "[2.5 3.5 4.5]"},
+		{node("ReduceMax", 1, nil, m, list(1)), "[3 6]"},
+		{node("ReduceMin", 1, nil, m, list(1)), "[1 4]"},
+		{node("ReduceMean", 1, nil, floats([]int{0}), list(0)), "[NaN]"}, // of nothing
+		{node("Mean", 1, nil, m, floats([]int{}, 3)), "[2 2.5 3 3.5 4 4.5]"},
+		{node("HardSigmoid", 1, attributes{"alpha": {Float: 0.5}}, floats([]int{3}, -4, 0.5, 4)), "[0 0.75 1]"},
+		{node("LogSoftmax", 1, nil, floats([]int{1, 1}, 7)), "[0]"},
+		{node("Hardmax", 1, nil, floats([]int{2, 2}, 1, 1, 2, 3)), "[1 0 0 1]"},
+		{old("Hardmax", attributes{"axis": of1(0)}, floats([]int{2, 2}, 1, 1, 2, 3)), "[0 0 0 1]"}, // all axes from that on
+		{node("Clip", 1, attributes{"max": {Float: 2}}, m), "[1 2 2 2 2 2]"},
+		{node("Cast", 1, attributes{"to": of1(int64(graph.Bool))}, m), "[1 1 1 1 1 1]"},
+		{node("CastLike", 1, nil, floats([]int{1}, 2.5), ints([]int{}, 0)), "[2]"},
+		{node("Div", 1, nil, m, floats([]int{}, 0.5)), "[2 4 6 8 10 12]"},
+		{node("Mod", 1, attributes{"fmod": of1(1)}, floats([]int{1}, -7), floats([]int{1}, 3)), "[-1]"},
+		{old("Add", attributes{"broadcast": of1(1), "axis": of1(0)}, m, floats([]int{2}, 10, 20)), "[11 12 13 24 25 26]"},
+		{node("BitwiseXor", 1, nil, ints([]int{1}, 6), ints([]int{1}, 3)), "[5]"},
+		{node("BitwiseNot", 1, nil, ints([]int{1}, 6)), "[-7]"},
+		{node("Reshape", 1, nil, m, list(3, 2)), "[1 2 3 4 5 6]"},
+		{node("ConstantOfShape", 1, nil, list(2)), "[0 0]"},
+		{node("ConstantOfShape", 1, attributes{"value": {Const: &graph.Const{Dims: []int{1}, Type: graph.Float, Numbers: []float64{7}}}}, list(2)), "[7 7]"},
+		{node("EyeLike", 1, attributes{"k": of1(1)}, m), "[0 1 0 0 0 1]"},
+		{node("IsNaN", 1, nil, floats([]int{2}, math.NaN(), 1)), "[1 0]"},
+		{node("IsInf", 1, attributes{"detect_negative": of1(0)}, floats([]int{3}, math.Inf(1), math.Inf(-1), 1)), "[1 0 0]"},
+		{node("RandomUniform", 1, attributes{"shape": many(2), "low": {Float: 3}, "high": {Float: 3}}), "[3 3]"},
+		{node("RandomNormal", 1, attributes{"shape": many(2), "mean": {Float: 4}, "scale": {Float: 0}}), "[4 4]"},
+		{node("Size", 1, nil, m), "[6]"},
+		{node("CumSum", 1, attributes{"reverse": of1(1)}, floats([]int{3}, 1, 2, 3), ints([]int{}, 0)), "[6 5 3]"},
+		{node("ReverseSequence", 1, attributes{"time_axis": of1(1), "batch_axis": of1(0)}, m, list(2, 3)), "[2 1 3 6 5 4]"},
+		{node("ReverseSequence", 1, nil, m, list(2)), "error: lengths [2] of [2 3] along axis 0"},
+		{node("Compress", 1, nil, m, list(0, 1, 0, 1)), "[2 4]"},
+		{node("Compress", 1, attributes{"axis": of1(1)}, m, list(1, 0, 1)), "[1 3 4 6]"},
+		{node("GatherND", 1, nil, m, ints([]int{2, 2}, 0, 1, 1, -1)), "[2 6]"},
+		{node("GatherND", 1, attributes{"batch_dims": of1(1)}, m, ints([]int{2, 1}, 2, 0)), "[3 4]"},
+		{node("GatherND", 1, nil, m, ints([]int{1, 1}, 2)), "error: place 2 of 2"},
+		{node("ScatterElements", 1, attributes{"axis": of1(1)}, m, ints([]int{2, 1}, 0, -1), floats([]int{2, 1}, 8, 9)), "[8 2 3 4 5 9]"},
+		{node("ScatterElements", 1, attributes{"reduction": {Text: "mul"}}, m, ints([]int{1, 3}, 1, 1, 1), floats([]int{1, 3}, 2, 3, 4)), "[1 2 3 8 15 24]"},
+		{node("ScatterElements", 1, attributes{"reduction": {Text: "max"}}, m, ints([]int{1, 3}, 0, 0, 0), floats([]int{1, 3}, 2, 0, 4)), "[2 2 4 4 5 6]"},
+		{node("ScatterElements", 1, attributes{"reduction": {Text: "min"}}, m, ints([]int{1, 3}, 0, 0, 0), floats([]int{1, 3}, 2, 0, 4)), "[1 0 3 4 5 6]"},
+		{node("ScatterElements", 1, attributes{"reduction": {Text: "mean"}}, m, ints([]int{1, 3}, 0, 0, 0), floats([]int{1, 3}, 2, 0, 4)), `error: a reduction "mean"
+3 values for 3 places`},
+		{node("ScatterElements", 1, nil, m, ints([]int{1, 3}, 0, 0, 5), floats([]int{1, 3}, 2, 0, 4)), "error: place 5 of 2"},
+		// One scale of every two elements of a row, with a zero point of its own.
+		{node("DequantizeLinear", 1, attributes{"block_size": of1(2)}, ints([]int{1, 4}, 1, 2, 3, 4), floats([]int{1, 2}, 1, 10), ints([]int{1, 2}, 0, 1)), "[1 2 20 30]"},
+		{node("DequantizeLinear", 1, attributes{"block_size": of1(3)}, ints([]int{1, 4}, 1, 2, 3, 4), floats([]int{1, 1}, 1)), "error: scales of [1 1] in blocks of 3 for [1 4]"},
+		{node("DequantizeLinear", 1, nil, ints([]int{2, 2}, 1, 2, 3, 4), floats([]int{3}, 1, 1, 1)), "error: 3 scales and 3 zero points for 2 channels"},
+		{node("QuantizeLinear", 1, attributes{"axis": of1(0)}, floats([]int{2, 1}, 100, 100), floats([]int{2}, 1, 0.5), constant(graph.Int8, []int{2}, []float64{1, 0})), "[101 127]"},
+		{node("QuantizeLinear", 1, nil, floats([]int{2, 1}, 1, 2), floats([]int{2}, 1, 1)), "error: 2 scales of 1 channels"},
+		// The middle between four pixels, a corner, and a place outside, which is zero or the border's.
+		{node("GridSample", 1, nil, pixels, floats([]int{1, 1, 3, 2}, 0, 0, -1, -1, 9, 9)), "[2.5 0.25 0]"},
+		{node("GridSample", 1, attributes{"align_corners": of1(1), "mode": {Text: "nearest"}, "padding_mode": {Text: "border"}}, pixels, floats([]int{1, 1, 3, 2}, 1, -1, -1, 1, 9, 9)), "[2 3 4]"},
+		{node("GridSample", 1, attributes{"padding_mode": {Text: "reflection"}}, pixels, floats([]int{1, 1, 1, 2}, -1.5, -0.5)), "[1]"},
+		{node("GridSample", 1, attributes{"mode": {Text: "cubic"}, "align_corners": of1(1)}, pixels, floats([]int{1, 1, 1, 2}, -1, -1)), "[1]"},
+		{node("GridSample", 1, attributes{"mode": {Text: "exact"}}, pixels, floats([]int{1, 1, 1, 2}, 0, 0)), `error: a grid of mode "exact"`},
+		// The mean of a box, and the largest part of a sum between four pixels in it.
+		{node("RoiAlign", 1, attributes{"spatial_scale": {Float: 0.5}, "sampling_ratio": of1(1)}, pixels, floats([]int{1, 4}, 1, 1, 3, 3), list(0)), "[2.5]"},
+		{node("RoiAlign", 1, attributes{"sampling_ratio": of1(1), "mode": {Text: "max"}}, pixels, floats([]int{1, 4}, 0.5, 0.5, 1.5, 1.5), list(0)), "[1]"},
+		{node("RoiAlign", 1, nil, pixels, floats([]int{1, 4}, 0, 0, 1, 1), list(1)), "error: place 1 of 1"},
+		{node("RoiAlign", 1, nil, pixels, floats([]int{1, 4}, 0, 0, 1e9, 1), list(0)), "error: 1 by 1000000000 points in a part of a box"},
 	} {
 		var got []string
 		res, err := Infer(c.n)
@@ -172,6 +359,37 @@ func TestFold(t *testing.T) {
 		}
 		if text != c.want {
 			t.Errorf("%s: %s, want %s", c.n.Op, text, c.want)
+		}
+	}
+}
+
+// TestLiteral holds what a Constant node may have, and how much a folded element takes.
+func TestLiteral(t *testing.T) {
+	for _, c := range []struct {
+		a    attributes
+		want string
+	}{
+		{attributes{"value_int": of1(3)}, "[] int64 [3]"},
+		{attributes{"value_ints": many(3, 4)}, "[2] int64 [3 4]"},
+		{attributes{"value_float": {Float: 0.5}}, "[] float32 [0.5]"},
+		{attributes{"value_floats": {Floats: []float32{0.5, 2}}}, "[2] float32 [0.5 2]"},
+		{attributes{"value": {Const: &graph.Const{Dims: []int{1}, Type: graph.Bool, Numbers: []float64{1}}}}, "[1] bool [1]"},
+		{attributes{"value": {}}, "its value is no tensor"},
+		{attributes{"value_string": {Text: "a"}}, "a constant of text or of places and values"},
+	} {
+		k, err := Literal(node("Constant", 1, c.a))
+		got := fmt.Sprint(err)
+		if err == nil {
+			v, _ := k.Values()
+			got = fmt.Sprintf("%v %v %v", k.Dims, k.Type, v)
+		}
+		if got != c.want {
+			t.Errorf("a Constant of %v is %s, want %s", c.a, got, c.want)
+		}
+	}
+	for op, want := range map[string]int{"Reshape": 0, "DequantizeLinear": 8, "Add": 16} {
+		if got := FoldBytes(node(op, 1, nil)); got != want {
+			t.Errorf("an element of %s takes %d bytes, want %d", op, got, want)
 		}
 	}
 }

@@ -31,6 +31,12 @@ func TestBound(t *testing.T) {
 	}{
 		{node("NonZero", 1, nil, tensor(2, 5)), "[2 10] [2 0]"},
 		{node("Compress", 1, attributes{"axis": of1(1)}, tensor(2, 5), tensor(5)), "[2 5] [2 0]"},
+		{node("Compress", 1, nil, tensor(2, 5), tensor(5)), "[10] [0]"},
+		{node("Unique", 4, attributes{"axis": of1(-1)}, tensor(2, 5)), "[2 5] [2 0]"},
+		{node("Unique", 4, nil, tensor(2, 5)), "[10] [0]"},
+		{node("NonMaxSuppression", 1, nil, tensor(1, 6, 4), tensor(1, 2, 6), list(3)), "[6 3] [0 3]"},
+		// A slice with a computed end is any part of its input.
+		{node("Slice", 1, nil, tensor(9, 2), list(0), tensor(1), list(0)), "[9 2] [0 0]"},
 		// Of the fewest rows it makes the fewest.
 		{node("Relu", 1, nil, upTo(8, 3)), "[8 3] [0 3]"},
 		{node("Transpose", 1, nil, upTo(8, 3)), "[3 8] [3 0]"},
@@ -80,9 +86,37 @@ func TestRowByRow(t *testing.T) {
 		{node("Softmax", 1, attributes{"axis": of1(1)}, upTo(8, 3)), true},
 		{node("Softmax", 1, attributes{"axis": of1(0)}, upTo(8, 3)), false},
 		{node("ReduceMean", 1, nil, upTo(8, 3)), false},
+		{node("Gemm", 1, nil, upTo(8, 3), tensor(3, 4)), true},
+		{node("Gemm", 1, attributes{"transA": of1(1)}, upTo(8, 3), tensor(8, 4)), false},
+		{node("Conv", 1, nil, upTo(8, 3, 5, 5), tensor(4, 3, 1, 1)), true},
+		{node("LayerNormalization", 1, nil, upTo(8, 3)), true},
+		{node("LayerNormalization", 1, attributes{"axis": of1(0)}, upTo(8, 3)), false},
+		{old("Softmax", attributes{"axis": of1(1)}, upTo(8, 3)), false}, // over all axes from one on
 	} {
 		if got := RowByRow(c.n); got != c.want {
 			t.Errorf("%s works row by row: %t, want %t", c.n.Op, got, c.want)
+		}
+	}
+}
+
+// TestDynamic holds which nodes make tensors whose size depends on values, and which have to do with
+// such a size.
+func TestDynamic(t *testing.T) {
+	for _, c := range []struct {
+		n             *graph.Node
+		makes, either bool
+	}{
+		{node("NonZero", 1, nil, tensor(4)), true, true},
+		{node("TopK", 2, nil, tensor(4), tensor(1)), true, true},
+		{node("TopK", 2, nil, tensor(4), list(2)), false, false},
+		{node("TopK", 2, nil, tensor(4), between([]float64{1}, []float64{3})), false, true},
+		{node("Slice", 1, nil, tensor(4), list(0), tensor(1), list(0)), true, true},
+		{node("Slice", 1, nil, tensor(4), list(0), tensor(1), tensor(1)), false, false}, // along an axis that is not known
+		{node("Relu", 1, nil, upTo(4)), false, true},
+		{node("Relu", 1, nil, tensor(4)), false, false},
+	} {
+		if Originates(c.n) != c.makes || Dynamic(c.n) != c.either {
+			t.Errorf("%s makes a size: %t, has to do with one: %t; want %t and %t", c.n.Op, Originates(c.n), Dynamic(c.n), c.makes, c.either)
 		}
 	}
 }

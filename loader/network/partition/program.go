@@ -169,7 +169,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 			}
 		}
 		known[l.Output] = true
-		net.Nodes = append(net.Nodes, join.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output})
+		net.Nodes = append(net.Nodes, join.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output, Rounds: l.Rounds})
 		if c.last[l.Output] >= end {
 			net.Outputs = append(net.Outputs, l.Output)
 		}

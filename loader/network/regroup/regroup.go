@@ -46,7 +46,7 @@ func Beside(l *list.Layer) string {
 // stands where a bias would.
 func MergesBehind(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
-	if !multiplies(a) || !multiplies(b) || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
+	if !multiplies(a) || !multiplies(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
 		return false
 	}
 	if x.Op != layer.Convolution {

@@ -9,7 +9,9 @@ import (
 	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/tools/anesim/internal/accuracy"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/page"
+	"anesim/tools/anesim/internal/usage"
 )
 
 func accuracyCommand() *cobra.Command {
@@ -34,7 +36,7 @@ interval holds ` + hw.IntervalWords + ` measurements of its kind; the coverage s
 holds of rows that it does not rest on.`,
 		Example: `  anesim accuracy
   anesim accuracy --csv mine.csv --rows`,
-		Args: noArgs,
+		Args: usage.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },
 	}
 	c.Flags().StringVar(&f.csv, "csv", "", "rows from `FILE` in place of the built-in ones")
@@ -86,7 +88,7 @@ func (f *accuracyFlags) read() ([]measured.Row, error) {
 	defer file.Close()
 	rows, err := measured.ReadCSV(file)
 	if err != nil {
-		return nil, inFile(f.csv, err)
+		return nil, input.InFile(f.csv, err)
 	}
 	return rows, nil
 }
@@ -98,7 +100,7 @@ func (f *accuracyFlags) writePages(r *accuracy.Report) error {
 		if err != nil {
 			return err
 		}
-		if err := writePage(f.html, p, page.Options{}, f.csv); err != nil {
+		if err := page.WriteFile(f.html, p, page.Options{}, f.csv); err != nil {
 			return err
 		}
 	}

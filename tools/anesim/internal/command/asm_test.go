@@ -9,6 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/npy"
 )
 
@@ -43,8 +44,8 @@ func TestDocumentedText(t *testing.T) {
 	if err := npy.Write(&b, []int{1, 4, 1, 16}, x); err != nil {
 		t.Fatal(err)
 	}
-	input := filepath.Join(dir, "x.npy")
-	if err := os.WriteFile(input, b.Bytes(), 0o666); err != nil {
+	i_ := filepath.Join(dir, "x.npy")
+	if err := os.WriteFile(i_, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -55,10 +56,10 @@ func TestDocumentedText(t *testing.T) {
 		if status := Main(append([]string{"asm", source, "-o", program}, tt.bind...), &stdout, &stderr); status != exitDone {
 			t.Fatalf("asm: %s", &stderr)
 		}
-		if status := Main([]string{"run", program, "--in", "x=" + input, "--out", dir}, &stdout, &stderr); status != exitDone {
+		if status := Main([]string{"run", program, "--in", "x=" + i_, "--out", dir}, &stdout, &stderr); status != exitDone {
 			t.Fatalf("run: %s", &stderr)
 		}
-		y, _, err := readTensor(filepath.Join(dir, "y.npy"))
+		y, _, err := input.ReadTensor(filepath.Join(dir, "y.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"anesim/loader/cache"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // cacheFlags are what a command says of the program cache.
@@ -25,9 +26,9 @@ func (f *cacheFlags) register(s *pflag.FlagSet) {
 func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	switch {
 	case f.dir == "" && (f.recompile || f.fetch):
-		return nil, usage("--force-recompilation and --force-fetch require --cache")
+		return nil, usage.Errorf("--force-recompilation and --force-fetch require --cache")
 	case f.recompile && f.fetch:
-		return nil, usage("--force-recompilation and --force-fetch are mutually exclusive")
+		return nil, usage.Errorf("--force-recompilation and --force-fetch are mutually exclusive")
 	case f.dir == "":
 		return nil, nil
 	}

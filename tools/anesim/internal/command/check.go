@@ -19,14 +19,17 @@ import (
 	"anesim/bench/check"
 	"anesim/bench/report"
 	"anesim/loader"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // checkFlags are the flags of check: those of run that decide what a model costs, and the
 // baseline.
 type checkFlags struct {
 	runFlags
-	dimFlags
+	flags.Dims
 	baseline string
 	most     string
 	update   bool
@@ -66,8 +69,8 @@ constants, so that a changed model is told apart from a changed program.`,
 	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
 	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
 	s.BoolVar(&f.lint, "lint", false, "look for mistakes as well, as anesim lint does")
-	f.dimFlags.register(s)
-	f.registerOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
+	f.Dims.Register(s)
+	f.RegisterOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
 	return c
 }
 
@@ -79,10 +82,10 @@ func share(text string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v <= 1e6) {
-		return 0, usage("--max %q: want a share of 0 or more, like 2%%", text)
+		return 0, usage.Errorf("--max %q: want a share of 0 or more, like 2%%", text)
 	}
 	if !percent && v > 1 {
-		return 0, usage("--max %s is %g %%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
+		return 0, usage.Errorf("--max %s is %g %%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
 	}
 	return v, nil
 }
@@ -113,14 +116,14 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 	seen := map[string]bool{}
 	add := func(name, entry string, m *anesim.Model) error {
 		if seen[entry] {
-			return usage("%s is given twice", report.Printable(name))
+			return usage.Errorf("%s is given twice", report.Printable(name))
 		}
 		seen[entry] = true
 		list = append(list, checked{name, entry, m})
 		return nil
 	}
 	for _, file := range files {
-		m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
+		m, err := f.Dims.Open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +137,7 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 		}
 	}
 	for _, words := range f.layers {
-		m, err := parseLayer(strings.Fields(words))
+		m, err := input.ParseLayer(strings.Fields(words))
 		if err != nil {
 			return nil, err
 		}
@@ -144,27 +147,27 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 		}
 	}
 	if len(list) == 0 {
-		return nil, usage("nothing to check: name programs or networks, or layers with --layer")
+		return nil, usage.Errorf("nothing to check: name programs or networks, or layers with --layer")
 	}
 	return list, nil
 }
 
 func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.baseline == "" {
-		return usage("--baseline FILE is required")
+		return usage.Errorf("--baseline FILE is required")
 	}
 	most, err := share(f.most)
 	if err != nil {
 		return err
 	}
-	f.timingOnly, f.repeat = !f.values, 1
-	o, err := f.options()
+	f.TimingOnly, f.Repeat = !f.values, 1
+	o, err := f.Options()
 	if err != nil {
 		return err
 	}
 	base, err := readBaseline(f.baseline, f.update)
 	if err != nil {
-		return inFile(f.baseline, err)
+		return input.InFile(f.baseline, err)
 	}
 	models, err := f.models(c, base, files)
 	if err != nil {
@@ -172,15 +175,15 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	}
 	var verdicts []check.Verdict
 	var linted []jsonLinted
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	for _, x := range models {
 		res, err := x.model.Run(ctx, o)
 		if err != nil {
-			return modelError(x.model, err)
+			return input.ModelError(x.model, err)
 		}
 		if faults := res.Report.Faults; len(faults) > 0 {
-			return inFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+			return input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
 		}
 		if f.lint {
 			var programs []*loader.Program
@@ -195,7 +198,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		}
 		e, err := check.NewEntry(res, x.entry)
 		if err != nil {
-			return inFile(x.name, err)
+			return input.InFile(x.name, err)
 		}
 		if f.update {
 			base.Set(e)

@@ -12,7 +12,9 @@ import (
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // converters write a program in other forms, by the extension of the output.
@@ -48,7 +50,7 @@ that has its weights. anesim run and anesim dump read what convert writes.`,
 		Example: "  anesim convert conv.hwx -o conv.anec\n  anesim convert a.hwx b.hwx -o net.e5",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("%s requires a file", c.CommandPath())
+				return usage.Errorf("%s requires a file", c.CommandPath())
 			}
 			return nil
 		},
@@ -69,7 +71,7 @@ const maxConverted = 1 << 30
 
 func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string) error {
 	if out == "" {
-		return usage("convert requires -o FILE")
+		return usage.Errorf("convert requires -o FILE")
 	}
 	extension := strings.ToLower(filepath.Ext(out))
 	for _, f := range converters {
@@ -77,17 +79,17 @@ func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string
 			continue
 		}
 		if len(names) > 1 && f.extension != ".anefw" && f.extension != ".e5" {
-			return usage("%s holds one program, not %d", f.what, len(names))
+			return usage.Errorf("%s holds one program, not %d", f.what, len(names))
 		}
 		var programs []e5.Part
 		for _, name := range names {
-			file, err := readFile(name, stdin, maxConverted)
+			file, err := input.ReadFile(name, stdin, maxConverted)
 			if err != nil {
 				return err
 			}
 			p, err := (&loader.Options{Procedure: procedure}).Read(filepath.Base(name), bytes.NewReader(file), int64(len(file)))
 			if err != nil {
-				return inFile(name, err)
+				return input.InFile(name, err)
 			}
 			programs = append(programs, e5.Part{Program: p, Container: file})
 		}
@@ -105,7 +107,7 @@ func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string
 	for _, f := range converters {
 		known = append(known, f.extension)
 	}
-	return usage("no form has the extension %q; there are %s", extension, strings.Join(known, ", "))
+	return usage.Errorf("no form has the extension %q; there are %s", extension, strings.Join(known, ", "))
 }
 
 // hardwareContainer is a container as it is, or one made of a program of another form.

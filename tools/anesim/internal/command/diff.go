@@ -11,6 +11,8 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
@@ -18,7 +20,7 @@ import (
 // diffFlags are the flags of diff.
 type diffFlags struct {
 	runFlags
-	dimFlags
+	flags.Dims
 }
 
 func diffCommand() *cobra.Command {
@@ -36,7 +38,7 @@ whether or not they differ.`,
   anesim diff before.json after.json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			f.timingOnly, f.repeat = true, 1
+			f.TimingOnly, f.Repeat = true, 1
 			var e [2]side
 			for i, file := range args {
 				var err error
@@ -47,8 +49,8 @@ whether or not they differ.`,
 			return printDiff(c.OutOrStdout(), &e[0], &e[1])
 		},
 	}
-	f.dimFlags.register(c.Flags())
-	f.registerOnly(c.Flags(), "chip", "gate-tiles", "set", "init")
+	f.Dims.Register(c.Flags())
+	f.RegisterOnly(c.Flags(), "chip", "gate-tiles", "set", "init")
 	return c
 }
 
@@ -64,34 +66,34 @@ type side struct {
 // side runs a model, or reads a result.
 func (f *diffFlags) side(c *cobra.Command, file string, files []string) (s side, err error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
-		b, err := readFile(file, c.InOrStdin(), maxResult)
+		b, err := input.ReadFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
 			return s, err
 		}
 		if s.Entry, err = check.ReadEntry(b); err != nil {
-			return s, inFile(file, err)
+			return s, input.InFile(file, err)
 		}
 		return s, nil
 	}
-	o, err := f.options()
+	o, err := f.Options()
 	if err != nil {
 		return s, err
 	}
-	m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
+	m, err := f.Dims.Open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 	if err != nil {
 		return s, err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	if _, err := m.Programs(ctx, o); err != nil { // with their weights: the run takes them
-		return s, modelError(m, err)
+		return s, input.ModelError(m, err)
 	}
 	res, err := m.Run(ctx, o)
 	if err != nil {
-		return s, modelError(m, err)
+		return s, input.ModelError(m, err)
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
-		return s, inFile(file, fmt.Errorf("device fault: %v", faults[0]))
+		return s, input.InFile(file, fmt.Errorf("device fault: %v", faults[0]))
 	}
 	e, err := check.NewEntry(res, file)
 	if err != nil {

@@ -12,6 +12,9 @@ import (
 	"anesim/loader/asm"
 	"anesim/loader/e5"
 	"anesim/tools/anesim/internal/dump"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // dumpFlags are the flags of dump.
@@ -48,8 +51,8 @@ have no descriptors: their words stand by place in the image, and under "v10" in
 		Example: `  anesim dump model.hwx
   anesim dump --all --json a.hwx b.hwx
   cat model.hwx | anesim dump -`,
-		Args:              someFiles,
-		ValidArgsFunction: programFiles,
+		Args:              usage.SomeFiles,
+		ValidArgsFunction: flags.ProgramFiles,
 		RunE:              f.runFiles,
 	}
 	s := c.Flags()
@@ -75,19 +78,19 @@ func (f *dumpFlags) runFiles(c *cobra.Command, files []string) error {
 
 func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.firstWords != 0 && (f.firstWords < regs.HeaderWords || f.firstWords > regs.MaxWords) {
-		return usage("--first-words %d: want %d to %d", f.firstWords, regs.HeaderWords, regs.MaxWords)
+		return usage.Errorf("--first-words %d: want %d to %d", f.firstWords, regs.HeaderWords, regs.MaxWords)
 	}
 	if f.text && (f.json || f.all) {
-		return usage("--text and %s are mutually exclusive", map[bool]string{true: "--json", false: "--all"}[f.json])
+		return usage.Errorf("--text and %s are mutually exclusive", map[bool]string{true: "--json", false: "--all"}[f.json])
 	}
 	options := loader.Options{FirstWords: f.firstWords, Procedure: f.procedure, Inspect: true}
 	var p *loader.Program
 	var dispatch *e5.Program
-	err := open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
+	err := input.Open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
 		p, err = options.Read(name, r, size)
 		var u *loader.UnsupportedError
 		if errors.As(err, &u) && u.Form == loader.DispatchDescriptor && !f.text {
-			file, readErr := readWhole(r, size, maxPiped)
+			file, readErr := input.ReadWhole(r, size, input.MaxPiped)
 			if readErr != nil {
 				return readErr
 			}
@@ -104,21 +107,21 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if dispatch != nil {
 		containers, err := dump.Containers(name, dispatch)
 		if err != nil {
-			return inFile(name, err)
+			return input.InFile(name, err)
 		}
 		return dump.WriteDispatch(w, name, dispatch, containers, how)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
-		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
+		return usage.Errorf("--first-words says nothing to %s: only a bare text leaves it open", name)
 	}
 	if f.text {
 		if err := asm.Write(w, p); err != nil {
-			return inFile(name, err)
+			return input.InFile(name, err)
 		}
 		return nil
 	}
 	if err := dump.Write(w, p, how); err != nil {
-		return inFile(name, err)
+		return input.InFile(name, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/enums"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/usage"
 )
 
 func enumCommand() *cobra.Command {
@@ -25,7 +26,7 @@ and so does a register field that has one; without an argument, enum lists them 
 		Example: "  anesim enum fp16\n  anesim enum 0x3f\n  anesim enum UnitType\n  anesim enum NE.MACCfg.OpMode",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("%s takes one name or number, not %d", c.CommandPath(), len(args))
+				return usage.Errorf("%s takes one name or number, not %d", c.CommandPath(), len(args))
 			}
 			return nil
 		},

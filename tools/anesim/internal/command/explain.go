@@ -8,14 +8,17 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/text"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // explainFlags are the flags of explain.
 type explainFlags struct {
 	runFlags
 	layer string
-	dimFlags
+	flags.Dims
 	inMemory bool
 	top      int
 }
@@ -51,41 +54,41 @@ tensors in memory; what they gain within the network also depends on its neighbo
 		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
   anesim explain model.hwx --json
   anesim explain --layer "softmax c=64 h=8 w=8"`,
-		ValidArgsFunction: networkFiles,
+		ValidArgsFunction: flags.NetworkFiles,
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "gate-tiles", "seed", "json")
+	f.RegisterOnly(s, "chip", "gate-tiles", "seed", "json")
 	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, and no file")
-	f.dimFlags.register(s)
+	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
 	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
-	completeFlags(c)
+	flags.CompleteFlags(c)
 	return c
 }
 
 func (f *explainFlags) run(c *cobra.Command, args []string) error {
-	f.timingOnly, f.repeat = true, 1
-	o, err := f.options()
+	f.TimingOnly, f.Repeat = true, 1
+	o, err := f.Options()
 	if err != nil {
 		return err
 	}
 	if f.top < 1 {
-		return usage("--top %d: must be 1 or more", f.top)
+		return usage.Errorf("--top %d: must be 1 or more", f.top)
 	}
 	how := explain.Options{Top: f.top}
 	var m *anesim.Model
 	switch {
 	case f.layer != "" && len(args) > 0:
-		return usage("--layer and a file are mutually exclusive")
+		return usage.Errorf("--layer and a file are mutually exclusive")
 	case f.layer != "":
-		m, err = parseLayer(strings.Fields(f.layer))
+		m, err = input.ParseLayer(strings.Fields(f.layer))
 	default:
-		if err := oneFile(c, args); err != nil {
+		if err := usage.OneFile(c, args); err != nil {
 			return err
 		}
 		how.File = args[0]
-		m, err = f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, args[0], args, c.InOrStdin())
+		m, err = f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, args[0], args, c.InOrStdin())
 	}
 	if err != nil {
 		return err
@@ -95,14 +98,14 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 			how.Flags = append(how.Flags, "--"+name, x.Value.String())
 		}
 	}
-	how.Flags = append(how.Flags, f.dimFlags.flags()...)
-	ctx, stop := interruptible()
+	how.Flags = append(how.Flags, f.Dims.Flags()...)
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	doc, err := explain.Explain(ctx, m, o, how)
 	if err != nil {
-		return modelError(m, err)
+		return input.ModelError(m, err)
 	}
-	if f.json {
+	if f.JSON {
 		return report.WriteDocument(c.OutOrStdout(), doc)
 	}
 	return text.WriteExplanation(c.OutOrStdout(), doc, f.top)

@@ -54,7 +54,7 @@ func TestExplainCommandsReproduce(t *testing.T) {
 		for i, c := range slices.Concat(d.Trials, d.Machines) {
 			for _, x := range []struct {
 				command string
-				want    explain.Cost
+				want    report.Cost
 			}{{c.CommandBefore, c.Before}, {c.Command, c.After}} {
 				if x.command == "" && c.Kind == "sparsity" { // needs weights of the user's
 					continue

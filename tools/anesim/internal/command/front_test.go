@@ -19,6 +19,8 @@ import (
 	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/loader/network/onnx/onnxtest"
+	"anesim/tools/anesim/internal/output"
+	"anesim/tools/anesim/internal/sweepcommand"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -131,24 +133,6 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-func TestStandardInput(t *testing.T) {
-	b, err := os.ReadFile(example(t, "add"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := openModel("-", strings.NewReader(string(b)))
-	if err != nil || m.Name() != "stdin" || m.Kind() != anesim.KindProgram {
-		t.Errorf("%v, %v", m, err)
-	}
-	m, err = openModel("-", strings.NewReader("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"))
-	if err != nil || m.Kind() != anesim.KindNetwork {
-		t.Errorf("%v, %v", m, err)
-	}
-	if _, err = openModel("-", strings.NewReader("")); err == nil || err.Error() != "stdin: the file is empty" {
-		t.Error(err)
-	}
-}
-
 // A file that is not the command's own is not written over.
 func TestFilesAreNotOverwritten(t *testing.T) {
 	foreign := writeFile(t, "notes.txt", []byte("no newline"))
@@ -176,27 +160,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 
 // No output is lost because its file's name is another's.
 func TestOutputsOfOneFileName(t *testing.T) {
-	for _, tc := range [][2][]string{
-		{{"a/b", "a_b"}, {"a%2Fb", "a_b"}},
-		{{"a_b", "a/b", "a\\b"}, {"a_b", "a%2Fb", "a%5Cb"}},
-		{{"a/b"}, {"a_b"}},
-		{{"y", "Y"}, {"y", "Y~2"}},
-		{{"..", "", "x\x00y"}, {"_..", "_", "x_y"}},
-	} {
-		if got := fileNames(tc[0]); !slices.Equal(got, tc[1]) {
-			t.Errorf("%q: %q, want %q", tc[0], got, tc[1])
-		}
-	}
 	long := strings.Repeat("a/path/é/", 40)
-	names := fileNames([]string{long + "x", long + "y", long[:100]})
-	if names[0] == names[1] || names[2] != strings.ReplaceAll(long[:100], "/", "_") {
-		t.Errorf("%q", names)
-	}
-	for _, name := range names {
-		if len(name) > 200 || !utf8.ValidString(name) {
-			t.Errorf("%d bytes: %q", len(name), name)
-		}
-	}
 	file := writeFile(t, "net.onnx", onnxtest.Model(
 		onnxtest.Input("x", 1, 2, 2, 2), onnxtest.Output("a/b"), onnxtest.Output("a_b"), onnxtest.Output(long),
 		onnxtest.Node("Relu", "a/b", []string{"x"}), onnxtest.Node("Tanh", "a_b", []string{"x"}), onnxtest.Node("Sigmoid", long, []string{"x"}),
@@ -205,7 +169,7 @@ func TestOutputsOfOneFileName(t *testing.T) {
 	if _, errs, code := invoke("model", file, "--values", "--out", dir); code != exitDone {
 		t.Fatal(errs)
 	}
-	for _, name := range []string{"a%2Fb.npy", "a_b.npy", fileNames([]string{long})[0] + ".npy"} {
+	for _, name := range []string{"a%2Fb.npy", "a_b.npy", output.FileNames([]string{long})[0] + ".npy"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
@@ -299,7 +263,7 @@ func TestNamesAreEscaped(t *testing.T) {
 
 // Every flag of every command says what it does.
 func TestFlagsHaveHelp(t *testing.T) {
-	for _, c := range []*cobra.Command{runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), accuracyCommand()} {
+	for _, c := range []*cobra.Command{runCommand(), layerCommand(), modelCommand(), sweepcommand.New(), dumpCommand(), accuracyCommand()} {
 		if c.Example == "" || c.Short == "" || c.Long == "" {
 			t.Errorf("%s has no example or help", c.Name())
 		}

@@ -1,42 +1,14 @@
 package command
 
 import (
-	"encoding/binary"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"anesim/loader/lower"
 )
-
-// Raw fp16 values are read whole, in whatever pieces.
-func FuzzRawTensor(f *testing.F) {
-	f.Add([]byte{}, uint16(0))
-	f.Add([]byte{0, 0x3c, 1}, uint16(0))
-	f.Add([]byte{0, 0x3c, 0xff, 0x7b}, uint16(40000))
-	f.Fuzz(func(t *testing.T, data []byte, more uint16) {
-		data = append(data, make([]byte, more)...)
-		name := filepath.Join(t.TempDir(), "x.f16")
-		if err := os.WriteFile(name, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		got, shape, err := readTensor(name)
-		if odd := len(data)%2 != 0; odd != (err != nil) || shape != nil {
-			t.Fatalf("%d bytes: %v, shape %v", len(data), err, shape)
-		}
-		for i, v := range got {
-			if uint16(v) != binary.LittleEndian.Uint16(data[2*i:]) {
-				t.Fatalf("value %d of %d is %#x", i, len(got), uint16(v))
-			}
-		}
-		if err == nil && len(got) != len(data)/2 {
-			t.Errorf("%d values of %d bytes", len(got), len(data))
-		}
-	})
-}
 
 // Whatever the arguments are, the command ends with one of its codes, and with an error on
 // one line where it has one. Commands that take long whatever they are given, and those that

@@ -13,7 +13,10 @@ import (
 	"anesim/firmware/engine"
 	"anesim/firmware/machine"
 	"anesim/firmware/traffic"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/usage"
 )
 
 func fwCommand() *cobra.Command {
@@ -66,12 +69,12 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 			if tables && len(args) == 0 {
 				return nil
 			}
-			return oneFile(c, args)
+			return usage.OneFile(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if tables {
 				if len(args) > 0 {
-					return usage("--tables takes no SCRIPT")
+					return usage.Errorf("--tables takes no SCRIPT")
 				}
 				return writeScriptTables(c.OutOrStdout())
 			}
@@ -84,8 +87,8 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 
 func playScript(c *cobra.Command, file string) error {
 	var s_ *machine.Script
-	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
-		data, err := readWhole(r, size, machine.MaxText)
+	err := input.Open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
+		data, err := input.ReadWhole(r, size, machine.MaxText)
 		if err != nil {
 			return err
 		}
@@ -95,15 +98,15 @@ func playScript(c *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	out := bufio.NewWriter(c.OutOrStdout())
-	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) }})
+	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) { return input.OpenModel(beside(file, name), nil) }})
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}
 	if err != nil {
-		return inFile(file, err)
+		return input.InFile(file, err)
 	}
 	return nil
 }
@@ -143,7 +146,7 @@ func recordRun(file string, res *anesim.Result, model string) error {
 
 // recordLoad writes what a load sends as a script.
 func recordLoad(file, script string, l *scripts.Load) error {
-	return writeTo(file, func(w io.Writer) error {
+	return outfile.WriteTo(file, func(w io.Writer) error {
 		return l.WriteMachineScript(w, func(c *traffic.ScriptClient) string {
 			if c.Layer != "" {
 				return "layer " + c.Layer

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"anesim/tools/anesim/internal/terminal"
-
 	"github.com/spf13/cobra"
+
+	"anesim/tools/anesim/internal/terminal"
 )
 
 // fitHelp makes a command print its help within the width of a terminal.

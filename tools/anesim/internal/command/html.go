@@ -1,22 +1,18 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
-	"os"
 	"strings"
 
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/explain"
 	"anesim/bench/report"
-	"anesim/bench/sweep"
 	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/dump"
-	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/view"
 )
@@ -24,18 +20,6 @@ import (
 // maxRegisterTexts bounds the descriptors whose registers a page has: at some 2 kB each
 // those of more would be most of the file.
 const maxRegisterTexts = 2000
-
-// writePage writes a report as an HTML page, over none of the files that were read.
-func writePage(file string, r *view.Report, o page.Options, inputs ...string) error {
-	if err := outfile.Avoiding(file, inputs...); err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
-	var b bytes.Buffer
-	if err := page.Write(&b, r, o); err != nil {
-		return err
-	}
-	return outfile.Write(file, b.Bytes())
-}
 
 // writeRunPage writes the page of the run of a layer, or of the program in a file.
 func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *report.Run, file string) error {
@@ -61,7 +45,7 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *re
 	if o.Explained, err = f.explained(ctx, res, file); err != nil {
 		return err
 	}
-	return writePage(f.html, r, o, append(f.inputFiles(), file)...)
+	return page.WriteFile(f.HTML, r, o, append(f.InputFiles(), file)...)
 }
 
 // writeNetworkPage writes the page of a network's run. A layer's registers are those of its
@@ -93,28 +77,28 @@ func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *
 	if err := f.compare(res, doc.File, &o); err != nil {
 		return err
 	}
-	return writePage(f.html, r, o, append(f.inputFiles(), doc.File)...)
+	return page.WriteFile(f.HTML, r, o, append(f.InputFiles(), doc.File)...)
 }
 
 // compare holds a result against the baseline where one is named.
 func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) error {
-	if f.htmlBaseline == "" {
+	if f.HTMLBaseline == "" {
 		return nil
 	}
-	base, err := readBaseline(f.htmlBaseline, false)
+	base, err := readBaseline(f.HTMLBaseline, false)
 	if err != nil {
-		return inFile(f.htmlBaseline, err)
+		return input.InFile(f.HTMLBaseline, err)
 	}
 	entry := name
 	if res.Model.Kind() != anesim.KindLayer {
-		entry = entryName(base, f.htmlBaseline, name)
+		entry = entryName(base, f.HTMLBaseline, name)
 	}
 	e, err := check.NewEntry(res, entry)
 	if err != nil {
 		return err
 	}
 	v := base.Check(&e, 0)
-	o.Baseline = &page.Baseline{File: f.htmlBaseline, Cause: v.Cause()}
+	o.Baseline = &page.Baseline{File: f.HTMLBaseline, Cause: v.Cause()}
 	if v.Unknown {
 		o.Baseline.Differences = []page.Difference{{Where: name, What: "the baseline has no such entry"}}
 	}
@@ -146,40 +130,17 @@ func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file strin
 // altered reports whether a run differs from the model's own in a way that explain and the
 // commands in its answer have no flags for.
 func (f *runFlags) altered() bool {
-	return len(f.state)+len(f.set)+len(f.bind) > 0 || f.init != "" || f.watts != 0 || f.power != ""
+	return len(f.State)+len(f.Set)+len(f.Bind) > 0 || f.Init != "" || f.Watts != 0 || f.Power != ""
 }
 
 // explaining is a model for explain, with the flags of both commands.
 func (f *runFlags) explaining(file string) explain.Options {
 	how := explain.Options{File: file}
-	if f.chip != chip.Default {
-		how.Flags = append(how.Flags, "--chip", f.chip)
+	if f.Chip != chip.Default {
+		how.Flags = append(how.Flags, "--chip", f.Chip)
 	}
-	if f.gateTiles != "" {
-		how.Flags = append(how.Flags, "--gate-tiles", f.gateTiles)
+	if f.GateTiles != "" {
+		how.Flags = append(how.Flags, "--gate-tiles", f.GateTiles)
 	}
 	return how
-}
-
-// writeSweepPage writes the page of a sweep's rows.
-func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
-	if f.resume != "" { // the file has the rows of earlier runs as well
-		data, err := os.ReadFile(f.resume)
-		if err != nil {
-			return err
-		}
-		all, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-		if err != nil || len(all) == 0 {
-			return inFile(f.resume, err)
-		}
-		rows = all[1:]
-	}
-	columns := s.Header()
-	last := len(columns) - 1 // the origin, the same in all rows
-	short := make([][]string, len(rows))
-	for i, row := range rows {
-		short[i] = row[:last]
-	}
-	d := &view.Sweep{Header: report.NewHeader(), Name: s.Name, Chip: s.Options.Chip.Name, Columns: columns[:last], Rows: short}
-	return writePage(f.html, view.OfSweep(d, report.Peak(&s.Options.Chip)), page.Options{}, s.Files()...)
 }

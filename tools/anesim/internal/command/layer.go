@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +8,8 @@ import (
 
 	"anesim"
 	"anesim/loader/network/keys"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -36,7 +37,7 @@ the largest and, beside it, OUT.hwx.params, which says what of descriptors and p
 follows the size. anesim run OUT.hwx --bind KEY=VALUE runs it at another. A layer whose
 descriptors do not follow the size in a straight line is refused.
 
-` + idleHelp + `
+` + flags.IdleHelp + `
 
 ` + profilesHelp + `
 
@@ -48,13 +49,13 @@ Operations and their keys; what a key is when left out stands in parentheses:
   anesim layer add c=4 --state y=z --repeat 4
   anesim layer softmax c=64 h=8 w=8 axis=c --emit softmax.hwx
   anesim layer matmul m=16 n=32 rhs=runtime --over k=32..128+32 --emit mm.hwx`,
-		ValidArgsFunction: operationWords,
+		ValidArgsFunction: flags.OperationWords,
 		RunE:              f.run,
 	}
-	f.register(c.Flags())
+	f.Register(c.Flags())
 	c.Flags().StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	c.Flags().StringVar(&f.over, "over", "", "one program for every size of a range, `KEY=FROM..TO+STEP`; --bind KEY=VALUE chooses one")
-	completeFlags(c)
+	flags.CompleteFlags(c)
 	return c
 }
 
@@ -81,23 +82,10 @@ func operationsHelp() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// parseLayer makes a model of an operation and its key=value words.
-func parseLayer(words []string) (*anesim.Model, error) {
-	if len(words) == 0 {
-		return nil, usage("missing operation: want one of %s", strings.Join(keys.Names(), " "))
-	}
-	m, err := anesim.Layer(words[0], words[1:]...)
-	var mistake *anesim.LayerError
-	if errors.As(err, &mistake) {
-		return nil, &usageError{err}
-	}
-	return m, err
-}
-
 func (f *layerFlags) run(c *cobra.Command, words []string) error {
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
-	make := func() (*anesim.Model, error) { return parseLayer(words) }
+	make := func() (*anesim.Model, error) { return input.ParseLayer(words) }
 	if f.over != "" {
 		make = func() (*anesim.Model, error) { return f.layerOver(ctx, words) }
 	}
@@ -105,8 +93,8 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	f.rounds = true
-	o, err := f.options()
+	f.Rounds = true
+	o, err := f.Options()
 	if err != nil {
 		return err
 	}
@@ -120,23 +108,4 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 		}
 	}
 	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true, model: "layer " + strings.Join(words, " ")})
-}
-
-// inputFiles are the files that the command reads.
-func (f *runFlags) inputFiles() []string {
-	var files []string
-	for _, s := range f.in {
-		if _, file, ok := strings.Cut(s, "="); ok {
-			files = append(files, file)
-		}
-	}
-	if f.init != "" {
-		files = append(files, f.init)
-	}
-	return files
-}
-
-// otherFiles are the files that the command reads or writes beside its outputs.
-func (f *runFlags) otherFiles(model string) []string {
-	return append(f.inputFiles(), model, f.html, f.pprof, f.trace, f.record, f.htmlBaseline)
 }

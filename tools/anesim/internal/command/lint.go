@@ -14,12 +14,15 @@ import (
 	"anesim/bench/lint"
 	"anesim/bench/report"
 	"anesim/loader"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // lintFlags are the flags of lint.
 type lintFlags struct {
-	dimFlags
+	flags.Dims
 	layers   []string
 	inMemory bool
 	json     bool
@@ -50,13 +53,13 @@ The exit status is 0 when there is no finding, and 1 when there is one.`,
 		Example: `  anesim lint model.hwx
   anesim lint chain.td net.onnx --json
   anesim lint --layer "softmax c=64 h=8 w=8"`,
-		ValidArgsFunction: networkFiles,
+		ValidArgsFunction: flags.NetworkFiles,
 		RunE:              f.run,
 	}
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringArrayVar(&f.layers, "layer", nil, "a layer to lint, `\"OP key=value...\"`; repeatable")
-	f.dimFlags.register(s)
+	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send tensors between layers to memory and back")
 	s.BoolVar(&f.json, "json", false, "print the findings as JSON (docs/json.md)")
 	return c
@@ -88,9 +91,9 @@ func (x *jsonLinted) name() string {
 
 func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if len(files)+len(f.layers) == 0 {
-		return usage("nothing to lint: name programs or networks, or layers with --layer")
+		return usage.Errorf("nothing to lint: name programs or networks, or layers with --layer")
 	}
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	doc := jsonLint{Header: report.NewHeader(), Programs: []jsonLinted{}}
 	add := func(name string, m *anesim.Model, err error) error {
@@ -108,7 +111,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 		}
 	}
 	for _, words := range f.layers {
-		m, err := parseLayer(strings.Fields(words))
+		m, err := input.ParseLayer(strings.Fields(words))
 		if err := add(strings.Join(strings.Fields(words), " "), m, err); err != nil {
 			return err
 		}
@@ -126,26 +129,26 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 // openText opens a model, or assembles descriptor text.
 func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	if !strings.EqualFold(filepath.Ext(file), ".td") {
-		return f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, file, files, stdin)
+		return f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, file, files, stdin)
 	}
-	if _, _, err := f.of(file, files); err != nil {
+	if _, _, err := f.Of(file, files); err != nil {
 		return nil, err
 	}
-	text, err := readFile(file, stdin, maxPiped)
+	text, err := input.ReadFile(file, stdin, input.MaxPiped)
 	if err != nil {
 		return nil, err
 	}
-	u, _, err := assemble(file, text, nil)
+	u, _, err := input.Assemble(file, text, nil)
 	if err != nil {
 		return nil, err
 	}
 	b, err := u.File()
 	if err != nil {
-		return nil, inFile(file, err)
+		return nil, input.InFile(file, err)
 	}
 	m, err := anesim.Read(file, bytes.NewReader(b), int64(len(b)))
 	if err != nil {
-		return nil, inFile(file, err)
+		return nil, input.InFile(file, err)
 	}
 	return m, nil
 }
@@ -154,7 +157,7 @@ func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*ane
 func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLinted, error) {
 	programs, err := m.Programs(ctx, anesim.Options{})
 	if err != nil {
-		return nil, modelError(m, err)
+		return nil, input.ModelError(m, err)
 	}
 	return lintPrograms(name, programs)
 }
@@ -163,7 +166,7 @@ func lintPrograms(name string, programs []*loader.Program) (list []jsonLinted, e
 	for i, p := range programs {
 		r, err := lint.Program(p)
 		if err != nil {
-			return nil, inFile(name, err)
+			return nil, input.InFile(name, err)
 		}
 		x := jsonLinted{name, i, r.Descriptors, r.Findings, r.More, r.Undecided}
 		if x.Findings == nil {

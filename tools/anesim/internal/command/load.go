@@ -12,9 +12,12 @@ import (
 	"anesim/bench/scripts"
 	"anesim/firmware/traffic"
 	"anesim/hw/chip"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/text"
+	"anesim/tools/anesim/internal/usage"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -62,24 +65,24 @@ one client (streams: 2) never completes on an M1; it is counted as stuck.`,
   anesim load script.yaml --json
   anesim load script.yaml --events 20
   anesim load script.yaml --trace load.perfetto-trace`,
-		Args:              oneFile,
-		ValidArgsFunction: networkFiles,
+		Args:              usage.OneFile,
+		ValidArgsFunction: flags.NetworkFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c, args[0])
 		},
 	}
 	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events: what happened to calls")
-	f.registerOnly(c.Flags(), "json", "pprof", "trace", "record", "html")
+	f.RegisterOnly(c.Flags(), "json", "pprof", "trace", "record", "html")
 	return c
 }
 
 func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if f.events < 0 || f.events > traffic.MaxEvents {
-		return usage("--events %d: 0 to %d", f.events, traffic.MaxEvents)
+		return usage.Errorf("--events %d: 0 to %d", f.events, traffic.MaxEvents)
 	}
 	var s_ *traffic.Script
-	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
-		data, err := readWhole(r, size, traffic.MaxText)
+	err := input.Open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
+		data, err := input.ReadWhole(r, size, traffic.MaxText)
 		if err != nil {
 			return err
 		}
@@ -89,50 +92,50 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	if s_.Events = f.events; f.record != "" {
+	if s_.Events = f.events; f.Record != "" {
 		s_.Events = traffic.MaxEvents
 	}
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) {
 		name := beside(file, c.Model)
-		for _, out := range []string{f.record, f.pprof, f.trace, f.html} {
-			if sameFile(out, name) {
+		for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
+			if outfile.Same(out, name) {
 				return nil, &outfile.InputError{Output: out, Input: name}
 			}
 		}
-		var dims dimFlags
+		var dims flags.Dims
 		if c.Dim != "" {
-			dims.dims = []string{c.Dim}
+			dims.Dims = []string{c.Dim}
 		}
-		m, err := dims.open(anesim.OpenOptions{}, name, nil, nil)
+		m, err := dims.Open(anesim.OpenOptions{}, name, nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		return withParameters(m, name)
+		return input.WithParameters(m, name)
 	})
 	if err != nil {
-		return inFile(file, err)
+		return input.InFile(file, err)
 	}
-	if f.record != "" {
-		if err := recordLoad(f.record, file, l); err != nil {
-			return inFile(file, err)
+	if f.Record != "" {
+		if err := recordLoad(f.Record, file, l); err != nil {
+			return input.InFile(file, err)
 		}
 		l.Events = traffic.FirstEvents(l.Events, f.events)
 	}
-	if err := writeTo(f.pprof, func(w io.Writer) error { return report.WriteLoadProfile(w, l, file) }); err != nil {
+	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error { return report.WriteLoadProfile(w, l, file) }); err != nil {
 		return err
 	}
-	if err := writeTo(f.trace, func(w io.Writer) error { return report.WriteLoadTrace(w, l) }); err != nil {
+	if err := outfile.WriteTo(f.Trace, func(w io.Writer) error { return report.WriteLoadTrace(w, l) }); err != nil {
 		return err
 	}
 	d := report.NewLoad(l)
-	if f.html != "" {
-		if err := writePage(f.html, view.OfLoad(d), page.Options{}, file); err != nil {
+	if f.HTML != "" {
+		if err := page.WriteFile(f.HTML, view.OfLoad(d), page.Options{}, file); err != nil {
 			return err
 		}
 	}
-	if f.json {
+	if f.JSON {
 		return report.WriteDocument(c.OutOrStdout(), d)
 	}
 	return text.WriteLoad(c.OutOrStdout(), d)

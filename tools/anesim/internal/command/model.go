@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,9 +16,13 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/report"
 	"anesim/loader/network"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/output"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/text"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // modelFlags are the flags of model: those of run's that a network has a use for.
@@ -26,7 +31,7 @@ type modelFlags struct {
 	placeFlags
 	cacheFlags
 	values bool
-	dimFlags
+	flags.Dims
 	top      int
 	inMemory bool
 	strict   bool
@@ -62,7 +67,7 @@ Without --values, time, bytes and energy alone are computed. With --values, inpu
 are not given are pseudo-random. --emit writes the program, or programs numbered
 from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 
-` + idleHelp + `
+` + flags.IdleHelp + `
 The gap stands before the network's first program; its programs follow without one.
 
 The first lines say how much of the network the figures are of: nodes, which are the
@@ -90,17 +95,17 @@ rates are assumed, and --backends replaces them:
   anesim model net.onnx --values --in image=x.npy --out results/ --json
   anesim model net.onnx --dim batch=4,height=640 --emit net.hwx
   anesim model net.yaml --pprof net.pb.gz && go tool pprof -top -cum net.pb.gz`,
-		Args:              oneFile,
-		ValidArgsFunction: networkFiles,
+		Args:              usage.OneFile,
+		ValidArgsFunction: flags.NetworkFiles,
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
+	f.RegisterOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; other floats and whole numbers are rounded) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
-	f.dimFlags.register(s)
+	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
@@ -111,25 +116,17 @@ rates are assumed, and --backends replaces them:
 	s.StringArrayVar(&f.split, "split", nil, "what-if: a convolution is made in parts of its output channels, `LAYER=PARTS`; repeatable")
 	f.placeFlags.register(c)
 	f.cacheFlags.register(s)
-	completeFlags(c)
+	flags.CompleteFlags(c)
 	return c
 }
 
 func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	file := args[0]
-	switch {
-	case f.values && f.timingOnly:
-		return usage("--values and --timing-only are mutually exclusive")
-	case f.top < 0:
-		return usage("--top %d: want 0 or more", f.top)
-	case !f.values && (f.out != "" || len(f.in) > 0):
-		return usage("--in and --out require --values")
-	}
-	if err := f.placeFlags.check(); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
-	f.timingOnly, f.rounds = !f.values, true
-	o, err := f.options()
+	f.TimingOnly, f.Rounds = !f.values, true
+	o, err := f.Options()
 	if err != nil {
 		return err
 	}
@@ -140,7 +137,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	bar := terminal.NewMeter(c.ErrOrStderr())
 	defer bar.End()
@@ -149,15 +146,15 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if f.emit != "" {
 		programs, err := m.Programs(ctx, o)
 		if err != nil {
-			return inFile(file, err)
+			return input.InFile(file, err)
 		}
-		if written, err = emit(f.emit, programs, append(f.inputFiles(), file)); err != nil {
+		if written, err = emit(f.emit, programs, append(f.InputFiles(), file)); err != nil {
 			return err
 		}
 	}
 	res, err := m.Run(ctx, o)
 	if err != nil {
-		return inFile(file, err)
+		return input.InFile(file, err)
 	}
 	bar.End()
 	if err := f.writeProfiles(ctx, res, file); err != nil {
@@ -169,47 +166,72 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		doc.Programs[k].File = name
 	}
 	if doc.Placement, err = f.place(res); err != nil {
-		return inFile(file, err)
+		return input.InFile(file, err)
 	}
 	var x *explain.Explanation
-	if f.html != "" || !f.json && !f.csv {
+	if f.HTML != "" || !f.JSON && !f.CSV {
 		if x, err = f.advice(ctx, m, o, file); err != nil {
-			return inFile(file, err)
+			return input.InFile(file, err)
 		}
 	}
-	switch {
-	case f.json:
-		err = report.WriteDocument(c.OutOrStdout(), doc)
-	case f.csv:
-		err = writeNetworkCSV(c.OutOrStdout(), doc)
-	default:
-		if err = text.WriteNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
-			err = text.WriteOccupancy(c.OutOrStdout(), doc)
-		}
-		if err == nil {
-			err = text.WriteCache(c.OutOrStdout(), doc.Cache)
-		}
-	}
-	if err != nil {
+	if err := f.print(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
 	}
-	if f.html != "" {
+	if f.HTML != "" {
 		if err := f.writeNetworkPage(res, doc, x); err != nil {
 			return err
 		}
 	}
-	for i := range res.Layers {
-		if x := res.Layers[i].Fault; x != nil {
-			return inFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
+	return f.conclude(res, doc)
+}
+
+// check refuses flags that contradict each other.
+func (f *modelFlags) check() error {
+	switch {
+	case f.values && f.TimingOnly:
+		return usage.Errorf("--values and --timing-only are mutually exclusive")
+	case f.top < 0:
+		return usage.Errorf("--top %d: want 0 or more", f.top)
+	case !f.values && (f.Out != "" || len(f.In) > 0):
+		return usage.Errorf("--in and --out require --values")
+	}
+	return f.placeFlags.check()
+}
+
+// print writes the report in the form that was asked for.
+func (f *modelFlags) print(w io.Writer, res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
+	switch {
+	case f.JSON:
+		return report.WriteDocument(w, doc)
+	case f.CSV:
+		return report.WriteNetworkCSV(w, doc)
+	}
+	if err := text.WriteNetwork(w, res, doc, x, f.explainCommand(doc.File), f.top); err != nil {
+		return err
+	}
+	if f.l2 {
+		if err := text.WriteOccupancy(w, doc); err != nil {
+			return err
 		}
 	}
-	if f.out != "" { // the report stands whatever becomes of the values
-		if err := writeResults(f.out, res, doc, f.otherFiles(file)); err != nil {
+	return text.WriteCache(w, doc.Cache)
+}
+
+// conclude writes the outputs behind a report, and says what it is that the network failed by.
+func (f *modelFlags) conclude(res *anesim.Result, doc *report.Network) error {
+	file := doc.File
+	for i := range res.Layers {
+		if x := res.Layers[i].Fault; x != nil {
+			return input.InFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
+		}
+	}
+	if f.Out != "" { // the report stands whatever becomes of the values
+		if err := writeResults(f.Out, res, doc, f.OtherFiles(file)); err != nil {
 			return err
 		}
 	}
 	if n := doc.Coverage.Nodes - doc.Coverage.Done; f.strict && n > 0 {
-		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, report.Plural(doc.Coverage.Nodes, "node")))
+		return input.InFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, report.Plural(doc.Coverage.Nodes, "node")))
 	}
 	return nil
 }
@@ -217,7 +239,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 // explaining is the network for explain, with the flags of both commands.
 func (f *modelFlags) explaining(file string) explain.Options {
 	how := f.runFlags.explaining(file)
-	how.Flags = append(how.Flags, f.dimFlags.flags()...)
+	how.Flags = append(how.Flags, f.Dims.Flags()...)
 	return how
 }
 
@@ -246,7 +268,7 @@ func writeResults(dir string, res *anesim.Result, doc *report.Network, others []
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(missing, "the network has none"))
 	}
-	if err := writeOutputs(dir, res, others); err != nil {
+	if err := output.Write(dir, res, others); err != nil {
 		return err
 	}
 	if missing != "" {
@@ -287,18 +309,18 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 
 // openNetwork opens a network, and says of anything else what it is.
 func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
-	m, err := f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, file, []string{file}, c.InOrStdin())
+	m, err := f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
-		return nil, usage("%s is a compiled program: anesim run %[1]s", report.Printable(file))
-	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*missingError)):
-		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
+		return nil, usage.Errorf("%s is a compiled program: anesim run %[1]s", report.Printable(file))
+	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*input.MissingError)):
+		return nil, input.InFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}
 	var list []explain.Reshape
 	for _, text := range f.reshape {
 		layer, h, w, bad := explain.ParseReshape(text)
 		if bad != nil {
-			return nil, usage("--reshape %q: %v", text, bad)
+			return nil, usage.Errorf("--reshape %q: %v", text, bad)
 		}
 		list = append(list, explain.Reshape{Layer: layer, H: h, W: w})
 	}
@@ -320,14 +342,14 @@ func (f *modelFlags) regroups() (list []explain.Regroup, err error) {
 	for _, text := range f.merge {
 		r, err := explain.ParseMerge(text)
 		if err != nil {
-			return nil, usage("--merge %q: %v", text, err)
+			return nil, usage.Errorf("--merge %q: %v", text, err)
 		}
 		list = append(list, r)
 	}
 	for _, text := range f.split {
 		r, err := explain.ParseSplit(text)
 		if err != nil {
-			return nil, usage("--split %q: %v", text, err)
+			return nil, usage.Errorf("--split %q: %v", text, err)
 		}
 		list = append(list, r)
 	}

@@ -10,7 +10,9 @@ import (
 	"anesim/bench/paper"
 	"anesim/bench/report"
 	"anesim/hw/spelling"
+	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // onlyAreas takes the rows of other areas out. Areas of two words are given as one argument.
@@ -23,7 +25,7 @@ func onlyAreas(d *paper.Document, areas []string) error {
 	}
 	for _, a := range areas {
 		if !slices.Contains(known, a) {
-			return usage("area %q is none of %s%s", a, strings.Join(known, ", "), spelling.Suggest(a, known))
+			return usage.Errorf("area %q is none of %s%s", a, strings.Join(known, ", "), spelling.Suggest(a, known))
 		}
 	}
 	if len(areas) > 0 {
@@ -48,7 +50,7 @@ alone; with --differs those alone that do not agree.`,
   anesim paper --differs
   anesim paper --json`,
 		RunE: func(c *cobra.Command, areas []string) error {
-			ctx, stop := interruptible()
+			ctx, stop := flags.Interruptible()
 			defer stop()
 			d, err := paper.Compare(ctx)
 			if err != nil {

@@ -14,7 +14,10 @@ import (
 	"anesim/loader"
 	"anesim/loader/params"
 	"anesim/loader/patch"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // patchFlags are the flags of patch.
@@ -48,7 +51,7 @@ that take it. A container has no place for parameters: --params names the text t
 them. Descriptor text has parameters of its own (.bind); FILE may be one, and is assembled
 with the values.`,
 		Example: "  anesim patch conv.hwx --weights td0=w.npy -o out.hwx\n  anesim patch add.hwx --set PE.Cfg.OpMode=1 -o mul.hwx",
-		Args:    oneFile,
+		Args:    usage.OneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), c.InOrStdin(), args[0])
 		},
@@ -66,12 +69,12 @@ with the values.`,
 
 func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.out == "" {
-		return usage("patch requires -o FILE")
+		return usage.Errorf("patch requires -o FILE")
 	}
 	if len(f.weights)+len(f.set)+len(f.bind) == 0 {
-		return usage("patch requires --weights, --set or --bind")
+		return usage.Errorf("patch requires --weights, --set or --bind")
 	}
-	bind, err := bindings(f.bind)
+	bind, err := flags.Bindings(f.bind)
 	if err != nil {
 		return err
 	}
@@ -87,12 +90,12 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	for _, s := range f.weights {
 		name, file, ok := strings.Cut(s, "=")
 		if !ok || name == "" || file == "" {
-			return usage("--weights %q: want NAME=FILE", s)
+			return usage.Errorf("--weights %q: want NAME=FILE", s)
 		}
 		read = append(read, file)
-		values, _, err := readTensor(file)
+		values, _, err := input.ReadTensor(file)
 		if err != nil {
-			return inFile(file, err)
+			return input.InFile(file, err)
 		}
 		if err := p.Weights(name, values); err != nil {
 			return fmt.Errorf("--weights %w", err)
@@ -100,7 +103,7 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	}
 	// What comes out has to load as what went in did.
 	if _, err := p.Link(); err != nil {
-		return inFile(name, err)
+		return input.InFile(name, err)
 	}
 	if err := outfile.Avoiding(f.out, read...); err != nil {
 		return err
@@ -115,7 +118,7 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 // open reads a program and binds its parameters; a descriptor text is assembled with them.
 // read are the files it took.
 func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) (p *patch.Program, read []string, err error) {
-	data, err := readFile(name, stdin, maxConverted)
+	data, err := input.ReadFile(name, stdin, maxConverted)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,20 +128,20 @@ func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) 
 		return f.assembled(name, data, bind)
 	}
 	if err != nil {
-		return nil, nil, inFile(name, err)
+		return nil, nil, input.InFile(name, err)
 	}
 	read = []string{name}
 	if f.params != "" {
-		text, err := readFile(f.params, nil, params.MaxText)
+		text, err := input.ReadFile(f.params, nil, params.MaxText)
 		if err != nil {
 			return nil, nil, err
 		}
 		set, err := params.Parse(text)
 		if err != nil {
-			return nil, nil, inFile(f.params, err)
+			return nil, nil, input.InFile(f.params, err)
 		}
 		if opened, err = set.Apply(opened); err != nil {
-			return nil, nil, inFile(f.params, err)
+			return nil, nil, input.InFile(f.params, err)
 		}
 		read = append(read, f.params)
 	}
@@ -154,20 +157,20 @@ func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) 
 
 func (f *patchFlags) assembled(name string, text []byte, bind map[string]uint64) (*patch.Program, []string, error) {
 	if f.params != "" {
-		return nil, nil, usage("--params: descriptor text has parameters of its own")
+		return nil, nil, usage.Errorf("--params: descriptor text has parameters of its own")
 	}
-	unit, read, err := assemble(name, text, bind)
+	unit, read, err := input.Assemble(name, text, bind)
 	if err != nil {
 		return nil, nil, err
 	}
 	file, err := unit.File()
 	if err != nil {
-		return nil, nil, inFile(name, err)
+		return nil, nil, input.InFile(name, err)
 	}
 	o := loader.Options{Procedure: f.procedure, FirstWords: unit.FirstWords()}
 	opened, err := o.Read(filepath.Base(name), bytes.NewReader(file), int64(len(file)))
 	if err != nil {
-		return nil, nil, inFile(name, err)
+		return nil, nil, input.InFile(name, err)
 	}
 	return &patch.Program{Program: opened, Done: slices.Clone(f.bind)}, read, nil
 }

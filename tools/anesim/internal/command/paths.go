@@ -1,17 +1,14 @@
 package command
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // fileUse is what a command does with the file that a flag names.
@@ -47,11 +44,11 @@ func checkPaths(c *cobra.Command, args []string) error {
 		for k := range files {
 			a, b := &files[i], &files[k]
 			switch {
-			case i == k || a.use != writes || b.use == fills || !sameFile(a.path, b.path):
+			case i == k || a.use != writes || b.use == fills || !outfile.Same(a.path, b.path):
 			case b.use == reads:
 				return fmt.Errorf("%s: %w", a.flag, &outfile.InputError{Output: a.path, Input: b.path})
 			case i < k:
-				return usage("%s and %s both write %s; name two files", a.flag, b.flag, b.path)
+				return usage.Errorf("%s and %s both write %s; name two files", a.flag, b.flag, b.path)
 			}
 		}
 	}
@@ -91,33 +88,4 @@ func namedFiles(c *cobra.Command, args []string) (files []namedFile) {
 		}
 	}
 	return files
-}
-
-// sameFile reports whether two paths lead to one file, which need not exist yet. A pipe or a
-// device is no file in this sense: what is written there is not lost.
-func sameFile(a, b string) bool {
-	if a == "" || b == "" || a == "-" || b == "-" {
-		return false
-	}
-	x, errA := os.Stat(a)
-	y, errB := os.Stat(b)
-	switch {
-	case errA == nil && errB == nil:
-		return x.Mode().IsRegular() && os.SameFile(x, y)
-	case errors.Is(errA, fs.ErrNotExist) && errors.Is(errB, fs.ErrNotExist):
-		return inDirectory(a) == inDirectory(b)
-	}
-	return false
-}
-
-// inDirectory is the path of a file that does not exist, through no link.
-func inDirectory(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	dir, base := filepath.Split(path)
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	return filepath.Join(dir, base)
 }

@@ -10,6 +10,7 @@ import (
 
 	"anesim"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // placeFlags are those of placement.
@@ -26,9 +27,9 @@ func (f *placeFlags) register(c *cobra.Command) {
 func (f *placeFlags) check() error {
 	switch {
 	case f.compute != "" && !slices.Contains(report.Computes(), f.compute):
-		return usage("--compute %s: want engine, all or cpu", f.compute)
+		return usage.Errorf("--compute %s: want engine, all or cpu", f.compute)
 	case f.compute == "" && f.backends != "":
-		return usage("--backends requires --compute")
+		return usage.Errorf("--backends requires --compute")
 	}
 	return nil
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,15 +16,18 @@ import (
 	"anesim/bench/report"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/accuracy"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
+	"anesim/tools/anesim/internal/usage"
 	"anesim/tools/anesim/internal/view"
 )
 
 // plotFlags are the flags of plot.
 type plotFlags struct {
 	runFlags
-	dimFlags
+	flags.Dims
 	file string // of the picture
 }
 
@@ -62,21 +63,21 @@ standard input. A program or a network is run first, without values.
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringVarP(&f.file, "output", "o", "", "write the picture to `OUT`.svg")
-	f.dimFlags.register(s)
-	f.registerOnly(s, "chip", "host", "gate-tiles", "set", "repeat", "idle", "init")
-	completeFlags(c)
+	f.Dims.Register(s)
+	f.RegisterOnly(s, "chip", "host", "gate-tiles", "set", "repeat", "idle", "init")
+	flags.CompleteFlags(c)
 	return c
 }
 
 func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	if len(args) == 0 || !slices.Contains(pictures[:], args[0]) {
-		return usage("missing picture: want one of %s", strings.Join(pictures[:], ", "))
+		return usage.Errorf("missing picture: want one of %s", strings.Join(pictures[:], ", "))
 	}
 	what, files := args[0], args[1:]
 	if len(files) > 1 || len(files) == 0 && what != "accuracy" {
-		return usage("plot %s takes one file, not %d", what, len(files))
+		return usage.Errorf("plot %s takes one file, not %d", what, len(files))
 	}
-	if err := checkSVG("-o", f.file); err != nil {
+	if err := flags.CheckSVG("-o", f.file); err != nil {
 		return err
 	}
 	b, err := f.draw(c, what, files)
@@ -85,17 +86,6 @@ func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	}
 	return outfile.Write(f.file, b)
 }
-
-// checkSVG refuses a picture's file whose name does not end in .svg.
-func checkSVG(flag, file string) error {
-	if !strings.EqualFold(filepath.Ext(file), ".svg") {
-		return usage("%s %q: want a file that ends in .svg", flag, file)
-	}
-	return nil
-}
-
-// errNothing is the error for a report without what a picture shows.
-var errNothing = errors.New("nothing to draw")
 
 // draw returns a picture as an SVG file.
 func (f *plotFlags) draw(c *cobra.Command, what string, files []string) ([]byte, error) {
@@ -117,7 +107,7 @@ func (f *plotFlags) draw(c *cobra.Command, what string, files []string) ([]byte,
 		p, missing = picture.Energy(r), fmt.Sprintf("no %s has energy by part", r.Of)
 	}
 	if p == nil {
-		return nil, inFile(files[0], fmt.Errorf("%s: %w: %s", what, errNothing, missing))
+		return nil, input.InFile(files[0], fmt.Errorf("%s: %w: %s", what, picture.ErrNothing, missing))
 	}
 	return p.File(p.Caption(r)...), nil
 }
@@ -140,8 +130,8 @@ func drawAccuracy(file string) ([]byte, error) {
 
 // report reads a result, or runs a model.
 func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) {
-	f.timingOnly = true
-	o, err := f.options()
+	f.TimingOnly = true
+	o, err := f.Options()
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +139,7 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) 
 	if info, err := os.Stat(file); file == "-" || err == nil && info.Mode().IsRegular() {
 		var r *view.Report
 		var data []byte
-		err := open(file, in, func(_ string, src io.ReaderAt, size int64) (err error) {
+		err := input.Open(file, in, func(_ string, src io.ReaderAt, size int64) (err error) {
 			r, data, err = resultOf(src, size, file == "-")
 			return err
 		})
@@ -160,11 +150,11 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) 
 			in = bytes.NewReader(data)
 		}
 	}
-	m, err := f.dimFlags.open(anesim.OpenOptions{}, file, []string{file}, in)
+	m, err := f.Dims.Open(anesim.OpenOptions{}, file, []string{file}, in)
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
 	return runReport(ctx, m, o)
 }
@@ -172,7 +162,7 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) 
 func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Report, error) {
 	res, err := m.Run(ctx, o)
 	if err != nil {
-		return nil, modelError(m, err)
+		return nil, input.ModelError(m, err)
 	}
 	if m.Kind() == anesim.KindNetwork {
 		return view.OfNetwork(report.NewNetwork(res)), nil

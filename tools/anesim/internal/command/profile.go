@@ -16,10 +16,10 @@ for go tool pprof; --trace the run on the wall clock, for ui.perfetto.dev.`
 // writeProfiles writes the profile and the trace that the flags ask for. File is where the
 // model was read from, "" for nowhere.
 func (f *runFlags) writeProfiles(ctx context.Context, res *anesim.Result, file string) error {
-	if err := writeTo(f.pprof, func(w io.Writer) error { return report.WriteProfile(w, res, file) }); err != nil {
+	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error { return report.WriteProfile(w, res, file) }); err != nil {
 		return err
 	}
-	return writeTo(f.trace, func(w io.Writer) error { return report.WriteTrace(&stoppable{ctx, w}, res) })
+	return outfile.WriteTo(f.Trace, func(w io.Writer) error { return report.WriteTrace(&stoppable{ctx, w}, res) })
 }
 
 // A stoppable writer fails once its context is done: a trace may take long.
@@ -33,20 +33,4 @@ func (s *stoppable) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return s.w.Write(b)
-}
-
-// writeTo writes a file whose name is not empty.
-func writeTo(name string, write func(io.Writer) error) error {
-	if name == "" {
-		return nil
-	}
-	out, err := outfile.Create(name)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	if err := write(out); err != nil {
-		return err
-	}
-	return out.Commit()
 }

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
-	"anesim/hw/spelling"
+	"anesim/tools/anesim/internal/sweepcommand"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // Exit statuses.
@@ -23,15 +23,6 @@ const (
 
 	exitInterrupted = 130 // as shells have it: 128 and the number of the signal
 )
-
-// A usageError is a command line that cannot be understood.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// usage makes an error of the command line itself.
-func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
 // Main runs the command line and returns its exit status.
 func Main(args []string, stdout, stderr io.Writer) int {
@@ -50,7 +41,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 
 // conclude prints how a command ended and returns its exit status.
 func conclude(stderr io.Writer, err error) int {
-	var u *usageError
+	var u *usage.Error
 	switch {
 	case err == nil:
 		return exitDone
@@ -80,23 +71,23 @@ wait for, the bytes moved and the energy.`,
   anesim help run`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		Args:              noArgs,
+		Args:              usage.NoArgs,
 		PersistentPreRunE: checkPaths,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if v, err := c.Flags().GetBool("version"); err == nil && v {
 				return printVersion(c.OutOrStdout())
 			}
-			return usage("missing command: try %s help", c.CommandPath())
+			return usage.Errorf("missing command: try %s help", c.CommandPath())
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.Flags().Bool("version", false, "print the module's version, the revision and the hash of the constants")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{flagError(c, err)} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage.Of(usage.FlagError(c, err)) })
 	root.AddCommand(
 		runCommand(),
 		layerCommand(),
 		modelCommand(),
-		sweepCommand(),
+		sweepcommand.New(),
 		chipCommand(),
 		checkCommand(),
 		diffCommand(),
@@ -157,7 +148,7 @@ func versionCommand() *cobra.Command {
 the constants. Two versions with one hash give the same figures of the same descriptors
 unless the model's code has changed between them.`,
 		Example: "  anesim version",
-		Args:    noArgs,
+		Args:    usage.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return printVersion(c.OutOrStdout()) },
 	}
 }
@@ -177,58 +168,8 @@ func helpOn(c *cobra.Command, args []string) error {
 	root := c.Root()
 	found, rest, err := root.Find(args)
 	if err != nil || found == nil || len(rest) > 0 && found == root {
-		return unknownCommand(root, args[0])
+		return usage.UnknownCommand(root, args[0])
 	}
 	found.InitDefaultHelpFlag()
 	return found.Help()
-}
-
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return unknownCommand(c, args[0])
-}
-
-// unknownCommand says which command may have been meant.
-func unknownCommand(c *cobra.Command, name string) error {
-	var names []string
-	for _, sub := range c.Commands() {
-		if !sub.Hidden {
-			names = append(names, sub.Name())
-		}
-	}
-	return usage("unknown command %q for %s%s", name, c.CommandPath(), spelling.Suggest(name, names))
-}
-
-// flagError says which flag may have been meant.
-func flagError(c *cobra.Command, err error) error {
-	const unknown = "unknown flag: --"
-	name, ok := strings.CutPrefix(err.Error(), unknown)
-	if !ok {
-		return err
-	}
-	var names []string
-	c.Flags().VisitAll(func(f *flagOf) { names = append(names, f.Name) })
-	near := spelling.Nearest(name, names)
-	for i := range near {
-		near[i] = "--" + near[i]
-	}
-	return fmt.Errorf("%w%s", err, spelling.Hint(near))
-}
-
-// someFiles accepts one FILE argument or several.
-func someFiles(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usage("%s requires a file", c.CommandPath())
-	}
-	return nil
-}
-
-// oneFile accepts a FILE argument.
-func oneFile(c *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usage("%s takes one file, not %d", c.CommandPath(), len(args))
-	}
-	return nil
 }

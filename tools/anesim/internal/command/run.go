@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -12,9 +11,16 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/output"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/text"
+	"anesim/tools/anesim/internal/usage"
 )
+
+// runFlags are the flags of every command that runs a model, with what the commands make of them.
+type runFlags struct{ flags.Run }
 
 func runCommand() *cobra.Command {
 	var f runFlags
@@ -41,7 +47,7 @@ and shape; --csv and --trace have all of them.
 FILE, says which there are, what they may be, and the register fields and port sizes that
 follow them; anesim layer --over writes both.
 
-` + idleHelp + `
+` + flags.IdleHelp + `
 
 With --json, "power" lists the engine's power from start to end of the wall time, in
 watts: idle, rails off, wake, host, then each descriptor; peak_w is its highest. A span
@@ -58,28 +64,28 @@ many JSON documents, one after the other.
   anesim run a.hwx b.hwx --csv > descriptors.csv
   anesim run model.hwx --timing-only --trace model.perfetto-trace
   cat model.hwx | anesim run -`,
-		ValidArgsFunction: programFiles,
+		ValidArgsFunction: flags.ProgramFiles,
 		RunE: func(c *cobra.Command, args []string) error {
-			o, err := f.options()
+			o, err := f.Options()
 			if err != nil {
 				return err
 			}
 			// A recording has every descriptor, as has a baseline to hold a page against.
-			o.Brief = f.record == "" && f.htmlBaseline == ""
+			o.Brief = f.Record == "" && f.HTMLBaseline == ""
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
-			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.record != "" || f.html != "") {
-				return usage("--in, --out, --record and --html require a single FILE, not %d", len(args))
+			if len(args) > 1 && (len(f.In) > 0 || f.Out != "" || f.Record != "" || f.HTML != "") {
+				return usage.Errorf("--in, --out, --record and --html require a single FILE, not %d", len(args))
 			}
-			if len(args) > 1 && (f.pprof != "" || f.trace != "") {
-				return usage("--pprof and --trace require a single FILE, not %d", len(args))
+			if len(args) > 1 && (f.Pprof != "" || f.Trace != "") {
+				return usage.Errorf("--pprof and --trace require a single FILE, not %d", len(args))
 			}
 			return f.runFiles(c, args, o)
 		},
 	}
-	f.register(c.Flags())
-	completeFlags(c)
+	f.Register(c.Flags())
+	flags.CompleteFlags(c)
 	return c
 }
 
@@ -88,20 +94,20 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 	return eachFile(c, files, func(i int, file string) error {
 		var open anesim.OpenOptions
 		open.Program.InFile = o.Brief && !o.Values
-		m, err := openModelWith(&open, file, c.InOrStdin())
+		m, err := input.OpenModelWith(&open, file, c.InOrStdin())
 		if err != nil {
 			return err
 		}
 		if m.Kind() == anesim.KindNetwork {
-			return usage("%s is a network: anesim model %[1]s", report.Printable(file))
+			return usage.Errorf("%s is a network: anesim model %[1]s", report.Printable(file))
 		}
-		if m, err = withParameters(m, file); err != nil {
+		if m, err = input.WithParameters(m, file); err != nil {
 			return err
 		}
-		if i > 0 && !f.json && !f.csv {
+		if i > 0 && !f.JSON && !f.CSV {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + besideOf(f.record, file)})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + besideOf(f.Record, file)})
 	})
 }
 
@@ -113,7 +119,7 @@ func eachFile(c *cobra.Command, files []string, do func(i int, file string) erro
 		err := do(i, file)
 		switch {
 		case err == nil:
-		case len(files) == 1, errors.As(err, new(*usageError)):
+		case len(files) == 1, errors.As(err, new(*usage.Error)):
 			return err
 		default:
 			printError(c.ErrOrStderr(), err)
@@ -136,16 +142,16 @@ type printing struct {
 
 // run executes a program or a layer and prints the report.
 func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Options, how printing) error {
-	ctx, stop := interruptible()
+	ctx, stop := flags.Interruptible()
 	defer stop()
-	var rows *runCSV
-	if f.csv {
-		rows = newRunCSV(stdout, m.Name(), how.several, how.header)
+	var rows *report.RunCSV
+	if f.CSV {
+		rows = report.NewRunCSV(stdout, m.Name(), how.several, how.header)
 		if !o.Values { // rows are written as the run goes on: nothing of them is kept
 			var doc report.Descriptor
 			o.Each = func(d *hw.DescriptorReport) {
 				doc = report.NewDescriptor(d)
-				rows.descriptor(&doc)
+				rows.Descriptor(&doc)
 			}
 		}
 	}
@@ -155,53 +161,53 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	bar.End()
 	if err != nil {
 		if o.Each != nil {
-			rows.w.Flush()
+			rows.Flush()
 		}
-		return modelError(m, err)
+		return input.ModelError(m, err)
 	}
-	if f.out != "" {
-		if err := writeOutputs(f.out, res, f.otherFiles(how.file)); err != nil {
+	if f.Out != "" {
+		if err := output.Write(f.Out, res, f.OtherFiles(how.file)); err != nil {
 			return err
 		}
 	}
 	if err := f.writeProfiles(ctx, res, how.file); err != nil {
 		return err
 	}
-	if f.record != "" {
-		if err := recordRun(f.record, res, how.model); err != nil {
+	if f.Record != "" {
+		if err := recordRun(f.Record, res, how.model); err != nil {
 			return err
 		}
 	}
 	doc := report.NewRun(res)
-	if f.constants {
+	if f.Constants {
 		doc.Constants = report.ConstantsOf(res)
 	}
 	switch {
-	case f.json:
+	case f.JSON:
 		err = report.WriteDocument(stdout, doc)
-	case f.csv:
+	case f.CSV:
 		for i := range doc.Descriptors {
 			if o.Each == nil {
-				rows.descriptor(&doc.Descriptors[i])
+				rows.Descriptor(&doc.Descriptors[i])
 			}
 		}
-		rows.repeat(doc.Descriptors, res.Report)
-		err = rows.end()
+		rows.Repeat(doc.Descriptors, res.Report)
+		err = rows.End()
 	default:
-		if err = text.WriteRun(stdout, res, doc, text.RunOptions{Counters: f.counters, Constants: f.constants}); err == nil {
+		if err = text.WriteRun(stdout, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err == nil {
 			err = writeExplainHint(stdout, m, how)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if f.html != "" {
+	if f.HTML != "" {
 		if err := f.writeRunPage(ctx, res, doc, how.file); err != nil {
 			return err
 		}
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
-		return inFile(filepath.Base(m.Name()), fmt.Errorf("device fault: %v", faults[0]))
+		return input.InFile(filepath.Base(m.Name()), fmt.Errorf("device fault: %v", faults[0]))
 	}
 	return nil
 }
@@ -217,21 +223,4 @@ func writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
 	}
 	_, err := fmt.Fprintf(w, "what to change: anesim explain %s\n", what)
 	return err
-}
-
-// modelError puts a model's name before an error; a layer's says its operation already.
-func modelError(m *anesim.Model, err error) error {
-	if m.Kind() == anesim.KindLayer {
-		return err
-	}
-	return inFile(m.Name(), err)
-}
-
-// inFile puts the file's name before an error; those of opening it have it already.
-func inFile(name string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", name, err)
 }

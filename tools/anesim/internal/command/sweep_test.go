@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
-
 	"github.com/google/go-cmp/cmp"
+
+	"anesim/bench/report"
 )
 
 func sweepRows(t *testing.T, args ...string) [][]string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -188,4 +189,20 @@ func Write(name string, data []byte) error {
 		return err
 	}
 	return f.Commit()
+}
+
+// WriteTo writes a file whose name is not empty.
+func WriteTo(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
+	}
+	out, err := Create(name)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if err := write(out); err != nil {
+		return err
+	}
+	return out.Commit()
 }

@@ -28,40 +28,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.coverage(&d.Coverage)
 	p.bottlenecks(d, x, explain)
 	p.Printf("")
-	t := terminal.NewTable(
-		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("in", 4), terminal.Number("out", 2), terminal.Number("kernel", 5), terminal.Number("tds", 6),
-		terminal.Number("cycles", 3), terminal.Word("bound by", 0), terminal.Number("moved", 3), terminal.Number("GB/s", 7), terminal.Number("time", 0), terminal.Number("energy", 1),
-		terminal.Number("TFLOP/s", 7),
-	)
-	marked := inferredLayers(d)
-	shown := longestLayers(d, top)
-	for i := range d.Layers {
-		l := &d.Layers[i]
-		if !shown[i] {
-			continue
-		}
-		op := l.Op
-		if l.Activation != "" {
-			op += "+" + l.Activation
-		}
-		row := []string{report.Printable(l.Name) + marked[l.Rests], report.Printable(op), report.Dims(l.In), report.Dims(l.Out), l.Kernel}
-		switch {
-		case l.HostNs > 0:
-			row = append(row, "-", "-", "host", "-", "-", l.HostNs.String(), "-", "-")
-		case l.Modelled && l.Descriptors == 0:
-			row = append(row, "-", "-", "fused", "-", "-", "-", "-", "-")
-		case l.Modelled:
-			row = append(row, strconv.Itoa(l.Descriptors), report.Thousands(l.Total.Cycles), report.CauseText(l.Bound), report.Size(l.Total.DMABytes),
-				report.Rate(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), report.Rate(l.TFLOPS))
-		default:
-			row = append(row, "-", "-", "not modelled", "-", "-", "-", "-", "-")
-		}
-		t.Add(row...)
-	}
-	p.Table(t, 0)
-	if n := len(d.Layers) - t.Rows(); n > 0 {
-		p.Printf("and %s, in the totals; without --top all are here", report.Plural(n, "layer")+" more")
-	}
+	marked := p.layers(d, top)
 	p.inferred(d, marked)
 	p.Printf("")
 	p.operations(d)
@@ -130,6 +97,48 @@ func kinds(d *report.Network) (list []*kind) {
 	}
 	slices.SortStableFunc(list, func(a, b *kind) int { return cmp.Compare(b.cycles, a.cycles) })
 	return list
+}
+
+// layers prints the table of layers, the top ones that take longest or all for 0. It returns the
+// marks of those that are inferred.
+func (p pager) layers(d *report.Network, top int) map[string]string {
+	columns, t := tableOf(report.LayerColumns)
+	marked := inferredLayers(d)
+	shown := longestLayers(d, top)
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if !shown[i] {
+			continue
+		}
+		row := cells(columns, l)
+		row[0] += marked[l.Rests]
+		state, took := "", "-"
+		switch {
+		case l.HostNs > 0:
+			state, took = "host", l.HostNs.String()
+		case !l.Modelled:
+			state = "not modelled"
+		case l.Descriptors == 0:
+			state = "fused"
+		}
+		for k := 0; state != "" && k < len(row); k++ {
+			switch columns[k].Title {
+			case "layer", "op", "in", "out", "kernel":
+			case "bound by":
+				row[k] = state
+			case "time":
+				row[k] = took
+			default:
+				row[k] = "-"
+			}
+		}
+		t.Add(row...)
+	}
+	p.Table(t, 0)
+	if n := len(d.Layers) - t.Rows(); n > 0 {
+		p.Printf("and %s, in the totals; without --top all are here", report.Plural(n, "layer")+" more")
+	}
+	return marked
 }
 
 // bottlenecks says how long a network takes, where, why, and what to change, on lines that

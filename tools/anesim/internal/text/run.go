@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anesim"
@@ -26,23 +25,36 @@ type RunOptions struct {
 	Constants bool // of the chip and the host, which the document has to have
 }
 
+// tableOf returns the columns that people read, and a table of them.
+func tableOf[R any](all []report.Column[R]) (columns []report.Column[R], t *terminal.Table) {
+	var list []terminal.Column
+	for _, c := range all {
+		if c.Title != "" {
+			columns = append(columns, c)
+			list = append(list, terminal.Column{Title: c.Title, Order: c.Order, Left: c.Left})
+		}
+	}
+	return columns, terminal.NewTable(list...)
+}
+
+// cells are what columns say of a row.
+func cells[R any](columns []report.Column[R], row *R) []string {
+	list := make([]string, len(columns))
+	for i := range columns {
+		list[i] = columns[i].Value(row).String()
+	}
+	return list
+}
+
 // WriteRun writes the report of a program or a layer.
 func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.Printf("")
-	t := terminal.NewTable(
-		terminal.Number("td", 0), terminal.Word("op", 0), terminal.Number("in", 0), terminal.Number("out", 0), terminal.Number("kernel", 4), terminal.Number("engines", 6),
-		terminal.Number("cycles", 0), terminal.Number("compute", 7), terminal.Word("bound by", 0), terminal.Number("moved", 2), terminal.Number("GB/s", 5),
-		terminal.Number("time", 0), terminal.Number("interval", 8), terminal.Number("energy", 3), terminal.Number("vendor us", 9),
-	)
+	columns, t := tableOf(report.DescriptorColumns)
 	for i := range d.Descriptors {
-		x := &d.Descriptors[i]
-		t.Add(strconv.Itoa(x.Index), x.Op, report.Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), report.Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
-			kernelOf(x), engines(x), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", report.Percent(x.Cycles.Compute, x.Cycles.Total)),
-			report.CauseText(x.Bound), report.Size(x.DMA.Total), report.Rate(perNs(x.DMA.Total, x.WorkingNs)),
-			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
+		t.Add(cells(columns, &d.Descriptors[i])...)
 	}
 	p.Table(t, 0)
 	if r := d.Rest; r != nil {
@@ -73,49 +85,6 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 		p.constants(d)
 	}
 	return p.Err
-}
-
-func perNs[T ~float64](n uint64, t T) float64 {
-	if t <= 0 {
-		return 0
-	}
-	return float64(n) / float64(t)
-}
-
-func kernelOf(d *report.Descriptor) string {
-	if d.Op != "conv" && d.Op != "matmul" {
-		return "-"
-	}
-	k := fmt.Sprintf("%dx%d", d.Shape.Kh, d.Shape.Kw)
-	if d.Shape.Groups > 1 {
-		k += fmt.Sprintf("/%d", d.Shape.Groups)
-	}
-	return k
-}
-
-func engines(d *report.Descriptor) string {
-	if d.Engines == 0 {
-		return "planar"
-	}
-	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
-}
-
-// interval is how far below and above its time a measurement of the descriptor may lie.
-func interval(d *report.Descriptor) string {
-	if d.TimeNs == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("-%.0f +%.0f%%", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1))
-}
-
-func vendor(d *report.Descriptor) string {
-	if d.Exe.Stored == 0 {
-		return fmt.Sprintf("(%d)", d.Exe.Model)
-	}
-	if d.Exe.Stored != d.Exe.Model {
-		return fmt.Sprintf("%d (%d)", d.Exe.Stored, d.Exe.Model)
-	}
-	return fmt.Sprint(d.Exe.Stored)
 }
 
 // totals says what a run takes and how near that is to what the chip can do.

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"anesim/hw"
+)
+
+// A RunCSV writes descriptors, a row each; with the program's name first where there are
+// several. Names of a file become cells, see [Cell].
+type RunCSV struct {
+	w      *csv.Writer
+	name   []string
+	header []string // to be written before the first row
+	row    []string
+	text   []byte // of the row's fields, one after the other
+	ends   []int  // of the fields in text
+}
+
+// NewRunCSV returns a writer of a program's descriptors, one program of several or one by itself.
+// The line of names is written if header is set.
+func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
+	c := &RunCSV{w: csv.NewWriter(w)}
+	if several {
+		c.name = []string{Cell(program)}
+	}
+	if header {
+		if several {
+			c.header = []string{"program"}
+		}
+		c.header = append(c.header, names(DescriptorColumns)...)
+	}
+	return c
+}
+
+// names are the columns of a table in CSV.
+func names[R any](columns []Column[R]) (list []string) {
+	for i := range columns {
+		if name := columns[i].Name; name != "" {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// begin writes the header.
+func (c *RunCSV) begin() {
+	if c.header != nil {
+		c.w.Write(c.header)
+		c.header = nil
+	}
+}
+
+// Descriptor writes a row.
+func (c *RunCSV) Descriptor(d *Descriptor) {
+	c.begin()
+	c.text, c.ends = c.text[:0], c.ends[:0]
+	for i := range DescriptorColumns {
+		if x := &DescriptorColumns[i]; x.Name != "" {
+			c.text = x.Value(d).appendCSV(c.text)
+			c.ends = append(c.ends, len(c.text))
+		}
+	}
+	c.row = append(c.row[:0], c.name...)
+	all, from := string(c.text), 0
+	for _, to := range c.ends {
+		c.row = append(c.row, all[from:to])
+		from = to
+	}
+	c.w.Write(c.row)
+}
+
+// Repeat writes the rows of the dispatches that a report counts and does not list: those of
+// the last listed dispatch, again and again.
+func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
+	last := listed[len(listed)-min(r.Per, len(listed)):]
+	for range r.Again {
+		for i := range last {
+			c.Descriptor(&last[i])
+		}
+	}
+}
+
+// Flush writes the rows so far.
+func (c *RunCSV) Flush() { c.w.Flush() }
+
+// End writes what is left.
+func (c *RunCSV) End() error {
+	c.begin()
+	c.w.Flush()
+	return c.w.Error()
+}
+
+// WriteNetworkCSV writes the layers, a row each, with why one is not modelled and its program.
+func WriteNetworkCSV(w io.Writer, d *Network) error {
+	c := csv.NewWriter(w)
+	c.Write(append(names(LayerColumns), "not_modelled", "program"))
+	missing := d.NotModelled
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		var row []string
+		for k := range LayerColumns {
+			if x := &LayerColumns[k]; x.Name != "" {
+				row = append(row, string(x.Value(l).appendCSV(nil)))
+			}
+		}
+		reason := ""
+		if !l.Modelled {
+			reason, missing = Cell(missing[0].Reason), missing[1:]
+		}
+		c.Write(append(row, reason, strconv.Itoa(l.Program)))
+	}
+	c.Flush()
+	return c.Error()
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"anesim/hw/clock"
+)
+
+// A Value is a cell of a table. Each format spells it by its kind: a person reads a size in
+// megabytes, where CSV has bytes.
+type Value struct {
+	kind kind
+	text string
+	n    uint64
+	v    float64
+}
+
+type kind uint8
+
+const (
+	noValue   kind = iota // "-" to a person, an empty cell in CSV
+	textValue             // of ours
+	nameValue             // from a file
+	causeValue
+	placeValue
+	countValue
+	sizeValue
+	rateValue
+	shareValue
+	timeValue
+	energyValue
+	numberValue
+)
+
+// None is the value of what a row does not have.
+var None Value
+
+func textOf(s string) Value             { return Value{kind: textValue, text: s} }
+func nameOf(s string) Value             { return Value{kind: nameValue, text: s} }
+func causeOf(s string) Value            { return Value{kind: causeValue, text: s} }
+func rateOf(v float64) Value            { return Value{kind: rateValue, v: v} }
+func shareOf(v float64) Value           { return Value{kind: shareValue, v: v} }
+func numberOf(v float64) Value          { return Value{kind: numberValue, v: v} }
+func timeOf(t clock.Nanoseconds) Value  { return Value{kind: timeValue, v: float64(t)} }
+func energyOf(e clock.Nanojoules) Value { return Value{kind: energyValue, v: float64(e)} }
+func sizeOf(n uint64) Value             { return Value{kind: sizeValue, n: n} }
+func placeOf[T integer](n T) Value      { return Value{kind: placeValue, n: uint64(n)} }
+func countOf[T integer](n T) Value      { return Value{kind: countValue, n: uint64(n)} }
+
+type integer interface {
+	~int | ~uint16 | ~uint32 | ~uint64
+}
+
+// String is the value as a person reads it.
+func (v Value) String() string {
+	switch v.kind {
+	case noValue:
+		return "-"
+	case nameValue:
+		return Printable(v.text)
+	case causeValue:
+		return CauseText(v.text)
+	case placeValue:
+		return strconv.FormatUint(v.n, 10)
+	case countValue:
+		return Thousands(v.n)
+	case sizeValue:
+		return Size(v.n)
+	case rateValue:
+		return Rate(v.v)
+	case shareValue:
+		return fmt.Sprintf("%.1f%%", v.v)
+	case timeValue:
+		return clock.Nanoseconds(v.v).String()
+	case energyValue:
+		return clock.Nanojoules(v.v).String()
+	case numberValue:
+		return Number(v.v)
+	}
+	return v.text
+}
+
+// appendCSV is the value behind b as a cell of CSV: numbers whole, times in nanoseconds, energies
+// in nanojoules, sizes in bytes.
+func (v Value) appendCSV(b []byte) []byte {
+	switch v.kind {
+	case noValue:
+		return b
+	case nameValue:
+		return append(b, Cell(v.text)...)
+	case placeValue, countValue, sizeValue:
+		return strconv.AppendUint(b, v.n, 10)
+	case rateValue, shareValue, timeValue, energyValue, numberValue:
+		return AppendNumber(b, v.v)
+	}
+	return append(b, v.text...)
+}

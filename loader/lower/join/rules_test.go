@@ -1,0 +1,214 @@
+package join
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+)
+
+var pixels = layer.Shape{N: 1, C: 2, H: 1, W: 4}
+
+func numbers(v ...float32) []float16.Float16 {
+	out := make([]float16.Float16, len(v))
+	for i, x := range v {
+		out[i] = float16.Fromfloat32(x)
+	}
+	return out
+}
+
+func convolution(w ...float32) Step {
+	return Step{Layer: layer.Conv(pixels, 2, layer.Valid(1, 1)), Weights: layer.Weights{Filter: numbers(w...)}}
+}
+
+// product is a product of rows of two by constants.
+func product(second layer.SecondKind) Step {
+	s := Step{Layer: layer.Product(4, 2, 2, second)}
+	if second == layer.Constant {
+		s.Weights.Filter = numbers(1, 2, 3, 4)
+	}
+	return s
+}
+
+// with is a layer and constants a channel of pixels.
+func with(op layer.Op, v ...float32) Step {
+	return Step{
+		Layer:   layer.Layer{Op: op, In: pixels, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: 2, H: 1, W: 1}},
+		Weights: layer.Weights{Second: numbers(v...)},
+	}
+}
+
+func withNumber(op layer.Op, in layer.Shape, v float32) Step {
+	return Step{Layer: layer.Layer{Op: op, In: in, Second: layer.Scalar}, Weights: layer.Weights{Second: numbers(v)}}
+}
+
+func unary(op layer.Op, in layer.Shape) Step { return Step{Layer: layer.Unary(op, in)} }
+
+// chained gives steps one input and output each, one behind the other, but those that have some.
+func chained(steps ...Step) []Step {
+	last := "x"
+	for i := range steps {
+		s := &steps[i]
+		if s.Inputs == nil {
+			s.Inputs = []string{last}
+		}
+		s.Output = fmt.Sprint(i)
+		last = s.Output
+	}
+	return steps
+}
+
+// work is which steps each does.
+func work(steps []Step) string {
+	var all []string
+	for _, s := range steps {
+		all = append(all, strings.Trim(fmt.Sprint(s.Does), "[]"))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Each rule has its steps where its condition holds, and what it makes of them.
+func TestRules(t *testing.T) {
+	columns := func(op layer.Op, v ...float32) Step {
+		s := Step{Layer: layer.Binary(op, layer.Shape{N: 1, C: 1, H: 4, W: 2}, layer.Shape{N: 1, C: 1, H: 1, W: 2}), ByColumn: true, Columns: numbers(v...)}
+		return s
+	}
+	rows := layer.Shape{N: 1, C: 1, H: 4, W: 2}
+	sum := Step{Layer: layer.Binary(layer.Add, pixels, pixels), Inputs: []string{"x", "0"}}
+	for _, tc := range []struct {
+		rule  string
+		steps []Step
+		want  func(s *Step) bool
+	}{
+		{"a rectifier", chained(convolution(1, 2, 3, 4), unary(layer.ReLU, pixels)), func(s *Step) bool { return s.Layer.Activation == layer.ReLU }},
+		{"a rectifier", chained(withNumber(layer.Mul, rows, 3), unary(layer.ReLU, rows)), func(s *Step) bool { return s.Layer.Activation == layer.ReLU }},
+		{"a table", chained(product(layer.Constant), Step{Layer: layer.Layer{Op: layer.LeakyReLU, In: rows, Alpha: 0.5}}),
+			func(s *Step) bool { return s.Layer.Activation == layer.LeakyReLU && s.Layer.Alpha == 0.5 }},
+		{"a factor", chained(convolution(1, 2, 3, 4), withNumber(layer.Mul, pixels, 3)),
+			func(s *Step) bool {
+				return s.Layer.Factor.Float32() == 3 && slices.Equal(s.Weights.Filter, numbers(1, 2, 3, 4))
+			}},
+		{"a factor", chained(product(layer.Runtime), withNumber(layer.Mul, rows, 3)), func(s *Step) bool { return s.Layer.Factor.Float32() == 3 }},
+		{"a factor a channel", chained(convolution(1, 2, 3, 4), with(layer.Mul, 2, -1)),
+			func(s *Step) bool { return slices.Equal(s.Weights.Filter, numbers(2, 4, -3, -4)) }},
+		{"a factor a channel", chained(product(layer.Constant), columns(layer.Mul, 2, -1)),
+			func(s *Step) bool { return slices.Equal(s.Weights.Filter, numbers(2, -2, 6, -4)) }},
+		{"an addend a channel", chained(convolution(1, 2, 3, 4), with(layer.Sub, 2, -1)),
+			func(s *Step) bool { return s.Layer.Bias && slices.Equal(s.Weights.Bias, numbers(-2, 1)) }},
+		{"an addend a channel", chained(product(layer.Constant), columns(layer.Add, 2, -1)),
+			func(s *Step) bool { return s.Layer.Bias && slices.Equal(s.Weights.Bias, numbers(2, -1)) }},
+		{"a product and a sum a channel", chained(with(layer.Mul, 2, 3), with(layer.Sub, 5, 7)),
+			func(s *Step) bool {
+				return s.Layer.Op == layer.Mul && s.Layer.Bias && slices.Equal(s.Weights.Bias, numbers(-5, -7))
+			}},
+		{"a sum with itself rectified", chained(unary(layer.ReLU, pixels), sum),
+			func(s *Step) bool {
+				return s.Layer.Op == layer.Add && s.Layer.Second == layer.Itself && s.Layer.SecondReLU && slices.Equal(s.Inputs, []string{"x"})
+			}},
+	} {
+		i := slices.IndexFunc(rules[:], func(r rule) bool { return r.name == tc.rule })
+		if i < 0 {
+			t.Errorf("%s: no such rule", tc.rule)
+			continue
+		}
+		given := slices.Clone(tc.steps)
+		got := Fusion{}.Fuse(tc.steps)
+		if len(got) != 1 || len(got[0].Does) != 2 || got[0].Output != "1" || !tc.want(&got[0]) {
+			t.Errorf("%s: %+v", tc.rule, got)
+			continue
+		}
+		if want := []int{0, 1}; rules[i].second != (got[0].Does[0] == 1) || !slices.Equal(slices.Sorted(slices.Values(got[0].Does)), want) {
+			t.Errorf("%s: does %v", tc.rule, got[0].Does)
+		}
+		for k := range given {
+			if !slices.Equal(given[k].Weights.Bias, tc.steps[k].Weights.Bias) || given[k].Layer.Factor != tc.steps[k].Layer.Factor {
+				t.Errorf("%s: step %d is changed", tc.rule, k)
+			}
+		}
+		one := tc.steps[0]
+		if last := tc.steps[1]; !rules[i].fuse(&one, &last, max(0, len(last.Inputs)-1)) {
+			t.Errorf("%s: another rule made it", tc.rule)
+		}
+	}
+}
+
+// What every row of the table has.
+func TestRulesAreTold(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range rules {
+		if r.name == "" || r.evidence == "" || r.shown == "" || r.fuse == nil || seen[r.name] {
+			t.Errorf("%+v", r)
+		}
+		seen[r.name] = true
+	}
+}
+
+// Steps stay apart where a condition fails, and go on from what was made of those before.
+func TestFuse(t *testing.T) {
+	rounds := with(layer.Add, 1, 1)
+	rounds.Rounds = true
+	average := convolution(1, 2, 3, 4)
+	average.Average = true
+	stored := with(layer.Add, 1, 1)
+	stored.Stored = true
+	apart := unary(layer.ReLU, pixels)
+	apart.Apart = true
+	turned := layer.Shape{N: 1, C: 4, H: 1, W: 2}
+	view := unary(layer.ReLU, turned)
+	channels := with(layer.Add, 1, 2, 3, 4)
+	channels.Layer.In, channels.Layer.SecondShape = turned, layer.Shape{N: 1, C: 4, H: 1, W: 1}
+	twice := unary(layer.ReLU, pixels)
+	twice.Inputs = []string{"0"}
+	for _, tc := range []struct {
+		name     string
+		steps    []Step
+		arranged bool
+		outputs  []string
+		want     string
+	}{
+		{"one after the other", chained(convolution(1, 2, 3, 4), with(layer.Mul, 2, 1), withNumber(layer.Mul, pixels, 3), with(layer.Add, 5, 6), unary(layer.ReLU, pixels)), false, nil, "0 1 2 3 4"},
+		{"products below fp16", chained(convolution(1, 2, 3, 4), with(layer.Mul, 1e-5, 1)), false, nil, "0, 1"},
+		{"products beyond fp16", chained(convolution(1, 2, 3, 60000), with(layer.Mul, 2, 2)), false, nil, "0, 1"},
+		{"a factor that no register has", chained(convolution(1, 2, 3, 4), withNumber(layer.Mul, pixels, 1e-5)), false, nil, "0, 1"},
+		{"an addend that rounds", chained(convolution(1, 2, 3, 4), rounds), false, nil, "0, 1"},
+		{"an addend that is a tensor", chained(convolution(1, 2, 3, 4), stored), false, nil, "0, 1"},
+		{"weights that stay", chained(average, with(layer.Mul, 2, 1)), false, nil, "0, 1"},
+		{"a factor of weights that stay", chained(average, withNumber(layer.Mul, pixels, 3)), false, nil, "0 1"},
+		{"a factor behind a rectifier", chained(convolution(1, 2, 3, 4), unary(layer.ReLU, pixels), withNumber(layer.Mul, pixels, 2)), false, nil, "0 1, 2"},
+		{"a table with an addend ahead", chained(convolution(1, 2, 3, 4), unary(layer.Rsqrt, pixels)), false, nil, "0, 1"},
+		{"a table behind a planar task", chained(with(layer.Mul, 2, 1), unary(layer.Tanh, pixels)), false, nil, "0, 1"},
+		{"no form", chained(convolution(1, 2, 3, 4), apart), false, nil, "0, 1"},
+		{"read by others", chained(convolution(1, 2, 3, 4), unary(layer.Tanh, pixels), twice), false, nil, "0, 1, 2"},
+		{"a result", chained(convolution(1, 2, 3, 4), unary(layer.ReLU, pixels)), false, []string{"0"}, "0, 1"},
+		{"a view", chained(convolution(1, 2, 3, 4), view), false, nil, "0 1"},
+		{"a view in rows of another width", chained(convolution(1, 2, 3, 4), view), true, nil, "0, 1"},
+		{"channels of a view", chained(convolution(1, 2, 3, 4), channels), false, nil, "0, 1"},
+		{"an addend beyond its factor", chained(with(layer.Mul, 1e-4, 1), with(layer.Add, 60000, 1)), false, nil, "0, 1"},
+	} {
+		if got := work((Fusion{Outputs: tc.outputs, Arranged: tc.arranged}).Fuse(tc.steps)); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// The exact form wins: a number is a factor behind the sum, which the bias is multiplied by.
+func TestFactorAndBias(t *testing.T) {
+	got := Fusion{}.Fuse(chained(convolution(1, 2, 3, 4), with(layer.Add, 5, 6), withNumber(layer.Mul, pixels, 0.1), with(layer.Add, 1, 2), withNumber(layer.Mul, pixels, 3)))
+	if len(got) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	factor := float16.Fromfloat32(float16.Fromfloat32(0.1).Float32() * 3)
+	bias := numbers(5, 6)
+	for i, by := range []float32{1, 2} {
+		bias[i] = float16.Fromfloat32(bias[i].Float32() * float16.Fromfloat32(0.1).Float32())
+		bias[i] = float16.Fromfloat32(bias[i].Float32() + by)
+		bias[i] = float16.Fromfloat32(bias[i].Float32() * 3)
+	}
+	if s := &got[0]; s.Layer.Factor != factor || !slices.Equal(s.Weights.Bias, bias) || !slices.Equal(s.Weights.Filter, numbers(1, 2, 3, 4)) {
+		t.Errorf("factor %v, bias %v, weights %v", s.Layer.Factor, s.Weights.Bias, s.Weights.Filter)
+	}
+}

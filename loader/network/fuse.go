@@ -1,0 +1,36 @@
+package network
+
+import (
+	"slices"
+
+	"anesim/loader/layer"
+	"anesim/loader/lower/join"
+	"anesim/loader/network/list"
+)
+
+// fuse gives layers what follows them and their tasks can do on the way out, by the rules of
+// package join. It comes before tensors are arranged, while any view of a tensor costs nothing.
+func fuse(n *list.Network) {
+	steps := make([]join.Step, len(n.Layers))
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		steps[i] = join.Step{
+			Layer: l.Lower, Weights: l.Weights, Inputs: l.Inputs, Output: l.Output,
+			Stored: l.Stored, Rounds: l.Rounds, Average: l.Average, Apart: l.Reason != "",
+		}
+		if l.ByColumn && l.Lower.Second == layer.Constant {
+			steps[i].ByColumn, steps[i].Columns = true, l.Weights.Second
+		}
+	}
+	kept := make([]list.Layer, 0, len(steps))
+	for _, s := range (join.Fusion{Outputs: n.Outputs}).Fuse(steps) {
+		l := n.Layers[s.Does[0]]
+		l.Lower, l.Weights, l.Inputs = s.Layer, s.Weights, s.Inputs
+		for _, i := range s.Does[1:] {
+			l.Takes(&n.Layers[i])
+		}
+		l.Output = s.Output
+		kept = append(kept, l)
+	}
+	n.Layers = slices.Clip(kept)
+}

@@ -1,0 +1,65 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim"
+	"anesim/hw"
+	"anesim/hw/chip"
+	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/usage"
+)
+
+// ReadChip gives a run the chip that --chip names: a preset, or a file whose name has a dot
+// or a slash.
+//
+// Constants that are to be others stand behind the name: "m1,Clock=1.2e9".
+func ReadChip(o *anesim.Options, name string) (err error) {
+	if base, constants, ok := strings.Cut(name, ","); ok {
+		if _, err := os.Stat(name); err != nil { // no file of that name
+			if err := ReadChip(o, base); err != nil {
+				return err
+			}
+			return setConstants(&o.Chip, constants)
+		}
+	}
+	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(chip.Names(), name) {
+		if o.Chip, err = chip.ByName(name); err != nil {
+			return usage.Of(err)
+		}
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return input.InFile(name, errors.New("is a directory"))
+	}
+	if o.Chip, err = chip.Read(f); err != nil {
+		return input.InFile(name, err)
+	}
+	return nil
+}
+
+// setConstants reads NAME=VALUE,... into a chip.
+func setConstants(c *hw.Chip, list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return usage.Errorf("--chip: %q: want CONSTANT=NUMBER", word)
+		}
+		if err := chip.Set(c, name, v); err != nil {
+			return usage.Of(fmt.Errorf("--chip: %w", err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package flags
+
+import (
+	"path/filepath"
+	"strings"
+
+	"anesim/tools/anesim/internal/usage"
+)
+
+// CheckSVG refuses a picture's file whose name does not end in .svg.
+func CheckSVG(flag, file string) error {
+	if !strings.EqualFold(filepath.Ext(file), ".svg") {
+		return usage.Errorf("%s %q: want a file that ends in .svg", flag, file)
+	}
+	return nil
+}

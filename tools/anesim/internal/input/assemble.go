@@ -1,0 +1,39 @@
+package input
+
+import (
+	"encoding/binary"
+	"path/filepath"
+
+	"anesim/loader/asm"
+)
+
+// Assemble assembles a file's descriptor text with parameters' values; read are the files it
+// took.
+func Assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
+	read = []string{name}
+	u, err = asm.Assemble(name, text, &asm.Options{
+		Bind: bind,
+		Weights: func(weights string) ([]byte, error) {
+			// A text names files from where it stands.
+			if !filepath.IsAbs(weights) {
+				weights = filepath.Join(filepath.Dir(name), weights)
+			}
+			read = append(read, weights)
+			return readFP16(weights)
+		},
+	})
+	return u, read, err
+}
+
+// readFP16 is the fp16 values of a file as little-endian bytes.
+func readFP16(name string) ([]byte, error) {
+	values, _, err := ReadTensor(name)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, 2*len(values))
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint16(b, v.Bits())
+	}
+	return b, nil
+}

@@ -1,0 +1,85 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Open gives a file to what reads it.
+func Open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, size int64) error) error {
+	if file == "-" {
+		data, err := ReadAll(stdin)
+		if err == nil {
+			err = read(stdinName, bytes.NewReader(data), int64(len(data)))
+		}
+		if err != nil {
+			return InFile(stdinName, err)
+		}
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return &MissingError{err}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s: is a directory", file)
+	}
+	if !info.Mode().IsRegular() { // a pipe has no size
+		data, err := ReadAll(f)
+		if err == nil {
+			err = read(filepath.Base(file), bytes.NewReader(data), int64(len(data)))
+		}
+		if err != nil {
+			return InFile(file, err)
+		}
+		return nil
+	}
+	if err := read(filepath.Base(file), f, info.Size()); err != nil {
+		return InFile(file, err)
+	}
+	return nil
+}
+
+// MaxPiped bounds what is read from a pipe or a device, which has no size that could be
+// checked first. A file may be larger.
+const MaxPiped = 256 << 20
+
+// ReadAll reads standard input or another pipe.
+func ReadAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxPiped+1))
+	if err == nil && len(data) > MaxPiped {
+		return nil, fmt.Errorf("more than %d bytes in a pipe; give a file", MaxPiped)
+	}
+	return data, err
+}
+
+// ReadFile returns the bytes of a file or a pipe, standard input for "-". One of more than most
+// bytes is refused before it is read. Errors name the file.
+func ReadFile(file string, stdin io.Reader, most int64) (data []byte, err error) {
+	err = Open(file, stdin, func(_ string, r io.ReaderAt, size int64) error {
+		data, err = ReadWhole(r, size, most)
+		return err
+	})
+	return data, err
+}
+
+// ReadWhole returns the size bytes of r, at most most.
+func ReadWhole(r io.ReaderAt, size, most int64) ([]byte, error) {
+	if size > most {
+		return nil, fmt.Errorf("found %d bytes, want at most %d", size, most)
+	}
+	data := make([]byte, size)
+	n, err := r.ReadAt(data, 0)
+	if int64(n) < size {
+		return nil, fmt.Errorf("found %d of %d bytes: %w", n, size, err)
+	}
+	return data, nil
+}

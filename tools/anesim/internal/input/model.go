@@ -1,0 +1,38 @@
+package input
+
+import (
+	"io"
+	"os"
+
+	"anesim"
+)
+
+// stdinName is standard input in errors and reports.
+const stdinName = "stdin"
+
+// A MissingError is a file that cannot be opened.
+type MissingError struct{ error }
+
+func (e *MissingError) Unwrap() error { return e.error }
+
+// OpenModel opens the model in a file, standard input for "-". Errors name the file.
+func OpenModel(file string, stdin io.Reader) (*anesim.Model, error) {
+	return OpenModelWith(new(anesim.OpenOptions), file, stdin)
+}
+
+// OpenModelWith opens a model with options.
+func OpenModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
+	if info, err := os.Stat(file); file != "-" && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+		m, err := o.Open(file)
+		if err != nil {
+			return nil, InFile(file, err)
+		}
+		return m, nil
+	}
+	var m *anesim.Model
+	err := Open(file, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
+		m, err = o.Read(name, r, size)
+		return err
+	})
+	return m, err
+}

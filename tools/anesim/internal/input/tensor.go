@@ -1,0 +1,76 @@
+package input
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim"
+	"anesim/firmware"
+	"anesim/tools/anesim/internal/infile"
+	"anesim/tools/anesim/internal/npy"
+)
+
+// maxRaw bounds the bytes of raw fp16 values: the largest surface a register can stride.
+const maxRaw = 512 << 20
+
+// ReadTensor reads a tensor's fp16 values: .npy, with its shape, or raw little-endian ones
+// as .f16, whose shape is not known.
+func ReadTensor(name string) ([]float16.Float16, []int, error) {
+	a, err := ReadTensorAs(name, npy.Read)
+	return a.Data, a.Shape, err
+}
+
+func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error)) (npy.Array, error) {
+	r, err := infile.Open(name)
+	if err != nil {
+		return npy.Array{}, err
+	}
+	defer r.Close()
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".npy":
+		a, err := read(r, r.Size())
+		a.Shape = append([]int{}, a.Shape...)
+		return a, err
+	case ".f16":
+		if r.Size()%2 != 0 {
+			return npy.Array{}, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Size())
+		}
+		if r.Size() > maxRaw {
+			return npy.Array{}, fmt.Errorf("%d bytes; a tensor has at most %d", r.Size(), maxRaw)
+		}
+		data, err := readHalves(r, int(r.Size()/2))
+		return npy.Array{Data: data}, err
+	default:
+		return npy.Array{}, fmt.Errorf("extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
+	}
+}
+
+// readHalves reads n fp16 values, little-endian, a piece at a time.
+func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
+	data := make([]float16.Float16, n)
+	piece := make([]byte, min(2*n, 1<<16))
+	for at := 0; at < n; {
+		b := piece[:min(len(piece), 2*(n-at))]
+		if _, err := r.ReadAt(b, 2*int64(at)); err != nil {
+			return nil, err
+		}
+		for ; len(b) > 0; b = b[2:] {
+			data[at] = float16.Float16(binary.LittleEndian.Uint16(b))
+			at++
+		}
+	}
+	return data, nil
+}
+
+// ReadInit reads a register-init table.
+func ReadInit(o *anesim.Options, name string) error {
+	return Open(name, nil, func(_ string, r io.ReaderAt, size int64) (err error) {
+		o.Init, err = firmware.ReadInit(r, size)
+		return err
+	})
+}

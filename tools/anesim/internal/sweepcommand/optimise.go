@@ -1,0 +1,117 @@
+package sweepcommand
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anesim/bench/report"
+	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/usage"
+)
+
+// optimiseFlags are the flags of sweep optimise.
+type optimiseFlags struct {
+	sweepFlags
+	least  string
+	within string
+}
+
+func optimiseCommand() *cobra.Command {
+	var f optimiseFlags
+	c := &cobra.Command{
+		Use:   "optimise FILE|'OP key=value...'... chip.NAME=FROM..TO...",
+		Short: "Find the chip's constants with the least time or energy within a budget",
+		Long: `Optimise looks for the values of constants of the chip, each within its range, that have
+the least of a goal of anesim sweep --pareto, by default time, over all programs named, and
+keep a budget: --within power=2,area=40 has the design take at most 2 W, on average, and 40
+units of --area.
+
+The search is downhill (Nelder and Mead's simplex, from several starts) and then along each
+constant until no neighbour is better, on a scale with 4,096 steps of equal ratio from one
+end of each range to the other. It may end in a minimum that is not the least of all; a
+sweep with --pareto shows the whole range. The result is the same on every machine.
+
+It prints the constants at the start (the chip's, moved into their ranges) and at the end,
+and the goal and budget at both. --csv prints the row of each program instead, as sweep does.`,
+		Example: `  anesim sweep optimise resnet50.yaml chip.ReadRate=10e9..200e9 chip.Clock=0.5e9..2e9 --within power=4
+  anesim sweep optimise 'conv cin=64 h=56 w=56 cout=64 k=3' chip.TotalRate=10e9..200e9 chip.ReadRate=10e9..200e9 \
+      chip.Clock=0.5e9..2e9 --area '1e-10*TotalRate + 1e-8*Clock' --within area=25`,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.OutOrStdout(), args) },
+	}
+	s := c.Flags()
+	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "init", "csv")
+	s.Lookup("seed").Usage = "seed of the weights"
+	s.Lookup("csv").Usage = "print the best design's rows as CSV"
+	s.StringVar(&f.area, "area", "", "a proxy of the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
+	s.StringVar(&f.least, "least", "time", "the `GOAL` to have the least of")
+	s.StringVar(&f.within, "within", "", "the budget, `GOAL=MOST,...`")
+	flags.CompleteFlags(c)
+	return c
+}
+
+func (f *optimiseFlags) run(w io.Writer, args []string) error {
+	s, err := f.search(args)
+	if err != nil {
+		return err
+	}
+	start, best, err := s.Run()
+	if err != nil {
+		return err
+	}
+	if f.CSV {
+		out := sweep.NewOutput(w, s.Header())
+		for _, row := range best.Rows {
+			if err := out.Write(row); err != nil {
+				return err
+			}
+		}
+		return out.Finish()
+	}
+	return printDesigns(w, s, start, best)
+}
+
+// search reads the command line.
+func (f *optimiseFlags) search(args []string) (*sweep.Search, error) {
+	o, err := f.shared()
+	if err != nil {
+		return nil, err
+	}
+	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: sweepFile})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Reduce(f.least); err != nil {
+		return nil, usage.Errorf("--least %v", err)
+	}
+	if err := s.Keep(f.within); err != nil {
+		return nil, usage.Errorf("--within %v", err)
+	}
+	return s, nil
+}
+
+// printDesigns prints the constants, the goal and the budget at the start and at the end.
+func printDesigns(w io.Writer, s *sweep.Search, start, best *sweep.Candidate) error {
+	list, err := s.Compare(start, best)
+	if err != nil {
+		return err
+	}
+	t := terminal.Words("", "start", "best", "most")
+	for _, l := range list {
+		t.Add(l.Name, l.Start, l.Best, l.Most)
+	}
+	lines := t.Lines(math.MaxInt, 0)
+	most := strings.LastIndex(lines[0], "most")
+	for _, line := range lines { // a line without a bound ends where its column begins
+		if _, err := fmt.Fprintf(w, "%-*s\n", most, line); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(w, "%s, %s timed\n", s.Name, report.Plural(s.Designs(), "design"))
+	return err
+}

@@ -1,0 +1,97 @@
+package sweepcommand
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/picture"
+	"anesim/tools/anesim/internal/usage"
+	"anesim/tools/anesim/internal/view"
+)
+
+// checkPicture refuses the name of a picture that is none, or that of a file that was read.
+func checkPicture(file string, inputs ...string) error {
+	if file == "" {
+		return nil
+	}
+	if err := flags.CheckSVG("--plot", file); err != nil {
+		return err
+	}
+	if err := outfile.Avoiding(file, inputs...); err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	return nil
+}
+
+// drawFront draws the first two goals.
+func drawFront(f *sweep.Front, file, name, chip string) error {
+	plane := f.Plane()
+	d := picture.Front(plane)
+	p := d.Draw()
+	if p == nil {
+		return fmt.Errorf("front: %w: no point has figures", picture.ErrNothing)
+	}
+	return outfile.Write(file, p.File(p.Caption(&view.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})...))
+}
+
+// frontFlags are the flags of sweep front.
+type frontFlags struct {
+	picture  string
+	programs int
+}
+
+func frontCommand() *cobra.Command {
+	var f frontFlags
+	c := &cobra.Command{
+		Use:   "front GOALS FILE...",
+		Short: "Print the Pareto front of a sweep's rows",
+		Long: `Front reads the rows of a sweep, or of all its shards in any order, and prints those that
+no other is better than in every one of GOALS, which are those of anesim sweep --pareto. Of
+a sweep of several programs, --programs says how many: a design is as many rows.`,
+		Example: `  anesim sweep front time,energy grid.csv
+  anesim sweep front time,area 1.csv 2.csv 3.csv --programs 2 --plot front.svg`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage.Errorf("%s requires goals and a file", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.OutOrStdout(), args[0], args[1:])
+		},
+	}
+	c.Flags().StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg as well")
+	c.Flags().IntVar(&f.programs, "programs", 1, "how many `PROGRAMS` the sweep has")
+	return c
+}
+
+func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
+	if f.programs < 1 || f.programs > sweep.MaxPrograms {
+		return usage.Errorf("--programs %d: must be between 1 and %d", f.programs, sweep.MaxPrograms)
+	}
+	if err := checkPicture(f.picture, names...); err != nil {
+		return err
+	}
+	best, err := sweep.ReadFront(goals, f.programs, names)
+	if err != nil {
+		return err
+	}
+	out := sweep.NewOutput(w, best.Header)
+	if err := best.Write(out); err != nil {
+		return err
+	}
+	if err := out.Finish(); err != nil {
+		return err
+	}
+	if f.picture == "" {
+		return nil
+	}
+	return drawFront(best, f.picture, filepath.Base(names[0]), "of the sweep")
+}

@@ -1,0 +1,53 @@
+package sweepcommand
+
+import (
+	"io"
+	"strings"
+
+	"anesim"
+	"anesim/bench/report"
+	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/outfile"
+)
+
+// maxProfiled bounds the points of a profile or a trace: their results are all kept.
+const maxProfiled = 1000
+
+// profilePoints writes the profile and the trace of a sweep's points, one behind the other.
+func (f *sweepFlags) profilePoints(s *sweep.Sweep, part sweep.Shard) error {
+	if f.Pprof == "" && f.Trace == "" {
+		return nil
+	}
+	ctx, stop := flags.Interruptible()
+	defer stop()
+	total, err := s.Points()
+	if err != nil {
+		return err
+	}
+	var parts []report.ProfilePart
+	for k := range part.Points(total) {
+		p, err := s.RunPoint(ctx, part.Point(k))
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue // its row says why
+		}
+		parts = append(parts, p)
+	}
+	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error {
+		return report.WriteProfiles(w, "sweep "+s.Name, strings.Join(s.Files(), " "), parts, 0)
+	}); err != nil {
+		return err
+	}
+	return outfile.WriteTo(f.Trace, func(w io.Writer) error {
+		return report.WriteTraces(w, "sweep "+s.Name, func(yield func(string, *anesim.Result) bool) {
+			for i := range parts {
+				if !yield(parts[i].Name, parts[i].Result) {
+					return
+				}
+			}
+		})
+	})
+}
