@@ -97,7 +97,7 @@ func (s *Search) Reduce(goal string) error {
 		return err
 	}
 	if len(list) != 1 {
-		return argumentErrorf("found several goals in %s; want one", goal)
+		return argumentErrorf("%s: found several goals; want one", goal)
 	}
 	s.least = list[0]
 	return nil

@@ -23,10 +23,10 @@ func ParseShard(s string) (Shard, error) {
 	i, err1 := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(second)
 	if err1 == nil && err2 == nil && n > MaxPoints {
-		return Shard{}, argumentErrorf("shard %q has more than %d parts", s, MaxPoints)
+		return Shard{}, argumentErrorf("%q has more than %d parts", s, MaxPoints)
 	}
 	if err1 != nil || err2 != nil || i < 1 || i > n {
-		return Shard{}, argumentErrorf("malformed shard %q; want I/N with I from 1 to N", s)
+		return Shard{}, argumentErrorf("%q is not a shard; want I/N with I from 1 to N", s)
 	}
 	return Shard{i, n}, nil
 }
