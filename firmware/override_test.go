@@ -64,7 +64,7 @@ func TestParseOverrideErrors(t *testing.T) {
 		{"G7.Cfg=1", `unknown register group "G7"; want one of KernelDMASrc, `, nil},
 		{"Header.Bases=1", `Header.Bases is in the descriptor's header, which has no registers to set; edit it in the output of "dump --text"`, nil},
 		{"header.Bases.X=1", `header.Bases is in the descriptor's header`, nil},
-		{"CCDMA.Config=1", `is not in the M1's engine`, nil},
+		{"CCDMA.Config=1", `does not exist in the M1's engine`, nil},
 		{"Comon.InDim=1", `unknown register group "Comon"`, []string{"Common"}},
 		{"PE.Cgf=1", `group PE has no register "Cgf"`, []string{"Cfg"}},
 		{"G1.OutDims.Wout=1", `group G1 has no register "OutDims"`, []string{"OutDim"}},

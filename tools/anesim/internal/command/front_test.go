@@ -186,7 +186,7 @@ func TestInputsAreChecked(t *testing.T) {
 		want string
 	}{
 		{"relu c=2 h=3 w=4 --in x=" + fits, exitDone, ""},
-		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "shape [24], the input has [1 2 3 4]"},
+		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "found shape [24]; the input has [1 2 3 4]"},
 		{"conv cin=2 cout=2 --in weights=" + four + " --in weights=" + four, exitUsage, "--in weights is given twice"},
 	} {
 		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)
