@@ -69,6 +69,9 @@ type OpenOptions struct {
 	// InMemory keeps every tensor between a network's layers in memory, where a compiler
 	// would keep what fits in the L2.
 	InMemory bool
+	// Tables takes one table for functions that have an exact form of several layers; see
+	// [network.Options].
+	Tables bool
 	// Program says what a bare text leaves open.
 	Program loader.Options
 }
@@ -150,7 +153,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 
 // network is the model of a network that read reads.
 func (o *OpenOptions) network(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
-	n, err := read(network.Options{Dims: o.Dims})
+	n, err := read(network.Options{Dims: o.Dims, Tables: o.Tables})
 	if err != nil {
 		return nil, err
 	}
