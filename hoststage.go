@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// stageTime is what a stage of a network takes the host: a call, and the longer of computing
-// and moving, by the rates that package placement assumes of a CPU.
+// stageTime returns the host's time for a stage of a network: the time of a call plus the longer of
+// computing and moving data, at the rates that package placement assumes for a CPU.
 func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
@@ -25,8 +25,8 @@ func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	return 0
 }
 
-// Stages is the host's time for the network's stages of its own, in all dispatches. It is
-// part of [Result.Host].
+// Stages returns the host's time for the stages of the network that it computes itself, over all
+// dispatches. It is part of [Result.Host].
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {
 		t += r.Layers[i].Host
@@ -34,9 +34,9 @@ func (r *Result) Stages() (t clock.Nanoseconds) {
 	return t * clock.Nanoseconds(max(1, r.Options.Repeat))
 }
 
-// hostStages gives the network's stages their time, which is part of the host's ahead of the
-// program that follows; those behind the last program are counted with it.
-func (r *Result) hostStages() {
+// addHostTimes sets the host time of each layer that the host computes, and adds it to the host
+// time of the next program. Stages after the last program are added to the last program.
+func (r *Result) addHostTimes() {
 	k, t := 0, clock.Nanoseconds(0)
 	for i := range r.Layers {
 		l := &r.Layers[i]
@@ -54,10 +54,10 @@ func (r *Result) hostStages() {
 	}
 }
 
-// stage works out what the host does of the layers from first to last-1. Values that a
-// stage needs and nobody gave are made up: ones of whole numbers, which are places of a
-// table and masks, else what a program is given in their place.
-func (r *execution) stage(first, last int) {
+// runHostStages computes the values of layers first to last-1 that run on the host. Values that
+// such a layer needs and that no input provides are made up: ones for whole numbers, which are
+// table indices and masks, otherwise the values that programs get for missing inputs.
+func (r *execution) runHostStages(first, last int) {
 	if !r.options.Values || r.model.kind != KindNetwork {
 		return
 	}
@@ -67,13 +67,14 @@ func (r *execution) stage(first, last int) {
 		if l.Host == nil {
 			continue
 		}
-		if err := r.work(l); err != nil {
+		if err := r.runHostStage(l); err != nil {
 			r.failed[i] = err.Error()
 		}
 	}
 }
 
-func (r *execution) work(l *list.Layer) error {
+// runHostStage computes the outputs of one layer that runs on the host.
+func (r *execution) runHostStage(l *list.Layer) error {
 	var in []list.Array
 	for k, name := range l.Inputs {
 		v, ok := r.numbers[name]
@@ -85,19 +86,19 @@ func (r *execution) work(l *list.Layer) error {
 					return fmt.Errorf("%q has no values", name)
 				}
 				var err error
-				if data, err = r.madeUp(&r.model.net.Inputs[at]); err != nil {
+				if data, err = r.makeUpInput(&r.model.net.Inputs[at]); err != nil {
 					return err
 				}
 			}
 			if len(data) > mostStaged {
-				return fmt.Errorf("%q has %d elements; the host works out values of at most %d", name, len(data), mostStaged)
+				return fmt.Errorf("%q has %d elements; the host computes values of at most %d", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {
 				v[k] = float64(h.Float32())
 			}
 		}
-		x, err := r.actual(name, list.Array{Dims: l.Host.Inputs[k], Numbers: v})
+		x, err := r.withActualShape(name, list.Array{Dims: l.Host.Inputs[k], Numbers: v})
 		if err != nil {
 			return err
 		}
@@ -117,14 +118,14 @@ func (r *execution) work(l *list.Layer) error {
 				}
 			}
 		}
-		r.tensors[t.Name] = rounded(out[k].Numbers)
+		r.tensors[t.Name] = toHalves(out[k].Numbers)
 	}
 	return nil
 }
 
-// actual returns a tensor's values in the shape that they have in this run. An engine's, x, has
-// the largest shape.
-func (r *execution) actual(name string, x list.Array) (list.Array, error) {
+// withActualShape returns the values of a tensor in the shape that it has in this run. A tensor x
+// from the engine has the largest shape and is cut.
+func (r *execution) withActualShape(name string, x list.Array) (list.Array, error) {
 	dims, err := r.shape(name, x.Dims)
 	switch {
 	case err != nil:
@@ -136,7 +137,7 @@ func (r *execution) actual(name string, x list.Array) (list.Array, error) {
 	return x, nil
 }
 
-// shape returns the shape that a tensor has in this run, static if no values decide it.
+// shape returns the shape of a tensor in this run, which is static if no values affect it.
 func (r *execution) shape(name string, static []int) ([]int, error) {
 	dims, ok := r.extents[name]
 	cut := r.model.net.Cuts[name]
@@ -173,14 +174,15 @@ func (r *execution) engineReads(tensor string) bool {
 	return false
 }
 
-// mostStaged is the most elements of an operand that the host takes in float64.
+// mostStaged is the largest number of elements of an operand that the host converts to float64.
 const mostStaged = 1 << 26
 
-// madeUp gives an input of the network values, the same to every layer that reads it.
-func (r *execution) madeUp(in *list.Tensor) ([]float16.Float16, error) {
+// makeUpInput returns made-up values for an input of the network. All layers that read it get the
+// same values.
+func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
 	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
-		return nil, fmt.Errorf("values of %q of shape %s are not made up: inputs that nobody gives have at most %d elements together", in.Name, list.ShapeText(s), engine.MaxMadeUp)
+		return nil, fmt.Errorf("input %q of shape %s is missing; made-up inputs may have at most %d elements in total", in.Name, list.ShapeText(s), engine.MaxMadeUp)
 	}
 	r.madeUpElements += s.Elements()
 	var data []float16.Float16
@@ -194,8 +196,8 @@ func (r *execution) madeUp(in *list.Tensor) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// rounded are numbers as fp16: those of a magnitude that it does not have are infinite.
-func rounded(v []float64) []float16.Float16 {
+// toHalves rounds numbers to fp16. Magnitudes beyond its range become infinite.
+func toHalves(v []float64) []float16.Float16 {
 	out := make([]float16.Float16, len(v))
 	for i, x := range v {
 		f := float32(x)

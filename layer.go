@@ -14,39 +14,40 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A LayerError is an operation and keys that do not say a layer: a mistake of who wrote
-// them, not a limit of the engine. Err is what is wrong, a *[network.KeyError] for a key.
+// A LayerError reports an operation and keys that do not define a layer. It is a mistake of the
+// caller, not a limit of the engine. Err is the cause, a *[keys.KeyError] for a wrong key.
 type LayerError struct {
 	Op      string
 	Err     error
-	Nearest []string // operations or keys that may have been meant
+	Nearest []string // similar operations or keys
 }
 
 func (e *LayerError) Error() string { return e.Err.Error() + spelling.Hint(e.Nearest) }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err, the cause.
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// operation finds an operation by its name, and says which may have been meant.
-func operation(name string) (*keys.Operation, error) {
+// findOperation returns the operation with the given name. Its error suggests similar names.
+func findOperation(name string) (*keys.Operation, error) {
 	if o, ok := keys.Find(name); ok {
 		return o, nil
 	}
 	names := keys.Names()
-	return nil, &LayerError{name, fmt.Errorf("unknown operation %q: want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
+	return nil, &LayerError{name, fmt.Errorf("unknown operation %q; want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
-// refusal says which layer works near one that the engine does not take.
-func refusal(op string, words map[string]string, m layer.Memories, err error) error {
+// refuse returns the error for a layer that the engine does not support, extended by a similar
+// layer that works. Other errors become a *LayerError if the keys are wrong.
+func refuse(op string, words map[string]string, m layer.Memories, err error) error {
 	o, ok := keys.Find(op)
 	if !ok || !keys.Refused(err) {
-		return layerError(op, err)
+		return wrapLayerError(op, err)
 	}
 	return o.Refuse(words, m, err)
 }
 
-// layerError tells mistakes in keys apart.
-func layerError(op string, err error) error {
+// wrapLayerError turns an error about a key into a *LayerError and returns other errors unchanged.
+func wrapLayerError(op string, err error) error {
 	var key *keys.KeyError
 	switch {
 	case errors.As(err, &key):
@@ -59,10 +60,10 @@ func layerError(op string, err error) error {
 	return err
 }
 
-// weightNames are the inputs of a single layer that are its constants.
+// weightNames are the names of the inputs of a single layer that hold its constants.
 var weightNames = [...]string{"weights", "bias", "second"}
 
-// givesWeights reports whether some of a single layer's constants are given.
+// givesWeights reports whether the options give at least one constant of a single layer.
 func (o *Options) givesWeights() bool {
 	for _, name := range weightNames {
 		if _, ok := o.Inputs[name]; ok {
@@ -72,8 +73,9 @@ func (o *Options) givesWeights() bool {
 	return false
 }
 
-// takeWeights gives a layer the constants that the options have.
-func takeWeights(l *list.Layer, o *Options) error {
+// setWeights sets the constants of l that the options give. It returns an *InputError if one has
+// the wrong length.
+func setWeights(l *list.Layer, o *Options) error {
 	need := list.Needs(&l.Lower)
 	for i, w := range [...]struct {
 		to *[]float16.Float16
@@ -85,14 +87,14 @@ func takeWeights(l *list.Layer, o *Options) error {
 			continue
 		}
 		if len(data) != w.n {
-			return &InputError{Name: name, What: fmt.Sprintf("%d elements, %s of the layer has %d", len(data), name, w.n)}
+			return &InputError{Name: name, What: fmt.Sprintf("found %d elements; %s of the layer has %d", len(data), name, w.n)}
 		}
 		*w.to = data
 	}
 	return nil
 }
 
-// withoutWeights are the inputs that are none of a single layer's constants.
+// withoutWeights returns the inputs that are not constants of a single layer.
 func withoutWeights(inputs map[string][]float16.Float16) map[string][]float16.Float16 {
 	ports := make(map[string][]float16.Float16, len(inputs))
 	for name, data := range inputs {

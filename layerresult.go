@@ -16,22 +16,22 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// A LayerResult is what a layer's descriptors did.
+// A LayerResult holds the results of a layer.
 type LayerResult struct {
 	Layer   *list.Layer
-	Program int        // the one it is in, from 1; 0 for none
-	Reason  string     // why it is not modelled, "" where it is
-	Report  *hw.Report // of its descriptors in every dispatch, without the dispatch's own energy; nil where it is not modelled
+	Program int        // number of the program that contains it, from 1; 0 for none
+	Reason  string     // why the layer is not modelled, "" if it is
+	Report  *hw.Report // of its descriptors in all dispatches, without the fixed energy of dispatches; nil if the layer is not modelled
 	Fault   *hw.Fault
-	Data    []float16.Float16 // its result, where that leaves its program with values
-	Note    string            // why its values were not computed, where they were asked for
-	Caveat  string            // what its values rest on that is not known of real programs
-	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [list.Stage]
+	Data    []float16.Float16 // the layer's result, if its program returns it with values
+	Note    string            // why requested values were not computed
+	Caveat  string            // unverified assumptions behind the values
+	Host    clock.Nanoseconds // host time per dispatch of a layer that the engine does not compute; see [list.Stage]
 }
 
-// Weights names the forms that a convolution's or a product's constant weights have in its
-// descriptors: "fp16", "zero-skipping", "masked", "palette-4", "palette-8" or "int8", several
-// with + between them. It is "" of a layer without any.
+// Weights returns the packings of the constant weights of a convolution or matmul: "fp16",
+// "zero-skipping", "masked", "palette-4", "palette-8" or "int8". Several are joined by "+". Weights
+// returns "" for a layer without constant weights.
 func (l *LayerResult) Weights() string {
 	if l.Report == nil || list.Needs(&l.Layer.Lower).Filter == 0 {
 		return ""
@@ -56,11 +56,11 @@ func (l *LayerResult) Weights() string {
 	return strings.Join(forms, "+")
 }
 
-// Modelled reports whether the layer is in the totals: those of the engine, or of the host.
+// Modelled reports whether the engine's or the host's totals include the layer.
 func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
-// layers gives the layers of the k-th program what their descriptors did.
-func (r *Result) layers(k int) {
+// recordLayers sets the results of the layers of the k-th program from its descriptors.
+func (r *Result) recordLayers(k int) {
 	p := &r.Programs[k]
 	for i, run := range p.Runs {
 		if more := run.First + run.Tasks - len(p.owner); more > 0 {
@@ -78,9 +78,9 @@ func (r *Result) layers(k int) {
 			continue
 		}
 		l.record(p, p.Runs[i])
-		if p.Runs[i].Tasks == 0 && i > 0 { // the descriptors of the layer before do it too
+		if p.Runs[i].Tasks == 0 && i > 0 { // the descriptors of the layer before compute this one too
 			if before := &r.Layers[p.First+i-1]; !before.Modelled() {
-				l.Report, l.Reason = nil, "behind a device fault"
+				l.Report, l.Reason = nil, "follows a device fault"
 			}
 		}
 		if len(p.Outputs) == 0 {
@@ -94,8 +94,8 @@ func (r *Result) layers(k int) {
 	}
 }
 
-// record adds up the layer's descriptors of every dispatch of its program. The descriptors of
-// a single dispatch are shared with the program's report.
+// record sums up the layer's descriptors in all dispatches of program p. If there is only one
+// dispatch, the layer's report shares its descriptors with the program's report.
 func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
@@ -129,12 +129,11 @@ func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 		l.Fault = fault
 		l.Reason = "device fault: " + fault.String()
 	default:
-		l.Reason = "behind a device fault"
+		l.Reason = "follows a device fault"
 	}
 }
 
-// LayerOf returns the layer that descriptor d of program p belongs to, or nil if it belongs to
-// none.
+// LayerOf returns the layer that descriptor d of program p belongs to, or nil if there is none.
 func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
 	if d.Index >= len(p.owner) || p.owner[d.Index] < 0 {
 		return nil
@@ -142,7 +141,7 @@ func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult 
 	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
-// Missing are the layers that are in no total.
+// Missing returns the layers that no total includes.
 func (r *Result) Missing() (list []*LayerResult) {
 	for i := range r.Layers {
 		if !r.Layers[i].Modelled() {
@@ -152,13 +151,13 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// Coverage is how much of a network is in the totals: nothing of a layer that could not be
-// lowered, of a program that could not be dispatched, and of what a fault cut short.
+// Coverage returns how much of a network the totals include. They exclude layers that could not be
+// lowered, programs that could not be dispatched, and layers that a fault interrupted.
 func (r *Result) Coverage() partition.Coverage {
 	reasons := make([]string, len(r.Layers))
 	for i := range r.Layers {
 		if l := &r.Layers[i]; !l.Modelled() {
-			reasons[i] = cmp.Or(l.Reason, "it has no report")
+			reasons[i] = cmp.Or(l.Reason, "no report")
 		}
 	}
 	return partition.CoverageOf(r.Model.net, reasons)

@@ -8,7 +8,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Residency is what the totals of a network rest on between its layers.
+// Residency returns the assumption behind a network's totals: whether tensors between layers are
+// counted as kept in the L2 or as written to memory.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
 		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"}
@@ -19,8 +20,8 @@ func (r *Result) Residency() evidence.Limit {
 	}
 }
 
-// Limits are what the model does not know or do and the run met, those that leave values
-// or time out before those that qualify them, each with all the places it was met at.
+// Limits returns the limits of the model that the run met, each with all places where it occurred.
+// Limits that leave out values or time come before those that only qualify them.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {
@@ -60,12 +61,13 @@ func (r *Result) Limits() []evidence.Limit {
 	return g.list()
 }
 
-// limitGroups are limits by kind and words.
+// limitGroups groups limits by kind and text.
 type limitGroups struct {
 	limits []evidence.Limit
 	where  [][]string
 }
 
+// add adds a limit that occurred at where, "" for no place.
 func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	i := slices.IndexFunc(g.limits, func(l evidence.Limit) bool { return l.Kind == kind && l.What == what })
 	if i < 0 {
@@ -77,6 +79,7 @@ func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	}
 }
 
+// list returns the limits, blocking ones first.
 func (g *limitGroups) list() []evidence.Limit {
 	for i := range g.limits {
 		g.limits[i].Where = strings.Join(g.where[i], ", ")

@@ -26,17 +26,17 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Kind says what a model is.
+// A Kind is a kind of model.
 type Kind uint8
 
 // Kinds of models.
 const (
 	KindProgram Kind = iota // a compiled program
-	KindLayer               // one layer, to be lowered
-	KindNetwork             // a network, to be lowered
+	KindLayer               // one layer, lowered when it runs
+	KindNetwork             // a network, lowered when it runs
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case KindProgram:
@@ -49,51 +49,54 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// A Model is what an engine can run: a compiled program, one layer, or a network. It may
-// be run any number of times, from several goroutines at once.
+// A Model can run on an engine: it is a compiled program, one layer, or a network. It may be run
+// any number of times, by several goroutines at once.
 type Model struct {
 	name    string
 	kind    Kind
-	program *loader.Program   // of KindProgram
-	net     *list.Network     // of the other kinds; a layer is a network of one
-	keys    map[string]string // of KindLayer
+	program *loader.Program   // set for KindProgram
+	net     *list.Network     // set for the other kinds; a layer is a network of one
+	keys    map[string]string // set for KindLayer
 
 	mu      sync.Mutex
-	lowered *lowered // the last one made, so that a model that runs again need not be lowered again
+	lowered *loweredModel // the most recent lowering, reused by the next run
 }
 
-// OpenOptions are what a file leaves open.
+// OpenOptions provides information that a model's file lacks.
 type OpenOptions struct {
-	// Dims are the sizes of a network's dimensions by name; see [network.Options].
+	// Dims gives the sizes of a network's dimensions by name; see [network.Options].
 	Dims map[string]int
-	// InMemory keeps every tensor between a network's layers in memory, where a compiler
-	// would keep what fits in the L2.
+	// InMemory keeps every tensor between layers of a network in memory, where a compiler would
+	// keep tensors that fit in the L2.
 	InMemory bool
-	// Tables takes one table for functions that have an exact form of several layers; see
+	// Tables selects one table for functions that have an exact form of several layers; see
 	// [network.Options].
 	Tables bool
-	// Program says what a bare text leaves open.
+	// Program provides information that a bare text lacks.
 	Program loader.Options
 }
 
-// Open reads the model in a file, or in the directory of a Core ML package. See [Read].
+// Open opens the model in a file, or in the directory of a Core ML package. See [Read] for the
+// formats.
 func Open(path string) (*Model, error) { return new(OpenOptions).Open(path) }
 
-// Read reads a model of size bytes. The end of its name says a network: .yaml or .yml a
-// list of layers, .onnx an ONNX graph, .mlmodel and .mil a Core ML model or its program
-// (see package [network]); so does the content of such a file under any other name. All else is a compiled program, whose form its content says (see [loader.Read]).
+// Read reads a model of size bytes. The extension of name selects a network format: .yaml or .yml
+// for a list of layers, .onnx for an ONNX graph, .mlmodel and .mil for a Core ML model or its
+// program (see package [network]). Files with other names are recognized as networks by their
+// content. All other files are compiled programs, whose format is detected from the content (see
+// [loader.Read]).
 //
-// Errors are those of the readers: *[network.FormatError], *[network.DimError],
-// *[loader.FormatError], *[loader.UnsupportedError], or that of r.
+// Errors are of type *[list.FormatError], *[list.DimError], *[loader.FormatError] or
+// *[loader.UnsupportedError], or come from r.
 func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	return new(OpenOptions).Read(name, r, size)
 }
 
-// Open is Open with options.
+// Open is like the function Open, with options.
 func (o *OpenOptions) Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && isNetwork(path) {
-		return o.network(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
+		return o.openNetwork(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -110,16 +113,17 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	}
 	if extension, err := networkExtension(path, f, info.Size()); err != nil {
 		return nil, err
-	} else if extension != "" && isNetwork(path) { // values of it may stand in other files
-		return o.network(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
+	} else if extension != "" && isNetwork(path) { // its values may be in other files
+		return o.openNetwork(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read is Read with options. What of a network stands in other files is not read.
+// Read is like the function Read, with options. It does not read parts of a network that are in
+// other files.
 func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {
-		return nil, errors.New("the file is empty")
+		return nil, errors.New("file is empty")
 	}
 	extension, err := networkExtension(name, r, size)
 	if err != nil {
@@ -127,7 +131,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	}
 	if extension == "" {
 		if len(o.Dims) > 0 {
-			return nil, &OptionError{Option: "Dims", What: "a compiled program has no dimensions to give a size"}
+			return nil, &OptionError{Option: "Dims", What: "compiled program has no dimensions to set"}
 		}
 		p, err := o.Program.Read(name, r, size)
 		if err != nil {
@@ -136,14 +140,14 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 		return FromProgram(p), nil
 	}
 	if size < 0 || size > onnx.MaxBytes {
-		return nil, &list.FormatError{Off: 0, What: fmt.Sprintf("file of %d bytes, at most %d are read", size, int64(onnx.MaxBytes))}
+		return nil, &list.FormatError{Off: 0, What: fmt.Sprintf("file has %d bytes; want at most %d", size, int64(onnx.MaxBytes))}
 	}
-	// ReadAll grows with what arrives: a size that is not true costs nothing.
+	// ReadAll grows with the data that arrives, so a wrong size costs nothing.
 	data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 	if err != nil {
 		return nil, err
 	}
-	return o.network(name, func(n network.Options) (*list.Network, error) {
+	return o.openNetwork(name, func(n network.Options) (*list.Network, error) {
 		if !isNetwork(name) {
 			return network.Read(name+extension, data, n)
 		}
@@ -151,8 +155,9 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	})
 }
 
-// network is the model of a network that read reads.
-func (o *OpenOptions) network(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
+// openNetwork returns the model of the network that read returns. name gives it a name if it has
+// none.
+func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
 	n, err := read(network.Options{Dims: o.Dims, Tables: o.Tables})
 	if err != nil {
 		return nil, err
@@ -165,8 +170,8 @@ func (o *OpenOptions) network(name string, read func(network.Options) (*list.Net
 	return FromNetwork(n), nil
 }
 
-// networkExtension returns the extension of a network's file: that of its name, or what its
-// content would have, or "" of a compiled program.
+// networkExtension returns the extension of a network's file: that of its name, or one derived from
+// its content, or "" if it is a compiled program.
 func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
@@ -175,7 +180,7 @@ func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	}
 	head = head[:n]
 	switch {
-	case bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}): // a container, whatever its name
+	case bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}): // a container under any name
 		return "", nil
 	case isNetwork(name):
 		return strings.ToLower(filepath.Ext(filepath.Clean(name))), nil
@@ -187,10 +192,9 @@ func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	return messageExtension(r, size), nil
 }
 
-// messageExtension returns the extension of a protocol-buffer message that is an ONNX or a
-// Core ML model, "" of anything else. Both begin with a version; then an ONNX model has its
-// graph in field 7, and a Core ML model its kind of model in a field from 200 on. The fields
-// have to end where the file does.
+// messageExtension returns the extension of a protocol-buffer message that is an ONNX or a Core ML
+// model, else "". Both start with a version. An ONNX model then has its graph in field 7, a Core ML
+// model its kind of model in a field from 200 on. The last field must end at the end of the file.
 func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	const (
 		mostFields = 1 << 10
@@ -211,7 +215,7 @@ func messageExtension(r io.ReaderAt, size int64) (extension string) {
 		at += int64(width + length)
 		switch field & 7 {
 		case 0: // a number
-		case 2: // so many bytes
+		case 2: // a length, followed by that many bytes
 			if value > uint64(size-at) {
 				return ""
 			}
@@ -229,13 +233,13 @@ func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	return extension
 }
 
-// isNetwork reports whether a name ends as a network's does.
+// isNetwork reports whether name has the extension of a network.
 func isNetwork(name string) bool {
 	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
-// listsLayers reports whether the start of a file is text with a key that only a list of
-// layers has. A rune may be cut at the end.
+// listsLayers reports whether head, the start of a file, is text with a key that only a list of
+// layers has. The last rune may be incomplete.
 func listsLayers(head []byte) bool {
 	cut := head
 	for i := 0; i < utf8.UTFMax && len(cut) > 0 && !utf8.Valid(cut); i++ {
@@ -252,48 +256,48 @@ func listsLayers(head []byte) bool {
 	return false
 }
 
-// FromProgram is the model of a program at hand.
+// FromProgram returns the model of a compiled program.
 func FromProgram(p *loader.Program) *Model {
 	return &Model{name: p.Name, kind: KindProgram, program: p}
 }
 
-// FromNetwork is the model of a network at hand, which may not be changed from then on.
+// FromNetwork returns the model of a network. The caller must not change n afterwards.
 func FromNetwork(n *list.Network) *Model {
 	return &Model{name: n.Name, kind: KindNetwork, net: n}
 }
 
-// Identity is the built-in program: a linear layer of 64 to 64 channels whose weights are
-// the identity, in a container as the vendor's compiler writes one.
+// Identity returns the built-in program: a linear layer of 64 to 64 channels whose weights are the
+// identity matrix, in a container as the vendor's compiler writes it.
 func Identity() *Model {
 	p, err := lower.IdentityProgram()
-	if err != nil { // it has no input to depend on
+	if err != nil { // the program does not depend on any input
 		panic(err)
 	}
 	return FromProgram(p)
 }
 
-// Layer is a model of one layer: an operation and its keys, each "key=value", as in
+// Layer returns a model of one layer, given as an operation and its keys in the form "key=value":
 //
 //	anesim.Layer("conv", "cin=256", "h=28", "w=28", "cout=256", "k=3", "pad=1")
 //
-// [keys.Operations] lists the operations with their keys. Its inputs are x and z (x0,
-// x1, ... of a concat), its output y. Its constants are inputs too, which are
-// pseudo-random unless they are given: "weights" ([cout][cin/groups][kh][kw], [k][n] of
-// matmul, [n][k] of linear), "bias" and "second", a constant operand.
+// [keys.Operations] lists the operations with their keys. The inputs are called x and z (x0, x1,
+// ... for a concat), the output y. The constants are inputs too, and pseudo-random unless they are
+// given: "weights" ([cout][cin/groups][kh][kw], [k][n] of matmul, [n][k] of linear), "bias" and
+// "second", a constant operand.
 //
-// Errors are a *[LayerError] or what the engine cannot do.
+// Errors are a *[LayerError] or a limit of the engine.
 func Layer(op string, keys ...string) (*Model, error) {
-	o, err := operation(op)
+	o, err := findOperation(op)
 	if err != nil {
 		return nil, err
 	}
 	values, err := o.ParseKeys(keys)
 	if err != nil {
-		return nil, layerError(op, err)
+		return nil, wrapLayerError(op, err)
 	}
 	l, err := o.Single(values)
 	if err != nil {
-		return nil, refusal(op, values, layer.Memories{}, err)
+		return nil, refuse(op, values, layer.Memories{}, err)
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
@@ -301,19 +305,18 @@ func Layer(op string, keys ...string) (*Model, error) {
 	return &Model{name: l.Name, kind: KindLayer, net: n, keys: values}, nil
 }
 
-// Name is the model's: that of its file or network, or a layer's operation and keys.
+// Name returns the name of the model's file or network, or a layer's operation and keys.
 func (m *Model) Name() string { return m.name }
 
-// Kind says what the model is.
+// Kind returns the kind of the model.
 func (m *Model) Kind() Kind { return m.kind }
 
-// Network is the network of a model that is one or a single layer, nil of a program. It may
-// not be changed.
+// Network returns the network of a model that is a network or a single layer, nil for a program.
+// The caller must not change it.
 func (m *Model) Network() *list.Network { return m.net }
 
-// Programs are the programs that Run dispatches, in order: one of a program or a layer; of
-// a network as few as its layers allow. Weights that the model does not have are made of
-// o.Seed.
+// Programs returns the programs that Run dispatches, in order. A program or a layer has one, a
+// network as few as its layers allow. Weights that the model lacks are generated from o.Seed.
 func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, error) {
 	low, err := m.lower(ctx, &o, false)
 	if err != nil {
@@ -326,19 +329,19 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 	return list, nil
 }
 
-// A lowered model is its programs.
-type lowered struct {
+// A loweredModel holds the programs of a model.
+type loweredModel struct {
 	seed     uint64
-	memories layer.Memories // that they are for
-	sizes    bool           // programs that are only timed
-	given    bool           // with weights that the options gave
+	memories layer.Memories // memory sizes that the programs were lowered for
+	sizes    bool           // the programs can only be timed
+	given    bool           // the options gave some weights
 	programs []partition.Program
-	reasons  []string     // why a layer is in no program, "" where it is in one
-	entry    *cache.Entry // that they are from or went to, nil without a cache
+	reasons  []string     // why a layer is in no program, "" if it is in one
+	entry    *cache.Entry // cache entry of the programs, nil without a cache
 }
 
-// Memories returns the memories that layers are lowered for: the L2 of the chip, but no larger
-// than its addresses reach, and room for at least one word of weights in each lane.
+// Memories returns the memory sizes that layers are lowered for: the L2 of the chip, limited by its
+// address range, and the kernel memory per lane in multiples of 64 bytes.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63
@@ -349,19 +352,19 @@ func (o *Options) Memories() (m layer.Memories) {
 	return m
 }
 
-// lower makes the model's programs, or takes those of the run before: with sizes those
-// that are only timed will do.
-func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, error) {
+// lower returns the model's programs. It reuses those of the previous run if the options allow.
+// With sizes, programs that can only be timed are sufficient.
+func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredModel, error) {
 	if m.kind == KindProgram {
-		return ofProgram(m.program), nil
+		return wrapProgram(m.program), nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
 		return l, nil
 	}
-	low := &lowered{seed: o.Seed, memories: o.Memories(), sizes: sizes, given: o.givesWeights()}
-	make := func() error { return m.lowerAnew(ctx, low, o) }
+	low := &loweredModel{seed: o.Seed, memories: o.Memories(), sizes: sizes, given: o.givesWeights()}
+	make := func() error { return m.lowerModel(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {
 		err = m.lowerCached(low, o, make)
@@ -375,21 +378,21 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, er
 	return low, nil
 }
 
-// lowerAnew makes the programs of a layer or a network.
-func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err error) {
+// lowerModel lowers a layer or a network without using the cache.
+func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (err error) {
 	if m.kind == KindLayer {
 		return m.lowerLayer(low, o)
 	}
-	meter := o.meter(StageLower, len(m.net.Layers))
+	meter := o.newMeter(StageLower, len(m.net.Layers))
 	how := partition.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
 	low.programs, low.reasons, err = partition.Lower(ctx, m.net, how)
 	return err
 }
 
-// lowerLayer makes the program of a single layer.
-func (m *Model) lowerLayer(low *lowered, o *Options) error {
+// lowerLayer lowers a single layer.
+func (m *Model) lowerLayer(low *loweredModel, o *Options) error {
 	l := m.net.Layers[0]
-	if err := takeWeights(&l, o); err != nil {
+	if err := setWeights(&l, o); err != nil {
 		return err
 	}
 	complete, make := weights.Streamed, lower.Lower
@@ -398,12 +401,12 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	}
 	w, err := complete(&l, o.Seed)
 	if err != nil {
-		return refusal(l.Op, m.keys, low.memories, err)
+		return refuse(l.Op, m.keys, low.memories, err)
 	}
 	l.Lower.Memories = low.memories
 	p, err := make(l.Lower, w)
 	if err != nil {
-		return refusal(l.Op, m.keys, low.memories, err)
+		return refuse(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
 	low.programs = []partition.Program{{Program: p, Runs: []join.Run{{First: 0, Tasks: p.TaskCount}}}}

@@ -9,12 +9,13 @@ import (
 	"anesim/loader/layer"
 )
 
-// executed returns the function that a call of a program of so many tasks calls after each. It
-// notes the L2 that the descriptors of the first dispatch cover, and counts them for m.
-func (p *ProgramResult) executed(o *Options, tasks int, m *meter) func(*regs.Task) {
+// executedFunc returns the function that a run of a program with the given number of tasks calls
+// after each task. It records the L2 bytes that each descriptor of the first dispatch covers, and
+// counts the descriptors in m.
+func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs.Task) {
 	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
 	if o.Brief {
-		most = maxBrief // a longer program lists fewer
+		most = maxBrief // longer programs list fewer
 	}
 	return func(t *regs.Task) {
 		if t.Index == len(p.covered) && t.Index < most {
@@ -27,42 +28,42 @@ func (p *ProgramResult) executed(o *Options, tasks int, m *meter) func(*regs.Tas
 	}
 }
 
-// maxBrief is the most descriptors that a brief result lists.
+// maxBrief is the largest number of descriptors that a brief result lists.
 const maxBrief = 1 << 16
 
-// Occupancy returns the bytes of the L2 that each listed descriptor of the program has
-// tensors and tiles in, and with them what waits there for a later descriptor to read it.
+// Occupancy returns, for each listed descriptor of the program, the bytes of the L2 that its tensors
+// and buffers occupy, including data there that a later descriptor reads.
 func (p *ProgramResult) Occupancy() []int {
 	listed := 0
 	for i := range p.Dispatches {
 		listed = max(listed, len(p.Dispatches[i].Descriptors))
 	}
 	list := make([]int, min(listed, len(p.covered)))
-	var live []span // what later descriptors read
+	var live []span // read by later descriptors
 	for i := len(p.covered) - 1; i >= 0; i-- {
 		c := &p.covered[i]
 		for k, s := range c.spans[:c.n] {
 			if !c.reads[k] {
-				live = without(live, s)
+				live = subtract(live, s)
 			}
 		}
 		if i < len(list) {
-			list[i] = filled(append(slices.Clone(live), c.spans[:c.n]...))
+			list[i] = countBytes(append(slices.Clone(live), c.spans[:c.n]...))
 		}
 		for k, s := range c.spans[:c.n] {
 			if c.reads[k] {
-				live = append(without(live, s), s)
+				live = append(subtract(live, s), s)
 			}
 		}
 	}
 	return list
 }
 
-// A span is bytes of the L2.
+// A span is an address range in the L2, without to.
 type span struct{ from, to uint32 }
 
-// without returns the spans without what they have of s.
-func without(list []span, s span) []span {
+// subtract returns the parts of the spans in list that lie outside s.
+func subtract(list []span, s span) []span {
 	var out []span
 	for _, x := range list {
 		if x.from < min(x.to, s.from) {
@@ -75,8 +76,9 @@ func without(list []span, s span) []span {
 	return out
 }
 
-// filled is the bytes of spans, each once. It sorts them.
-func filled(list []span) int {
+// countBytes returns the number of bytes that the spans cover, counting shared ones once. It sorts
+// list.
+func countBytes(list []span) int {
 	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	sum, end := uint32(0), uint32(0)
 	for _, s := range list {
@@ -88,7 +90,7 @@ func filled(list []span) int {
 	return int(sum)
 }
 
-// A cover is where a task's operands stand in the L2, and which of them an earlier task left
+// A cover holds the L2 ranges of a task's operands. reads marks operands that an earlier task left
 // there.
 type cover struct {
 	spans [3]span
@@ -96,8 +98,8 @@ type cover struct {
 	n     int
 }
 
-// coverOf reads a task's operands in an L2 of a size. A result on its way to memory has at
-// most what the largest tile of a source leaves (inferred).
+// coverOf returns the cover of a task in an L2 of the given size. A result on its way to memory
+// covers at most the space that the largest slice of a source leaves (inferred).
 func coverOf(t *regs.Task, size uint64) (c cover) {
 	staged := size - uint64(layer.LargestTile(int(size)))
 	o := t.Operands
@@ -107,7 +109,7 @@ func coverOf(t *regs.Task, size uint64) (c cover) {
 		}
 		shape := x.Shape
 		if tile := int(t.Groups.Common.TileCfg.TileHeight()); x.Role != regs.Destination && tile > 0 && tile < o.Out.Height {
-			// A source comes in as many rows as a tile of the result needs.
+			// A source needs as many rows at a time as a slice of the result requires.
 			shape.Height = min(shape.Height, (tile-1)*max(1, int(t.Groups.Common.ConvCfg.Sy()))+max(1, int(t.Groups.Common.ConvCfg.Kh())))
 		}
 		from, to := uint64(x.Tile.Base), x.Tile.Span(shape)

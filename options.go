@@ -14,83 +14,83 @@ import (
 	"anesim/loader/cache"
 )
 
-// Options say how a model runs. The zero value times it once on an M1, without a host and
-// without values: time, bytes and energy do not depend on them.
+// Options configures a run. The zero value times the model once on an M1, without a host and
+// without values. Time, bytes and energy do not depend on values.
 type Options struct {
-	Chip hw.Chip   // the zero value is hw.M1
+	Chip hw.Chip   // the zero value means hw.M1
 	Host host.Host // adds its part to the wall time; the zero value adds nothing
 
 	Values bool // compute values
-	// Inputs are values by name, in N, C, H, W order. A run reads them where they are, and
-	// may hand them on in its result: they must not change meanwhile.
+	// Inputs holds values by name, in N, C, H, W order. A run uses them without a copy and may
+	// return them in its result, so they must not change meanwhile.
 	Inputs map[string][]float16.Float16
-	Shapes map[string][]int // of Inputs, checked where they are known
-	// Numbers are the values of some of Inputs that fp16 may not have, such as places of a
-	// table: what the host works out of a network is worked out with them.
+	Shapes map[string][]int // of Inputs, checked if given
+	// Numbers gives exact values of some of Inputs that fp16 may not represent, such as table
+	// indices. The host uses them for the layers that it computes.
 	Numbers map[string][]float64
-	Seed    uint64 // of the inputs and weights that are not given
+	Seed    uint64 // for inputs and weights that are not given
 
-	// State makes outputs the next dispatch's inputs; see [Loaded.Alias]. A state that no
-	// input gives starts at zero.
+	// State lists outputs that become inputs of the next dispatch; see [Loaded.Alias]. State that
+	// no input gives starts at zero.
 	State []StateAlias
 
 	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]
 
-	Init *firmware.InitTable // register-init records; nil for the known ones
-	// PowerBudget arms peak-power control: no descriptor's mean power exceeds so many watts,
-	// for which it is throttled. 0 is off; else it must be more than the chip's ActivePower.
+	Init *firmware.InitTable // register-init records; nil means the known ones
+	// PowerBudget enables peak-power control: descriptors are throttled so that none exceeds this
+	// mean power in watts. 0 means off; otherwise it must be larger than the chip's ActivePower.
 	PowerBudget float64
 
-	// Power is what the host sets of the engine's power management; the zero value is what
-	// the chip does by itself.
+	// Power is the host's power-management policy for the engine. The zero value is the chip's
+	// default.
 	Power firmware.PowerPolicy
 
-	GateTiles uint32              // tiles to gate after init, bit 2e+h
-	Overrides []firmware.Override // register what-ifs, on every descriptor
+	GateTiles uint32              // tiles to gate after init, bit 2e+h for half h of engine e
+	Overrides []firmware.Override // register changes that apply to every descriptor
 
-	// Repeat is the dispatches of the whole model; 0 is one. The first of many are listed; the
-	// rest take as long as the last of these and are counted.
+	// Repeat is the number of dispatches of the whole model; 0 means one. Only the first of many
+	// are listed. The others are assumed to take as long as the last listed ones and are counted.
 	Repeat int
-	Idle   time.Duration // gap before each of them
+	Idle   time.Duration // gap before each dispatch
 
-	// Brief leaves most descriptors of a long program off the result's list: of more than
-	// 65,536, which is as many as have a number of their own, the first 4,096 are listed and
-	// the rest are in the sums alone. A run of several dispatches or with values lists all.
+	// Brief omits most descriptors of a long program from the result's list. If there are more than
+	// 65,536, which is the number of distinct descriptor numbers, the first 4,096 are listed and
+	// the others are only included in the sums. Runs of several dispatches or with values list all
+	// descriptors.
 	Brief bool
 
-	// Each, when it is not nil, is shown every descriptor of a run that is only timed, in
-	// order, while the run goes on: those too that Brief leaves off the list. What it is
-	// shown is good until it returns.
+	// Each, if not nil, is called for every descriptor of a run without values, in order and during
+	// the run, including those that Brief omits. Its argument is valid until it returns.
 	Each func(*hw.DescriptorReport)
 
-	Memory  uint64 // bytes of device memory; 0 is engine.DefaultMemory
-	Workers int    // goroutines for values; 0 is one a processor
-	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
+	Memory  uint64 // bytes of device memory; 0 means engine.DefaultMemory
+	Workers int    // goroutines that compute values; 0 means one per processor
+	Budget  uint64 // limit on the steps of values of one program; 0 means hw.DefaultBudget per layer
 
-	// Cache keeps the programs that layers and networks are lowered to. nil is none.
+	// Cache stores the programs that layers and networks are lowered to. nil means no cache.
 	Cache *cache.Cache
 
-	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
-	// nil is for none.
+	// Progress, if not nil, is called as work proceeds. Calls do not overlap. They come from a
+	// goroutine of Run.
 	Progress func(Progress)
 }
 
-// withDefaults fills in what is left out. The error is an *OptionError.
+// withDefaults returns o with defaults for unset options. The error is an *OptionError.
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Repeat < 0:
-		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("%d dispatches; must be 0 (for one) or more", o.Repeat)}
+		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want 0 (for one) or more", o.Repeat)}
 	case o.Repeat > maxRepeat:
-		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("%d dispatches; at most %d", o.Repeat, int(maxRepeat))}
+		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want at most %d", o.Repeat, int(maxRepeat))}
 	}
 	o.Repeat = max(1, o.Repeat)
-	e, err := o.engine().WithDefaults()
+	e, err := o.engineOptions().WithDefaults()
 	o.Chip, o.Host, o.Memory = e.Chip, e.Host, e.Memory
 	return o, err
 }
 
-// engine returns the options of the engine that runs the programs.
-func (o *Options) engine() engine.Options {
+// engineOptions returns the options of the engine that runs the programs.
+func (o *Options) engineOptions() engine.Options {
 	return engine.Options{
 		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
 		PowerBudget: o.PowerBudget, Power: o.Power, GateTiles: o.GateTiles, Overrides: o.Overrides,
@@ -98,19 +98,19 @@ func (o *Options) engine() engine.Options {
 	}
 }
 
-// maxRepeat bounds the sums of a repeated run.
+// maxRepeat limits Repeat so that sums do not overflow.
 const maxRepeat = 1e9
 
-// A Stage is a part of a run that has a progress of its own.
+// A Stage is a progress phase of a run.
 type Stage uint8
 
-// Stages of a run.
+// The phases of a run.
 const (
-	StageLower Stage = iota // layers become programs
+	StageLower Stage = iota // layers are lowered to programs
 	StageRun                // descriptors run
 )
 
-// String names the stage.
+// String returns the name of the phase.
 func (s Stage) String() string {
 	if s == StageLower {
 		return "lowering"
@@ -118,31 +118,32 @@ func (s Stage) String() string {
 	return "running"
 }
 
-// A Progress is how far a stage of a run is.
+// A Progress reports how far a phase of a run has come.
 type Progress struct {
 	Stage Stage
-	Done  int // layers that are lowered, or descriptors that ran
+	Done  int // layers lowered, or descriptors run
 	Total int
 }
 
-// A meter counts a stage's steps.
+// A meter counts the steps of a phase.
 type meter struct {
-	mu   sync.Mutex
-	now  Progress
-	tell func(Progress)
+	mu     sync.Mutex
+	now    Progress
+	report func(Progress)
 }
 
-func (o *Options) meter(s Stage, total int) *meter {
-	return &meter{now: Progress{s, 0, total}, tell: o.Progress}
+// newMeter returns a meter that reports to o.Progress.
+func (o *Options) newMeter(s Stage, total int) *meter {
+	return &meter{now: Progress{s, 0, total}, report: o.Progress}
 }
 
-// add counts steps; it may be called from several goroutines.
+// add counts steps. Several goroutines may call it.
 func (m *meter) add(steps int) {
-	if m.tell == nil {
+	if m.report == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now.Done += steps
-	m.tell(m.now)
+	m.report(m.now)
 }

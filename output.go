@@ -15,19 +15,19 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Output is a tensor that went in or came out: a port and its values. One of a network
-// has the rank and the elements' type that the network's file says.
+// An Output is an input or output tensor of a run: a port and its values. An output of a network
+// has the rank and the element type that the network's file declares.
 type Output struct {
 	Port *loader.Port
 	Data []float16.Float16 // N, C, H, W order
-	Dims []int             // of a network's file; nil where it has the port's shape
-	Type string            // of the file's elements, as numpy spells it; "" for float16
-	// Numbers are the values where Type is one of whole numbers or bool: those of Data, or the
-	// exact ones of a constant and of what the host worked out, which Data has rounded.
+	Dims []int             // from a network's file; nil if the tensor has the port's shape
+	Type string            // element type in the file, as numpy spells it; "" for float16
+	// Numbers holds the values if Type is an integer type or bool. They are the values of Data, or
+	// the exact values of a constant or of a layer that the host computed, which Data has rounded.
 	Numbers []float64
 }
 
-// Shape is the tensor's extents.
+// Shape returns the tensor's extents.
 func (o *Output) Shape() []int {
 	if o.Dims != nil {
 		return o.Dims
@@ -35,8 +35,8 @@ func (o *Output) Shape() []int {
 	return o.Port.Shape[:]
 }
 
-// outputs returns tensors of ports, which have the port's shape and elements of fp16.
-func outputs(tensors []engine.Tensor) []Output {
+// toOutputs converts tensors of ports. They have the port's shape and fp16 elements.
+func toOutputs(tensors []engine.Tensor) []Output {
 	var list []Output
 	for _, t := range tensors {
 		list = append(list, Output{Port: t.Port, Data: t.Data})
@@ -44,9 +44,9 @@ func outputs(tensors []engine.Tensor) []Output {
 	return list
 }
 
-// results gives a network's result its outputs: those that rest on nothing that was made up
-// in the place of what no program computes. Layers that do have no values to show.
-func (r *execution) results(res *Result) {
+// setOutputs sets the outputs of a network's result. It omits outputs that depend on made-up values
+// of layers that were not computed, and clears the data of such layers.
+func (r *execution) setOutputs(res *Result) {
 	if !r.options.Values {
 		return
 	}
@@ -96,19 +96,19 @@ func (r *execution) results(res *Result) {
 			port.Shape = [4]int{s.N, s.C, s.H, s.W}
 		}
 		if strings.HasPrefix(out.Type, "float") && out.Unit > 1 {
-			data = multiplied(data, out.Unit)
+			data = scale(data, out.Unit)
 		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
-		if err := r.sized(&o, &out); err != nil {
+		if err := r.fitOutput(&o, &out); err != nil {
 			continue
 		}
 		res.Outputs = append(res.Outputs, o)
 	}
 }
 
-// sized gives an output the shape and the values of the run, if its size depends on values, and
-// whole numbers, if it has such.
-func (r *execution) sized(o *Output, out *list.Output) error {
+// fitOutput gives an output the shape and values of this run if its size depends on values, and
+// sets Numbers if its elements are not floating-point.
+func (r *execution) fitOutput(o *Output, out *list.Output) error {
 	dims, err := r.shape(out.Tensor, out.Dims)
 	if err == nil && !slices.Equal(dims, out.Dims) {
 		err = r.resize(o, out, dims)
@@ -119,10 +119,10 @@ func (r *execution) sized(o *Output, out *list.Output) error {
 	return err
 }
 
-// resize gives an output a shape that is not the largest.
+// resize cuts an output to a shape below the largest one.
 func (r *execution) resize(o *Output, out *list.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
-		o.Data = rounded(v)
+		o.Data = toHalves(v)
 	} else {
 		x := list.Array{Dims: out.Dims}
 		for _, h := range o.Data {
@@ -131,14 +131,14 @@ func (r *execution) resize(o *Output, out *list.Output, dims []int) (err error) 
 		if x, err = x.Cut(dims); err != nil {
 			return err
 		}
-		o.Data = rounded(x.Numbers)
+		o.Data = toHalves(x.Numbers)
 	}
 	o.Dims, o.Port.Shape = dims, [4]int{1, 1, 1, len(o.Data)}
 	return nil
 }
 
-// multiplied returns the values times a factor.
-func multiplied(data []float16.Float16, by float64) []float16.Float16 {
+// scale returns data multiplied by a factor.
+func scale(data []float16.Float16, by float64) []float16.Float16 {
 	out := make([]float16.Float16, len(data))
 	for i, h := range data {
 		out[i] = float16.Fromfloat32(h.Float32() * float32(by))
@@ -146,7 +146,8 @@ func multiplied(data []float16.Float16, by float64) []float16.Float16 {
 	return out
 }
 
-// wholeNumbers are the values of an output of whole numbers whose fp16 values are data.
+// wholeNumbers returns the exact values of an output with integer or bool elements. data holds its
+// fp16 values.
 func (r *execution) wholeNumbers(out *list.Output, data []float16.Float16) []float64 {
 	if out.Numbers != nil {
 		return out.Numbers
@@ -166,13 +167,13 @@ func (r *execution) wholeNumbers(out *list.Output, data []float16.Float16) []flo
 	return numbers
 }
 
-// Summary is the first elements of the tensor and its range, on one line.
+// Summary returns the first elements of the tensor and the range of its values, on one line.
 func (o *Output) Summary() string {
 	const shown = 4
 	if len(o.Data) == 0 {
 		return "no elements"
 	}
-	lo, hi := bounds(o.Data)
+	lo, hi := valueRange(o.Data)
 	if o.Numbers != nil {
 		lo, hi = slices.Min(o.Numbers), slices.Max(o.Numbers)
 	}
@@ -195,9 +196,10 @@ func (o *Output) Summary() string {
 	return b.String()
 }
 
-// bounds are the smallest and the largest of halves, NaN where one is.
-func bounds(data []float16.Float16) (lo, hi float64) {
-	// The bits of a half, those below zero turned over, are in the order of its values.
+// valueRange returns the smallest and the largest value of data, or NaN twice if data contains a
+// NaN.
+func valueRange(data []float16.Float16) (lo, hi float64) {
+	// The bits of a half, inverted for negative values, have the same order as its values.
 	order := func(b uint16) int16 { return int16(b ^ uint16(int16(b)>>15)>>1) }
 	least, most := int16(math.MaxInt16), int16(math.MinInt16)
 	for _, h := range data {

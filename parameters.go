@@ -10,9 +10,9 @@ import (
 	"anesim/loader/params"
 )
 
-// WithParameters is the model, which must be a compiled program, with run-time parameters
-// for [Options.Bind] and [Loaded.Bind]. Errors are an *[OptionError], a *[params.ApplyError]
-// or a *[loader.RelocError].
+// WithParameters returns the model with run-time parameters for [Options.Bind] and [Loaded.Bind].
+// The model must be a compiled program. Errors are an *[OptionError], a *[params.ApplyError] or a
+// *[loader.RelocError].
 func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	if m.kind != KindProgram {
 		return nil, &OptionError{Option: "Bind", What: fmt.Sprintf("%s is a %v; only a compiled program has run-time parameters", m.name, m.kind)}
@@ -24,12 +24,12 @@ func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	return FromProgram(p), nil
 }
 
-// LayerOver is one program for a layer of every size in a range: that of the largest, with
-// the key's size as a run-time parameter of its name, and the parameters by themselves, to
-// be written beside it. The keys leave that one out. It is found by lowering the layer at
-// every size, and refused where descriptors do not follow the size in a straight line.
+// LayerOver returns one program for a layer of any size in a range, and its parameters for a
+// parameter file. The program is that of the largest size, with the value of key as a run-time
+// parameter of the same name. keys must not contain key. LayerOver lowers the layer at every size,
+// and returns an error if the descriptors do not depend linearly on the size.
 //
-// Errors are a *[LayerError], a *[params.DeriveError], or the engine's limit that a size
+// Errors are a *[LayerError], a *[params.DeriveError], or a limit of the engine that a size
 // exceeds.
 func LayerOver(ctx context.Context, key string, sizes loader.Range, op string, keys ...string) (*Model, *params.Set, error) {
 	p, s, err := params.Derive(key, sizes, func(v uint64) (*loader.Program, error) {

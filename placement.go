@@ -6,8 +6,8 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// Machine is the backends of the run's host: a segment of the engine costs what the host
-// adds to a call, or, without a host, the measured stages of a small call; the rest is the
+// Machine returns the backends of the run's host. A segment on the engine costs the host's overhead
+// per call, or, without a host, the measured stages of a small call. The other backends are the
 // preset of package placement.
 func (r *Result) Machine() placement.Machine {
 	h := &r.Options.Host

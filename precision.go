@@ -9,12 +9,12 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// flushedNote is the least share of a layer's norm in weights that the engine reads as 0 that
-// a report names: less is within what fp16 costs anyway.
-const flushedNote = 0.01
+// minFlushedShare is the smallest reported share of a layer's weights, by norm, that the engine
+// reads as 0. Smaller shares are within the usual error of fp16.
+const minFlushedShare = 0.01
 
-// PrecisionNotes returns a sentence for each way in which fp16 cost the run values: the first
-// result that is infinite or NaN, and layers whose weights the engine reads as 0. It returns
+// PrecisionNotes returns a sentence for each way in which fp16 affected the values of a run: the
+// first result with an infinity or NaN, and layers whose weights the engine reads as 0. It returns
 // nil for a run without values.
 func (r *Result) PrecisionNotes() (notes []string) {
 	if !r.Options.Values {
@@ -29,8 +29,8 @@ func (r *Result) PrecisionNotes() (notes []string) {
 	return notes
 }
 
-// overflowNote names the first descriptor, in the order in which they ran, whose result has
-// left fp16.
+// overflowNote describes the first descriptor, in order of execution, whose result is beyond fp16.
+// It returns "" if there is none.
 func (r *Result) overflowNote() string {
 	for k := range r.Programs {
 		p := &r.Programs[k]
@@ -52,6 +52,7 @@ func (r *Result) overflowNote() string {
 	return ""
 }
 
+// overflowText describes an overflow.
 func overflowText(o *hw.Overflow) string {
 	text := fmt.Sprintf("%d of %d results are beyond fp16", o.Infinite+o.NaN, o.Elements)
 	if o.NaN > 0 {
@@ -67,7 +68,8 @@ func overflowText(o *hw.Overflow) string {
 	return text
 }
 
-// flushedNote counts the layers that lose weights, and names the one that loses most.
+// flushedNote returns the number of layers that lose weights, and the layer that loses most, as a
+// sentence. It returns "" if there is none.
 func (r *Result) flushedNote() string {
 	type loser struct {
 		name  string
@@ -76,7 +78,7 @@ func (r *Result) flushedNote() string {
 	var list []loser
 	for i := range r.Layers {
 		l := &r.Layers[i]
-		if share := weights.FlushedShare(l.Layer); share >= flushedNote && l.Report != nil {
+		if share := weights.FlushedShare(l.Layer); share >= minFlushedShare && l.Report != nil {
 			list = append(list, loser{l.Layer.Name, share})
 		}
 	}
@@ -89,5 +91,5 @@ func (r *Result) flushedNote() string {
 		layers = fmt.Sprintf("%d layers lose", len(list))
 	}
 	return fmt.Sprintf("the engine reads weights below 2^-14 as 0: %s %.0f %% or more of the norm of the weights, %s the most (%.1f %%)",
-		layers, 100*flushedNote, worst.name, 100*worst.share)
+		layers, 100*minFlushedShare, worst.name, 100*worst.share)
 }

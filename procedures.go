@@ -12,24 +12,24 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// maxJoined bounds the layers that a container is made of.
+// maxJoined is the largest number of layers in a container.
 const maxJoined = 16
 
-// Procedures is a container with a procedure for each of some layers, as "add c=4". A
-// procedure is called like its operation, one that is there again with its number behind;
-// its ports are its own name, a dot and theirs. Weights are those of seed.
+// Procedures returns a container with one procedure per layer. Each of layers is an operation with
+// its keys, such as "add c=4". A procedure has the name of its operation, followed by its number if
+// the name is taken. Its ports are named "procedure.port". Weights are generated from seed.
 //
-// Errors are a *[LayerError] or what the engine cannot do.
+// Errors are a *[LayerError] or a limit of the engine.
 func Procedures(seed uint64, layers ...string) (*Model, error) {
 	if len(layers) == 0 || len(layers) > maxJoined {
-		return nil, fmt.Errorf("%d layers: want 1 to %d", len(layers), maxJoined)
+		return nil, fmt.Errorf("found %d layers; want 1 to %d", len(layers), maxJoined)
 	}
 	var first *loader.Builder
 	taken := map[string]bool{}
 	for i, text := range layers {
 		words := strings.Fields(text)
 		if len(words) == 0 {
-			return nil, fmt.Errorf("layer %d: want an operation and its keys", i+1)
+			return nil, fmt.Errorf("layer %d is empty; want an operation and its keys", i+1)
 		}
 		m, err := Layer(words[0], words[1:]...)
 		if err != nil {
@@ -38,11 +38,11 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 		l := &m.net.Layers[0]
 		w, err := weights.Complete(l, seed)
 		if err != nil {
-			return nil, layerError(l.Op, err)
+			return nil, wrapLayerError(l.Op, err)
 		}
 		c, err := lower.Compile(l.Lower, w)
 		if err != nil {
-			return nil, layerError(l.Op, err)
+			return nil, wrapLayerError(l.Op, err)
 		}
 		b := c.Builder
 		b.Procedure = words[0]
@@ -67,9 +67,9 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 	return Read(strings.Join(layers, " / "), bytes.NewReader(file), int64(len(file)))
 }
 
-// Procedures returns the program of each procedure of the model, for an engine with options
-// o. A container with several procedures has a program for each; any other model must be
-// one program. The error is an *[OptionError], or why the model cannot be lowered.
+// Procedures returns the programs of the model's procedures, for an engine with options o. A
+// container with several procedures has one program for each. Any other model must be a single
+// program. Errors are an *[OptionError], or say why the model cannot be lowered.
 func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Program, error) {
 	if p := m.program; p != nil && len(p.Procedures) > 1 {
 		var list []*loader.Program

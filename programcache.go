@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/bundle"
 )
 
-// cacheKey is the key of a network's programs: one segment, for the model knows no other
-// engine that could have a part of it.
+// cacheKey returns the cache key for the model's programs. It has a single segment, because no
+// other engine takes a part of the network.
 func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	structure, weights := cache.NewHasher(), cache.NewHasher()
 	if err := bundle.WriteStructure(m.net, structure); err != nil {
@@ -26,8 +26,9 @@ func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	}, nil
 }
 
-// lowerCached takes the model's programs from the cache, or makes them and keeps them there.
-func (m *Model) lowerCached(low *lowered, o *Options, make func() error) error {
+// lowerCached reads the model's programs from the cache, or calls lower and stores its programs
+// there.
+func (m *Model) lowerCached(low *loweredModel, o *Options, make func() error) error {
 	key, err := m.cacheKey(o, low.sizes)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (m *Model) lowerCached(low *lowered, o *Options, make func() error) error {
 	made := false
 	e, err := o.Cache.Do(key, func(content []byte) error {
 		if made {
-			return nil // as they are, not as they would be read back
+			return nil // keep the new programs instead of decoding them again
 		}
 		programs, reasons, err := bundle.Decode(m.net, content)
 		if err == nil {

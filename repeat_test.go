@@ -35,10 +35,10 @@ func TestRepeatsAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.list = list
-		if err := r.program(t.Context(), 0); err != nil {
+		if err := r.runProgram(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		results[i] = r.end()
+		results[i] = r.newResult()
 	}
 	all, counted := results[0], results[1]
 	if n := len(counted.Report.Descriptors); n != 2*len(all.Report.Descriptors)/times || counted.Report.Count() != all.Report.Count() {

@@ -10,51 +10,50 @@ import (
 	"anesim/loader/lower/join"
 )
 
-// A Result is what a run did.
+// A Result holds the results of a run.
 type Result struct {
 	Model   *Model
-	Options Options // as the run took them, with the defaults filled in
+	Options Options // options of the run, including defaults
 
-	// Report is the engine's account: every descriptor in the order they ran, with cycles
-	// by cause, bytes and energy, their sums, and the device's faults. Of a network it
-	// leaves out the layers that a fault cut short.
+	// Report lists every descriptor in the order of execution, with cycles by cause, bytes and
+	// energy, their sums, and the device's faults. For a network it excludes layers that a fault
+	// interrupted.
 	Report *hw.Report
-	// Layers are those of a network or the one of a layer, whether they are modelled or
-	// not. A compiled program does not say what its layers are.
+	// Layers holds all layers of a network or a single layer, modelled or not. It is empty for a
+	// compiled program, which does not describe its layers.
 	Layers []LayerResult
-	// Programs are those that were dispatched, in order.
+	// Programs holds the dispatched programs, in order.
 	Programs []ProgramResult
 
-	Inputs  []Output // of a program or layer, as they were given or made
-	Outputs []Output // none unless every value they rest on was computed
-	// Synthetic names the inputs that nobody gave: they are pseudo-random from the seed.
+	Inputs  []Output // of a program or layer: given or generated
+	Outputs []Output // only outputs whose values were computed completely
+	// Synthetic names the inputs that were not given and are pseudo-random.
 	Synthetic []string
-	// Cache is the entry of Options.Cache that the programs are from or went to, nil
-	// without a cache.
+	// Cache is the entry of Options.Cache that holds the programs, nil without a cache.
 	Cache *cache.Entry
 }
 
-// A ProgramResult is what the dispatches of one program did.
+// A ProgramResult holds the results of the dispatches of one program.
 type ProgramResult struct {
 	engine.Result
-	First int        // its first layer, of a network
-	Runs  []join.Run // descriptors of each layer, from First on; none of a compiled program
-	Why   string     // what ended the program before it, where that was not a layer that is not modelled
-	// Spilled are the tensors between layers of a network that go through memory.
+	First int        // index of its first layer in a network
+	Runs  []join.Run // descriptors of each layer, starting with First; empty for a compiled program
+	Why   string     // why the previous program ended here, if not because of a layer that is not modelled
+	// Spilled lists the tensors between layers of a network that go through memory.
 	Spilled []join.Spill
 
-	Err error // why it could not be dispatched; Result is zero then, but for Program
+	Err error // why the program could not be dispatched; Result then holds only Program
 
-	owner   []int   // of each descriptor, the index in Runs of the layer it is of; -1 for none
-	covered []cover // of the L2, by each descriptor of the first dispatch
+	owner   []int   // index in Runs of the layer of each descriptor, -1 for none
+	covered []cover // L2 ranges of each descriptor of the first dispatch
 }
 
-// end makes the result of what the programs did.
-func (r *execution) end() *Result {
+// newResult assembles the result of the run from the results of its programs.
+func (r *execution) newResult() *Result {
 	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic, Cache: r.lowered.entry}
 	if r.model.kind == KindProgram {
 		p := &r.programs[0]
-		res.Report, res.Inputs, res.Outputs = p.Report, outputs(p.Inputs), outputs(p.Outputs)
+		res.Report, res.Inputs, res.Outputs = p.Report, toOutputs(p.Inputs), toOutputs(p.Outputs)
 		return res
 	}
 	n := r.model.net
@@ -62,21 +61,22 @@ func (r *execution) end() *Result {
 		res.Layers = append(res.Layers, LayerResult{Layer: &n.Layers[i], Reason: r.lowered.reasons[i]})
 	}
 	for k := range res.Programs {
-		res.layers(k)
+		res.recordLayers(k)
 	}
 	if r.model.kind == KindLayer {
 		p := &r.programs[0]
-		res.Report, res.Inputs, res.Outputs = p.Report, outputs(p.Inputs), outputs(p.Outputs)
+		res.Report, res.Inputs, res.Outputs = p.Report, toOutputs(p.Inputs), toOutputs(p.Outputs)
 		return res
 	}
-	res.hostStages()
-	res.report()
-	r.results(res)
+	res.addHostTimes()
+	res.sumReport()
+	r.setOutputs(res)
 	return res
 }
 
-// report adds a network up, in the order in which its descriptors ran.
-func (r *Result) report() {
+// sumReport sets r.Report from the dispatches of a network, in the order in which its descriptors
+// ran.
+func (r *Result) sumReport() {
 	r.Report = new(hw.Report)
 	var dispatched []Dispatch
 	descriptors := 0
@@ -100,7 +100,7 @@ func (r *Result) report() {
 	for d, p := range r.lastRound() {
 		last += len(r.Counted(p, d).Descriptors)
 	}
-	r.Report.Repeat(r.again(), last)
+	r.Report.Repeat(r.repeatedRounds(), last)
 	var dispatches clock.Nanojoules
 	for i := range r.Programs {
 		if rep := r.Programs[i].Report; rep != nil {
@@ -111,8 +111,8 @@ func (r *Result) report() {
 	r.Report.AddDispatches(dispatches)
 }
 
-// Dispatches yields every dispatch with its program: all programs in order, then all of
-// them again where they are repeated.
+// Dispatches yields every dispatch with its program. It yields all programs in order, then all of
+// them again for each repetition.
 func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		rounds := 0
@@ -130,15 +130,15 @@ func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// again is how many rounds of dispatches followed those that are listed.
-func (r *Result) again() (n int) {
+// repeatedRounds returns the number of rounds of dispatches that are counted but not listed.
+func (r *Result) repeatedRounds() (n int) {
 	for i := range r.Programs {
 		n = max(n, r.Programs[i].Again)
 	}
 	return n
 }
 
-// lastRound yields the dispatches that each of those rounds is like.
+// lastRound yields the listed dispatches that stand for the counted rounds.
 func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		for k := range r.Programs {
@@ -150,8 +150,8 @@ func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// Counted returns dispatch d of program p with only the descriptors that are in the totals: those
-// of a network's layer that a fault cut short are left out.
+// Counted returns a copy of dispatch d of program p without the descriptors that the totals
+// exclude, which are those of a network's layers that a fault interrupted.
 func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
@@ -167,5 +167,5 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	return all
 }
 
-// Causes are the engine's cycles by what they were spent on.
+// Causes returns the engine's cycles by cause.
 func (r *Result) Causes() hw.Accounting { return r.Report.Accounting() }

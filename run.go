@@ -15,13 +15,13 @@ import (
 	"anesim/loader"
 )
 
-// Run runs a program that is at hand, as [Model.Run] does.
+// Run runs a compiled program like [Model.Run].
 func Run(p *loader.Program, o Options) (*Result, error) {
 	return FromProgram(p).Run(context.Background(), o)
 }
 
-// Run runs the model: it lowers what has to be, links, boots the firmware and walks the
-// chains of descriptors. A device fault is in the result, not an error.
+// Run runs the model: it lowers it if necessary, links it, boots the firmware, and walks the chains
+// of descriptors. Device faults are part of the result, not errors.
 //
 //	Model --lower--> loader.Program --Link--> memory map, stream
 //	           inputs --> input windows --+
@@ -30,8 +30,8 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 //	                                                   |
 //	          outputs <-- output windows <-------------+
 //
-// Errors are an *[OptionError], an *[InputError], that of ctx, or what is wrong with the
-// program. Cancelling ctx ends a run between two descriptors.
+// Errors are an *[OptionError], an *[InputError], the error of ctx, or an error in the program.
+// Cancelling ctx ends a run between two descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -47,34 +47,34 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	done := 0
 	for k := range low.programs {
-		r.stage(done, low.programs[k].First)
+		r.runHostStages(done, low.programs[k].First)
 		done = low.programs[k].First
-		if err := r.program(ctx, k); err != nil {
+		if err := r.runProgram(ctx, k); err != nil {
 			return nil, err
 		}
 	}
-	r.stage(done, len(low.reasons))
-	return r.end(), nil
+	r.runHostStages(done, len(low.reasons))
+	return r.newResult(), nil
 }
 
-// An execution is a model on its way through an engine.
+// An execution is a run of a model in progress.
 type execution struct {
 	model   *Model
-	lowered *lowered
+	lowered *loweredModel
 	options Options
 	meter   *meter
-	list    int // dispatches that are listed
+	list    int // number of dispatches to list
 
-	tensors        map[string][]float16.Float16 // of a network, by name
-	numbers        map[string][]float64         // those that fp16 may not have, which the host's stages work with
-	extents        map[string][]int             // actual shapes of tensors whose size depends on values, where they are not the largest
-	failed         map[int]string               // layers whose stage has no values, and why
+	tensors        map[string][]float16.Float16 // values of a network's tensors by name
+	numbers        map[string][]float64         // exact values that fp16 may not represent, used by layers that the host computes
+	extents        map[string][]int             // actual shapes of tensors whose size depends on values, if smaller than the largest
+	failed         map[int]string               // reason why a layer on the host has no values, by layer
 	programs       []ProgramResult
 	synthetic      []string
-	madeUpElements int // of the network's inputs, for stages
+	madeUpElements int // number of made-up elements for layers on the host
 }
 
-// begin checks what the caller gave.
+// begin checks the options and inputs and prepares the run.
 func (r *execution) begin() error {
 	o := &r.options
 	total := 0
@@ -86,12 +86,12 @@ func (r *execution) begin() error {
 	if o.Values && len(o.State) > 0 {
 		steps = o.Repeat
 	}
-	r.meter = o.meter(StageRun, total*steps)
+	r.meter = o.newMeter(StageRun, total*steps)
 	if n := len(r.lowered.programs); len(o.State) > 0 && n != 1 {
 		return &OptionError{Option: "State", What: fmt.Sprintf("requires a single program; %s has %d", r.model.name, n)}
 	}
 	if r.model.kind == KindNetwork {
-		return r.networkInputs()
+		return r.setNetworkInputs()
 	}
 	p := r.lowered.programs[0].Program
 	if r.model.kind == KindLayer {
@@ -103,19 +103,19 @@ func (r *execution) begin() error {
 	return checkInputs(p, o)
 }
 
-// program runs the k-th program on what those before it made.
-func (r *execution) program(ctx context.Context, k int) error {
+// runProgram runs the k-th program on the given inputs and the results of earlier programs.
+func (r *execution) runProgram(ctx context.Context, k int) error {
 	p := &r.lowered.programs[k]
 	o := r.options
 	if r.model.kind != KindProgram {
-		o.Brief = false // layers have descriptors of their own
+		o.Brief = false // each layer has its own descriptors
 	}
 	if r.model.kind == KindNetwork {
 		if o.Budget == 0 {
 			o.Budget = hw.DefaultBudget * uint64(len(p.Runs))
 		}
 		if slices.ContainsFunc(r.programs, func(p ProgramResult) bool { return p.Report != nil }) {
-			o.Idle = 0 // the network's gap stands before its first program
+			o.Idle = 0 // the network's gap precedes its first program
 		}
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
@@ -133,10 +133,10 @@ func (r *execution) program(ctx context.Context, k int) error {
 	default:
 		res.Err = err
 	}
-	res.Program = p.Program // the session has moved its own
+	res.Program = p.Program // the session's copy has been relocated
 	for _, in := range res.Inputs {
 		if name := in.Port.Name; slices.Contains(res.Synthetic, name) {
-			r.tensors[name] = in.Data // the same to every layer that reads it
+			r.tensors[name] = in.Data // all layers that read it get the same values
 			r.synthetic = append(r.synthetic, name)
 		}
 	}
@@ -147,11 +147,11 @@ func (r *execution) program(ctx context.Context, k int) error {
 	return nil
 }
 
-// networkInputs takes in the values that the options and the network's file give.
-func (r *execution) networkInputs() error {
+// setNetworkInputs copies the values from the options and the network's file to r.tensors.
+func (r *execution) setNetworkInputs() error {
 	n, o := r.model.net, &r.options
 	for name, data := range n.Constants {
-		if data != nil { // a file may leave its constants out
+		if data != nil { // a file may omit its constants
 			r.tensors[name] = data
 		}
 	}
@@ -163,7 +163,7 @@ func (r *execution) networkInputs() error {
 			continue
 		}
 		if want := in.Shape.Elements(); want != len(data) {
-			return &InputError{Name: in.Name, What: fmt.Sprintf("%d elements, the network takes %d", len(data), want)}
+			return &InputError{Name: in.Name, What: fmt.Sprintf("found %d elements; the network wants %d", len(data), want)}
 		}
 		s := in.Shape
 		want := in.Dims
@@ -180,7 +180,7 @@ func (r *execution) networkInputs() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if !slices.Contains(names, name) {
-			return &InputError{Name: name, What: fmt.Sprintf("the network has no such input; it has %q", names)}
+			return &InputError{Name: name, What: fmt.Sprintf("unknown input; the network has %q", names)}
 		}
 	}
 	return nil
@@ -188,8 +188,8 @@ func (r *execution) networkInputs() error {
 
 // dispatch runs a program in a session of its own.
 func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
-	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.executed(o, program.TaskCount, m)}
-	res, err := engine.Run(ctx, program, o.engine(), job)
+	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.executedFunc(o, program.TaskCount, m)}
+	res, err := engine.Run(ctx, program, o.engineOptions(), job)
 	if err != nil {
 		return err
 	}
@@ -197,16 +197,16 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 	return nil
 }
 
-// Replay runs a program of a brief result once more, and calls each for all of its descriptors
-// in order, with the bytes of the L2 that the descriptor covers itself. d is only valid until
-// each returns.
+// Replay runs a program of a brief result again and calls each for all of its descriptors in order,
+// with the number of L2 bytes that the descriptor's own operands cover. d is valid only until each
+// returns.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
-	o := r.Options.engine()
-	var covered []cover // by descriptors that each has not been called for
+	o := r.Options.engineOptions()
+	var covered []cover // of descriptors for which each has not been called yet
 	o.Each = func(d *hw.DescriptorReport) {
 		n := covered[0]
 		covered = covered[1:]
-		each(d, filled(n.spans[:n.n]))
+		each(d, countBytes(n.spans[:n.n]))
 	}
 	_, err := engine.Run(ctx, p, o, engine.Job{Inputs: r.Options.Inputs, State: r.Options.State, Repeat: r.Options.Repeat, List: 1, Executed: func(t *regs.Task) {
 		covered = append(covered, coverOf(t, uint64(o.Chip.L2Bytes.Value)))
@@ -214,7 +214,7 @@ func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.
 	return err
 }
 
-// checkInputs makes sure that what is given are inputs of the program.
+// checkInputs returns an error if an input of o is not an input of p or has the wrong size.
 func checkInputs(p *loader.Program, o *Options) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if err := engine.CheckInput(p, name, len(o.Inputs[name])); err != nil {
@@ -228,7 +228,7 @@ func checkInputs(p *loader.Program, o *Options) error {
 	return nil
 }
 
-// checkShape holds a shape that is known against the one wanted, up to leading ones.
+// checkShape compares a shape with the wanted one, ignoring leading ones. It accepts a nil shape.
 func checkShape(name string, got, want []int) error {
 	if got == nil {
 		return nil
@@ -240,7 +240,7 @@ func checkShape(name string, got, want []int) error {
 		return s
 	}
 	if !slices.Equal(trim(got), trim(want)) {
-		return &InputError{Name: name, What: fmt.Sprintf("shape %v, the input has %v", got, want)}
+		return &InputError{Name: name, What: fmt.Sprintf("found shape %v; the input has %v", got, want)}
 	}
 	return nil
 }

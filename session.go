@@ -9,67 +9,67 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// Types of package [engine] that sessions and results are made of.
+// Types of package [engine] that sessions and results use.
 type (
-	// A StateAlias makes an output the input of the next call.
+	// A StateAlias makes an output an input of the next call.
 	StateAlias = engine.StateAlias
 	// A Dispatch is one dispatch of a program, with the idle gap before it.
 	Dispatch = engine.Dispatch
 
-	// An OptionError is an option that no run can have.
+	// An OptionError reports an invalid option.
 	OptionError = engine.OptionError
-	// An InputError is an input that does not fit the model.
+	// An InputError reports an input that does not fit the model.
 	InputError = engine.InputError
-	// An AliasError is an output that cannot become an input.
+	// An AliasError reports an output that cannot become an input.
 	AliasError = engine.AliasError
-	// A BindError is a run-time parameter that a program does not have.
+	// A BindError reports a run-time parameter that the program does not have.
 	BindError = engine.BindError
-	// A BufferError is a port that cannot have a buffer.
+	// A BufferError reports a port that cannot have a buffer.
 	BufferError = engine.BufferError
-	// A PortError is a port that the model cannot fill or read.
+	// A PortError reports a port that cannot be filled or read.
 	PortError = engine.PortError
-	// A NoMemoryError is a program or a buffer that a session's memory has no room for.
+	// A NoMemoryError reports a program or buffer that does not fit in a session's memory.
 	NoMemoryError = engine.NoMemoryError
 )
 
 // Errors of calls.
 var (
 	ErrUnloaded    = engine.ErrUnloaded    // the program is unloaded
-	ErrOutstanding = engine.ErrOutstanding // a call of the program is under way
+	ErrOutstanding = engine.ErrOutstanding // a call of the program is in progress
 	ErrWaiting     = engine.ErrWaiting     // another call uses a buffer of the call
 	ErrAborted     = engine.ErrAborted     // the call was aborted
 )
 
-// A Session is an engine with its memory, where models are loaded once and called many
-// times: inputs are rewritten from call to call, and outputs become inputs of the next
-// without a copy. The firmware boots once and power domains keep their state. See package
-// [engine] for the methods of its engine.
+// A Session is an engine with its memory. Models are loaded once and called many times. Inputs can
+// be rewritten between calls, and outputs can become inputs of the next call without a copy. The
+// firmware boots once, and power domains keep their state. See package [engine] for the methods of
+// its engine.
 //
-// A session is for one goroutine at a time.
+// A Session must not be used by several goroutines at once.
 type Session struct {
 	*engine.Session
 	options Options
 }
 
-// NewSession starts an engine. Of the options, Inputs, Shapes, State and Repeat belong to
-// calls and are ignored; Idle is the gap before each call.
+// NewSession starts an engine. It ignores the options Inputs, Shapes, State and Repeat, which
+// belong to calls. Idle is the gap before each call.
 func NewSession(o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s, err := engine.New(o.engine())
+	s, err := engine.New(o.engineOptions())
 	if err != nil {
 		return nil, err
 	}
 	return &Session{s, o}, nil
 }
 
-// Load puts a model's program into memory, at the addresses it was linked for or, where
-// those are taken, at the lowest that are free. The model must be one program.
+// Load loads a model's program into memory, at the addresses that it was linked for, or, if those
+// are taken, at the lowest free ones. The model must be a single program.
 //
-// Errors are a *[NoMemoryError], an *[OptionError] for a model of several programs, or
-// what is wrong with the program.
+// Errors are a *[NoMemoryError], an *[OptionError] for a model of several programs, or an error in
+// the program.
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	low, err := m.lower(ctx, &s.options, !s.options.Values)
 	if err != nil {
@@ -85,17 +85,17 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	return &Loaded{Loaded: l, session: s, model: m, lowered: low}, nil
 }
 
-// A Loaded model is a program in a session's memory until it is unloaded. See
-// [engine.Loaded] for the methods that bind and fill its ports.
+// A Loaded is a model in a session's memory, valid until it is unloaded. See [engine.Loaded] for
+// the methods that bind and fill its ports.
 type Loaded struct {
 	*engine.Loaded
 	session *Session
 	model   *Model
-	lowered *lowered
+	lowered *loweredModel
 }
 
-// Connect makes what from's calls leave in an output the input of this model's, in one
-// buffer; see [engine.Loaded.Connect].
+// Connect makes an output of from the input of this model, in a shared buffer; see
+// [engine.Loaded.Connect].
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.Loaded.Connect(input, from.Loaded, output)
 }
@@ -107,13 +107,13 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 		return nil, err
 	}
 	call := &Call{Call: c, loaded: l}
-	call.Executed = call.result.executed(&l.session.options, l.Program().TaskCount, l.session.options.meter(StageRun, l.Program().TaskCount))
+	call.Executed = call.result.executedFunc(&l.session.options, l.Program().TaskCount, l.session.options.newMeter(StageRun, l.Program().TaskCount))
 	return call, nil
 }
 
-// Call dispatches the model once, on the inputs that were set: it starts a call and drives
-// it to its end. Inputs that nobody sets are pseudo-random from the session's seed, but for
-// state, which is zero. The error is ErrWaiting if another call under way shares a buffer.
+// Call dispatches the model once on the inputs that were set. It starts a call and runs it to its
+// end. Inputs that were not set are pseudo-random from the session's seed; state starts at zero.
+// Call returns ErrWaiting if another call in progress shares a buffer.
 func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	if l.Blocked() {
 		return nil, ErrWaiting
@@ -128,14 +128,14 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	return c.Result()
 }
 
-// A Call is one call of a loaded model, a run of descriptors at a time; see [engine.Call].
+// A Call is a call of a loaded model that runs a few descriptors at a time; see [engine.Call].
 type Call struct {
 	*engine.Call
 	loaded *Loaded
 	result ProgramResult
 }
 
-// Result returns what the call did, once it is over. Before that the error is
+// Result returns the result of a finished call. If the call is not finished, the error is
 // ErrOutstanding.
 func (c *Call) Result() (*Result, error) {
 	res, err := c.Call.Result()
@@ -147,10 +147,10 @@ func (c *Call) Result() (*Result, error) {
 	o := l.session.options
 	o.Repeat, o.State = 1, l.State()
 	r := &execution{model: l.model, lowered: l.lowered, options: o, programs: []ProgramResult{p}, synthetic: p.Synthetic}
-	return r.end(), nil
+	return r.newResult(), nil
 }
 
-// ofProgram returns what lowering a compiled program comes to.
-func ofProgram(p *loader.Program) *lowered {
-	return &lowered{programs: []partition.Program{{Program: p}}}
+// wrapProgram returns a compiled program in the form of a lowered model.
+func wrapProgram(p *loader.Program) *loweredModel {
+	return &loweredModel{programs: []partition.Program{{Program: p}}}
 }

@@ -8,17 +8,16 @@ import (
 	"anesim/hw"
 )
 
-// A Timer times one model after another on one engine: the figures of [Model.Run] without
-// values, of many models in a fraction of the time. The firmware boots once, and what a
-// layer's constants are is never made, only how large they are.
+// A Timer times one model after another on one engine. It returns the figures of [Model.Run]
+// without values, for many models in a fraction of the time: the firmware boots once, and constants
+// of layers are never generated, only their sizes.
 //
-// A timer is for one goroutine at a time.
+// A Timer must not be used by several goroutines at once.
 type Timer struct {
 	session *Session
 }
 
-// NewTimer starts an engine. Of the options, those that say what values are made of, Repeat
-// and Idle are left aside.
+// NewTimer starts an engine. It ignores the options about values, Repeat and Idle.
 func NewTimer(o Options) (*Timer, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -32,14 +31,13 @@ func NewTimer(o Options) (*Timer, error) {
 	return &Timer{s}, nil
 }
 
-// Override makes the models that are timed from now on run with these register values and
-// no others.
+// Override sets the register values that all later timings use, replacing earlier ones.
 func (t *Timer) Override(list []firmware.Override) {
 	t.session.options.Overrides = list
 	t.session.Override(list)
 }
 
-// Chip gives the engine another chip. The error is an *OptionError.
+// Chip replaces the engine's chip. The error is an *OptionError.
 func (t *Timer) Chip(c hw.Chip) error {
 	if err := t.session.SetChip(c); err != nil {
 		return err
@@ -48,8 +46,8 @@ func (t *Timer) Chip(c hw.Chip) error {
 	return nil
 }
 
-// Time is the engine's account of one dispatch of a program or a layer. Device faults are
-// in it. Errors are those of [Model.Run].
+// Time returns the report of one dispatch of a program or a layer. It contains device faults. A
+// network is an *OptionError; other errors are those of [Model.Run].
 func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	if m.kind == KindNetwork {
 		return nil, &OptionError{Option: "Time", What: fmt.Sprintf("requires a program or a layer; %s is a network", m.name)}

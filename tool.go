@@ -12,14 +12,14 @@ import (
 	"anesim/hw/host"
 )
 
-// A Tool says which build of the model made a document.
+// A Tool identifies the build of the model that created a document.
 type Tool struct {
-	Version   string `json:"version"`            // of the module, "(devel)" for none
-	Revision  string `json:"revision,omitempty"` // of the source it was built from, with + where that was changed
-	Constants string `json:"constants"`          // hash of every constant of the chips and hosts
+	Version   string `json:"version"`            // of the module, "(devel)" if unknown
+	Revision  string `json:"revision,omitempty"` // of the source, followed by + if it was modified
+	Constants string `json:"constants"`          // hash of all constants of the chips and hosts
 }
 
-// ThisTool is the build that runs.
+// ThisTool identifies the running build.
 func ThisTool() Tool {
 	t := Tool{Version: "(devel)", Constants: constantsHash()}
 	info, ok := debug.ReadBuildInfo()
@@ -44,8 +44,8 @@ func ThisTool() Tool {
 
 const modulePath = "anesim"
 
-// moduleVersion is the version of this module in a build, as the main one or as one that
-// it depends on.
+// moduleVersion returns the version of this module in a build, where it is the main module or a
+// dependency. It returns "" if it is neither.
 func moduleVersion(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath {
 		return info.Main.Version
@@ -58,7 +58,7 @@ func moduleVersion(info *debug.BuildInfo) string {
 	return ""
 }
 
-// constantsHash is the same for two builds that have the same constants.
+// constantsHash returns a hash of all constants, which is equal for builds with the same constants.
 func constantsHash() string {
 	h := fnv.New128a()
 	for _, c := range hw.Chips() {
@@ -77,6 +77,7 @@ func constantsHash() string {
 	return hex.EncodeToString(h.Sum(nil))[:digits]
 }
 
+// hashConstant writes a constant to h.
 func hashConstant(h hash.Hash, name string, c evidence.Constant) {
 	fmt.Fprintf(h, "%s %g %s %s\n", name, c.Value, c.Unit, c.Evidence)
 }

@@ -7,7 +7,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// Timeline lays the run out on the wall clock.
+// Timeline returns the run's power on the wall clock.
 func (r *Result) Timeline() *Timeline {
 	l := &Timeline{Waiting: r.Waiting()}
 	for d, p := range r.Dispatches() {
@@ -20,26 +20,26 @@ func (r *Result) Timeline() *Timeline {
 		l.Add(&c, p.Host)
 	}
 	if len(r.Programs) == 0 { // the host alone
-		l.part(&l.Host, r.Stages(), 0, 0, SpanHost)
+		l.addPart(&l.Host, r.Stages(), 0, 0, SpanHost)
 	}
-	if n := r.again(); n > 0 {
+	if n := r.repeatedRounds(); n > 0 {
 		round := &Timeline{Waiting: l.Waiting}
 		for d, p := range r.lastRound() {
 			c := r.Counted(p, d)
 			round.Add(&c, p.Host)
 		}
-		l.repeat(round, n)
+		l.addRepeats(round, n)
 	}
 	return l
 }
 
 // Waiting returns the function that computes the energy of waits; see [engine.Options.Waiting].
 func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
-	o := r.Options.engine()
+	o := r.Options.engineOptions()
 	return o.Waiting()
 }
 
-// Host is what the host adds to the engine's time.
+// Host returns the time that the host adds to the engine's time.
 func (r *Result) Host() (t clock.Nanoseconds) {
 	for i := range r.Programs {
 		p := &r.Programs[i]
@@ -56,7 +56,7 @@ func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
 	return r.Report.Time, r.Report.Bounds()
 }
 
-// Wall is the time on the wall clock: the engine's, the host's, idling and waking.
+// Wall returns the time on the wall clock: that of the engine and the host, idling and waking.
 func (r *Result) Wall() clock.Nanoseconds {
 	l := r.Timeline()
 	return r.Report.Time + r.Host() + l.Idle.Time + l.Wake.Time

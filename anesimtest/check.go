@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing with them")
 
-// A TB is the part of a testing.TB that Check uses.
+// TB is the part of testing.TB that Check uses.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -22,22 +22,23 @@ type TB interface {
 	Context() context.Context
 }
 
-// Check runs models without values and fails the test for each that differs from the
-// baseline's file by more than a share most of what the file has, with what explains it.
+// Check runs models without values and compares them with the baseline in file. It fails the test
+// for each model whose cycles, bytes or energy differ from the baseline by more than the fraction
+// most, and reports an explanation.
 func Check(t TB, file string, most float64, models ...*anesim.Model) {
 	t.Helper()
 	CheckOptions(t, file, most, anesim.Options{}, models...)
 }
 
-// CheckOptions is Check with options: with Values the checksums of outputs are compared
-// too.
+// CheckOptions is like Check, with options. With Options.Values it also compares the checksums of
+// outputs.
 func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*anesim.Model) {
 	t.Helper()
 	base := &check.Baseline{Header: report.NewHeader()}
 	if !*update {
 		f, err := os.Open(file)
 		if err != nil {
-			t.Fatalf("%v; -anesim.update writes it", err)
+			t.Fatalf("%v; run with -anesim.update to write it", err)
 			return
 		}
 		base, err = check.Read(f)
@@ -73,7 +74,7 @@ func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*
 		t.Errorf("%s: %s", m.Name(), v.Cause())
 		for i := range v.Differences {
 			d := &v.Differences[i]
-			t.Errorf("%s: %v%s", m.Name(), d, explained(d.Why))
+			t.Errorf("%s: %v%s", m.Name(), d, formatReasons(d.Why))
 		}
 	}
 	if *update {
@@ -88,8 +89,9 @@ func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*
 	}
 }
 
-// explained is what explains a difference, a line each.
-func explained(why []string) string {
+// formatReasons returns the reasons for a difference, one per line, each after a line break and a
+// tab.
+func formatReasons(why []string) string {
 	if len(why) == 0 {
 		return ""
 	}

@@ -199,7 +199,7 @@ func TestMMIO(t *testing.T) {
 	if _, err := m.Load(0x2_6bc0_d015); !errors.As(err, &e) || e.Addr != 0x2_6bc0_d015 {
 		t.Errorf("load: %v", err)
 	}
-	if err := m.MaskedWrite(2, 1, 1); !errors.As(err, &e) || e.Error() != "MMIO address 0x2 is no multiple of 4" {
+	if err := m.MaskedWrite(2, 1, 1); !errors.As(err, &e) || e.Error() != "MMIO address 0x2 is not a multiple of 4" {
 		t.Errorf("write: %v", err)
 	}
 }
@@ -216,17 +216,17 @@ func TestParseTiles(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ list, part, what string }{
-		{"32", "32", "leaves the tiles 0 to 31"},
-		{"0-3,30-32", "30-32", "leaves the tiles 0 to 31"},
-		{"99999", "99999", "is no tile and no range"},
-		{"3-0", "3-0", "backwards"},
-		{"1,,2", "", "is no tile"},
-		{"1,", "", "is no tile"},
-		{"-1", "-1", "is no tile"},
-		{"1-2-3", "1-2-3", "is no tile"},
-		{"all", "all", "is no tile"},
-		{"+1", "+1", "is no tile"},
-		{"0x1", "0x1", "is no tile"},
+		{"32", "32", "is outside tiles 0 to 31"},
+		{"0-3,30-32", "30-32", "is outside tiles 0 to 31"},
+		{"99999", "99999", "is not a tile or a range"},
+		{"3-0", "3-0", "whose end is below its start"},
+		{"1,,2", "", "is not a tile"},
+		{"1,", "", "is not a tile"},
+		{"-1", "-1", "is not a tile"},
+		{"1-2-3", "1-2-3", "is not a tile"},
+		{"all", "all", "is not a tile"},
+		{"+1", "+1", "is not a tile"},
+		{"0x1", "0x1", "is not a tile"},
 	} {
 		mask, err := ParseTiles(tc.list)
 		var e *TileError
@@ -250,7 +250,7 @@ func TestRunChainErrors(t *testing.T) {
 	}{
 		{"loops", put(0x21c, 0x100), 2, 0x21c, "loops back to descriptor 1"},
 		{"points outside", put(0x11c, 0x10_0000), 1, 0x11c, "leaves the 0x230 bytes of text"},
-		{"misaligned", put(0x1c, 0x40), 0, 0x1c, "no multiple of 0x100"},
+		{"misaligned", put(0x1c, 0x40), 0, 0x1c, "not a multiple of 0x100"},
 		{"truncated", func(b []byte) []byte { return b[:0x220] }, 2, 0x200, "header of 40 bytes"},
 		{"record outside the windows", put(0x228, 0x40), 2, 0x228, "leaves the register windows"},
 		{"overlaps", func(b []byte) []byte {

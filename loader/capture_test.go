@@ -64,8 +64,8 @@ func captureVectors() (out []vector) {
 		{"0x0 1 2\n", 0, "malformed line"},
 		{"0x0 yes\n", 0, "malformed number"},
 		{"0x0 0x100000000\n", 0, "malformed number"},
-		{"# dump\n0x2000 1\n", 7, "no group's window"},
-		{"0x1 1\n", 0, "no group's window"},
+		{"# dump\n0x2000 1\n", 7, "outside all register windows"},
+		{"0x1 1\n", 0, "outside all register windows"},
 		{"0x0 1\nCommon.Cinn 3\n", 6, "unknown register of the version 10 image"},
 		{"0x0 1\n#" + strings.Repeat(" ", maxCapture), 0, "want at most"},
 	} {
@@ -152,7 +152,7 @@ func TestCapturedNames(t *testing.T) {
 	for _, text := range []string{"CCDMA.Base 0x40\n", "0x0 1\natomic_scatter.Config 1\n", "LDTID 3\n", "LDTID.Count 3\n"} {
 		p, err := Read("absent", strings.NewReader(text), int64(len(text)))
 		var u *UnsupportedError
-		if !errors.As(err, &u) || p != nil || !strings.Contains(err.Error(), "is not in the M1's engine") {
+		if !errors.As(err, &u) || p != nil || !strings.Contains(err.Error(), "does not exist in the M1's engine") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -34,7 +34,7 @@ func headVectors(t *testing.T) []vector {
 		{"half a header", make([]byte, 20), 0, "header of 40 bytes leaves"},
 		{"a descriptor longer than the text", cut, int(le.Uint32(cut[0x1c:])), "declared size of"},
 		{"no room for the extra word", extra, regs.HeaderBytes, "extra word"},
-		{"a descriptor that nothing could declare", long, 0, "more than the 512"},
+		{"a descriptor that nothing could declare", long, 0, "want at most 512"},
 		{"no program", bytes.Repeat([]byte{0xa5, 0x5a, 0x17}, 200), -1, "neither a container, captured registers nor a chain"},
 		{"no records", none, 0, "no register records"},
 		{"a chain cut off", p.Text[:100], -1, "leaves the descriptor's end"},

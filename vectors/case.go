@@ -17,7 +17,7 @@ import (
 //go:embed derived silicon synthetic
 var files embed.FS
 
-// FS is the embedded cases, as <family>/<case>.json.
+// FS returns the embedded cases, as <family>/<case>.json.
 func FS() fs.FS { return files }
 
 // An Origin says where a case comes from.
@@ -31,8 +31,8 @@ const (
 	Synthetic   Origin = "synthetic"
 )
 
-// fits reports whether a case of the origin may stand in the file.
-func (o Origin) fits(file string) bool {
+// allows reports whether a case of the origin may be in the given file.
+func (o Origin) allows(file string) bool {
 	room, _, _ := strings.Cut(file, "/")
 	switch o {
 	case Silicon, RealProgram:
@@ -43,17 +43,17 @@ func (o Origin) fits(file string) bool {
 	return false
 }
 
-// A Case is one golden result.
+// A Case is one expected result.
 type Case[T any] struct {
 	Name   string `json:"name"`
 	Origin Origin `json:"origin"`
 	Source string `json:"source"`
 	Data   T      `json:"data"`
 
-	File string `json:"-"` // its path in FS
+	File string `json:"-"` // path in FS
 }
 
-// A CaseError is a case that cannot be read or written.
+// A CaseError reports a case that cannot be read or written.
 type CaseError struct {
 	File string
 	What string
@@ -67,22 +67,21 @@ func (e *CaseError) Error() string {
 	return fmt.Sprintf("case %s: %s", e.File, e.What)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err, the cause.
 func (e *CaseError) Unwrap() error { return e.Err }
 
-// A checker is data that can be wrong in itself.
+// A checker can check its own data.
 type checker interface{ check() error }
 
-// Load reads the cases of a family, a directory of fsys, in the order of their file
-// names. A family without cases is an error, as is a field that its data does not have;
-// errors are *CaseError.
+// Load reads the cases of a family, which is a directory of fsys, sorted by file name. A family
+// without cases and an unknown field are errors. All errors are of type *CaseError.
 func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 	names, err := fs.Glob(fsys, path.Join(family, "*.json"))
 	if err != nil {
-		return nil, &CaseError{family, "the name of the family", err}
+		return nil, &CaseError{family, "invalid name of a family", err}
 	}
 	if len(names) == 0 {
-		return nil, &CaseError{family, "no cases", nil}
+		return nil, &CaseError{family, "found no cases", nil}
 	}
 	cases := make([]Case[T], len(names))
 	for i, name := range names {
@@ -93,31 +92,33 @@ func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 	return cases, nil
 }
 
+// read reads the case from a file and checks it.
 func (c *Case[T]) read(fsys fs.FS, name string) error {
 	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return &CaseError{name, "reading", err}
+		return &CaseError{name, "cannot read", err}
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
-		return &CaseError{name, fmt.Sprintf("JSON, before byte %d", d.InputOffset()), err}
+		return &CaseError{name, fmt.Sprintf("invalid JSON before byte %d", d.InputOffset()), err}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &CaseError{name, fmt.Sprintf("more than one value, at byte %d", d.InputOffset()), nil}
+		return &CaseError{name, fmt.Sprintf("found a second value at byte %d", d.InputOffset()), nil}
 	}
 	c.File = name
 	return c.check()
 }
 
+// check returns an error if the case is incomplete, in the wrong directory, or has invalid data.
 func (c *Case[T]) check() error {
 	switch {
 	case c.Name == "":
-		return &CaseError{c.File, "no name", nil}
+		return &CaseError{c.File, "missing name", nil}
 	case c.Source == "":
-		return &CaseError{c.File, "no source", nil}
-	case !c.Origin.fits(c.File):
-		return &CaseError{c.File, fmt.Sprintf("a case of origin %q does not belong here", c.Origin), nil}
+		return &CaseError{c.File, "missing source", nil}
+	case !c.Origin.allows(c.File):
+		return &CaseError{c.File, fmt.Sprintf("origin %q does not match the directory", c.Origin), nil}
 	}
 	if d, ok := any(&c.Data).(checker); ok {
 		if err := d.check(); err != nil {
@@ -127,11 +128,11 @@ func (c *Case[T]) check() error {
 	return nil
 }
 
-// Write writes a derived case to its File below dir, a copy of this package's directory.
-// A case of any other origin is a *CaseError and leaves the directory as it was.
+// Write writes a derived case to its File in dir, a copy of this package's directory. For a case of
+// any other origin it returns a *CaseError and writes nothing.
 func (c *Case[T]) Write(dir string) error {
 	if c.Origin != Derived || !fs.ValidPath(c.File) {
-		return &CaseError{c.File, "only cases below derived may be written", nil}
+		return &CaseError{c.File, "cannot write a case outside derived", nil}
 	}
 	if err := c.check(); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (c *Case[T]) Write(dir string) error {
 		return &CaseError{c.File, "JSON", err}
 	}
 	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(c.File)), append(b, '\n'), 0o666); err != nil {
-		return &CaseError{c.File, "writing", err}
+		return &CaseError{c.File, "cannot write", err}
 	}
 	return nil
 }

@@ -1,34 +1,34 @@
-// Package vectors is the golden data of the project: what hardware gave, what follows
-// from it, and what the model gave when it was last looked at. It is embedded, and it
-// knows nothing of the model it judges.
+// Package vectors holds the expected results of the project's tests: results of hardware, results
+// derived by hand, and earlier results of the model. They are embedded. The package does not depend
+// on the model.
 //
 //	silicon/reduction    taps of one output of the multiply-accumulate units, and its half
 //	silicon/special      infinities, NaN, zeros of both signs, denormals, overflow
 //	silicon/runs         whole programs: inputs and outputs
 //	silicon/costdump     the vendor compiler's own cost columns for one program
-//	synthetic/runs       programs of our own whose outputs can be worked out by hand
-//	derived/examples     cycles, bytes, counters and checksums, made by the model
+//	synthetic/runs       programs whose outputs were computed by hand
+//	derived/examples     cycles, bytes, counters and checksums, computed by the model
 //
-// A case is one JSON file: a name, the origin, a note on the source, and data whose form
-// its family decides.
+// A case is one JSON file: a name, the origin, a note on the source, and data in the format of its
+// family.
 //
-//   - [Silicon] was measured on a machine. It is right when the model is not.
+//   - [Silicon] was measured on a machine. If it differs from the model, the model is wrong.
 //
-//   - [RealProgram] is from the vendor's compiler; it stands beside what was measured.
+//   - [RealProgram] comes from the vendor's compiler and is stored with the measured cases.
 //
-//   - [Synthetic] was worked out by us, by hand.
+//   - [Synthetic] was computed by hand.
 //
-//   - [Derived] was made by the model. It says that nothing changed, not that it is
-//     right, and is rewritten when a change is meant:
+//   - [Derived] was computed by the model. It shows that nothing changed, not that the result is correct.
+//     After an intended change, rewrite it with:
 //
 //     go test ./bench -run Derived -update
 //
-// [Case.Write] is the only way a case is written, and it refuses all but derived ones:
-// no flag of a test can touch what was measured.
+// [Case.Write] is the only way to write a case, and it rejects all but derived ones. No flag of a
+// test can change measured data.
 //
-// A half stands in a case as a number that fp16 holds exactly, or as "inf", "-inf",
-// "nan", or its bits, "0x3b9f".
+// A half is stored as a number that fp16 represents exactly, or as "inf", "-inf", "nan", or its
+// bits, such as "0x3b9f".
 //
-// Of the special values measured on silicon these have no case, because the model has
-// no such operation: log(-1) = +0, log(+0) = -45440, 1/-0 = +inf, softsign(+inf) = +0.
+// The following special values were measured on silicon but have no case, because the model does
+// not have these operations: log(-1) = +0, log(+0) = -45440, 1/-0 = +inf, softsign(+inf) = +0.
 package vectors

@@ -7,7 +7,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Families are the directories of FS that hold cases.
+// Families returns the directories of FS that contain cases.
 func Families() []string {
 	return []string{
 		"silicon/reduction", "silicon/special", "silicon/runs", "silicon/costdump",
@@ -15,23 +15,23 @@ func Families() []string {
 	}
 }
 
-// A Term is Times equal taps one after another; no Times is one.
+// A Term stands for Times equal taps in a row; 0 means one.
 type Term struct {
 	Times int  `json:"times,omitempty"`
 	X     Half `json:"x"`
 	W     Half `json:"w"`
 }
 
-// A Reduction is one output of the multiply-accumulate units: the terms in the order of
-// the coefficient stream, all of them Repeat times (no Repeat is once), through the port
-// that ends at 32768.
+// A Reduction is one output of the multiply-accumulate units: the terms in the order of the
+// coefficient stream, the whole list Repeat times (0 means once), with the output port that is
+// limited to 32768.
 type Reduction struct {
 	Repeat int    `json:"repeat,omitempty"`
 	Terms  []Term `json:"terms"`
 	Want   Half   `json:"want"`
 }
 
-// Operands are the inputs and the weights, tap by tap.
+// Operands returns the inputs and the weights of all taps.
 func (r *Reduction) Operands() (x, w []float16.Float16) {
 	for range max(1, r.Repeat) {
 		for _, t := range r.Terms {
@@ -45,7 +45,7 @@ func (r *Reduction) Operands() (x, w []float16.Float16) {
 
 func (r *Reduction) check() error {
 	if len(r.Terms) == 0 {
-		return errors.New("no terms")
+		return errors.New("missing terms")
 	}
 	for _, t := range r.Terms {
 		if err := errors.Join(checkTimes(t.Times), checkTimes(r.Repeat*t.Times)); err != nil {
@@ -55,28 +55,29 @@ func (r *Reduction) check() error {
 	return checkTimes(r.Repeat)
 }
 
-// Reductions are the cases of silicon/reduction.
+// Reductions returns the cases of silicon/reduction.
 func Reductions() ([]Case[Reduction], error) { return Load[Reduction](files, "silicon/reduction") }
 
-// A Special is an operation at the edge of its range. Op names it:
+// A Special is an operation at the limits of its range. Op is one of:
 //
-//	add sub mul max square    element by element on the planar engine
+//	add sub mul max square    elementwise on the planar engine
 //	sum                       a reduction of In to one element on the planar engine
-//	relu                      behind the multiply-accumulate units
+//	relu                      after the multiply-accumulate units
 //	sigmoid tanh erf exp sqrt rsqrt softplus
-//	                          by table, behind the multiply-accumulate units
+//	                          by table, after the multiply-accumulate units
 //	conv                      In[0] * In[1], a 1x1 convolution of one input channel
 //	softmax                   over In
-//	slice                     In behind a width slice with an offset
+//	slice                     In after a width slice with an offset
 //
-// In is the two operands of add, sub, mul, max and conv, and the elements of the others.
+// In holds the two operands of add, sub, mul, max and conv, and the elements for the other
+// operations.
 type Special struct {
 	Op   string `json:"op"`
 	In   []Half `json:"in"`
 	Want []Half `json:"want"`
 }
 
-// Operands are In and Want as numbers.
+// Operands returns In and Want as fp16 values.
 func (s *Special) Operands() (in, want []float16.Float16) { return numbers(s.In), numbers(s.Want) }
 
 func numbers(h []Half) []float16.Float16 {
@@ -89,32 +90,31 @@ func numbers(h []Half) []float16.Float16 {
 
 func (s *Special) check() error {
 	if s.Op == "" || len(s.In) == 0 || len(s.Want) == 0 {
-		return errors.New("op, in and want must be there")
+		return errors.New("missing op, in or want")
 	}
 	return nil
 }
 
-// Specials are the cases of silicon/special.
+// Specials returns the cases of silicon/special.
 func Specials() ([]Case[Special], error) { return Load[Special](files, "silicon/special") }
 
-// A Run is a program with inputs and the outputs it must give. The program is one of the
-// loader's examples, or a file among the real programs, which are not part of the
-// project.
+// A Run is a program with inputs and expected outputs. The program is one of the loader's examples,
+// or a file of the real programs, which are not part of the project.
 type Run struct {
 	Example string   `json:"example,omitempty"`
 	File    string   `json:"file,omitempty"`
 	Weights *Half    `json:"weights,omitempty"` // replaces every non-zero half of the constants
-	Set     []string `json:"set,omitempty"`     // register what-ifs, GROUP.REGISTER.FIELD=VALUE
+	Set     []string `json:"set,omitempty"`     // register changes, GROUP.REGISTER.FIELD=VALUE
 	Inputs  []Values `json:"inputs"`            // in the order of the program's ports
 	Outputs []Values `json:"outputs"`
 }
 
 func (r *Run) check() error {
 	if (r.Example == "") == (r.File == "") {
-		return fmt.Errorf("example %q and file %q: one of them must be there", r.Example, r.File)
+		return fmt.Errorf("found example %q and file %q; want exactly one of them", r.Example, r.File)
 	}
 	if len(r.Inputs) == 0 || len(r.Outputs) == 0 {
-		return errors.New("no inputs or no outputs")
+		return errors.New("missing inputs or outputs")
 	}
 	for _, list := range [][]Values{r.Inputs, r.Outputs} {
 		for _, v := range list {
@@ -126,7 +126,7 @@ func (r *Run) check() error {
 	return nil
 }
 
-// Runs are the cases of silicon/runs and synthetic/runs.
+// Runs returns the cases of silicon/runs and synthetic/runs.
 func Runs() ([]Case[Run], error) {
 	cases, err := Load[Run](files, "silicon/runs")
 	if err != nil {
@@ -136,33 +136,33 @@ func Runs() ([]Case[Run], error) {
 	return append(cases, ours...), err
 }
 
-// A CostDump is what the vendor's compiler says a program of one task costs.
+// A CostDump holds the costs that the vendor's compiler computes for a program with one task.
 type CostDump struct {
-	File    string            `json:"file"`    // among the real programs
+	File    string            `json:"file"`    // name of the real program
 	Columns map[string]uint64 `json:"columns"` // by the names of a report's units
 	Kernel  uint64            `json:"kernel_dma_bytes"`
 	Read    uint64            `json:"read_dma_bytes"`
 	Write   uint64            `json:"write_dma_bytes"`
 	TimeNS  float64           `json:"time_ns"`
-	Rate    float64           `json:"bytes_per_ns"` // of which the time is made
+	Rate    float64           `json:"bytes_per_ns"` // the rate that the time is computed from
 }
 
 func (c *CostDump) check() error {
 	if c.File == "" || len(c.Columns) == 0 {
-		return errors.New("file and columns must be there")
+		return errors.New("missing file or columns")
 	}
 	return nil
 }
 
-// CostDumps are the cases of silicon/costdump: made by the vendor's compiler, not by a
-// machine.
+// CostDumps returns the cases of silicon/costdump. They were made by the vendor's compiler, not
+// measured.
 func CostDumps() ([]Case[CostDump], error) { return Load[CostDump](files, "silicon/costdump") }
 
 // ExamplesFamily is the directory of Examples.
 const ExamplesFamily = "derived/examples"
 
-// A Golden is what the model said of an example program. Numbers go by the names that a
-// report has for them.
+// A Golden holds earlier results of the model for an example program. The keys of its maps are
+// those of reports.
 type Golden struct {
 	Example     string             `json:"example"`
 	Chip        string             `json:"chip"`
@@ -182,8 +182,8 @@ type GoldenDescriptor struct {
 	Counters map[string]uint64 `json:"counters"`
 }
 
-// A GoldenOutput is a checksum of an output: CRC-32 (IEEE) of its halves in N, C, H, W
-// order, little-endian.
+// A GoldenOutput is a checksum of an output: the CRC-32 (IEEE) of its halves in N, C, H, W order,
+// little-endian.
 type GoldenOutput struct {
 	Name  string `json:"name"`
 	Shape [4]int `json:"shape"`
@@ -192,10 +192,10 @@ type GoldenOutput struct {
 
 func (g *Golden) check() error {
 	if g.Example == "" || g.Chip == "" || len(g.Descriptors) == 0 || len(g.Outputs) == 0 {
-		return errors.New("example, chip, descriptors and outputs must be there")
+		return errors.New("missing example, chip, descriptors or outputs")
 	}
 	return nil
 }
 
-// Examples are the cases of derived/examples: every example program on every chip.
+// Examples returns the cases of derived/examples: every example program on every chip.
 func Examples() ([]Case[Golden], error) { return Load[Golden](files, ExamplesFamily) }

@@ -9,13 +9,13 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Half is an fp16 number in a case: a JSON number that it holds exactly, -0 included,
-// or one of the strings "inf", "-inf", "nan" and four hexadecimal digits after 0x.
+// A Half is an fp16 value in a case: a JSON number that fp16 represents exactly, including -0, or
+// one of the strings "inf", "-inf", "nan", or 0x followed by four hexadecimal digits.
 type Half float16.Float16
 
 var halfNames = map[string]Half{"inf": 0x7c00, "-inf": 0xfc00, "nan": 0x7e00}
 
-// UnmarshalJSON reads a half. A number between two halves is an error.
+// UnmarshalJSON parses a half. A number that fp16 cannot represent exactly is an error.
 func (h *Half) UnmarshalJSON(b []byte) error {
 	if b[0] != '"' {
 		v, err := strconv.ParseFloat(string(b), 64)
@@ -24,7 +24,7 @@ func (h *Half) UnmarshalJSON(b []byte) error {
 		}
 		f := float16.Fromfloat32(float32(v))
 		if float64(f.Float32()) != v {
-			return fmt.Errorf("%s is no half", b)
+			return fmt.Errorf("fp16 cannot represent %s exactly", b)
 		}
 		*h = Half(f)
 		return nil
@@ -39,13 +39,13 @@ func (h *Half) UnmarshalJSON(b []byte) error {
 	}
 	v, err := strconv.ParseUint(s, 0, 16)
 	if err != nil || len(s) != len("0x3b9f") {
-		return fmt.Errorf("%q is no half", s)
+		return fmt.Errorf("invalid fp16 value %q; want a number, inf, -inf, nan or 0x and four digits", s)
 	}
 	*h = Half(v)
 	return nil
 }
 
-// MarshalJSON writes the half as a number, or as its bits when it is none.
+// MarshalJSON writes the half as a number, or as a string with its bits if it is infinite or NaN.
 func (h Half) MarshalJSON() ([]byte, error) {
 	v := float64(float16.Float16(h).Float32())
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -54,16 +54,16 @@ func (h Half) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
 }
 
-// A Span is Times equal halves one after another; no Times is one.
+// A Span stands for Times equal halves in a row; 0 means one.
 type Span struct {
 	Times int  `json:"times,omitempty"`
 	V     Half `json:"v"`
 }
 
-// Values are the elements of a tensor in N, C, H, W order.
+// Values holds the elements of a tensor in N, C, H, W order.
 type Values []Span
 
-// Halves are the elements one by one.
+// Halves returns the elements one by one.
 func (v Values) Halves() []float16.Float16 {
 	var h []float16.Float16
 	for _, s := range v {
@@ -74,12 +74,13 @@ func (v Values) Halves() []float16.Float16 {
 	return h
 }
 
-// maxTimes bounds what a case can ask a reader to spell out.
+// maxTimes limits how many values a case can make a reader expand.
 const maxTimes = 1 << 20
 
+// checkTimes returns an error if n is negative or too large.
 func checkTimes(n int) error {
 	if n < 0 || n > maxTimes {
-		return fmt.Errorf("%d times, want 0 to %d", n, maxTimes)
+		return fmt.Errorf("found %d times, want 0 to %d", n, maxTimes)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package browser opens the command's HTML pages in a headless Chromium. It is a module of
-// its own, so that what drives a browser is no dependency of the model.
+// Package browser tests the command's HTML pages in a headless Chromium. It is a separate module,
+// so that the model does not depend on the packages that drive a browser.
 //
 //	apt-get install chromium
 //	cd bench/browser && go test ./... -shots DIR

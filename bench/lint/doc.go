@@ -1,22 +1,22 @@
-// Package lint reads compiled programs for mistakes that the engine does not report: it runs
-// them, and what comes out is wrong or slow.
+// Package lint finds mistakes in compiled programs that the engine does not report: the programs
+// run, but their results are wrong or they are slow.
 //
-// A descriptor names places and nothing else. That a tensor stands somewhere, and until when,
-// is in the compiler's mind alone; the engine reads what stands there. So lint walks the chain
-// once and keeps, for every byte of device memory and of the L2, which descriptor left it:
+// A descriptor contains only addresses. Which tensor is at an address, and for how long, is known
+// only to the compiler; the engine reads the bytes that it finds. Lint therefore walks the chain
+// once and records, for every byte of device memory and of the L2, which descriptor wrote it:
 //
 //	td 0   a a a a a a . .      a result of six units
-//	td 1   a a a a b b b b      unread units of it are written over ...
+//	td 1   a a a a b b b b      unread units of it are overwritten ...
 //	td 2   ^ ^ ^ ^ ^ ^          ... and read as if they were still there: overlap
 //
-// From that follow the rules: [Overlap], [Unread], [Unwritten]. [Fold] looks at the strides of
-// one surface, and [Hint] holds the fields that say what a descriptor waits for, or whose
-// bytes it reads, to the addresses. Each rule rests on what the programs of the vendor's
-// compiler do, and each finding says on what.
+// The rules [Overlap], [Unread] and [Unwritten] follow from these records. [Fold] checks the
+// strides of a single surface. [Hint] compares the fields that declare dependencies with the
+// addresses. Each rule is based on programs of the vendor's compiler, and each finding names its
+// evidence.
 //
-// Bytes are exact. A surface is rows of elements at multiples of 64 bytes in memory, of 16
-// in the L2, and every row begins with a unit of that size: two rows meet where they share a
-// unit. Rows without a gap between their units are one run, so a whole tensor mostly is one.
-// What a program may take in time and memory grows with its descriptors; surfaces beyond
-// that are left undecided, which the report counts.
+// Lint works with exact bytes. A surface consists of rows at multiples of 64 bytes in memory and of
+// 16 bytes in the L2. Rows are rounded up to whole units of that size, and two rows overlap if they
+// share a unit. Rows without a gap are one run, so a whole tensor is usually one run. Time and
+// memory are limited in proportion to the number of descriptors. Surfaces beyond the limit are left
+// undecided, and the report counts them.
 package lint

@@ -5,16 +5,18 @@ import (
 	"slices"
 )
 
-// foldSteps bounds the search for two elements of one surface in one place.
+// foldSteps limits the search for two elements of one surface at the same address.
 const foldSteps = 1 << 16
 
-// folds finds the axis that puts two elements of a layout in one place: the one of least
-// stride that is shorter than what stands within it. It is nil when there is none, and known
-// is false when that was not settled in so many steps; what was taken is subtracted.
+// findFold returns the axis that puts two elements of a layout at the same address: the one with
+// the smallest stride among the axes whose stride is shorter than the parts inside them. It returns
+// nil if there is none. known is false if the search ran out of steps. The steps used are
+// subtracted from *steps.
 //
-// Strides that grow, each at least as long as what is within it, fold nothing. For others it
-// looks for whole numbers, not all zero, of axes whose sum of strides is shorter than a run.
-func (l *layout) folds(steps *int) (a *axis, known bool) {
+// If each stride is at least as long as the parts inside it, nothing overlaps. Otherwise findFold
+// searches for a difference between two elements, as whole numbers per axis, whose sum of strides
+// is shorter than a run.
+func (l *layout) findFold(steps *int) (a *axis, known bool) {
 	if l.empty() {
 		return nil, true
 	}
@@ -46,15 +48,16 @@ func (l *layout) folds(steps *int) (a *axis, known bool) {
 	return &list[len(list)-1-at], true
 }
 
-// A search is for two elements in one place: by how many of each axis they are apart.
+// A search looks for two elements at the same address. It varies their distance on each axis.
 type search struct {
-	axes  []axis // the longest stride first
+	axes  []axis // longest stride first
 	inner int64
 	steps int
 }
 
-// from looks at the axes from k on, for elements that are at bytes apart by those before;
-// apart is whether they are not one element already. The axes from k on reach so far.
+// from searches the axes from k on for two elements that are at bytes apart on the axes before k.
+// apart says whether they already differ on one of those. reach is the largest distance that the
+// axes from k on can add.
 func (s *search) from(k int, at, reach int64, apart bool) bool {
 	if s.steps--; s.steps < 0 {
 		return false
@@ -67,11 +70,11 @@ func (s *search) from(k int, at, reach int64, apart bool) bool {
 		return at < s.inner && -at < s.inner || s.from(k+1, at, reach, apart)
 	}
 	reach -= (a.n - 1) * a.stride
-	// at + d*stride must come back to zero: within reach and a run.
+	// at + d*stride must come back to zero within reach and a run.
 	most := reach + s.inner - 1
 	low, high := max(-(a.n-1), ceilDiv(-most-at, a.stride)), min(a.n-1, floorDiv(most-at, a.stride))
 	if !apart {
-		low = max(low, 0) // the other way round they are the same two
+		low = max(low, 0) // negative distances swap the same two elements
 	}
 	for d := low; d <= high; d++ {
 		if s.from(k+1, at+d*a.stride, reach, apart || d != 0) {
@@ -84,6 +87,7 @@ func (s *search) from(k int, at, reach int64, apart bool) bool {
 	return false
 }
 
+// floorDiv returns a/b rounded down, for positive b.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && a < 0 {
@@ -92,4 +96,5 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
+// ceilDiv returns a/b rounded up, for positive b.
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

@@ -5,22 +5,22 @@ import (
 	"sort"
 )
 
-// A span is bytes of one origin.
+// A span is a byte range with one origin.
 type span struct {
 	lo, hi int64
 	by     int32
 }
 
-// A ground is which bytes of a memory have which origin: spans in order that do not meet, in
-// sheets of at most sheetSpans, so that a span is put in with little to move.
+// A ground maps the bytes of a memory to their origins. It holds ordered spans that do not overlap,
+// in sheets of at most sheetSpans, so that few spans move when one is inserted.
 type ground struct {
 	sheets [][]span
 }
 
 const sheetSpans = 512
 
-// at is the place of the first span that ends behind an address.
-func (g *ground) at(addr int64) (sheet, i int) {
+// search returns the position of the first span that ends after addr.
+func (g *ground) search(addr int64) (sheet, i int) {
 	sheet = sort.Search(len(g.sheets), func(i int) bool { s := g.sheets[i]; return s[len(s)-1].hi > addr })
 	if sheet == len(g.sheets) {
 		return sheet, 0
@@ -29,9 +29,9 @@ func (g *ground) at(addr int64) (sheet, i int) {
 	return sheet, sort.Search(len(s), func(i int) bool { return s[i].hi > addr })
 }
 
-// look calls f with the spans from lo up to hi, cut off there.
-func (g *ground) look(lo, hi int64, f func(s span)) {
-	for sheet, i := g.at(lo); sheet < len(g.sheets); sheet, i = sheet+1, 0 {
+// visit calls f with the spans from lo to hi-1, clipped to that range.
+func (g *ground) visit(lo, hi int64, f func(s span)) {
+	for sheet, i := g.search(lo); sheet < len(g.sheets); sheet, i = sheet+1, 0 {
 		for _, s := range g.sheets[sheet][i:] {
 			if s.lo >= hi {
 				return
@@ -41,12 +41,12 @@ func (g *ground) look(lo, hi int64, f func(s span)) {
 	}
 }
 
-// put gives the bytes from lo up to hi an origin.
+// put sets the origin of the bytes from lo to hi-1.
 func (g *ground) put(lo, hi int64, by int32) {
 	if lo >= hi {
 		return
 	}
-	first, i := g.at(lo)
+	first, i := g.search(lo)
 	if first == len(g.sheets) {
 		if first == 0 || len(g.sheets[first-1]) >= sheetSpans {
 			g.sheets = append(g.sheets, []span{{lo, hi, by}})
@@ -61,7 +61,7 @@ func (g *ground) put(lo, hi int64, by int32) {
 		in = append(in, span{s.lo, lo, s.by})
 	}
 	in = append(in, span{lo, hi, by})
-	last, j := g.at(hi) // the first span that ends behind hi
+	last, j := g.search(hi) // the first span that ends after hi
 	if last < len(g.sheets) {
 		if s := g.sheets[last][j]; s.lo < hi {
 			in = append(in, span{hi, s.hi, s.by})

@@ -7,55 +7,57 @@ import (
 	"anesim/hw/regs"
 )
 
-// Fields that are no fields of the table yet.
+// Bit fields that have no name in the register table yet.
 const (
-	fromPrevious  = 1 << 18 // of Src1DMAConfig: the descriptor before wrote or describes a source
-	overKind      = 18      // of DstDMAConfig, two bits: 1 over what a tile DMA read, 2 a kernel DMA
-	overDistance  = 22      // four bits: how many descriptors back, less 1
+	fromPrevious  = 1 << 18 // of Src1DMAConfig: the previous descriptor wrote or describes a source
+	overKind      = 18      // of DstDMAConfig, two bits: 1 over a read of the tile DMA, 2 over a read of the kernel DMA
+	overDistance  = 22      // four bits: number of descriptors back, minus 1
 	overTileDMA   = 1
 	overKernelDMA = 2
-	farthest      = 15 // the most that fits
+	farthest      = 15 // largest value of the field
 )
 
-// secondWaits is where two bits of SourceCfg are set for a second source that the descriptor
-// before left in the L2 (bytes: 1 of 1).
+// secondWaits is the position of two bits of SourceCfg that are set for a second source that the
+// previous descriptor left in the L2 (seen in 1 of 1 programs).
 const secondWaits = 26
 
 // Values of SourceCfg bits 2-3.
 const (
-	besideMAC    = 1 // runs tile by tile behind a descriptor of the MAC engines
+	besideMAC    = 1 // runs tile by tile after a descriptor of the MAC engines
 	besidePlanar = 2
 )
 
-// hints is what the fields that state dependencies are held to.
+// hints holds the expected values of the fields that declare dependencies.
 type hints struct {
-	// Of the descriptor at hand.
-	before  bool  // it reads a result in the L2 of the descriptor before
-	writers []int // of the kernel in scratch
+	// About the current descriptor.
+	before  bool  // it reads a result of the previous descriptor from the L2
+	writers []int // descriptors that wrote its kernel in scratch memory
 
-	// Of the one before.
+	// About the previous descriptor.
 	planar bool
-	wrote  part // by its result, in memory
-	ring   bool // its result is one
+	wrote  part // part of memory that its result covers
+	ring   bool // its result is a ring
 
 	closed int32 // the last descriptor that closed a run, or -1
-	// closedTold is the last such that a finding has named, or -1.
+	// closedTold is the last such descriptor that a finding names, or -1.
 	closedTold int32
-	readers    ground // of the scratch area: twice the descriptor, plus 1 for a kernel DMA
+	readers    ground // of the scratch area, as twice the descriptor, plus 1 for a kernel DMA
 }
 
-// A part is lines of a buffer that a surface lies in, as the compiler compares them: from its
-// first byte to its last.
+// A part is the byte range of a buffer that a surface covers, from its first to its last byte, as
+// the compiler compares ranges.
 type part struct {
 	named  bool
 	bar    uint32
 	lo, hi int64
 }
 
+// meets reports whether two parts overlap.
 func (p part) meets(o part) bool {
 	return p.named && o.named && p.bar == o.bar && p.lo < o.hi && o.lo < p.hi
 }
 
+// partOf returns the part of a buffer that operand o covers, the zero part if named is false.
 func partOf(o *regs.Operand, named bool, bar uint32) part {
 	l := inMemory(o, uint64(o.Base))
 	if !named || l.empty() {
@@ -65,19 +67,20 @@ func partOf(o *regs.Operand, named bool, bar uint32) part {
 	return part{true, bar, r.base, r.end()}
 }
 
-// begin forgets the descriptor before the one before.
+// begin starts the next descriptor and checks that a ring between it and the previous one is
+// written and read.
 func (s *state) begin(t *regs.Task) {
 	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
 	if s.ring && t.Operands.Source1.L2 != regs.Circular {
 		s.find(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in the L2 (type 3), which td %d does not read", t.Index)
 	}
 	if !s.ring && t.Operands.Source1.L2 == regs.Circular {
-		s.find(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in the L2 (type 3), which the descriptor before does not leave")
+		s.find(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in the L2 (type 3), which the previous descriptor does not leave")
 	}
 }
 
-// dependsOn notes whose values a descriptor reads.
-func (s *state) dependsOn(td int32, from []int32) {
+// recordReads records that descriptor td reads the values from.
+func (s *state) recordReads(td int32, from []int32) {
 	for _, by := range from {
 		v := &s.values[by]
 		if !v.l2 || v.kind == passing {
@@ -88,13 +91,13 @@ func (s *state) dependsOn(td int32, from []int32) {
 		}
 		if v.td <= s.closed && s.closedTold != s.closed {
 			s.closedTold = s.closed
-			s.find(s.closed, "Header.Control", Hint, byRuns, "closes a run (TSR and TSE), behind which another program may have the L2, while %v is live there: td %d reads it", v, td)
+			s.find(s.closed, "Header.Control", Hint, byRuns, "closes a run (TSR and TSE), after which another program may use the L2, but %v is still needed there: td %d reads it", v, td)
 		}
 	}
 }
 
-// kernel takes the coefficients that a descriptor reads.
-func (s *state) kernel(t *regs.Task) {
+// checkKernel checks the weights that a descriptor reads, and records which descriptors wrote them.
+func (s *state) checkKernel(t *regs.Task) {
 	if !t.Operands.Kernel.On || !t.Header.KernelBases.KBE0() {
 		return
 	}
@@ -111,8 +114,8 @@ func (s *state) kernel(t *regs.Task) {
 			continue
 		}
 		if s.afford(&r) {
-			s.readsRegion(td, fmt.Sprintf("KernelDMASrc.CoeffBaseAddr[%d]", i), &r, &s.memory)
-			s.memory.look(lo, lo+n, func(x span) {
+			s.readRegion(td, fmt.Sprintf("KernelDMASrc.CoeffBaseAddr[%d]", i), &r, &s.memory)
+			s.memory.visit(lo, lo+n, func(x span) {
 				if x.by >= 0 {
 					s.writers = append(s.writers, int(s.values[x.by].td))
 				}
@@ -121,37 +124,38 @@ func (s *state) kernel(t *regs.Task) {
 	}
 }
 
-// consider holds a descriptor's fields to what it reads.
-func (s *state) consider(t *regs.Task) {
-	s.types(t)
-	s.waits(t)
-	s.previous(t)
-	s.distance(t)
-	s.writer(t)
+// checkHints compares the fields that declare dependencies with the accesses of a descriptor.
+func (s *state) checkHints(t *regs.Task) {
+	s.checkTypes(t)
+	s.checkWaits(t)
+	s.checkPrevious(t)
+	s.checkDistance(t)
+	s.checkWriter(t)
 }
 
-// types holds the types of the source and of the result to the tile DMA.
-func (s *state) types(t *regs.Task) {
+// checkTypes compares the types of the source and of the result with the tile DMA.
+func (s *state) checkTypes(t *regs.Task) {
 	g, td := &t.Groups, int32(t.Index)
 	if on := g.Source1On() || g.Source2On(); on != t.Header.Control.SrcLoc() {
-		s.find(td, "Header.Control", Hint, byLocation, "SrcLoc is %d, and the tile DMA reads %s", bit(!on), map[bool]string{false: "no source", true: "a source"}[on])
+		s.find(td, "Header.Control", Hint, byLocation, "SrcLoc is %d, but the tile DMA reads %s", bit(!on), map[bool]string{false: "no source", true: "a source"}[on])
 	}
 	switch kind := g.L2.SourceCfg.Type(); {
 	case g.Source1On() && kind == 0:
-		s.find(td, "L2.SourceCfg", Hint, byTypes, "type 0 says that source 1 is in the L2, and the tile DMA reads it from memory")
+		s.find(td, "L2.SourceCfg", Hint, byTypes, "type 0 says that source 1 is in the L2, but the tile DMA reads it from memory")
 	case !g.Source1On() && (kind == 1 || kind == 2):
 		s.find(td, "L2.SourceCfg", Hint, byTypes, "type %d says that the tile DMA reads source 1, which is off", kind)
 	}
 	switch kind := g.L2.ResultCfg.Type(); {
 	case g.DestinationOn() && kind == 0:
-		s.find(td, "L2.ResultCfg", Hint, byTypes, "type 0 says that the result stays in the L2, and the tile DMA writes it to memory")
+		s.find(td, "L2.ResultCfg", Hint, byTypes, "type 0 says that the result stays in the L2, but the tile DMA writes it to memory")
 	case !g.DestinationOn() && (kind == 1 || kind == 2):
 		s.find(td, "L2.ResultCfg", Hint, byTypes, "type %d says that the tile DMA writes the result, which is off", kind)
 	}
 }
 
-// waits holds what a source in the L2 waits for to who left it there.
-func (s *state) waits(t *regs.Task) {
+// checkWaits compares the fields that make a source in the L2 wait with the descriptor that left it
+// there.
+func (s *state) checkWaits(t *regs.Task) {
 	c, td := t.Groups.L2.SourceCfg, int32(t.Index)
 	beside := c.Dep_or_BfrMode()
 	if t.Operands.Source1.L2 == regs.Circular {
@@ -163,34 +167,34 @@ func (s *state) waits(t *regs.Task) {
 			waits, name = c.APlnrRslt() || beside == besidePlanar, "the planar engine (APlnrRslt, or bits 2-3 = 2)"
 		}
 		if !waits && c>>secondWaits&3 == 0 {
-			s.find(td, "L2.SourceCfg", Hint, byWaits, "reads what td %d leaves in the L2, and does not wait for %s", td-1, name)
+			s.find(td, "L2.SourceCfg", Hint, byWaits, "reads the result of td %d from the L2, but does not wait for %s", td-1, name)
 		}
 	}
 	switch {
 	case beside != besideMAC && beside != besidePlanar:
 	case !s.before:
-		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d: runs tile by tile behind the descriptor before, which left none of its sources in the L2", beside)
+		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d: runs tile by tile after the previous descriptor, which left none of its sources in the L2", beside)
 	case s.hints.planar != (beside == besidePlanar):
-		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d, and the descriptor before runs on the other engine", beside)
+		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d, but the previous descriptor runs on the other engine", beside)
 	}
 }
 
-// previous holds the bit for a source of the descriptor before to the addresses.
-func (s *state) previous(t *regs.Task) {
+// checkPrevious compares the bit for a source of the previous descriptor with the addresses.
+func (s *state) checkPrevious(t *regs.Task) {
 	o, b := t.Operands, t.Header.Bases
 	first, second := partOf(&o.Source1, b.RBE0(), b.RBase0()), partOf(&o.Source2, b.RBE1(), b.RBase1())
 	is := first.meets(s.wrote) || second.meets(s.wrote)
 	if says := t.Groups.TileDMASrc.Src1DMAConfig&fromPrevious != 0; says != is {
-		what := "a source lies where the descriptor before writes or describes its result, and bit 18 is clear"
+		what := "bit 18 is clear, but the previous descriptor writes or describes a source"
 		if says {
-			what = "bit 18 says that the descriptor before writes or describes a source, and no source meets its result"
+			what = "bit 18 says that the previous descriptor writes or describes a source, but no source overlaps its result"
 		}
 		s.find(int32(t.Index), "TileDMASrc.Src1DMAConfig", Hint, byPrevious, "%s", what)
 	}
 }
 
-// distance holds how far back an area of scratch was read last to who read it.
-func (s *state) distance(t *regs.Task) {
+// checkDistance compares the field for the last read of a scratch area with the recorded reads.
+func (s *state) checkDistance(t *regs.Task) {
 	o, td := t.Operands, int32(t.Index)
 	if !t.Groups.DestinationOn() || !within(s.scratch, int64(t.Bases.Destination)) {
 		return
@@ -201,29 +205,29 @@ func (s *state) distance(t *regs.Task) {
 	}
 	r := l.region()
 	last := int32(-1)
-	s.readers.look(r.base, r.end(), func(x span) { last = max(last, x.by) })
+	s.readers.visit(r.base, r.end(), func(x span) { last = max(last, x.by) })
 	w := uint32(t.Groups.TileDMADst.DstDMAConfig)
 	gotKind, got := w>>overKind&3, int32(w>>overDistance&farthest)
 	const register = "TileDMADst.DstDMAConfig"
 	switch back := td - last/2 - 1; {
 	case last < 0 && gotKind != 0:
-		s.find(td, register, Hint, byDistance, "bits 18-25 say that td %d read the area that the result is written to; nothing did", td-got-1)
+		s.find(td, register, Hint, byDistance, "bits 18-25 say that td %d read the area of the result; no descriptor did", td-got-1)
 	case last < 0:
 	case gotKind == 0:
-		s.find(td, register, Hint, byDistance, "the result is written over an area of scratch that td %d read; bits 18-25 do not say so", last/2)
+		s.find(td, register, Hint, byDistance, "result overwrites an area of scratch that td %d read; bits 18-25 do not say so", last/2)
 	case got != min(back, farthest):
-		s.find(td, register, Hint, byDistance, "bits 22-25 say that td %d read the area last that the result is written to; td %d did", td-got-1, last/2)
+		s.find(td, register, Hint, byDistance, "bits 22-25 say that td %d was the last to read the area of the result; it was td %d", td-got-1, last/2)
 	case gotKind == overTileDMA && last%2 != 0, gotKind == overKernelDMA && last%2 == 0:
-		s.find(td, register, Hint, byDistance, "bits 18-19 are %d, and td %d read the area by the other DMA", gotKind, last/2)
+		s.find(td, register, Hint, byDistance, "bits 18-19 are %d, but td %d read the area by the other DMA", gotKind, last/2)
 	}
 	s.readers.put(r.base, r.end(), -1)
 }
 
-// writer holds the header's eleventh word to who wrote the kernel.
-func (s *state) writer(t *regs.Task) {
+// checkWriter compares the header's extra word with the descriptors that wrote the kernel.
+func (s *state) checkWriter(t *regs.Task) {
 	td := int32(t.Index)
 	if tde := t.Header.Control.TDE(); tde != (len(s.writers) > 0) {
-		s.find(td, "Header.Control", Hint, byKernel, "TDE is %d, and the chain wrote %s", bit(tde), map[bool]string{false: "the kernel", true: "none of the kernel"}[tde])
+		s.find(td, "Header.Control", Hint, byKernel, "TDE is %d, but the chain wrote %s", bit(tde), map[bool]string{false: "the kernel", true: "none of the kernel"}[tde])
 	}
 	at := int(t.Offset) + regs.HeaderBytes
 	if len(s.writers) == 0 || t.Header.KernelBases&3 != 3 || at+4 > len(s.program.Text) {
@@ -234,11 +238,11 @@ func (s *state) writer(t *regs.Task) {
 		last = max(last, w)
 	}
 	if says != last {
-		s.find(td, "Header.KernelBases", Hint, byKernel, "the word behind the header says that td %d wrote the kernel; td %d did", says, last)
+		s.find(td, "Header.KernelBases", Hint, byKernel, "word after the header says that td %d wrote the kernel; it was td %d", says, last)
 	}
 }
 
-// finish keeps what the next descriptor is held to.
+// finish records the state that the next descriptor is checked against.
 func (s *state) finish(t *regs.Task) {
 	o, b, td := t.Operands, t.Header.Bases, int32(t.Index)
 	s.hints.planar = t.Groups.Planar()

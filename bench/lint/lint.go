@@ -9,61 +9,61 @@ import (
 	"anesim/loader"
 )
 
-// A Rule is what a finding is about.
+// A Rule identifies the kind of a finding.
 type Rule string
 
 // The rules.
 const (
-	Overlap   Rule = "overlap"   // a result is written over another that is still read
-	Unread    Rule = "unread"    // a result that nobody reads
-	Unwritten Rule = "unwritten" // a read of bytes that nobody wrote
-	Fold      Rule = "fold"      // strides that put elements of a surface on each other
-	Hint      Rule = "hint"      // a field that says something else than the addresses
+	Overlap   Rule = "overlap"   // a result overwrites another one that is still read
+	Unread    Rule = "unread"    // a result is never read
+	Unwritten Rule = "unwritten" // bytes are read that were never written
+	Fold      Rule = "fold"      // strides put elements of a surface at the same address
+	Hint      Rule = "hint"      // a field contradicts the addresses
 )
 
-// A Finding is one thing that is wrong with a descriptor.
+// A Finding reports one mistake in a descriptor.
 type Finding struct {
 	Descriptor int    `json:"descriptor"`
-	Register   string `json:"register"` // the one to look at, as BLOCK.REGISTER
+	Register   string `json:"register"` // the register to look at, as BLOCK.REGISTER
 	Rule       Rule   `json:"rule"`
 	What       string `json:"what"`
-	Evidence   string `json:"evidence"` // what the rule rests on
+	Evidence   string `json:"evidence"` // evidence for the rule
 }
 
 func (f *Finding) String() string {
 	return fmt.Sprintf("td %d %s: %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
 }
 
-// A Report is what lint has to say about a program.
+// A Report holds the findings about a program.
 type Report struct {
 	Descriptors int
-	Findings    []Finding // by descriptor, at most MaxFindings
-	More        int       // findings beyond those
-	Undecided   int       // surfaces that took more than their share of time to decide
+	Findings    []Finding // sorted by descriptor, at most MaxFindings
+	More        int       // number of findings beyond MaxFindings
+	Undecided   int       // number of surfaces that exceeded the limit on time
 }
 
-// MaxFindings is how many findings a report lists.
+// MaxFindings is the largest number of findings that a report lists.
 const MaxFindings = 10_000
 
-// What the rules rest on. The counts are of the 324 descriptors in 175 programs of the vendor's
-// compiler that TestVendorPrograms reads; those of three and nine include programs read
+// Evidence for the rules. The counts refer to the 324 descriptors in 175 programs of the vendor's
+// compiler that TestVendorPrograms reads. Those of three and nine include programs that were read
 // elsewhere.
 const (
-	byPlaces   = "bytes: a descriptor names places, and reads what was left there last"
-	byStrides  = "bytes: elements stand at base + sums of strides; that one of two in one place is lost is inferred"
+	byPlaces   = "bytes: a descriptor names addresses, and reads the values written there last"
+	byStrides  = "bytes: elements are stored at base + sums of strides; that one of two at the same address is lost is inferred"
 	byKept     = "bytes: a source of type 1 is kept for later readers, or repeats (16 of 16)"
 	byTypes    = "bytes: types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring (324 of 324)"
 	byLocation = "bytes: SrcLoc says that the tile DMA moves a source (324 of 324)"
-	byWaits    = "bytes: what the descriptor before left in the L2 is waited for (114 of 114)"
-	byTiles    = "bytes: bits 2-3 are 1 or 2 only behind a result of the descriptor before (23 of 23)"
-	byPrevious = "bytes: bit 18 is set exactly where the descriptor before wrote or describes a source (324 of 324)"
+	byWaits    = "bytes: descriptors wait for data that the previous one left in the L2 (114 of 114)"
+	byTiles    = "bytes: bits 2-3 are 1 or 2 only if the previous descriptor left a source (23 of 23)"
+	byPrevious = "bytes: bit 18 is set exactly if the previous descriptor wrote or describes a source (324 of 324)"
 	byDistance = "bytes: bits 18-25 say how many descriptors back the scratch area was read last (3 of 3, 0 elsewhere)"
-	byKernel   = "bytes: TDE is set where the chain wrote the kernel, and the word behind the header says who (3 of 3)"
-	byRings    = "bytes: the descriptor behind one that fills a ring reads it (9 of 9)"
-	byRuns     = "bytes: where TSR and TSE close a run nothing is live in the L2 (185 of 185)"
+	byKernel   = "bytes: TDE is set if the chain wrote the kernel, and the word after the header names the writer (3 of 3)"
+	byRings    = "bytes: a ring is read by the descriptor after the one that fills it (9 of 9)"
+	byRuns     = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
 )
 
-// Program lints a program. The error is one of a program that cannot be walked; see
+// Program checks a program. It returns an error if the program cannot be walked; see
 // [loader.Program.Link].
 func Program(p *loader.Program) (*Report, error) {
 	l, err := p.LinkStream()
@@ -75,7 +75,7 @@ func Program(p *loader.Program) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.task(t)
+		s.checkTask(t)
 	}
 	s.end()
 	s.report.Descriptors = l.Count

@@ -10,14 +10,14 @@ import (
 	"anesim/loader"
 )
 
-// Origins of bytes that no value of the chain has.
+// Origins of bytes that hold no value of the chain.
 const (
-	unwritten = -1 // of the ground that is no span: nobody has written there
+	unwritten = -1 // no span: never written
 	given     = -2 // an input, a constant
 	unknown   = -3 // a surface that was not decided, or a buffer that rows pass through
 )
 
-// A kind is what a value is.
+// A kind classifies values.
 type kind uint8
 
 const (
@@ -27,23 +27,23 @@ const (
 	passing      // rows of a source on their way through the L2
 )
 
-// A value is what a descriptor left in a memory.
+// A value is the data that a descriptor wrote to one memory.
 type value struct {
 	at     region
 	td     int32
-	lostTo int32 // the value that was written over some of it first, or -1
+	lostTo int32 // the value that first overwrote a part of it, or -1
 	kind   kind
 	role   regs.Role
 	planar bool // left by the planar engine
 	l2     bool
-	output bool // in an output port
+	output bool // lies in an output port
 	read   bool
-	told   bool // a finding has named it
+	told   bool // a finding names it
 
-	parts [2]int64 // strides of the planes in depth and of the groups, 0 where there is one
+	parts [2]int64 // strides between planes in depth and between groups, 0 if there is only one
 }
 
-// begins reports whether the value, or a plane in depth or a group of it, begins at an address.
+// begins reports whether the value, or one of its planes or groups, begins at address at.
 func (v *value) begins(at int64) bool {
 	off := at - v.at.base
 	for _, stride := range v.parts {
@@ -54,7 +54,7 @@ func (v *value) begins(at int64) bool {
 	return off == 0
 }
 
-// register is the register that places the value.
+// register returns the name of the register with the value's address.
 func (v *value) register() string {
 	if v.l2 {
 		return l2Bases[v.role]
@@ -62,7 +62,7 @@ func (v *value) register() string {
 	return memoryBases[v.role]
 }
 
-// String names the value.
+// String describes the value for messages.
 func (v *value) String() string {
 	what := "result"
 	switch v.kind {
@@ -76,21 +76,20 @@ func (v *value) String() string {
 	return fmt.Sprintf("the %s of td %d", what, v.td)
 }
 
-// A place is a region of a memory.
+// A place is a region of one memory.
 type place struct {
 	at region
 	g  *ground
 }
 
-// What a program may take: runs of bytes, steps of searches for folds, for each descriptor
-// and for all.
+// Limits on runs of bytes and on steps of searches for folds, per descriptor and as a base.
 const (
 	runsEach, runsAll   = 64, 1 << 22
 	stepsEach, stepsAll = 256, 1 << 22
-	runsMost            = 1 << 16 // of one surface
+	runsMost            = 1 << 16 // per surface
 )
 
-// A state is the memories as a chain finds them.
+// A state holds the contents of the memories while the chain is walked.
 type state struct {
 	program *loader.Program
 	linked  *loader.Linked
@@ -98,16 +97,17 @@ type state struct {
 	values  []value
 	memory  ground
 	l2      ground
-	ended   map[region]int32 // values in the L2 by where they stand, the latest
+	ended   map[region]int32 // latest value in the L2 by region
 
-	runs  int64 // left, of regions and of the spans they meet; none are looked at below zero
-	steps int   // left, of searches for folds
+	runs  int64 // remaining budget for runs of regions and spans; below zero no more are visited
+	steps int   // remaining budget for searches for folds
 
-	outputs, scratch [][2]int64 // addresses
-	sources          []place    // of the descriptor at hand
+	outputs, scratch [][2]int64 // address ranges
+	sources          []place    // of the current descriptor
 	hints
 }
 
+// newState returns the state before the first descriptor.
 func newState(p *loader.Program, l *loader.Linked) *state {
 	s := &state{
 		program: p, linked: l, ended: map[region]int32{},
@@ -140,13 +140,13 @@ func newState(p *loader.Program, l *loader.Linked) *state {
 	return s
 }
 
-// within reports whether an address lies in one of some areas, which are in order.
+// within reports whether addr lies in one of the ranges in list, which must be sorted.
 func within(list [][2]int64, addr int64) bool {
 	i := sort.Search(len(list), func(i int) bool { return list[i][1] > addr })
 	return i < len(list) && list[i][0] <= addr
 }
 
-// find adds a finding.
+// find adds a finding to the report.
 func (s *state) find(td int32, register string, rule Rule, evidence, format string, args ...any) {
 	if len(s.report.Findings) >= MaxFindings {
 		s.report.More++
@@ -155,8 +155,8 @@ func (s *state) find(td int32, register string, rule Rule, evidence, format stri
 	s.report.Findings = append(s.report.Findings, Finding{int(td), register, rule, fmt.Sprintf(format, args...), evidence})
 }
 
-// afford takes the runs of a region off what the program may take, and reports whether it
-// could.
+// afford subtracts the runs of a region from the budget. It reports whether the budget was
+// sufficient.
 func (s *state) afford(r *region) bool {
 	n := r.runs(runsMost)
 	if n > runsMost || n > s.runs {
@@ -167,11 +167,12 @@ func (s *state) afford(r *region) bool {
 	return true
 }
 
-// blind reports whether what stands where is no longer followed.
-func (s *state) blind() bool { return s.runs < 0 }
+// isBlind reports whether the budget is used up, so that the contents of memories are no longer
+// tracked.
+func (s *state) isBlind() bool { return s.runs < 0 }
 
-// task takes a descriptor: what it reads, then what it leaves.
-func (s *state) task(t *regs.Task) {
+// checkTask processes a descriptor: first its reads, then its writes.
+func (s *state) checkTask(t *regs.Task) {
 	o, td := t.Operands, int32(t.Index)
 	bases := [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination}
 	sources := [...]*regs.Operand{&o.Source1, &o.Source2}
@@ -182,18 +183,18 @@ func (s *state) task(t *regs.Task) {
 			l := inMemory(x, bases[x.Role])
 			once := l
 			once.drop(&l)
-			s.fold(td, &once)
-			s.reads(td, x.Role, &l, &s.memory)
+			s.checkFold(td, &once)
+			s.readSource(td, x.Role, &l, &s.memory)
 		case x.Used && x.L2 == regs.Resident:
 			l := inL2(x)
-			s.reads(td, x.Role, &l, &s.l2)
+			s.readSource(td, x.Role, &l, &s.l2)
 		case x.Used && x.L2 == regs.Circular:
-			l := ringOf(t, x)
-			s.reads(td, x.Role, &l, &s.l2)
+			l := ringLayout(t, x)
+			s.readSource(td, x.Role, &l, &s.l2)
 		}
 	}
-	s.kernel(t)
-	s.consider(t)
+	s.checkKernel(t)
+	s.checkHints(t)
 	for _, x := range sources {
 		if !x.DRAM {
 			continue
@@ -202,44 +203,45 @@ func (s *state) task(t *regs.Task) {
 			once, from := l, inMemory(x, 0)
 			from.axes[0], from.axes[1] = from.axes[1], from.axes[0] // rows and planes, as in the L2
 			once.drop(&from)
-			s.fold(td, &once)
-			// One that repeats along an axis is kept for its own descriptor (bytes: tile).
+			s.checkFold(td, &once)
+			// A source that repeats along an axis is kept for its own descriptor (from the bytes of
+			// tile).
 			again := x.Shape != o.In
-			s.leaves(&l, value{td: td, kind: kept, role: x.Role, l2: true, planar: t.Groups.Planar(), read: again})
+			s.write(&l, value{td: td, kind: kept, role: x.Role, l2: true, planar: t.Groups.Planar(), read: again})
 			continue
 		}
-		s.passes(t, x)
+		s.writePassing(t, x)
 	}
 	x := &o.Result
 	planar := t.Groups.Planar()
 	switch x.L2 {
 	case regs.Resident:
 		l := inL2(x)
-		if !x.DRAM { // else nobody needs to read it there, and groups have no stride (bytes: sums over channels)
-			s.fold(td, &l)
+		if !x.DRAM { // otherwise nobody needs to read it there, and groups have no stride (from the bytes of sums over channels)
+			s.checkFold(td, &l)
 		}
-		s.leaves(&l, value{td: td, role: x.Role, l2: true, planar: planar, read: x.DRAM})
+		s.write(&l, value{td: td, role: x.Role, l2: true, planar: planar, read: x.DRAM})
 	case regs.Circular:
-		l := ringOf(t, x)
-		s.leaves(&l, value{td: td, kind: ring, role: x.Role, l2: true, planar: planar})
+		l := ringLayout(t, x)
+		s.write(&l, value{td: td, kind: ring, role: x.Role, l2: true, planar: planar})
 	}
 	if x.DRAM {
 		l := inMemory(x, bases[x.Role])
-		s.fold(td, &l)
-		s.leaves(&l, value{td: td, role: x.Role, planar: planar, output: within(s.outputs, l.base)})
+		s.checkFold(td, &l)
+		s.write(&l, value{td: td, role: x.Role, planar: planar, output: within(s.outputs, l.base)})
 	}
 	s.finish(t)
 }
 
-// ringOf is the rows of a ring: those of a tile, as far as a row reaches in the L2.
-func ringOf(t *regs.Task, x *regs.Operand) layout {
+// ringLayout returns the layout of a ring: the rows of a slice, each as long as a row in the L2.
+func ringLayout(t *regs.Task, x *regs.Operand) layout {
 	rows := min(x.Height, max(1, int(t.Groups.Common.TileCfg.TileHeight())))
 	return layout{base: int64(x.Tile.Base), inner: int64(x.Tile.Row), unit: l2Unit,
 		axes: [4]axis{{n: int64(rows), stride: int64(x.Tile.Row)}, {n: 1}, {n: 1}, {n: 1}}}
 }
 
-// passes takes the place of the rows of a source on their way through the L2.
-func (s *state) passes(t *regs.Task, x *regs.Operand) {
+// writePassing records the rows of a source on their way through the L2.
+func (s *state) writePassing(t *regs.Task, x *regs.Operand) {
 	c := &t.Groups.Common
 	rows := x.Height
 	if h := int(c.TileCfg.TileHeight()); h > 0 {
@@ -251,23 +253,23 @@ func (s *state) passes(t *regs.Task, x *regs.Operand) {
 	}
 	l := layout{base: int64(x.Tile.Base), inner: int64(x.Tile.Row), unit: l2Unit,
 		axes: [4]axis{{n: int64(rows), stride: int64(x.Tile.Row)}, {n: 1}, {n: 1}, {n: 1}}}
-	s.leaves(&l, value{td: int32(t.Index), kind: passing, role: x.Role, l2: true, read: true})
+	s.write(&l, value{td: int32(t.Index), kind: passing, role: x.Role, l2: true, read: true})
 }
 
-// fold tells of a surface whose elements stand in one place.
-func (s *state) fold(td int32, l *layout) {
-	a, known := l.folds(&s.steps)
+// checkFold reports a surface with several elements at the same address.
+func (s *state) checkFold(td int32, l *layout) {
+	a, known := l.findFold(&s.steps)
 	switch {
 	case !known:
 		s.report.Undecided++
 	case a != nil:
-		s.find(td, a.name, Fold, byStrides, "%d parts stand %d bytes apart, which is less than one takes: they lie on each other", a.n, a.stride)
+		s.find(td, a.name, Fold, byStrides, "%d parts are %d bytes apart, less than the size of one: they overlap", a.n, a.stride)
 	}
 }
 
-// reads takes a source: it tells of bytes that nobody wrote, and of values that are no longer
-// whole.
-func (s *state) reads(td int32, role regs.Role, l *layout, g *ground) {
+// readSource processes a read of a source. It reports bytes that were never written, and values
+// that were partly overwritten.
+func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	register := memoryBases[role]
 	if g == &s.l2 {
 		register = l2Bases[role]
@@ -276,21 +278,21 @@ func (s *state) reads(td int32, role regs.Role, l *layout, g *ground) {
 		return
 	}
 	r := l.region()
-	if s.blind() || !s.afford(&r) {
+	if s.isBlind() || !s.afford(&r) {
 		s.forget(r.base, r.end(), g)
 		return
 	}
 	s.sources = append(s.sources, place{r, g})
-	s.readsRegion(td, register, &r, g)
+	s.readRegion(td, register, &r, g)
 }
 
-// forget marks all values between two addresses as read, by a source that was not decided.
+// forget marks all values between two addresses as read, because a source there was not decided.
 func (s *state) forget(lo, hi int64, g *ground) {
-	if s.blind() {
+	if s.isBlind() {
 		s.report.Undecided++
 		return
 	}
-	g.look(lo, hi, func(x span) {
+	g.visit(lo, hi, func(x span) {
 		s.runs--
 		if x.by >= 0 {
 			s.values[x.by].read, s.values[x.by].told = true, true
@@ -298,19 +300,18 @@ func (s *state) forget(lo, hi int64, g *ground) {
 	})
 }
 
-// writersMost is how many of the values of one source are looked at for what they have lost.
+// writersMost is the largest number of values per source that are checked for overwritten parts.
 const writersMost = 16
 
-// readsRegion takes a region that is read from a ground. Rows on their way through the L2 are
-// nothing that anybody may read.
-func (s *state) readsRegion(td int32, register string, r *region, g *ground) {
+// readRegion processes a read of a region. Rows on their way through the L2 count as unwritten.
+func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	var missing, total int64
 	var from []int32
 	last := int32(unwritten)
 	r.each(func(lo, hi int64) {
 		at := lo
 		total += hi - lo
-		g.look(lo, hi, func(x span) {
+		g.visit(lo, hi, func(x span) {
 			s.runs--
 			missing += x.lo - at
 			at = x.hi
@@ -329,25 +330,27 @@ func (s *state) readsRegion(td int32, register string, r *region, g *ground) {
 		})
 		missing += hi - at
 	})
-	s.dependsOn(td, from)
-	if s.whole(td, r, g, from) || g == &s.l2 && s.stale(td, r, from) {
+	s.recordReads(td, from)
+	if s.checkOverwritten(td, r, g, from) || g == &s.l2 && s.checkStale(td, r, from) {
 		return
 	}
-	if missing > 0 && (g == &s.l2 || s.empty(r.base)) {
+	if missing > 0 && (g == &s.l2 || s.isChainOnly(r.base)) {
 		what := "the L2"
 		if g == &s.memory {
 			what = "memory"
 		}
-		s.find(td, register, Unwritten, byPlaces, "reads %d bytes of %s at %#x; nothing was left in %d of them before", total, what, r.base, missing)
+		s.find(td, register, Unwritten, byPlaces, "reads %d bytes of %s at %#x; %d of them were never written", total, what, r.base, missing)
 	}
 }
 
-// empty reports whether nobody but the chain writes at an address of device memory.
-func (s *state) empty(addr int64) bool { return within(s.scratch, addr) || within(s.outputs, addr) }
+// isChainOnly reports whether only the chain writes to addr in device memory.
+func (s *state) isChainOnly(addr int64) bool {
+	return within(s.scratch, addr) || within(s.outputs, addr)
+}
 
-// whole tells of a value that a source reads some bytes of, while the rest of what the source
-// reads was written over. It reports whether there is one.
-func (s *state) whole(td int32, r *region, g *ground, from []int32) (found bool) {
+// checkOverwritten reports values of which a source reads some bytes although the rest of the
+// source's region was overwritten. It returns whether there is one.
+func (s *state) checkOverwritten(td int32, r *region, g *ground, from []int32) (found bool) {
 	for _, by := range from {
 		v := &s.values[by]
 		if v.lostTo < 0 || v.told || v.kind == passing {
@@ -358,7 +361,7 @@ func (s *state) whole(td int32, r *region, g *ground, from []int32) (found bool)
 			return found
 		}
 		r.each(func(lo, hi int64) {
-			g.look(lo, hi, func(x span) {
+			g.visit(lo, hi, func(x span) {
 				s.runs--
 				if over < 0 && (x.by > by || x.by == unknown) && v.at.meets(x.lo, x.hi) {
 					over = v.lostTo
@@ -366,16 +369,16 @@ func (s *state) whole(td int32, r *region, g *ground, from []int32) (found bool)
 			})
 		})
 		if over >= 0 {
-			s.overlap(v, over, fmt.Sprintf("td %d reads it after that", td))
+			s.reportOverlap(v, over, fmt.Sprintf("td %d reads it after that", td))
 			found = true
 		}
 	}
 	return found
 }
 
-// stale tells of a source that stands where a value stood that is written over, and where no
-// later value or part of one begins. It reports whether it does.
-func (s *state) stale(td int32, r *region, from []int32) bool {
+// checkStale reports a source in the region of an overwritten value, unless a later value or part
+// of one begins there. It returns whether it found one.
+func (s *state) checkStale(td int32, r *region, from []int32) bool {
 	by, ok := s.ended[*r]
 	if !ok || len(from) != 1 || from[0] <= by {
 		return false
@@ -384,19 +387,19 @@ func (s *state) stale(td int32, r *region, from []int32) bool {
 	if v.lostTo < 0 || v.told || w.begins(r.base) && w.kind != passing {
 		return false
 	}
-	s.overlap(v, v.lostTo, fmt.Sprintf("td %d reads there after that", td))
+	s.reportOverlap(v, v.lostTo, fmt.Sprintf("td %d reads there after that", td))
 	return true
 }
 
-// overlap tells of a value that is written over while it is needed.
-func (s *state) overlap(v *value, by int32, needed string) {
+// reportOverlap adds a finding about a value that was overwritten while it was still needed.
+func (s *state) reportOverlap(v *value, by int32, needed string) {
 	v.told = true
 	w := &s.values[by]
-	s.find(w.td, w.register(), Overlap, byPlaces, "%v, at %#x to %#x, lies over %v, at %#x to %#x: %s", w, w.at.base, w.at.end(), v, v.at.base, v.at.end(), needed)
+	s.find(w.td, w.register(), Overlap, byPlaces, "%v, at %#x to %#x, overwrites %v, at %#x to %#x: %s", w, w.at.base, w.at.end(), v, v.at.base, v.at.end(), needed)
 }
 
-// leaves takes what a descriptor writes.
-func (s *state) leaves(l *layout, v value) {
+// write records a value that a descriptor writes.
+func (s *state) write(l *layout, v value) {
 	g := &s.memory
 	if v.l2 {
 		g = &s.l2
@@ -411,14 +414,14 @@ func (s *state) leaves(l *layout, v value) {
 		}
 	}
 	by := int32(len(s.values))
-	if s.blind() || !s.afford(&v.at) {
-		s.lose(v.at.base, v.at.end(), g)
+	if s.isBlind() || !s.afford(&v.at) {
+		s.markUnknown(v.at.base, v.at.end(), g)
 		return
 	}
 	s.values = append(s.values, v)
-	update := slices.Contains(s.sources, place{v.at, g}) // of what the descriptor reads
+	update := slices.Contains(s.sources, place{v.at, g}) // a descriptor may update a region that it reads
 	v.at.each(func(lo, hi int64) {
-		g.look(lo, hi, func(x span) {
+		g.visit(lo, hi, func(x span) {
 			if x.by >= 0 && !update && s.values[x.by].lostTo < 0 {
 				s.values[x.by].lostTo = by
 			}
@@ -430,27 +433,28 @@ func (s *state) leaves(l *layout, v value) {
 	}
 }
 
-// lose makes the bytes between two addresses unknown, of a result that was not decided.
-func (s *state) lose(lo, hi int64, g *ground) {
-	if s.forget(lo, hi, g); !s.blind() {
+// markUnknown makes the bytes between two addresses unknown, because a result there was not
+// decided.
+func (s *state) markUnknown(lo, hi int64, g *ground) {
+	if s.forget(lo, hi, g); !s.isBlind() {
 		g.put(lo, hi, unknown)
 	}
 }
 
-// end tells of values that are of no use.
+// end reports overwritten outputs and unread values.
 func (s *state) end() {
-	if s.blind() {
+	if s.isBlind() {
 		return
 	}
 	for _, x := range s.outputs {
-		s.memory.look(x[0], x[1], func(x span) {
+		s.memory.visit(x[0], x[1], func(x span) {
 			if x.by < 0 {
 				return
 			}
 			v := &s.values[x.by]
 			v.read = true
 			if v.lostTo >= 0 && !v.told && v.at.run > 0 {
-				s.overlap(v, v.lostTo, "it is an output")
+				s.reportOverlap(v, v.lostTo, "it is an output")
 			}
 		})
 	}
@@ -459,12 +463,12 @@ func (s *state) end() {
 		if v.read || v.told {
 			continue
 		}
-		s.unread(v)
+		s.reportUnread(v)
 	}
 }
 
-// unread tells of a value that nobody reads.
-func (s *state) unread(v *value) {
+// reportUnread adds a finding about a value that is never read.
+func (s *state) reportUnread(v *value) {
 	where, evidence := "memory", byPlaces
 	if v.l2 {
 		where = "the L2"
@@ -475,9 +479,9 @@ func (s *state) unread(v *value) {
 	why := "no later descriptor reads it"
 	if v.lostTo >= 0 {
 		w := &s.values[v.lostTo]
-		why = fmt.Sprintf("%v lies over it, and nothing reads it before", w)
-	} else if !v.l2 && !s.empty(v.at.base) {
-		return // memory that somebody else may read
+		why = fmt.Sprintf("%v overwrites it before it is read", w)
+	} else if !v.l2 && !s.isChainOnly(v.at.base) {
+		return // memory that others may read
 	}
-	s.find(v.td, v.register(), Unread, evidence, "%v stands in %s at %#x to %#x; %s", v, where, v.at.base, v.at.end(), why)
+	s.find(v.td, v.register(), Unread, evidence, "%v is stored in %s at %#x to %#x; %s", v, where, v.at.base, v.at.end(), why)
 }

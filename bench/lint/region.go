@@ -7,30 +7,30 @@ import (
 	"anesim/hw/regs"
 )
 
-// Units that rows begin with: strides and bases are multiples of them.
+// Alignment of rows: strides and bases are multiples of these.
 const (
 	memoryUnit = 64
 	l2Unit     = 16
 )
 
-// An axis is n rows, planes or other parts of a region, so many bytes apart. Its name is that
-// of the register with the stride.
+// An axis describes n rows, planes or other parts of a region that are stride bytes apart. name is
+// the name of the register with the stride.
 type axis struct {
 	n, stride int64
 	name      string
 }
 
-// A layout is the bytes of a surface or a tile: runs of inner bytes, at the base and at all
-// sums of multiples of the strides behind it. Numbers of registers keep every sum far below
-// 2^63: five factors of at most 2^17 and 2^32.
+// A layout describes the bytes of a surface or a buffer: runs of inner bytes, at base plus all
+// combinations of multiples of the strides. Sums stay far below 2^63, because register values are
+// small: five factors of at most 2^17 and 2^32.
 type layout struct {
 	base, inner int64
-	axes        [4]axis // innermost first, as the tensor has them
+	axes        [4]axis // innermost first, as in the tensor
 	unit        int64
 }
 
-// Names of the registers with the strides of operands: across columns or channels, rows,
-// planes in depth, groups.
+// Names of the registers with the strides of operands: between columns or channels, rows, planes in
+// depth, and groups.
 var (
 	memoryStrides = [...][4]string{
 		{"TileDMASrc.Src1PlaneStride", "TileDMASrc.Src1RowStride", "TileDMASrc.Src1DepthStride", "TileDMASrc.Src1GroupStride"},
@@ -46,7 +46,7 @@ var (
 	l2Bases     = [...]string{"L2.Src1Base", "L2.Src2Base", "L2.ResultBase"}
 )
 
-// inMemory is where an operand stands in device memory.
+// inMemory returns the layout of an operand in device memory.
 func inMemory(o *regs.Operand, addr uint64) layout {
 	planes, row := o.Channels, o.Width
 	switch {
@@ -56,13 +56,13 @@ func inMemory(o *regs.Operand, addr uint64) layout {
 		planes, row = (planes+o.Interleave-1)/o.Interleave, row*o.Interleave
 	}
 	names := &memoryStrides[o.Role]
-	return layout{int64(addr), int64(row) * element(o.Surface.Element), [4]axis{
+	return layout{int64(addr), int64(row) * elementBytes(o.Surface.Element), [4]axis{
 		{int64(o.Height), o.Row, names[1]}, {int64(planes), o.Plane, names[0]},
 		{int64(o.Planes()), o.DepthStride, names[2]}, {int64(o.Groups), o.Group, names[3]},
 	}, memoryUnit}
 }
 
-// inL2 is where an operand's tile stands in the L2.
+// inL2 returns the layout of an operand's buffer in the L2.
 func inL2(o *regs.Operand) layout {
 	channels, row := o.Channels, o.Width
 	t := &o.Tile
@@ -70,17 +70,17 @@ func inL2(o *regs.Operand) layout {
 		channels, row = row, channels
 	}
 	names := &l2Strides[o.Role]
-	return layout{int64(t.Base), int64(row) * element(t.Element), [4]axis{
+	return layout{int64(t.Base), int64(row) * elementBytes(t.Element), [4]axis{
 		{int64(channels), int64(t.Channel), names[0]}, {int64(o.Height), int64(t.Row), names[1]},
 		{int64(o.Planes()), int64(t.Depth), names[2]}, {int64(o.Groups), int64(t.Group), names[3]},
 	}, l2Unit}
 }
 
-// element is the bytes of an element, of fp16 where nothing else is said.
-func element(n int) int64 { return int64(cmp.Or(n, 2)) }
+// elementBytes returns the size of an element, 2 if n is 0.
+func elementBytes(n int) int64 { return int64(cmp.Or(n, 2)) }
 
-// drop takes the axes off a source along which another layout of it repeats: its stride is zero
-// where groups share an operand.
+// drop removes the axes along which o, another layout of the same source, repeats. Their strides
+// are zero if groups share an operand.
 func (l *layout) drop(o *layout) {
 	for i := range l.axes {
 		if l.axes[i].stride == 0 && o.axes[i].stride == 0 {
@@ -94,20 +94,20 @@ func (l *layout) empty() bool {
 	return l.inner <= 0 || slices.ContainsFunc(l.axes[:], func(a axis) bool { return a.n <= 0 })
 }
 
-// A region is a layout as a set of bytes: strides are positive, axes of one part are gone, and
-// runs that touch are one. It is comparable.
+// A region is the set of bytes of a layout in a canonical form: strides are positive, axes of
+// length one are removed, and adjacent runs are merged. It is comparable.
 type region struct {
 	base, run int64
 	axes      [4]struct {
 		n      int32
 		stride uint32
-	} // the longest stride first; zero behind the last
+	} // longest stride first, zero after the last
 }
 
-// region returns the bytes of a layout that is not empty, in whole units.
+// region returns the bytes of a layout, in whole units. The layout must not be empty.
 func (l *layout) region() region {
 	r := region{base: l.base, run: (l.inner + l.unit - 1) / l.unit * l.unit}
-	if l.base%l.unit != 0 { // of a buffer at an odd address: rows may end within a unit
+	if l.base%l.unit != 0 { // a buffer at an odd address: rows may end within a unit
 		r.run = l.inner
 	}
 	axes := l.axes
@@ -135,18 +135,18 @@ func (l *layout) region() region {
 	return r
 }
 
-// runs is how many runs the region has, at most limit+1.
+// runs returns the number of runs of the region, at most limit+1.
 func (r *region) runs(limit int64) int64 {
 	n := int64(1)
 	for _, a := range r.axes {
 		if a.n > 1 {
-			n = min(n*int64(a.n), limit+1) // 2^17 * 2^32: in bounds
+			n = min(n*int64(a.n), limit+1) // 2^17 * 2^32 does not overflow
 		}
 	}
 	return n
 }
 
-// end is behind the region's last byte.
+// end returns the address after the region's last byte.
 func (r *region) end() int64 {
 	end := r.base + r.run
 	for _, a := range r.axes {
@@ -158,30 +158,31 @@ func (r *region) end() int64 {
 }
 
 // each calls f with every run.
-func (r *region) each(f func(lo, hi int64)) { r.from(0, r.base, f) }
+func (r *region) each(f func(lo, hi int64)) { r.eachFrom(0, r.base, f) }
 
-func (r *region) from(k int, at int64, f func(lo, hi int64)) {
+// eachFrom calls f with the runs of the axes from k on, starting at address at.
+func (r *region) eachFrom(k int, at int64, f func(lo, hi int64)) {
 	if k == len(r.axes) || r.axes[k].n == 0 {
 		f(at, at+r.run)
 		return
 	}
 	for i := range int64(r.axes[k].n) {
-		r.from(k+1, at+i*int64(r.axes[k].stride), f)
+		r.eachFrom(k+1, at+i*int64(r.axes[k].stride), f)
 	}
 }
 
-// meetSteps bounds the search for a run of a region between two addresses.
+// meetSteps limits the search for a run of a region between two addresses.
 const meetSteps = 256
 
-// meets reports whether a byte of the region lies from lo up to hi. A search that takes too
-// long says no.
+// meets reports whether a byte of the region lies from lo to hi-1. It returns false if the search
+// takes too long.
 func (r *region) meets(lo, hi int64) bool {
 	steps := meetSteps
 	return r.meetsFrom(0, r.base, r.end()-r.base, lo, hi, &steps)
 }
 
-// meetsFrom looks at the axes from k on of the part of the region at an address, so many bytes
-// long.
+// meetsFrom is meets for the part of the region that consists of the axes from k on, starts at
+// address at and is long bytes long.
 func (r *region) meetsFrom(k int, at, long, lo, hi int64, steps *int) bool {
 	if *steps--; *steps < 0 || at >= hi || at+long <= lo {
 		return false

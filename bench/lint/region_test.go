@@ -52,7 +52,7 @@ func TestFoldsAgainstBytes(t *testing.T) {
 			want = want || n > 1
 		}
 		steps := 1 << 20
-		a, known := l.folds(&steps)
+		a, known := l.findFold(&steps)
 		if !known || (a != nil) != want {
 			t.Fatalf("%+v: %v, known %t, want %t", l, a, known, want)
 		}
@@ -134,7 +134,7 @@ func TestGroundAgainstArray(t *testing.T) {
 			continue
 		}
 		at := int64(0)
-		g.look(0, int64(len(want)), func(s span) {
+		g.visit(0, int64(len(want)), func(s span) {
 			for ; at < s.lo; at++ {
 				if want[at] != unwritten {
 					t.Fatalf("after %d: %d is empty, want %d", n, at, want[at])

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// ReadCSV reads rows from a file with a header line. Columns are known by name: tier, id,
-// chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
-// weight_format, latency_us, iter_us, gflops, power_w, energy_mj, dram_bytes, source, notes; others
-// are ignored, and all but op and latency_us may be missing. Of the notes, "zero-copy" and
-// "per-layer slope" say that a latency has no host part, "VALID padding" that a
-// convolution has no padding. Errors are a *RowError or the reader's; one of more than
-// MaxBytes or MaxRows is read no further.
+// ReadCSV reads rows from a CSV file with a header line. It recognizes columns by name: tier, id,
+// chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth, weight_format,
+// latency_us, iter_us, gflops, power_w, energy_mj, dram_bytes, source, notes. It ignores other
+// columns. Only op and latency_us are required. In the notes, "zero-copy" and "per-layer slope"
+// mark a latency without a host part, and "VALID padding" a convolution without padding.
+//
+// Errors are a *RowError or come from r. Reading stops after MaxBytes or MaxRows.
 func ReadCSV(r io.Reader) ([]Row, error) {
-	b := &bounded{from: r, left: MaxBytes}
+	b := &boundedReader{from: r, left: MaxBytes}
 	rows, err := readCSV(b)
 	if b.over {
-		return nil, &RowError{len(rows) + 2, fmt.Sprintf("more than %d bytes", MaxBytes), nil}
+		return nil, &RowError{len(rows) + 2, fmt.Sprintf("file exceeds %d bytes", MaxBytes), nil}
 	}
 	if err != nil {
 		return nil, err
@@ -29,20 +29,20 @@ func ReadCSV(r io.Reader) ([]Row, error) {
 	return rows, nil
 }
 
-// A file of rows has at most so many bytes and rows.
+// Limits on a file of rows.
 const (
 	MaxBytes = 16 << 20
 	MaxRows  = 1 << 16
 )
 
-// bounded ends a reader after so many bytes.
-type bounded struct {
+// A boundedReader returns io.EOF after a number of bytes.
+type boundedReader struct {
 	from io.Reader
 	left int
-	over bool // there was more
+	over bool // the underlying reader has more
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		var one [1]byte
 		n, err := b.from.Read(one[:])
@@ -57,6 +57,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// readCSV is ReadCSV without the limit on bytes.
 func readCSV(r io.Reader) ([]Row, error) {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
@@ -64,7 +65,7 @@ func readCSV(r io.Reader) ([]Row, error) {
 	head, err := c.Read()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, &RowError{1, "no header line", nil}
+			return nil, &RowError{1, "missing header line", nil}
 		}
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func readCSV(r io.Reader) ([]Row, error) {
 	}
 	for _, name := range [...]string{"op", "latency_us"} {
 		if _, ok := columns[name]; !ok {
-			return nil, &RowError{1, fmt.Sprintf("no column %q", name), nil}
+			return nil, &RowError{1, fmt.Sprintf("missing column %q", name), nil}
 		}
 	}
 	var out []Row
@@ -88,9 +89,9 @@ func readCSV(r io.Reader) ([]Row, error) {
 		}
 		line, _ := c.FieldPos(0)
 		if len(out) == MaxRows {
-			return nil, &RowError{line, fmt.Sprintf("more than %d rows", MaxRows), nil}
+			return nil, &RowError{line, fmt.Sprintf("file exceeds %d rows", MaxRows), nil}
 		}
-		row, err := rowOf(func(name string) string {
+		row, err := parseRow(func(name string) string {
 			if i, ok := columns[name]; ok && i < len(record) {
 				return strings.TrimSpace(record[i])
 			}
@@ -103,8 +104,8 @@ func readCSV(r io.Reader) ([]Row, error) {
 	}
 }
 
-// rowOf makes a row of a record's cells.
-func rowOf(cell func(string) string, line int) (Row, error) {
+// parseRow returns the row for a record, whose cells are given by column name.
+func parseRow(cell func(string) string, line int) (Row, error) {
 	tier, _, _ := strings.Cut(cell("tier"), "-")
 	notes := cell("notes")
 	r := Row{
@@ -137,7 +138,7 @@ func rowOf(cell func(string) string, line int) (Row, error) {
 		if v := cell(d.name); v != "" {
 			x, err := strconv.ParseFloat(v, 64)
 			if err == nil && (math.IsNaN(x) || x < 0 || x > math.MaxInt64) {
-				err = fmt.Errorf("%v is not a measurement", x)
+				err = fmt.Errorf("invalid measurement %v; want a number of at least 0", x)
 			}
 			if err != nil {
 				return Row{}, &RowError{line, d.name, err}

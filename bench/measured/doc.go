@@ -1,9 +1,9 @@
-// Package measured holds published measurements of M1-family engines as facts, each with
-// its source, and reads more of them from files:
+// Package measured holds published measurements of M1-family engines, each with its source, and
+// reads further measurements from files:
 //
-//	rows.txt (built in)  --Rows-->  []Row  <--ReadCSV--  a file's columns
+//	rows.txt (built in)  --Rows-->  []Row  <--ReadCSV--  columns of a file
 //
-// A row is what was run and what it took: an operation and its shape, the machine, the
-// wall time of a call and the energy of the engine's rail. How a row is modelled is not
-// here.
+// A row says what was run and what was measured: an operation and its shape, the machine, the wall
+// time of a call, and the energy of the engine's rail. How the model reproduces a row is not part
+// of this package.
 package measured

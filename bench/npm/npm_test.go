@@ -23,11 +23,11 @@ func TestNetworksIn(t *testing.T) {
 	}
 	w.Close()
 	z.Close()
-	networks, err := networksIn(packed.Bytes())
+	networks, err := readNetworks(packed.Bytes())
 	if err != nil || !slices.Equal(slices.Sorted(maps.Keys(networks)), []string{"a.onnx", "b.onnx"}) || string(networks["a.onnx"]) != "package/models/a.onnx" {
 		t.Errorf("the networks are %q, %v", networks, err)
 	}
-	if networks, err := networksIn(packed.Bytes()[:packed.Len()/2]); err == nil {
+	if networks, err := readNetworks(packed.Bytes()[:packed.Len()/2]); err == nil {
 		t.Errorf("half a package has the networks %q", networks)
 	}
 }

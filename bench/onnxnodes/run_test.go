@@ -216,7 +216,8 @@ func Run(n *list.Network, tensors map[string][]float16.Float16) (why string, err
 	return why, nil
 }
 
-// recurrent operators go through tables once a step, whose errors add up.
+// tolerance returns the relative tolerance for an operator. That of recurrent operators is larger, because
+// they use tables in every step and the errors add up.
 func tolerance(op string) float64 {
 	if op == "LSTM" || op == "GRU" {
 		return 2 * relative

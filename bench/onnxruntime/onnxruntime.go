@@ -21,10 +21,10 @@ import (
 //go:embed run.mjs
 var script []byte
 
-// Find returns an error unless node and a package of onnxruntime are there.
+// Find returns an error unless node and a package of onnxruntime are installed.
 func Find() error {
 	if _, err := exec.LookPath("node"); err != nil {
-		return errors.New("node is not installed: nothing is compared with onnxruntime")
+		return errors.New("node is not installed; cannot compare with onnxruntime")
 	}
 	for _, dir := range []string{os.Getenv("ORT_DIR"), "."} {
 		for _, name := range []string{"onnxruntime-node", "onnxruntime-web"} {
@@ -33,10 +33,10 @@ func Find() error {
 			}
 		}
 	}
-	return errors.New("$ORT_DIR has neither node_modules/onnxruntime-node nor node_modules/onnxruntime-web: nothing is compared with onnxruntime")
+	return errors.New("found neither node_modules/onnxruntime-node nor node_modules/onnxruntime-web in $ORT_DIR; cannot compare with onnxruntime")
 }
 
-// Save writes an ONNX file and its inputs into dir, which it creates.
+// Save writes an ONNX file and its inputs to dir. It creates dir if necessary.
 func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -56,9 +56,9 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	return nil
 }
 
-// Run computes the outputs of the files that Save wrote into some directories. Files that do
-// not load or run are no error: [Outputs] says why. The error is that of a script that ends
-// before its end.
+// Run computes the outputs of the files that Save wrote to the given directories. Files that do not
+// load or run are not errors; [Outputs] reports them. Run returns an error if the script does not
+// finish.
 func Run(dirs ...string) error {
 	temp, err := os.MkdirTemp("", "onnxruntime")
 	if err != nil {
@@ -78,8 +78,8 @@ func Run(dirs ...string) error {
 	return nil
 }
 
-// Outputs returns what onnxruntime computed in a directory. The error is what onnxruntime says
-// of a file that it does not run.
+// Outputs returns the tensors that onnxruntime computed in a directory. If onnxruntime could not
+// run the file, the error is its message.
 func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
 		return nil, errors.New(strings.TrimSpace(string(report)))
@@ -97,18 +97,18 @@ func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	return outputs, nil
 }
 
-// escape returns a tensor's name as a part of a file's name, as run.mjs does.
+// escape turns a tensor's name into a part of a file name, in the same way as run.mjs.
 func escape(name string) string {
 	return strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C").Replace(name)
 }
 
-// descriptors are numpy's names of the types.
+// descriptors holds numpy's names of the types.
 var descriptors = map[onnx.DataType]string{
 	onnx.Float: "<f4", onnx.Double: "<f8", onnx.Float16: "<f2", onnx.Int64: "<i8", onnx.Int32: "<i4",
 	onnx.Int16: "<i2", onnx.Int8: "|i1", onnx.Uint8: "|u1", onnx.Uint16: "<u2", onnx.Bool: "|b1",
 }
 
-// encodeArray returns t as the bytes of an .npy file.
+// encodeArray returns t in the .npy format.
 func encodeArray(t *reference.Tensor) ([]byte, error) {
 	descriptor, ok := descriptors[t.Type]
 	if !ok {
@@ -130,14 +130,14 @@ func encodeArray(t *reference.Tensor) ([]byte, error) {
 
 var headerFields = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
 
-// decodeArray reads an .npy file of version 1.
+// decodeArray parses an .npy file of version 1.
 func decodeArray(data []byte) (*reference.Tensor, error) {
 	if !bytes.HasPrefix(data, []byte("\x93NUMPY\x01")) || len(data) < 10 {
-		return nil, errors.New("not an array of version 1")
+		return nil, errors.New("unsupported format; want an .npy file of version 1")
 	}
 	end := 10 + int(binary.LittleEndian.Uint16(data[8:]))
 	if end > len(data) {
-		return nil, errors.New("the header is cut short")
+		return nil, errors.New("truncated header")
 	}
 	field := headerFields.FindSubmatch(data[10:end])
 	if field == nil {

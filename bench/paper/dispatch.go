@@ -11,8 +11,9 @@ import (
 	"anesim/loader/e5"
 )
 
-// descriptors writes dispatch descriptors of several networks.
-func (p *paper) descriptors() error {
+// compareDescriptors writes dispatch descriptors of several networks and compares their sizes and
+// fields.
+func (p *paper) compareDescriptors() error {
 	const area, how = "dispatch descriptor", "anesim model --e5"
 	write := func(text string) ([]byte, *e5.Program, error) {
 		m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
@@ -47,7 +48,7 @@ func (p *paper) descriptors() error {
 	if err != nil {
 		return err
 	}
-	p.exact(area, "bytes that six operations take more than one", "", 0, uint64(len(six)-len(one)), how, "")
+	p.addExact(area, "bytes that six operations take more than one", "", 0, uint64(len(six)-len(one)), how, "")
 	linear := func(k int) string {
 		return fmt.Sprintf("inputs: {x: {w: %d}}\nlayers:\n- {name: y, op: linear, n: 32}\n", k)
 	}
@@ -59,25 +60,25 @@ func (p *paper) descriptors() error {
 	if err != nil {
 		return err
 	}
-	p.exact(area, "bytes that K=256 takes more than K=64", "", 0, uint64(len(k256)-len(k64)), how, "")
-	p.exact(area, "operations of one network: cast, inference, cast", "", 3, uint64(len(chain.Chain())), how, "")
-	p.exact(area, "sections of one network, two an operation", "", 6, uint64(len(chain.Sections)), how, "")
-	p.exact(area, "pairs of build information", "", 7, uint64(len(chain.Build)), how, "")
-	p.exact(area, "format version", "", 4, uint64(chain.Version), how, "")
+	p.addExact(area, "bytes that K=256 takes more than K=64", "", 0, uint64(len(k256)-len(k64)), how, "")
+	p.addExact(area, "operations of one network: cast, inference, cast", "", 3, uint64(len(chain.Chain())), how, "")
+	p.addExact(area, "sections of one network, two an operation", "", 6, uint64(len(chain.Sections)), how, "")
+	p.addExact(area, "pairs of build information", "", 7, uint64(len(chain.Build)), how, "")
+	p.addExact(area, "format version", "", 4, uint64(chain.Version), how, "")
 	le := binary.LittleEndian
 	root := le.Uint32(one)
 	vtable := uint32(int32(root) - int32(le.Uint32(one[root:])))
 	for i, want := range []uint64{4, 8, 12, 16} {
 		at := vtable + 4 + 2*uint32(i)
-		p.exact(area, fmt.Sprintf("place of field %d in the root table", i), "", want, uint64(le.Uint16(one[at:])), how, "the writer of the tables chooses the order of the fields")
+		p.addExact(area, fmt.Sprintf("place of field %d in the root table", i), "", want, uint64(le.Uint16(one[at:])), how, "the writer of the tables chooses the order of the fields")
 	}
-	p.exact(area, "bytes of the root's table of offsets", "hex", 0xc, uint64(le.Uint16(one[vtable:])), how, "")
-	p.exact(area, "bytes of the root table", "hex", 0x14, uint64(le.Uint16(one[vtable+2:])), how, "")
+	p.addExact(area, "bytes of the root's table of offsets", "hex", 0xc, uint64(le.Uint16(one[vtable:])), how, "")
+	p.addExact(area, "bytes of the root table", "hex", 0x14, uint64(le.Uint16(one[vtable+2:])), how, "")
 	return nil
 }
 
-// gated gates a tile of firmware that has booted.
-func (p *paper) gated() error {
+// compareGating gates a tile after the firmware has booted.
+func (p *paper) compareGating() error {
 	c := firmware.New(firmware.Known())
 	if err := c.Boot(); err != nil {
 		return err
@@ -85,6 +86,6 @@ func (p *paper) gated() error {
 	if err := c.GateTiles(1 << 7); err != nil {
 		return err
 	}
-	p.exact("register init", "tiles that are on once one is gated", "", 31, uint64(bits.OnesCount32(c.TileEnables())), "tile enables read back", "")
+	p.addExact("register init", "tiles that are on once one is gated", "", 31, uint64(bits.OnesCount32(c.TileEnables())), "tile enables read back", "")
 	return nil
 }

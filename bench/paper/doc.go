@@ -1,7 +1,6 @@
-// Package paper compares the figures of the published descriptions of the engine with those
-// of the model.
+// Package paper compares figures from published descriptions of the engine with those of the model.
 //
-// [Compare] computes a [Row] for each claim that carries a number and that a run can show:
-// the description's figure, the model's, and whether they agree. Nothing is stored: every
-// figure of the model is computed anew, with machines, sessions and programs of its own.
+// [Compare] computes a [Row] for each claim with a number that a run can show: the figure of the
+// description, the figure of the model, and whether they agree. No figure of the model is stored.
+// All are computed again, with new machines, sessions and programs.
 package paper

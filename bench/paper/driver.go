@@ -10,25 +10,25 @@ import (
 	"anesim/firmware/machine"
 )
 
-// driverABI calls the driver and reads the layouts of what goes in and out.
-func (p *paper) driverABI() error {
+// compareDriver calls the driver and compares the layouts of its inputs and outputs.
+func (p *paper) compareDriver() error {
 	const area, how = "driver", "anesim fw: calls of the selectors"
 	m, err := machine.New(p.ctx, machine.Options{})
 	if err != nil {
 		return err
 	}
 	exact := func(claim string, document, model uint64, against string) {
-		p.exact(area, claim, "", document, model, how, against)
+		p.addExact(area, claim, "", document, model, how, against)
 	}
 	hex := func(claim string, document, model uint64, against string) {
-		p.exact(area, claim, "hex", document, model, how, against)
+		p.addExact(area, claim, "hex", document, model, how, against)
 	}
 	refused := uint64(0)
 	for _, kind := range [...]driver.Kind{driver.Control, driver.DirectPath} {
 		for n, x := range driver.Selectors(kind) {
 			c, ret := m.Driver().NewUserClient(kind, driver.Entitlements{driver.UserAccess, driver.DataChaining, driver.Realtime}, true)
 			if ret != driver.Success {
-				return fmt.Errorf("paper: a client is refused: %v", ret)
+				return fmt.Errorf("paper: cannot open a client: %v", ret)
 			}
 			r := c.Call(uint32(n), driver.Arguments{
 				Scalars: make([]uint64, x.ScalarsIn), Struct: make([]byte, x.StructIn+1), ScalarsOut: x.ScalarsOut, StructOut: x.StructOut,
@@ -44,10 +44,10 @@ func (p *paper) driverABI() error {
 	hex("first offset of the argument block", 0x8, uint64(args[0].Off), "")
 	hex("last offset of the argument block", 0x60, uint64(args[len(args)-1].Off), "")
 
-	if err := p.handshake(m, hex); err != nil {
+	if err := p.compareOpening(m, hex); err != nil {
 		return err
 	}
-	requestLayout(hex)
+	compareRequest(hex)
 
 	most := uint64(0)
 	for i := range uint32(64) {
@@ -66,12 +66,12 @@ func (p *paper) driverABI() error {
 	return nil
 }
 
-// handshake opens the device and reads the reply.
-func (p *paper) handshake(m *machine.Machine, hex func(string, uint64, uint64, string)) error {
+// compareOpening opens the device and compares the reply.
+func (p *paper) compareOpening(m *machine.Machine, hex func(string, uint64, uint64, string)) error {
 	le := binary.LittleEndian
 	c, ret := m.Driver().NewUserClient(driver.Control, driver.Entitlements{driver.UserAccess}, false)
 	if ret != driver.Success {
-		return fmt.Errorf("paper: a client is refused: %v", ret)
+		return fmt.Errorf("paper: cannot open a client: %v", ret)
 	}
 	defer c.Close()
 	open := driver.OpenRequest()
@@ -83,7 +83,7 @@ func (p *paper) handshake(m *machine.Machine, hex func(string, uint64, uint64, s
 	r := c.Call(0, driver.Arguments{Struct: other, StructOut: driver.OpenBytes})
 	hex("open: code of usage 2", 24, uint64(r.Return), "")
 	if r = c.Call(0, driver.Arguments{Struct: open, StructOut: driver.OpenBytes}); r.Return != driver.Success {
-		return fmt.Errorf("paper: the device is not opened: %v", r.Return)
+		return fmt.Errorf("paper: cannot open the device: %v", r.Return)
 	}
 	hex("open: version at +0x48", 32, uint64(le.Uint32(r.Struct[0x48:])), "")
 	hex("open: version at +0x4c", 256, uint64(le.Uint32(r.Struct[0x4c:])), "")
@@ -92,8 +92,8 @@ func (p *paper) handshake(m *machine.Machine, hex func(string, uint64, uint64, s
 	return nil
 }
 
-// requestLayout looks for what a request holds.
-func requestLayout(hex func(string, uint64, uint64, string)) {
+// compareRequest compares the offsets of a request's fields.
+func compareRequest(hex func(string, uint64, uint64, string)) {
 	le := binary.LittleEndian
 	const token, sequence, surface = 0x1122334455667788, 0x99aabbccddeeff01, 0x123456789abcdef0
 	q := driver.Request{Token: token, Sequence: sequence, QoS: 5, Priority: 21, Surfaces: []uint64{surface}}
@@ -106,8 +106,8 @@ func requestLayout(hex func(string, uint64, uint64, string)) {
 	hex("request: surfaces at", 0x20, find(le.AppendUint64(nil, surface)), "")
 }
 
-// commands sends headers of every priority.
-func (p *paper) commands() error {
+// compareCommands sends headers with every priority.
+func (p *paper) compareCommands() error {
 	const area, how = "commands", "anesim fw: messages to the controller"
 	highest, realtime := uint64(0), uint64(0)
 	for n := range uint32(16) {
@@ -119,7 +119,7 @@ func (p *paper) commands() error {
 			}
 		}
 	}
-	p.exact(area, "highest priority number", "", 7, highest, how, "")
-	p.exact(area, "priorities of the realtime band", "", 2, realtime, how, "")
+	p.addExact(area, "highest priority number", "", 7, highest, how, "")
+	p.addExact(area, "priorities of the realtime band", "", 2, realtime, how, "")
 	return nil
 }

@@ -16,31 +16,32 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Row is a claim of the documents that carries a number, beside what the model
-// comes to when it is made to show it.
+// A Row compares a claim of the documents that has a number with the corresponding figure of the
+// model.
 type Row struct {
 	Area     string  `json:"area"`
 	Claim    string  `json:"claim"`
 	Unit     string  `json:"unit"`
 	Document float64 `json:"document"`
 	Model    float64 `json:"model"`
-	// Tolerance is the share of the document's figure up to which the two agree.
+	// Tolerance is the fraction of the document's figure by which the model's may differ to agree.
 	Tolerance float64 `json:"tolerance"`
-	Verdict   string  `json:"verdict"`            // agrees, differs
-	Basis     string  `json:"basis"`              // computed, or data that the model has from another document
-	Against   string  `json:"against,omitempty"`  // what in the documents says otherwise
-	ShownBy   string  `json:"shown_by,omitempty"` // what was run
+	Verdict   string  `json:"verdict"`            // "agrees" or "differs"
+	Basis     string  `json:"basis"`              // "computed", or the model's data from another document
+	Against   string  `json:"against,omitempty"`  // contradicting statement in the documents
+	ShownBy   string  `json:"shown_by,omitempty"` // command or run that shows the model's figure
 }
 
-// A Document is every such claim, and the places where documents disagree without a
-// number that a run can show.
+// A Document holds all such claims, and the contradictions between documents that no run can
+// resolve.
 type Document struct {
 	report.Header
 	Rows      []Row      `json:"rows"`
 	Conflicts []Conflict `json:"conflicts"`
 }
 
-// A Conflict is two readings of the documents.
+// A Conflict describes two contradicting statements of the documents, and the one that the model
+// follows.
 type Conflict struct {
 	What  string `json:"what"`
 	One   string `json:"one"`
@@ -54,12 +55,12 @@ type paper struct {
 	rows []Row
 }
 
-// Compare runs what shows the documents' figures and holds the model's beside them.
+// Compare runs the model for every claim and compares its figures with those of the documents.
 func Compare(ctx context.Context) (*Document, error) {
 	p := &paper{ctx: ctx}
 	for _, part := range [...]func() error{
-		p.latency, p.sharing, p.state, p.gated, p.limits, p.commands, p.driverABI,
-		p.registers, p.programs, p.descriptors, p.enumerations,
+		p.compareLatency, p.compareSharing, p.compareState, p.compareGating, p.compareLimits, p.compareCommands, p.compareDriver,
+		p.compareRegisters, p.comparePrograms, p.compareDescriptors, p.compareEnumerations,
 	} {
 		if err := part(); err != nil {
 			return nil, err
@@ -72,7 +73,7 @@ func Compare(ctx context.Context) (*Document, error) {
 	return d, nil
 }
 
-// add adds a claim. Its tolerance is a share of the document's figure.
+// add adds a claim. tolerance is a fraction of the document's figure.
 func (p *paper) add(area, claim, unit string, document, model, tolerance float64, shownBy, against string) {
 	verdict := "differs"
 	if math.Abs(model-document) <= tolerance*math.Abs(document) {
@@ -81,8 +82,8 @@ func (p *paper) add(area, claim, unit string, document, model, tolerance float64
 	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, "computed", against, shownBy})
 }
 
-// bound adds a claim that something is at most so much.
-func (p *paper) bound(area, claim, unit string, document, model float64, shownBy, against string) {
+// addBound adds a claim that a figure is at most document.
+func (p *paper) addBound(area, claim, unit string, document, model float64, shownBy, against string) {
 	p.add(area, claim+", at most", unit, document, model, 0, shownBy, against)
 	if r := &p.rows[len(p.rows)-1]; model <= document {
 		r.Verdict = "agrees"
@@ -97,10 +98,11 @@ layers:
   - {name: mean, op: reduce, kind: mean, axis: hw}
 `
 
-// callTolerance is how far apart two figures of a call's time may be and agree.
+// callTolerance is the tolerance for the times of calls.
 const callTolerance = 0.05
 
-func (p *paper) latency() error {
+// compareLatency compares the time of a call and its stages.
+func (p *paper) compareLatency() error {
 	const area, graph = "latency", "conv 3x3 8->8, relu, mean of 16x16"
 	m, err := anesim.Read("small.yaml", strings.NewReader(smallGraph), int64(len(smallGraph)))
 	if err != nil {
@@ -148,17 +150,20 @@ func (p *paper) latency() error {
 	for i := range res.Report.Descriptors {
 		most = max(most, float64(res.Report.Descriptors[i].Time)/1e3)
 	}
-	p.bound(area, "a small descriptor", "us", 2.8, most, "anesim run", "the vendor's model has 44 cycles, 0.03 us")
+	p.addBound(area, "a small descriptor", "us", 2.8, most, "anesim run", "the vendor's model has 44 cycles, 0.03 us")
 	return nil
 }
 
-func (p *paper) sharing() error {
+// compareSharing compares calls of several threads and streams.
+func (p *paper) compareSharing() error {
 	calls := func(keys string) (*scripts.Load, error) {
 		s, err := traffic.ReadScript([]byte("host: macos-air\nduration: 1s\nclients: [{layer: add c=64, " + keys + "}]"))
 		if err != nil {
 			return nil, err
 		}
-		return scripts.RunClients(p.ctx, s, func(c *traffic.ScriptClient) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", c.Model) })
+		return scripts.RunClients(p.ctx, s, func(c *traffic.ScriptClient) (*anesim.Model, error) {
+			return nil, fmt.Errorf("unknown file %s", c.Model)
+		})
 	}
 	var n [2]float64
 	for i, keys := range []string{"threads: 1", "threads: 2"} {
@@ -174,12 +179,12 @@ func (p *paper) sharing() error {
 	if err != nil {
 		return err
 	}
-	p.exact("sharing", "overlapped streams of one process, of two, that never complete", "", 1, uint64(l.Result.Clients[0].Stuck), "anesim load, streams: 2", "")
+	p.addExact("sharing", "overlapped streams of one process, of two, that never complete", "", 1, uint64(l.Result.Clients[0].Stuck), "anesim load, streams: 2", "")
 	return nil
 }
 
-// state runs the accumulator.
-func (p *paper) state() error {
+// compareState runs an accumulator whose state stays in memory.
+func (p *paper) compareState() error {
 	m, err := anesim.Layer("add", "c=4")
 	if err != nil {
 		return err

@@ -13,15 +13,15 @@ import (
 	"anesim/loader/lower"
 )
 
-// exact adds a claim that is computed and has no tolerance.
-func (p *paper) exact(area, claim, unit string, document, model uint64, shownBy, against string) {
+// addExact adds a computed claim without tolerance.
+func (p *paper) addExact(area, claim, unit string, document, model uint64, shownBy, against string) {
 	p.add(area, claim, unit, float64(document), float64(model), 0, shownBy, against)
 }
 
-// given adds a claim of one document against a table of another, which the model has as
-// data.
-func (p *paper) given(area, claim, unit string, document, model uint64, shownBy, against string) {
-	p.exact(area, claim, unit, document, model, shownBy, against)
+// addData adds a claim of one document that is compared with a table of another, which the model
+// contains as data.
+func (p *paper) addData(area, claim, unit string, document, model uint64, shownBy, against string) {
+	p.addExact(area, claim, unit, document, model, shownBy, against)
 	p.rows[len(p.rows)-1].Basis = "data"
 }
 
@@ -29,16 +29,16 @@ func (p *paper) given(area, claim, unit string, document, model uint64, shownBy,
 const wholeGraph = smallGraph + `  - {name: fc, op: conv, cout: 4, k: 1}
 `
 
-// programs writes the documents' two programs and reads them back.
-func (p *paper) programs() error {
-	if err := p.identityProgram(); err != nil {
+// comparePrograms writes the two programs of the documents and compares their bytes.
+func (p *paper) comparePrograms() error {
+	if err := p.compareIdentity(); err != nil {
 		return err
 	}
-	return p.graphProgram()
+	return p.compareGraph()
 }
 
-// identityProgram is the program that the documents decode byte by byte.
-func (p *paper) identityProgram() error {
+// compareIdentity compares the program that the documents decode byte by byte.
+func (p *paper) compareIdentity() error {
 	const area, how = "identity program", "anesim dump of the built-in program"
 	q, err := lower.IdentityProgram()
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *paper) identityProgram() error {
 	file := q.Bytes()
 	le := binary.LittleEndian
 	word := func(claim string, at int, want uint32) {
-		p.exact(area, claim, "hex", uint64(want), uint64(le.Uint32(file[at:])), how, "")
+		p.addExact(area, claim, "hex", uint64(want), uint64(le.Uint32(file[at:])), how, "")
 	}
 	word("magic of a container", 0, 0xbeefface)
 	word("CPU type", 4, 0x80)
@@ -67,9 +67,9 @@ func (p *paper) identityProgram() error {
 			threads++
 		}
 	}
-	p.exact(area, "segment commands", "", 7, uint64(segments), how, "")
-	p.exact(area, "port commands", "", 2, uint64(ports), how, "")
-	p.exact(area, "thread commands: the program and two operands", "", 3, uint64(threads), how, "they are context-restore blobs of registers in another chapter")
+	p.addExact(area, "segment commands", "", 7, uint64(segments), how, "")
+	p.addExact(area, "port commands", "", 2, uint64(ports), how, "")
+	p.addExact(area, "thread commands: the program and two operands", "", 3, uint64(threads), how, "they are context-restore blobs of registers in another chapter")
 	for _, s := range []struct {
 		what       string
 		addr, size uint64
@@ -81,13 +81,13 @@ func (p *paper) identityProgram() error {
 		{"weights", 0x30018000, 0x2000, func() *loader.Segment { return segmentAt(q, q.BARs[regs.BARWeights]) }},
 	} {
 		if got := s.at(); got != nil {
-			p.exact(area, "address of the "+s.what, "hex", s.addr, got.Addr, how, "")
-			p.exact(area, "bytes of the "+s.what, "hex", s.size, got.Size, how, "")
+			p.addExact(area, "address of the "+s.what, "hex", s.addr, got.Addr, how, "")
+			p.addExact(area, "bytes of the "+s.what, "hex", s.size, got.Size, how, "")
 		}
 	}
 	in, _ := q.Port("t0", loader.Input)
-	p.exact(area, "elements of the input's row", "", 64, uint64(in.Shape[3]), how, "")
-	p.exact(area, "stride of the input's row", "bytes", 128, in.Strides[2], how, "")
+	p.addExact(area, "elements of the input's row", "", 64, uint64(in.Shape[3]), how, "")
+	p.addExact(area, "stride of the input's row", "bytes", 128, in.Strides[2], how, "")
 	same := func(at, n int, want uint32) uint64 {
 		c := 0
 		for c < n && le.Uint32(q.Text[at+4*c:]) == want {
@@ -95,27 +95,27 @@ func (p *paper) identityProgram() error {
 		}
 		return uint64(c)
 	}
-	p.exact(area, "words 0x80 from 0x34 of the text: lanes that are off", "", 16, same(0x34, 16, 0x80), how, "")
-	p.exact(area, "words 0x81 from 0x234: lanes that are on", "", 16, same(0x234, 16, 0x81), how, "")
+	p.addExact(area, "words 0x80 from 0x34 of the text: lanes that are off", "", 16, same(0x34, 16, 0x80), how, "")
+	p.addExact(area, "words 0x81 from 0x234: lanes that are on", "", 16, same(0x234, 16, 0x81), how, "")
 	steps := uint64(1)
 	for steps < 16 && le.Uint32(q.Text[0x274+4*steps:])-le.Uint32(q.Text[0x274+4*steps-4:]) == 512 {
 		steps++
 	}
-	p.exact(area, "lanes of coefficients 512 bytes apart, from 0x274", "", 16, steps, how, "")
+	p.addExact(area, "lanes of coefficients 512 bytes apart, from 0x274", "", 16, steps, how, "")
 	weights := segmentAt(q, q.BARs[regs.BARWeights])
-	p.exact(area, "bytes of the weights that are not zero", "", 64, uint64(len(weights.Data)-bytes.Count(weights.Data, []byte{0})), how, "")
+	p.addExact(area, "bytes of the weights that are not zero", "", 64, uint64(len(weights.Data)-bytes.Count(weights.Data, []byte{0})), how, "")
 	ones := 0
 	for i := 0; i+2 <= len(weights.Data); i += 2 {
 		if le.Uint16(weights.Data[i:]) == 0x3c00 {
 			ones++
 		}
 	}
-	p.exact(area, "weights of 1.0, 0x3c00", "", 64, uint64(ones), how, "")
+	p.addExact(area, "weights of 1.0, 0x3c00", "", 64, uint64(ones), how, "")
 	configs, err := convCfgs(q)
 	if err != nil {
 		return err
 	}
-	p.exact(area, "word of the mean that the documents call its opcode", "hex", 0x5000a021, configs[0], how, "it is the value of Common.ConvCfg, here of a copy")
+	p.addExact(area, "word of the mean that the documents call its opcode", "hex", 0x5000a021, configs[0], how, "it is the value of Common.ConvCfg, here of a copy")
 	wide, err := anesim.Layer("linear", "m=1", "k=64", "n=256")
 	if err != nil {
 		return err
@@ -127,19 +127,19 @@ func (p *paper) identityProgram() error {
 	if configs, err = convCfgs(list[0]); err != nil {
 		return err
 	}
-	p.exact(area, "word of a matrix product that the documents call its opcode", "hex", 0x5000b021, configs[len(configs)-1], "anesim layer linear m=1 k=64 n=256", "it is Common.ConvCfg of 16 channels an engine")
+	p.addExact(area, "word of a matrix product that the documents call its opcode", "hex", 0x5000b021, configs[len(configs)-1], "anesim layer linear m=1 k=64 n=256", "it is Common.ConvCfg of 16 channels an engine")
 	align := uint64(0)
 	for i := range q.Segments {
 		if s := &q.Segments[i]; strings.HasPrefix(s.Name, "__FVMLIB") {
 			align |= s.Addr
 		}
 	}
-	p.exact(area, "windows stand at multiples of", "hex", 0x4000, 1<<bits.TrailingZeros64(align), how, "")
+	p.addExact(area, "windows stand at multiples of", "hex", 0x4000, 1<<bits.TrailingZeros64(align), how, "")
 	return nil
 }
 
-// graphProgram is the three-descriptor program of a small graph.
-func (p *paper) graphProgram() error {
+// compareGraph compares the program of a small graph, which has three descriptors.
+func (p *paper) compareGraph() error {
 	const area, how = "graph program", "anesim model of conv 3x3 8->8, relu, mean, conv 1x1"
 	m, err := anesim.Read("graph.yaml", strings.NewReader(wholeGraph), int64(len(wholeGraph)))
 	if err != nil {
@@ -159,38 +159,38 @@ func (p *paper) graphProgram() error {
 	}
 	for i, want := range []uint64{0, 0x300, 0x500} {
 		if i < len(at) {
-			p.exact(area, fmt.Sprintf("place of descriptor %d in the text", i), "hex", want, at[i], how, "")
+			p.addExact(area, fmt.Sprintf("place of descriptor %d in the text", i), "hex", want, at[i], how, "")
 		}
 	}
-	p.exact(area, "relocations of the text", "", 12, uint64(len(q.Relocations)), how, "")
+	p.addExact(area, "relocations of the text", "", 12, uint64(len(q.Relocations)), how, "")
 	live := uint64(0)
 	for _, t := range q.Tiles {
 		if t.Live && t.Digest == q.Tiles[0].Digest {
 			live++
 		}
 	}
-	p.exact(area, "weight tiles of the convolution", "", 8, live, how, "min(8, lanes): matrix products have 16")
+	p.addExact(area, "weight tiles of the convolution", "", 8, live, how, "min(8, lanes): matrix products have 16")
 	configs, err := convCfgs(q)
 	if err != nil {
 		return err
 	}
-	p.exact(area, "word of the convolution that the documents call its opcode", "hex", 0x5042a063, configs[0], how, "it is the value of Common.ConvCfg")
+	p.addExact(area, "word of the convolution that the documents call its opcode", "hex", 0x5042a063, configs[0], how, "it is the value of Common.ConvCfg")
 	linked, err := q.Link()
 	if err != nil {
 		return err
 	}
 	lane := func(k int) uint64 { return uint64(linked.Tasks[k].Groups.KernelDMASrc.CoeffBfrSize[0].Bytes()) }
-	p.exact(area, "bytes of a lane's coefficients, conv 3x3 of 8 channels", "hex", 0xc0, lane(0), how, "")
-	p.exact(area, "bytes of a lane's coefficients, conv 1x1 of 8 channels", "hex", 0x40, lane(2), how, "")
+	p.addExact(area, "bytes of a lane's coefficients, conv 3x3 of 8 channels", "hex", 0xc0, lane(0), how, "")
+	p.addExact(area, "bytes of a lane's coefficients, conv 1x1 of 8 channels", "hex", 0x40, lane(2), how, "")
 	in, _ := q.Port("x", loader.Input)
 	for axis, want := range []uint64{8192, 1024, 64, 2} {
-		p.exact(area, "stride of the input along "+[...]string{"n", "c", "h", "w"}[axis], "bytes", want, in.Strides[axis], how, "")
+		p.addExact(area, "stride of the input along "+[...]string{"n", "c", "h", "w"}[axis], "bytes", want, in.Strides[axis], how, "")
 	}
-	p.exact(area, "debug-event word of the last descriptor", "hex", 0xfff86a, uint64(linked.Tasks[2].Header.DebugLogEvents), how, "documents read it as a mask of configurations")
+	p.addExact(area, "debug-event word of the last descriptor", "hex", 0xfff86a, uint64(linked.Tasks[2].Header.DebugLogEvents), how, "documents read it as a mask of configurations")
 	return nil
 }
 
-// segmentAt is the segment that holds an address.
+// segmentAt returns the segment that contains addr, or nil.
 func segmentAt(p *loader.Program, addr uint64) *loader.Segment {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Addr <= addr && addr < s.End() {
@@ -200,7 +200,7 @@ func segmentAt(p *loader.Program, addr uint64) *loader.Segment {
 	return nil
 }
 
-// convCfgs are the ConvCfg words of a program's descriptors.
+// convCfgs returns the ConvCfg words of a program's descriptors.
 func convCfgs(p *loader.Program) (words []uint64, err error) {
 	var file regs.File
 	var g regs.Groups

@@ -5,13 +5,13 @@ import (
 	"anesim/loader/enums"
 )
 
-// registers holds one table of registers of the documents to the other, which the model
-// has: the two differ.
-func (p *paper) registers() error {
+// compareRegisters compares two tables of registers in the documents that differ. The model
+// contains the second one.
+func (p *paper) compareRegisters() error {
 	const area, how = "registers", "anesim dump; hw/regs/fields.txt"
 	bases := [...]uint64{0x2c, 0xfc, 0x150, 0x26c, 0x2ec, 0x32c, 0x360}
 	for i, w := range regs.V10Windows() {
-		p.given(area, "image offset of "+w.Group, "hex", bases[i], uint64(w.Image), how, "the reference tables have all seven 8 lower, and they hold")
+		p.addData(area, "image offset of "+w.Group, "hex", bases[i], uint64(w.Image), how, "the reference tables have all seven 8 lower, and they hold")
 	}
 	var image regs.V10
 	for _, w := range regs.V10Windows() {
@@ -25,15 +25,16 @@ func (p *paper) registers() error {
 		for _, f := range w.Reg.Fields {
 			if w.Window.Group == "G1" && f.Name == "InFmt" {
 				at := uint64(w.Addr-w.Window.Base) + uint64(f.Low/8)
-				p.given(area, "place of InFmt in G1", "hex", 0x10, at, how, "Cout stands there; the bytes have it at 0x8")
+				p.addData(area, "place of InFmt in G1", "hex", 0x10, at, how, "Cout stands there; the bytes have it at 0x8")
 			}
 		}
 	}
 	return nil
 }
 
-// enumerations counts the names of enumerations that the documents count otherwise.
-func (p *paper) enumerations() error {
+// compareEnumerations compares the numbers of names in enumerations for which the documents
+// disagree.
+func (p *paper) compareEnumerations() error {
 	const area, how = "enumerations", "anesim enum"
 	for _, e := range []struct {
 		name    string
@@ -51,7 +52,7 @@ func (p *paper) enumerations() error {
 				}
 			}
 		}
-		p.given(area, "values of "+e.name, "", e.want, uint64(len(numbers)), how, e.against)
+		p.addData(area, "values of "+e.name, "", e.want, uint64(len(numbers)), how, e.against)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"anesim/firmware/machine"
 )
 
-// limits sends commands at each documented limit and one past it.
-func (p *paper) limits() error {
+// compareLimits sends commands at each documented limit and one beyond it.
+func (p *paper) compareLimits() error {
 	m, err := machine.New(p.ctx, machine.Options{})
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (p *paper) limits() error {
 	send(command.Control, command.LoadProgram, program.Append(nil))
 	plain := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
 	if r := send(command.Control, command.CreateProcess, plain.Append(nil)); r.Status != command.OK {
-		return fmt.Errorf("paper: the process is refused: %s", r.Why)
+		return fmt.Errorf("paper: cannot create the process: %s", r.Why)
 	}
 	for _, x := range []struct {
 		what string
@@ -42,7 +42,7 @@ func (p *paper) limits() error {
 		{"task-descriptor partitions", 1, command.ProcedureCall, func(c *command.Call, n int) { c.Partitions = uint32(n) }},
 		{"engine requests in a list", 1, command.ProcedureCall, func(c *command.Call, n int) { c.Requests = uint32(n) }},
 	} {
-		// The most that is taken, found by asking.
+		// The largest accepted number, found by trying.
 		most := 0
 		for n := 1; n <= 2*x.want+1; n++ {
 			call := plain

@@ -10,16 +10,17 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Load is clients that shared an engine, with their programs' runs alone.
+// A Load is the result of clients that shared an engine, together with the results of running each
+// alone.
 type Load struct {
 	*traffic.Outcome
-	Alone []*anesim.Result // of each client
+	Alone []*anesim.Result // one per client
 }
 
-// RunClients runs a script of clients: each program once, with the engine to itself, and then
-// all of them. Open opens the file that a client names, with the sizes of its dimensions.
+// RunClients runs a script of clients: first each program once with the engine to itself, then all
+// of them together. open opens the model of a client, with the sizes of its dimensions.
 //
-// Errors are a *[traffic.ScriptError] or that of ctx.
+// Errors are a *[traffic.ScriptError] or the error of ctx.
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
@@ -41,7 +42,8 @@ func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.Scrip
 	return l, nil
 }
 
-// runAlone runs a client's model once, which must be one program that is wholly modelled.
+// runAlone runs a client's model once. The model must be a single program whose layers are all
+// modelled.
 func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*anesim.Result, error) {
 	var m *anesim.Model
 	var err error
@@ -51,7 +53,7 @@ func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, op
 	case c.Model != "":
 		m, err = open(c)
 	case len(words) == 0:
-		return nil, fmt.Errorf("layer: want an operation and its keys")
+		return nil, fmt.Errorf("layer is empty; want an operation and its keys")
 	default:
 		m, err = anesim.Layer(words[0], words[1:]...)
 	}
@@ -64,9 +66,9 @@ func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, op
 	}
 	switch n := len(res.Programs); {
 	case n != 1:
-		return nil, fmt.Errorf("a client calls one program; %s has %d", m.Name(), n)
+		return nil, fmt.Errorf("%s has %d programs; want one per client", m.Name(), n)
 	case res.Stages() > 0:
-		return nil, fmt.Errorf("a client calls one program; the host does layers of %s too", m.Name())
+		return nil, fmt.Errorf("host computes layers of %s; want a single program on the engine", m.Name())
 	case len(res.Report.Faults) > 0:
 		return nil, fmt.Errorf("device fault: %v", res.Report.Faults[0])
 	case len(res.Missing()) > 0:

@@ -5,29 +5,29 @@ import (
 	"anesim/firmware/engine"
 )
 
-// Models makes the models that scripts of package machine name. Open opens files.
+// Models opens the models that scripts of package machine name. Open opens files.
 type Models struct {
 	Open func(name string) (*anesim.Model, error)
 }
 
-// Builtin returns [Identity].
+// Builtin returns [anesim.Identity].
 func (s Models) Builtin() engine.Source { return anesim.Identity() }
 
-// File opens a file.
-func (s Models) File(name string) (engine.Source, error) { return source(s.Open(name)) }
+// File opens the model in a file.
+func (s Models) File(name string) (engine.Source, error) { return toSource(s.Open(name)) }
 
-// Layer is [Layer].
+// Layer returns [anesim.Layer] of op and keys.
 func (s Models) Layer(op string, keys ...string) (engine.Source, error) {
-	return source(anesim.Layer(op, keys...))
+	return toSource(anesim.Layer(op, keys...))
 }
 
-// Layers is [Procedures].
+// Layers returns [anesim.Procedures] of layers.
 func (s Models) Layers(seed uint64, layers ...string) (engine.Source, error) {
-	return source(anesim.Procedures(seed, layers...))
+	return toSource(anesim.Procedures(seed, layers...))
 }
 
-// source keeps a model that is nil from becoming a source that is not.
-func source(m *anesim.Model, err error) (engine.Source, error) {
+// toSource converts a model to a source. It returns a nil interface if err is not nil.
+func toSource(m *anesim.Model, err error) (engine.Source, error) {
 	if err != nil {
 		return nil, err
 	}

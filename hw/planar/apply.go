@@ -2,8 +2,8 @@ package planar
 
 import "github.com/x448/float16"
 
-// Apply computes dst[i] = c(a[i], b[i]) and returns how many elements it
-// wrote, the length of the shortest of the three. dst may be a or b itself.
+// Apply sets dst[i] = c(a[i], b[i]) and returns the number of elements that it wrote, the length of
+// the shortest slice. dst may be a or b.
 //
 // Source: the two-source form, Common.Cfg 0x33 and 0x31.
 func (c *Config) Apply(dst, a, b []float16.Float16) int {
@@ -13,7 +13,7 @@ func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	return n
 }
 
-// ApplyConst is [Config.Apply] with k standing for every element of source 2.
+// ApplyConst is like [Config.Apply] with k as every element of source 2.
 func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	n := min(len(dst), len(a))
 	p := c.plan()
@@ -21,15 +21,16 @@ func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	return n
 }
 
-// apply needs three slices of one length.
+// apply applies the plan to slices of equal length.
 func (p *plan) apply(dst, a, b []float16.Float16) {
 	if p.neutral {
-		plain(dst, a, b, &p.masks, p.op)
+		applyPlain(dst, a, b, &p.masks, p.op)
 		return
 	}
-	scaled(dst, a, b, p)
+	applyScaled(dst, a, b, p)
 }
 
+// applyConst applies the plan to a, with k as every element of source 2.
 func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	var repeated [128]float16.Float16
 	fill := repeated[:min(len(dst), len(repeated))]
@@ -43,29 +44,28 @@ func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	}
 }
 
-// ApplyOne is the one-source form, Common.Cfg 0x21: dst[i] is
-// (±a[i] + Bias) * Scale and what follows. The constant of a scalar addition
-// stands in Bias (env_bcast_add scalar: 0x3800, one half). Of the operations
-// only SumSquare, the square of a[i], means anything with one source; the
-// others leave it alone.
+// ApplyOne computes the one-source form, Common.Cfg 0x21: dst[i] is (±a[i] + Bias) * Scale,
+// followed by the later stages. It returns the number of elements that it wrote. The constant of a
+// scalar addition is in Bias (env_bcast_add scalar: 0x3800, one half). Of the operations only
+// SumSquare, the square of a[i], has an effect with one source.
 func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	n := min(len(dst), len(a))
 	dst, a = dst[:n], a[:n]
 	p := c.plan()
-	if op, k, ok := c.scalar(&p); ok && !(op == Mul && p.direct()) {
+	if op, k, ok := c.scalarForm(&p); ok && !(op == Mul && p.isDirect()) {
 		p.neutral, p.op = true, op
 		p.masks.flip2, p.masks.relu2 = 0, 0
 		p.applyConst(dst, a, k)
 		return n
 	}
-	single(dst, a, &p)
+	applySingle(dst, a, &p)
 	return n
 }
 
-// scalar is the operation and the constant that a task with one source comes
-// down to, if it does: a sum with Bias or a product with Scale. The zero the
-// other one adds is added by every operation.
-func (c *Config) scalar(p *plan) (op Op, k float16.Float16, ok bool) {
+// scalarForm returns an operation and a constant that are equivalent to a one-source task, if there
+// are any: a sum with Bias or a product with Scale. The zero that the omitted stage would add is
+// added by every operation.
+func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
 	switch {
 	case !p.tailless || c.Op == SumSquare:
 		return 0, 0, false
@@ -77,12 +77,13 @@ func (c *Config) scalar(p *plan) (op Op, k float16.Float16, ok bool) {
 	return 0, 0, false
 }
 
-// masks are the sign and ReLU switches of a task as masks of float32 bits.
+// masks holds the sign and ReLU switches of a task as masks of float32 bits.
 type masks struct {
-	flip1, flip2 uint32 // 1<<31 turns the sign
-	relu2, relu  uint32 // all ones clears what is negative
+	flip1, flip2 uint32 // 1<<31 flips the sign
+	relu2, relu  uint32 // all ones clears negative values
 }
 
+// masks returns the masks for the switches of c.
 func (c *Config) masks() masks {
 	var m masks
 	if c.Negate1 {

@@ -107,7 +107,7 @@ func TestSpecialValues(t *testing.T) {
 func slowApply(c Config, a, b float16.Float16) float16.Float16 {
 	p := c.plan()
 	p.tailless = false
-	return p.back(p.front(p.first(a), p.second(b)))
+	return p.finish(p.combine(p.loadFirst(a), p.loadSecond(b)))
 }
 
 func TestDenormalsPassEveryOperation(t *testing.T) {
@@ -319,7 +319,7 @@ func TestOneSourceMatchesStages(t *testing.T) {
 			p.tailless = false
 			c.ApplyOne(dst, all)
 			for i := range dst {
-				if want := p.back(p.single(p.first(all[i]))); dst[i] != want {
+				if want := p.finish(p.evalOne(p.loadFirst(all[i]))); dst[i] != want {
 					t.Fatalf("%+v of %v: %v, want %v", c, i, dst[i], want)
 				}
 			}
@@ -332,9 +332,9 @@ func TestValidate(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		{func(c *Config) { c.Op = 5 }, "planar: Op 0x5 selects nothing"},
-		{func(c *Config) { c.Kind = 9 }, "planar: Kind 0x9 selects nothing"},
-		{func(c *Config) { c.Post = 4 }, "planar: Post 0x4 selects nothing"},
+		{func(c *Config) { c.Op = 5 }, "planar: unknown Op 0x5"},
+		{func(c *Config) { c.Kind = 9 }, "planar: unknown Kind 0x9"},
+		{func(c *Config) { c.Post = 4 }, "planar: unknown Post 0x4"},
 	}
 	for _, b := range bad {
 		c := Neutral(Add)
@@ -363,8 +363,8 @@ func FuzzApply(f *testing.F) {
 	f.Add(uint32(0), uint32(0x3c000000), uint32(0x3c000000), uint32(0x3f800000), uint16(0x7e00), uint16(0x8000))
 	f.Fuzz(func(t *testing.T, cfg, bs, pre, final uint32, a, b uint16) {
 		c := Config{Op: Op(cfg & 7), Negate1: cfg&8 != 0, Negate2: cfg&16 != 0, Relu2: cfg&32 != 0, ReLU: cfg&64 != 0, Post: Post(cfg >> 7 & 3)}
-		c.Bias, c.Scale = halves(bs)
-		c.Epsilon, c.PreScale = halves(pre)
+		c.Bias, c.Scale = splitHalves(bs)
+		c.Epsilon, c.PreScale = splitHalves(pre)
 		c.FinalScale = math.Float32frombits(final)
 		x, y := float16.Float16(a), float16.Float16(b)
 		src, dst := []float16.Float16{x, y, x}, make([]float16.Float16, 3)

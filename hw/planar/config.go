@@ -6,7 +6,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Op is how two sources meet. The numbers are PE.Cfg.OpMode.
+// An Op is an operation that combines two sources. The numbers are those of PE.Cfg.OpMode.
 type Op uint8
 
 const (
@@ -26,7 +26,7 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Post is a function applied after every scale.
+// A Post is a function that is applied after all scales.
 type Post uint8
 
 const (
@@ -36,9 +36,8 @@ const (
 	PostAbs             // |x|
 )
 
-// Config is one planar task without its shapes: the four PE words and the
-// input ReLU of L2, as values. The stages run in this order, each on the
-// result of the one before:
+// A Config describes one planar task without its shapes: the four PE words and the input ReLU of
+// the L2, as values. The stages run in this order, each on the result of the previous one:
 //
 //	x = ±source 1           Negate1
 //	y = ±relu(source 2)     Relu2, Negate2
@@ -49,15 +48,15 @@ const (
 //	v = (v + Epsilon) * PreScale
 //	v = Post(v), then ReLU
 //
-// and one rounding to half ends it. Start from [Neutral]: a zero Config
-// multiplies by zero.
+// Finally v is rounded once to fp16. Start from [Neutral], because a zero Config multiplies by
+// zero.
 //
-// A Config is a plain value. All methods read it only and may run at once.
+// Methods do not modify a Config and may run concurrently.
 type Config struct {
 	Op       Op
 	Negate1  bool
 	Negate2  bool
-	Relu2    bool // ReLU on source 2 before its sign
+	Relu2    bool // ReLU on source 2, before its sign
 	Kind     Reduction
 	Bias     float16.Float16
 	Scale    float16.Float16
@@ -69,24 +68,24 @@ type Config struct {
 	FinalScale float32
 }
 
-// Neutral returns op with every scale one and every addend zero: the values
-// the compiler writes when a program asks for nothing else.
+// Neutral returns a Config for op in which every scale is one and every addend zero. The compiler
+// writes these values if a program needs only the operation.
 func Neutral(op Op) Config {
 	return Config{Op: op, Scale: one, PreScale: one, FinalScale: 1}
 }
 
-// ConfigError names the field of a [Config] that selects nothing.
+// A ConfigError names a field of a [Config] with an unknown value.
 type ConfigError struct {
 	Field string
 	Val   uint32
 }
 
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("planar: %s %#x selects nothing", e.Field, e.Val)
+	return fmt.Sprintf("planar: unknown %s %#x", e.Field, e.Val)
 }
 
-// Validate returns a [*ConfigError] when an enumeration is out of range. An
-// invalid Config never panics, but what it computes means nothing.
+// Validate returns a [*ConfigError] if an enumeration is out of range. Methods of an invalid Config
+// do not panic, but their results are meaningless.
 func (c *Config) Validate() error {
 	switch {
 	case c.Op > SumSquare:

@@ -1,7 +1,7 @@
-// Package planar is the numbers of the planar engine, the unit beside the
-// sixteen multiply-accumulate engines that works on whole planes: sums and
-// products of two tensors, reductions. It knows no time, no address
-// and no descriptor; the device hands it slices of fp16 values and shapes.
+// Package planar models the arithmetic of the planar engine, the unit next to the sixteen
+// multiply-accumulate engines that works on whole planes: sums and products of two tensors, and
+// reductions. It does not model time, addresses or descriptors. The device passes it slices of fp16
+// values and shapes.
 //
 //	 L2                                                          L2
 //	──────┐  ┌─────┐ ±   ┌────┐  +Bias  ┌────────┐  +Eps   ┌───────┐  ┌─────┐
@@ -12,24 +12,23 @@
 //	          ReLU   add mul max min
 //	         (src 2) (a+b)^2
 //
-// A task is a [Config]: the four PE words as values. [FromWords] reads them and
-// holds what each bit means and which program says so. The element-wise methods
-// ([Config.Apply] and its neighbours) take flat slices; reductions and
-// broadcasting take a [Source] and its [Shape]. Chains of such tasks, a layer norm
-// or a softmax, are the device's to walk: each task's result is rounded to fp16 as
-// the L2 keeps it.
+// A task is a [Config]: the four PE words as values. [FromWords] parses the words and documents the
+// meaning of each bit, with the program that shows it. The elementwise methods such as
+// [Config.Apply] take flat slices. Reductions and broadcasting take a [Source] with its [Shape].
+// The device runs chains of such tasks, for example for a layer norm or a softmax, and rounds each
+// task's result to fp16 as the L2 stores it.
 //
-// # What the numbers do
+// # Arithmetic
 //
-// Inputs use the whole range of fp16, denormals included. A NaN at an input
-// is +Inf; nothing produces a NaN: inf - inf and 0 * inf are +0. x + 0 turns -0
-// into +0. A result rounds once, half to even, and becomes infinite at 65520.
-// These are measured on M1. What had to be chosen stands in stages.go.
+// Inputs use the whole range of fp16, including denormals. A NaN at an input is treated as +Inf. No
+// operation produces a NaN: inf - inf and 0 * inf are +0. x + 0 turns -0 into +0. A result is
+// rounded once, half to even, and becomes infinite from 65520 on. These rules are measured on M1.
+// The assumed rules are listed in stages.go.
 //
 // # Speed
 //
-// The Go code is the specification. On amd64 the four simple operations and the stages behind
-// them have loops of AVX2 and of AVX-512, and reductions of elements as they are have loops of
-// AVX-512, unless built with -tags purego; tests hold them to the Go code bit for bit, over
+// The Go code defines the results. On amd64, unless built with -tags purego, the four simple
+// operations and the stages after them have loops for AVX2 and AVX-512, and reductions of
+// unmodified elements have loops for AVX-512. Tests compare them bit for bit with the Go code, over
 // every half and every length.
 package planar

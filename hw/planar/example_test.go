@@ -8,7 +8,7 @@ import (
 	"github.com/x448/float16"
 )
 
-func halves(vs ...float32) []float16.Float16 {
+func splitHalves(vs ...float32) []float16.Float16 {
 	out := make([]float16.Float16, len(vs))
 	for i, v := range vs {
 		out[i] = float16.Fromfloat32(v)
@@ -17,8 +17,8 @@ func halves(vs ...float32) []float16.Float16 {
 }
 
 func ExampleConfig_Apply() {
-	a, b := halves(3), halves(2)
-	out := halves(0)
+	a, b := splitHalves(3), splitHalves(2)
+	out := splitHalves(0)
 	for _, op := range []planar.Op{planar.Mul, planar.Add} {
 		c := planar.Neutral(op)
 		c.Apply(out, a, b)
@@ -42,17 +42,17 @@ func ExampleFromWords() {
 }
 
 func ExampleConfig_Reduce() {
-	x := planar.Source{Data: halves(1, 2, 3, 4, 10, 20, 30, 40), Shape: planar.Shape{C: 2, H: 2, W: 2}}
+	x := planar.Source{Data: splitHalves(1, 2, 3, 4, 10, 20, 30, 40), Shape: planar.Shape{C: 2, H: 2, W: 2}}
 	mean := planar.Neutral(planar.Add)
 	mean.FinalScale = 1.0 / 4
-	out := halves(0, 0)
+	out := splitHalves(0, 0)
 	err := mean.Reduce(out, planar.AxisH|planar.AxisW, x)
 	fmt.Println(out, err)
 	// Output: [2.5 25] <nil>
 }
 
 func ExampleWidthSliceGain() {
-	x := halves(-1, 4094, 4096)
+	x := splitHalves(-1, 4094, 4096)
 	planar.WidthSliceGain(x, x)
 	fmt.Println(x)
 	// Output: [-1 4094 +Inf]

@@ -12,9 +12,8 @@ const (
 	one      float16.Float16 = 0x3c00
 )
 
-// wide holds every half as a float32. A NaN reads as +Inf, which is what the
-// engine's input port makes of it (measured). The table never changes after
-// the package is initialised.
+// wide holds every half as a float32. NaN is mapped to +Inf, as by the engine's input port
+// (measured). The table does not change after initialization.
 var wide [1 << 16]float32
 
 func init() {
@@ -27,8 +26,8 @@ func init() {
 	}
 }
 
-// narrow rounds to the nearest half, ties to even. From 65520 up the result
-// is infinite; a NaN, which no stage lets through, would become +0.
+// narrow rounds f to the nearest half, ties to even. From 65520 on the result is infinite. A NaN,
+// which no stage produces, would become +0.
 func narrow(f float32) float16.Float16 {
 	const least, beyond = 113 << 23, 143 << 23 // 2^-14 and 2^16
 	u := math.Float32bits(f)
@@ -40,6 +39,8 @@ func narrow(f float32) float16.Float16 {
 	return narrowEdge(s, m)
 }
 
+// narrowEdge is narrow for the sign s and the magnitude m of a value outside the range of normal
+// halves.
 func narrowEdge(s uint16, m uint32) float16.Float16 {
 	switch {
 	case m > 0x7f800000:
@@ -47,16 +48,14 @@ func narrowEdge(s uint16, m uint32) float16.Float16 {
 	case m >= 143<<23:
 		return float16.Float16(s) | infinity
 	}
-	// The unit in the last place of 0.5 is 2^-24, the smallest half: the
-	// addition does the rounding.
+	// The unit in the last place of 0.5 is 2^-24, the smallest half, so the addition rounds.
 	t := math.Float32frombits(m) + 0.5
 	return float16.Float16(s | uint16(math.Float32bits(t)-126<<23))
 }
 
-// narrow64 rounds a float64 once. The step through float32 rounds to odd, so
-// it leaves the second rounding as much as the first one knew: what lies
-// between two float32 takes the odd one. Branches here would be mispredicted
-// half the time.
+// narrow64 rounds a float64 once. The intermediate float32 is rounded to odd: a value between two
+// float32 becomes the odd one, so the second rounding does not lose information. Branches here
+// would be mispredicted half of the time.
 func narrow64(v float64) float16.Float16 {
 	f := float32(v)
 	const magnitude = 1<<63 - 1

@@ -8,12 +8,11 @@ import (
 )
 
 var (
-	vector = cpu.X86.HasAVX2 && cpu.X86.HasF16C
-	wider  = vector && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasBMI2
+	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasF16C
+	hasAVX512 = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasBMI2
 )
 
-// The loops of AVX-512 take any number of fp16 values but none, those of AVX2 a multiple
-// of 8.
+// The AVX-512 loops need at least one fp16 value, the AVX2 loops a multiple of 8.
 
 //go:noescape
 func addAVX512(dst, a, b *float16.Float16, n int, m *masks)
@@ -39,9 +38,9 @@ func maxAVX2(dst, a, b *float16.Float16, n int, m *masks)
 //go:noescape
 func minAVX2(dst, a, b *float16.Float16, n int, m *masks)
 
-func plain(dst, a, b []float16.Float16, m *masks, op Op) {
+func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) {
 	switch {
-	case !wider || len(dst) == 0:
+	case !hasAVX512 || len(dst) == 0:
 		plainAVX2(dst, a, b, m, op)
 	case op == Add:
 		addAVX512(&dst[0], &a[0], &b[0], len(dst), m)
@@ -56,7 +55,7 @@ func plain(dst, a, b []float16.Float16, m *masks, op Op) {
 
 func plainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
 	n := len(dst) &^ 7
-	if n == 0 || !vector {
+	if n == 0 || !hasAVX2 {
 		plainGo(dst, a, b, m, op)
 		return
 	}
@@ -73,8 +72,8 @@ func plainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
 	plainGo(dst[n:], a[n:], b[n:], m, op)
 }
 
-// The stages in float64, those of AVX-512 for any number of fp16 values but none, those of
-// AVX2 for a multiple of 4; the loops of one source read no b.
+// Loops for all stages, in float64. The AVX-512 loops need at least one fp16 value, the AVX2 loops
+// a multiple of 4. The loops for one source do not read b.
 
 //go:noescape
 func scaledAVX512(dst, a, b *float16.Float16, n int, p *plan)
@@ -88,8 +87,8 @@ func scaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
 //go:noescape
 func singleAVX2(dst, a, b *float16.Float16, n int, p *plan)
 
-// The loops of short plans return how many elements are done, all or a multiple of 16: at the
-// next 16 float32 does not tell to which side a sum rounds.
+// Loops for short plans. They return the number of finished elements: all, or a multiple of 16 if
+// float32 cannot decide how a sum among the next 16 rounds.
 
 //go:noescape
 func shortSumAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
@@ -109,20 +108,20 @@ func shortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 //go:noescape
 func shortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
 
-// staged reports whether the vector loops know every stage of the plan.
-func (p *plan) staged() bool {
-	return vector && p.op <= SumSquare && (p.post == PostNone || p.post == PostAbs)
+// hasVectorLoop reports whether the vector loops support every stage of the plan.
+func (p *plan) hasVectorLoop() bool {
+	return hasAVX2 && p.op <= SumSquare && (p.post == PostNone || p.post == PostAbs)
 }
 
-func scaled(dst, a, b []float16.Float16, p *plan) {
-	if !wider || !p.staged() {
-		scaledByFour(dst, a, b, p)
+func applyScaled(dst, a, b []float16.Float16, p *plan) {
+	if !hasAVX512 || !p.hasVectorLoop() {
+		applyScaledAVX2(dst, a, b, p)
 		return
 	}
 	for len(dst) > 0 {
 		n := len(dst)
 		if p.short && p.unbiased && p.op <= Min {
-			if done := short(dst, a, b, p); done > 0 {
+			if done := applyShort(dst, a, b, p); done > 0 {
 				dst, a, b = dst[done:], a[done:], b[done:]
 				continue
 			}
@@ -133,7 +132,7 @@ func scaled(dst, a, b []float16.Float16, p *plan) {
 	}
 }
 
-func short(dst, a, b []float16.Float16, p *plan) (done int) {
+func applyShort(dst, a, b []float16.Float16, p *plan) (done int) {
 	switch p.op {
 	case Add:
 		return shortSumAVX512(&dst[0], &a[0], &b[0], len(dst), p)
@@ -145,9 +144,9 @@ func short(dst, a, b []float16.Float16, p *plan) (done int) {
 	return shortMinAVX512(&dst[0], &a[0], &b[0], len(dst), p)
 }
 
-func scaledByFour(dst, a, b []float16.Float16, p *plan) {
+func applyScaledAVX2(dst, a, b []float16.Float16, p *plan) {
 	n := 0
-	if p.staged() {
+	if p.hasVectorLoop() {
 		if n = len(dst) &^ 3; n > 0 {
 			scaledAVX2(&dst[0], &a[0], &b[0], n, p)
 		}
@@ -155,13 +154,13 @@ func scaledByFour(dst, a, b []float16.Float16, p *plan) {
 	scaledGo(dst[n:], a[n:], b[n:], p)
 }
 
-// direct reports whether single is as good as the plain loops where they serve too.
-func (p *plan) direct() bool { return wider && p.short }
+// isDirect reports whether applySingle is as fast as the plain loops for a plan that both support.
+func (p *plan) isDirect() bool { return hasAVX512 && p.short }
 
-func single(dst, a []float16.Float16, p *plan) {
+func applySingle(dst, a []float16.Float16, p *plan) {
 	switch {
-	case !wider || !p.staged():
-		singleByFour(dst, a, p)
+	case !hasAVX512 || !p.hasVectorLoop():
+		applySingleAVX2(dst, a, p)
 		return
 	case p.short && p.unbiased && p.op != SumSquare && len(dst) > 0:
 		shortScaleAVX512(&dst[0], &a[0], nil, len(dst), p)
@@ -181,9 +180,9 @@ func single(dst, a []float16.Float16, p *plan) {
 	}
 }
 
-func singleByFour(dst, a []float16.Float16, p *plan) {
+func applySingleAVX2(dst, a []float16.Float16, p *plan) {
 	n := 0
-	if p.staged() {
+	if p.hasVectorLoop() {
 		if n = len(dst) &^ 3; n > 0 {
 			singleAVX2(&dst[0], &a[0], nil, n, p)
 		}

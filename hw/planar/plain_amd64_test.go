@@ -11,18 +11,18 @@ import (
 
 // The loops of AVX2, on processors that have wider ones too.
 func TestAVX2(t *testing.T) {
-	if !wider {
+	if !hasAVX512 {
 		t.Skip("the processor has nothing wider than AVX2: the other tests are of its loops")
 	}
 	t.Run("plain", func(t *testing.T) { testPlain(t, plainAVX2) })
-	t.Run("scaled", func(t *testing.T) { testScaled(t, scaledByFour, singleByFour) })
+	t.Run("scaled", func(t *testing.T) { testScaled(t, applyScaledAVX2, applySingleAVX2) })
 }
 
 // TestShortSums is about sums that float32 does not hold: a large and a small element, scaled
 // so that what is lost may decide the rounding. Where float32 does not tell, the loop stops
 // and the next 16 go the long way, which must happen here.
 func TestShortSums(t *testing.T) {
-	if !wider {
+	if !hasAVX512 {
 		t.Skip("the loops of short plans are of AVX-512")
 	}
 	r := rand.New(rand.NewPCG(23, 24))
@@ -48,19 +48,19 @@ func TestShortSums(t *testing.T) {
 			}
 		}
 		p := c.plan()
-		scaled(got, a, b, &p)
+		applyScaled(got, a, b, &p)
 		scaledGo(want, a, b, &p)
 		for i := range got {
 			if got[i] != want[i] {
 				t.Fatalf("(%v + %v) * %v is %v, want %v", a[i], b[i], c.Scale, got[i], want[i])
 			}
 		}
-		if p.short && short(got, a, b, &p) < n {
+		if p.short && applyShort(got, a, b, &p) < n {
 			stops++
 		}
 		c.Bias = b[0]
 		p = c.plan()
-		single(got, a, &p)
+		applySingle(got, a, &p)
 		singleGo(want, a, &p)
 		for i := range got {
 			if got[i] != want[i] {

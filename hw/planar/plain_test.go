@@ -11,7 +11,7 @@ import (
 
 // The vector loops against the portable ones: every length across the cut-offs,
 // odd alignments, and nothing written beyond the end.
-func TestPlainMatchesPortable(t *testing.T) { testPlain(t, plain) }
+func TestPlainMatchesPortable(t *testing.T) { testPlain(t, applyPlain) }
 
 func testPlain(t *testing.T, plain func(dst, a, b []float16.Float16, m *masks, op Op)) {
 	r := rand.New(rand.NewPCG(7, 8))
@@ -51,7 +51,7 @@ func TestApplyInPlace(t *testing.T) {
 
 // TestScaledMatchesStages holds the vector loops for every stage to the Go code, at
 // every length up to a few vectors and over pairs of any elements.
-func TestScaledMatchesStages(t *testing.T) { testScaled(t, scaled, single) }
+func TestScaledMatchesStages(t *testing.T) { testScaled(t, applyScaled, applySingle) }
 
 func testScaled(t *testing.T, scaled func(dst, a, b []float16.Float16, p *plan), single func(dst, a []float16.Float16, p *plan)) {
 	r := rand.New(rand.NewPCG(21, 22))
@@ -117,16 +117,16 @@ func TestEveryHalf(t *testing.T) {
 			}
 			p := c.plan()
 			scaledGo(want, a, b, &p)
-			if scaled(got, a, b, &p); !slices.Equal(got, want) {
+			if applyScaled(got, a, b, &p); !slices.Equal(got, want) {
 				t.Errorf("%v, flags %#x", op, flags)
 			}
 			singleGo(want, a, &p)
-			if single(got, a, &p); !slices.Equal(got, want) {
+			if applySingle(got, a, &p); !slices.Equal(got, want) {
 				t.Errorf("%v of one source, flags %#x", op, flags)
 			}
 			if op <= Min {
 				plainGo(want, a, b, &p.masks, op)
-				if plain(got, a, b, &p.masks, op); !slices.Equal(got, want) {
+				if applyPlain(got, a, b, &p.masks, op); !slices.Equal(got, want) {
 					t.Errorf("%v at neutral scales, flags %#x", op, flags)
 				}
 			}

@@ -6,8 +6,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Reduction is how a reducing task joins its terms. The numbers are the
-// compiler's ZinIrReductionType; its 3, the mean, is a sum with FinalScale 1/N.
+// A Reduction combines the terms of a reducing task. The numbers are those of the compiler's
+// ZinIrReductionType. Its 3, the mean, is a sum with FinalScale 1/N.
 type Reduction uint8
 
 const (
@@ -16,13 +16,14 @@ const (
 	ReduceMax
 )
 
-// accumulator joins the terms of one output element.
+// An accumulator combines the terms of one output element.
 type accumulator struct {
 	kind Reduction
 	v    float32
 }
 
-func (k Reduction) start() accumulator {
+// identity returns an accumulator without terms.
+func (k Reduction) identity() accumulator {
 	switch k {
 	case ReduceMin:
 		return accumulator{k, float32(math.Inf(1))}
@@ -32,7 +33,8 @@ func (k Reduction) start() accumulator {
 	return accumulator{k, 0}
 }
 
-func (s *accumulator) take(t float32) {
+// add adds the term t.
+func (s *accumulator) add(t float32) {
 	switch s.kind {
 	case ReduceSum:
 		s.v += t
@@ -46,10 +48,9 @@ func (s *accumulator) take(t float32) {
 	}
 }
 
-// Reduce joins the elements of a over axes with c.Kind and writes
-// a.Shape.Without(axes) elements. The order is row-major over the reduced
-// elements. dst must not overlap a. A shape that does not fit is a
-// [*ShapeError].
+// Reduce reduces a over axes with c.Kind and writes a.Shape.Without(axes) elements to dst. Elements
+// are combined in row-major order. dst must not overlap a. If a shape does not match its slice,
+// Reduce returns a [*ShapeError] and writes nothing.
 //
 // Source: Common.Cfg 0x51; reduce_mean over H and W, reduce_sum over W.
 func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
@@ -69,23 +70,23 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 		}
 		return nil
 	}
-	span := spans(a.Shape, out)
+	span := reducedExtents(a.Shape, out)
 	s := a.Shape.steps()
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
 			for x := range out.W {
-				acc := c.Kind.start()
+				acc := c.Kind.identity()
 				corner := z*s.c + y*s.h + x*s.w
 				for dz := range span.C {
 					for dy := range span.H {
 						row := corner + dz*s.c + dy*s.h
 						for dx := range span.W {
-							acc.take(float32(p.single(p.first(a.Data[row+dx*s.w]))))
+							acc.add(float32(p.evalOne(p.loadFirst(a.Data[row+dx*s.w]))))
 						}
 					}
 				}
-				dst[i] = p.back(float64(acc.v))
+				dst[i] = p.finish(float64(acc.v))
 				i++
 			}
 		}
@@ -93,11 +94,11 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	return nil
 }
 
-// reduceRows is Reduce of elements as they are over axes without the width: a row of
-// accumulators takes one row after the other, each in the order of the definition.
+// reduceRows is Reduce of unmodified elements over axes that do not include the width. A row of
+// accumulators processes one row of elements after the other, each in the defined order.
 func (c *Config) reduceRows(dst []float16.Float16, a Source, axes Axes, p *plan) {
 	s := a.Shape
-	count, rows, n := s.C, s.H, s.W // rows of accumulators, rows of each, and elements
+	count, rows, n := s.C, s.H, s.W // rows of accumulators, rows reduced into each, and elements per row
 	switch axes {
 	case 0:
 		count, rows = s.C*s.H, 1
@@ -110,26 +111,26 @@ func (c *Config) reduceRows(dst []float16.Float16, a Source, axes Axes, p *plan)
 	for z := range count {
 		for x := 0; x < n; x += len(room) {
 			acc := room[:min(len(room), n-x)]
-			joinRows(c.Kind, acc, a.Data[z*rows*n+x:], n, rows)
-			p.backRow(dst[z*n+x:], acc)
+			accumulateRows(c.Kind, acc, a.Data[z*rows*n+x:], n, rows)
+			p.finishRow(dst[z*n+x:], acc)
 		}
 	}
 }
 
-// rowBlock is how many accumulators a row has at a time: 4 KB, which stay in the first-level
-// cache with the rows that are asked for ahead.
+// rowBlock is the number of accumulators that are processed at a time: 4 KB, which stay in the
+// first-level cache together with prefetched rows.
 const rowBlock = 1024
 
-// lanes is how many runs are joined beside each other: a sum has an order, so that only
-// sums of their own can go on at a time.
+// lanes is the number of runs that are reduced at the same time. The order within a sum is fixed,
+// so only different sums can be computed in parallel.
 const lanes = 16
 
-// reduceRuns is Reduce of elements as they are over axes with the width: elements of a run lie
-// behind each other, and runs at equal distances.
+// reduceRuns is Reduce of unmodified elements over axes that include the width. The elements of a
+// run are adjacent, and runs are at equal distances.
 func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan) {
 	s := a.Shape
-	count, n := s.C*s.H, s.W // runs, and elements of each
-	pieces := 1              // a plane apart
+	count, n := s.C*s.H, s.W // runs, and elements per run
+	pieces := 1              // pieces per run, one plane apart
 	switch axes &^ AxisW {
 	case AxisH:
 		count, n = s.C, s.H*s.W
@@ -142,32 +143,32 @@ func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan)
 	for first := 0; first < count; first += lanes {
 		first := first
 		if count > lanes {
-			first = min(first, count-lanes) // the last ones again
+			first = min(first, count-lanes) // compute the last ones again
 		}
 		acc := room[:min(count, lanes)]
 		for i := range acc {
-			acc[i] = c.Kind.start().v
+			acc[i] = c.Kind.identity().v
 		}
 		for piece := range pieces {
-			joinRuns(c.Kind, acc, a.Data[piece*s.H*s.W+first*n:], n)
+			accumulateRuns(c.Kind, acc, a.Data[piece*s.H*s.W+first*n:], n)
 		}
-		p.backRow(dst[first:], acc)
+		p.finishRow(dst[first:], acc)
 	}
 }
 
-// backRow is back of every accumulator.
-func (p *plan) backRow(dst []float16.Float16, acc []float32) {
+// finishRow is finish for every accumulator.
+func (p *plan) finishRow(dst []float16.Float16, acc []float32) {
 	dst = dst[:len(acc)]
 	if !p.tailless {
 		for i, v := range acc {
-			dst[i] = p.back(float64(v))
+			dst[i] = p.finish(float64(v))
 		}
 		return
 	}
 	narrowRow(dst, acc, p.relu)
 }
 
-// narrowRowGo rounds what nothing but a ReLU comes behind.
+// narrowRowGo rounds accumulators for which only a ReLU is left.
 func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
 	for i, v := range acc {
 		v += 0 // -0 becomes +0
@@ -178,18 +179,18 @@ func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
 	}
 }
 
-// joinRowsGo joins each of acc with an element of each of some rows, stride elements apart.
-func joinRowsGo(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
+// accumulateRowsGo reduces rows rows of a, stride elements apart, into acc.
+func accumulateRowsGo(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
 	for i := range acc {
-		acc[i] = k.start().v
+		acc[i] = k.identity().v
 	}
 	for row := range rows {
-		joinRow(k, acc, a[row*stride:])
+		accumulateRow(k, acc, a[row*stride:])
 	}
 }
 
-// joinRow takes one element of a into each of acc.
-func joinRow(k Reduction, acc []float32, a []float16.Float16) {
+// accumulateRow adds a[i] to acc[i] for every i.
+func accumulateRow(k Reduction, acc []float32, a []float16.Float16) {
 	a = a[:len(acc)]
 	switch k {
 	case ReduceSum:
@@ -211,15 +212,15 @@ func joinRow(k Reduction, acc []float32, a []float16.Float16) {
 	}
 }
 
-// joinRunsGo takes n elements of a into each of acc, those of the next one behind them.
-func joinRunsGo(k Reduction, acc []float32, a []float16.Float16, n int) {
+// accumulateRunsGo adds n adjacent elements of a to each of acc.
+func accumulateRunsGo(k Reduction, acc []float32, a []float16.Float16, n int) {
 	for i := range acc {
-		acc[i] = joinRun(k, acc[i], a[i*n:][:n])
+		acc[i] = accumulateRun(k, acc[i], a[i*n:][:n])
 	}
 }
 
-// joinRun takes all of a into v.
-func joinRun(k Reduction, v float32, a []float16.Float16) float32 {
+// accumulateRun adds all of a to v.
+func accumulateRun(k Reduction, v float32, a []float16.Float16) float32 {
 	switch k {
 	case ReduceSum:
 		for _, h := range a {
@@ -240,41 +241,41 @@ func joinRun(k Reduction, v float32, a []float16.Float16) float32 {
 	return v
 }
 
-// ReduceTwo joins c(a, b) over axes, the joined shape of a and b.
+// ReduceTwo reduces c(a, b) over axes of the broadcast shape of a and b.
 //
 // Source: Common.Cfg 0x61; layer norm's 2nd task, sum of (x - mean)^2.
 func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error {
-	full := join(a.Shape, b.Shape)
+	full := broadcastShape(a.Shape, b.Shape)
 	out := full.Without(axes)
-	if err := a.fits(full, "source 1"); err != nil {
+	if err := a.checkFits(full, "source 1"); err != nil {
 		return err
 	}
-	if err := b.fits(full, "source 2"); err != nil {
+	if err := b.checkFits(full, "source 2"); err != nil {
 		return err
 	}
 	if err := (Source{dst, out}).check("destination"); err != nil {
 		return err
 	}
 	p := c.plan()
-	span := spans(full, out)
+	span := reducedExtents(full, out)
 	as, bs := a.Shape.steps(), b.Shape.steps()
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
 			for x := range out.W {
-				acc := c.Kind.start()
+				acc := c.Kind.identity()
 				ac, bc := z*as.c+y*as.h+x*as.w, z*bs.c+y*bs.h+x*bs.w
 				for dz := range span.C {
 					for dy := range span.H {
 						ai, bi := ac+dz*as.c+dy*as.h, bc+dz*bs.c+dy*bs.h
 						for range span.W {
-							acc.take(float32(p.front(p.first(a.Data[ai]), p.second(b.Data[bi]))))
+							acc.add(float32(p.combine(p.loadFirst(a.Data[ai]), p.loadSecond(b.Data[bi]))))
 							ai += as.w
 							bi += bs.w
 						}
 					}
 				}
-				dst[i] = p.back(float64(acc.v))
+				dst[i] = p.finish(float64(acc.v))
 				i++
 			}
 		}
@@ -282,7 +283,7 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 	return nil
 }
 
-// spans is how many elements meet along each axis.
-func spans(full, out Shape) Shape {
+// reducedExtents returns the number of elements of full that are combined along each axis into out.
+func reducedExtents(full, out Shape) Shape {
 	return Shape{full.C / out.C, full.H / out.H, full.W / out.W}
 }

@@ -12,7 +12,7 @@ import (
 // gather lists the terms of one output element in row-major order.
 func gather(a Source, axes Axes, c, h, w int) []float16.Float16 {
 	out := a.Shape.Without(axes)
-	span := spans(a.Shape, out)
+	span := reducedExtents(a.Shape, out)
 	var terms []float16.Float16
 	for dz := range span.C {
 		for dy := range span.H {
@@ -53,11 +53,11 @@ func holdReduction(t *testing.T, c Config, axes Axes, a Source) {
 	for z := range out.C {
 		for y := range out.H {
 			for x := range out.W {
-				acc := c.Kind.start()
+				acc := c.Kind.identity()
 				for _, h := range gather(a, axes, z, y, x) {
-					acc.take(float32(p.single(p.first(h))))
+					acc.add(float32(p.evalOne(p.loadFirst(h))))
 				}
-				if want := p.back(float64(acc.v)); dst[i] != want {
+				if want := p.finish(float64(acc.v)); dst[i] != want {
 					t.Fatalf("%+v of %v over %03b at %d: %v, want %v", c, a.Shape, axes, i, dst[i], want)
 				}
 				i++
@@ -149,11 +149,11 @@ func TestReduceTwoRepeats(t *testing.T) {
 		for z := range m.Shape.C {
 			for y := range m.Shape.H {
 				for w := range m.Shape.W {
-					acc := ReduceSum.start()
+					acc := ReduceSum.identity()
 					for _, h := range gather(x, axes, z, y, w) {
-						acc.take(float32(p.front(p.first(m.at(z, y, w)), p.second(h))))
+						acc.add(float32(p.combine(p.loadFirst(m.at(z, y, w)), p.loadSecond(h))))
 					}
-					want = append(want, p.back(float64(acc.v)))
+					want = append(want, p.finish(float64(acc.v)))
 				}
 			}
 		}
@@ -190,18 +190,18 @@ func TestJoinsMatchPortable(t *testing.T) {
 		}
 		got, want := make([]float32, count+1), make([]float32, count+1)
 		for i := range got {
-			if got[i] = kind.start().v; r.IntN(4) == 0 {
+			if got[i] = kind.identity().v; r.IntN(4) == 0 {
 				got[i] = float32(r.NormFloat64())
 			}
 			want[i] = got[i]
 		}
-		joinRuns(kind, got[:count], a, n)
-		joinRunsGo(kind, want[:count], a, n)
+		accumulateRuns(kind, got[:count], a, n)
+		accumulateRunsGo(kind, want[:count], a, n)
 		sameBits(t, got, want, "%d runs of %d, reduction %d", count, n, kind)
 
 		got, want = make([]float32, n+1), make([]float32, n+1)
-		joinRows(kind, got[:n], a, n, count)
-		joinRowsGo(kind, want[:n], a, n, count)
+		accumulateRows(kind, got[:n], a, n, count)
+		accumulateRowsGo(kind, want[:n], a, n, count)
 		sameBits(t, got, want, "%d rows of %d, reduction %d", count, n, kind)
 	}
 }
@@ -226,7 +226,7 @@ func TestNarrowRow(t *testing.T) {
 			}
 			p := (&Config{Scale: one, PreScale: one, FinalScale: 1, ReLU: relu}).plan()
 			for i, v := range acc {
-				if back := p.back(float64(v)); want[i] != back {
+				if back := p.finish(float64(v)); want[i] != back {
 					t.Fatalf("%v with ReLU %v: %v, and the stages give %v", v, relu, want[i], back)
 				}
 			}

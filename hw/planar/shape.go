@@ -6,22 +6,22 @@ import (
 	"github.com/x448/float16"
 )
 
-// Shape is the extent of a tile in elements. A tile is a slice of C*H*W fp16 values,
-// x fastest, then y, then the channel.
+// A Shape holds the extents of a tensor in elements. A tensor is a slice of C*H*W fp16 values, with
+// x as the fastest axis, then y, then the channel.
 type Shape struct{ C, H, W int }
 
-// Len is C*H*W, the elements of a tile.
+// Len returns C*H*W, the number of elements.
 func (s Shape) Len() int { return s.C * s.H * s.W }
 
-// within reports whether s is a shape of at most n elements. It divides, so
-// that no extent overflows it; planes alone beyond n leave a width of 0.
-func (s Shape) within(n int) bool {
+// fitsLen reports whether s is a valid shape with at most n elements. It divides instead of
+// multiplying, so that no extent overflows.
+func (s Shape) fitsLen(n int) bool {
 	return s.C > 0 && s.H > 0 && s.W > 0 && s.W <= n/s.C/s.H
 }
 
 func (s Shape) String() string { return fmt.Sprintf("%dx%dx%d", s.C, s.H, s.W) }
 
-// Axes is a set of dimensions.
+// Axes is a set of axes.
 type Axes uint8
 
 const (
@@ -30,8 +30,7 @@ const (
 	AxisW
 )
 
-// Without returns s with the extent of every axis in a set to 1: what a
-// reduction over a leaves.
+// Without returns s with the extents of the axes in a set to 1: the shape of a reduction over a.
 func (s Shape) Without(a Axes) Shape {
 	if a&AxisC != 0 {
 		s.C = 1
@@ -45,19 +44,19 @@ func (s Shape) Without(a Axes) Shape {
 	return s
 }
 
-// Source is a tile and its shape. An extent of 1 repeats along the other
-// source's extent, which is what Common word 0x30 asks for on planar tasks.
+// A Source is a tensor with its shape. An axis with extent 1 is repeated to the other source's
+// extent, as word 0x30 of Common requests for planar tasks.
 type Source struct {
 	Data  []float16.Float16
 	Shape Shape
 }
 
-// ShapeError says which operand does not fit and how.
+// A ShapeError reports an operand with an invalid shape.
 type ShapeError struct {
 	Operand string
 	Got     Shape
-	Have    int   // elements of the slice
-	Want    Shape // zero when Got itself is at fault
+	Have    int   // number of elements in the slice
+	Want    Shape // zero if Got itself is invalid
 }
 
 func (e *ShapeError) Error() string {
@@ -65,20 +64,20 @@ func (e *ShapeError) Error() string {
 	case e.Want != Shape{}:
 		return fmt.Sprintf("planar: %s is %v, want %v", e.Operand, e.Got, e.Want)
 	case e.Got.C <= 0 || e.Got.H <= 0 || e.Got.W <= 0:
-		return fmt.Sprintf("planar: %s is %v, an extent is not positive", e.Operand, e.Got)
+		return fmt.Sprintf("planar: %s is %v; want positive extents", e.Operand, e.Got)
 	}
-	return fmt.Sprintf("planar: %s is %v and has %d elements", e.Operand, e.Got, e.Have)
+	return fmt.Sprintf("planar: %s is %v, but its slice has length %d", e.Operand, e.Got, e.Have)
 }
 
 func (s Source) check(operand string) error {
-	if !s.Shape.within(len(s.Data)) {
+	if !s.Shape.fitsLen(len(s.Data)) {
 		return &ShapeError{Operand: operand, Got: s.Shape, Have: len(s.Data)}
 	}
 	return nil
 }
 
-// fits reports whether s repeats to full.
-func (s Source) fits(full Shape, operand string) error {
+// checkFits returns an error unless s can be repeated to full.
+func (s Source) checkFits(full Shape, operand string) error {
 	if err := s.check(operand); err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func (s Source) fits(full Shape, operand string) error {
 	return nil
 }
 
-// steps are the distances between neighbours, zero along a repeated axis.
+// steps holds the distances between neighbouring elements on each axis, zero for a repeated axis.
 type steps struct{ c, h, w int }
 
 func (s Shape) steps() steps {
@@ -106,5 +105,5 @@ func (s Shape) steps() steps {
 	return t
 }
 
-// join is the shape two sources repeat to.
-func join(a, b Shape) Shape { return Shape{max(a.C, b.C), max(a.H, b.H), max(a.W, b.W)} }
+// broadcastShape returns the shape that both a and b can be repeated to.
+func broadcastShape(a, b Shape) Shape { return Shape{max(a.C, b.C), max(a.H, b.H), max(a.W, b.W)} }

@@ -6,27 +6,26 @@ import (
 	"github.com/x448/float16"
 )
 
-// The choices silicon has not settled, all in this file and in [Config]:
+// Silicon does not confirm the following choices, which are all in this file and in [Config]:
 //
-//   - Stages carry float64 and only the end rounds to half (assumed; the
-//     measured part is that an operation rounds once, half to even). For the
-//     five operations at neutral scales, and for (x + Bias) * Scale, the
-//     float64 value is exact but for the square of a sum.
-//   - The bias adder is never bypassed. That is why x + 0 turns -0 into +0
-//     (measured) and, in this model, why x * 1 and max do too: a scalar 0 added
-//     and a scalar 1 multiplied leave the same words in the descriptor.
-//   - Each operation by itself turns what would be a NaN into +0, so a later
-//     stage still adds to it: (inf - inf) + 1 is 1 (assumed).
-//   - A NaN reads as +Inf before its source is negated (assumed).
-//   - A reduction takes each term to float32, adds in float32 in row-major
-//     order of the reduced elements and leaves the accumulator to the later
-//     stages (assumed; FinalScale is a float32 register).
-//   - rsqrt is the exact value rounded with the result (assumed; no table is
-//     loaded in the layer norm programs that use it).
-//   - The port takes the whole range of fp16: the ceiling of 32768 belongs to
-//     the multiply-accumulate engines (measured).
+//   - Stages use float64 and only the end rounds to half. This is assumed; it is measured that an
+//     operation rounds once, half to even. For the five operations at neutral scales, and for
+//     (x + Bias) * Scale, the float64 value is exact except for the square of a sum.
+//   - The bias adder is never bypassed. This is why x + 0 turns -0 into +0 (measured) and why x * 1 and
+//     max do so in this model: adding a scalar 0 and multiplying by a scalar 1 leave the same words in
+//     the descriptor.
+//   - Each operation turns a NaN result into +0, so a later stage still adds to it: (inf - inf) + 1 is
+//     1 (assumed).
+//   - A NaN is treated as +Inf before its source is negated (assumed).
+//   - A reduction converts each term to float32, adds in float32 in row-major order of the reduced
+//     elements, and passes the accumulator to the later stages (assumed; FinalScale is a float32
+//     register).
+//   - rsqrt is the exact value, rounded with the result (assumed; the layer norm programs that use it
+//     load no table).
+//   - The port has the whole range of fp16. The ceiling of 32768 belongs to the multiply-accumulate
+//     engines (measured).
 
-// plan is a Config with its registers widened once per call.
+// A plan is a Config whose registers were widened once for a whole call.
 type plan struct {
 	op                Op
 	flip1, flip2      float64
@@ -35,15 +34,16 @@ type plan struct {
 	bias, scale       float64
 	final             float64
 	epsilon, preScale float64
-	tailless          bool // back only rounds
-	neutral           bool // and front is only the operation
-	finite            bool // tailless, and Bias and Scale make no NaN of anything else
+	tailless          bool // finish only rounds
+	neutral           bool // tailless, and combine is only the operation
+	finite            bool // tailless, and Bias and Scale turn no other value into a NaN
 	unbiased          bool // finite, and Bias is 0
-	straight          bool // sources are taken as they are
+	straight          bool // sources are used unmodified
 	short             bool // finite, and Scale is a normal fp16 value
 	masks             masks
 }
 
+// plan returns the plan for c.
 func (c *Config) plan() plan {
 	p := plan{
 		op: c.Op, flip1: 1, flip2: 1, relu2: c.Relu2, relu: c.ReLU, post: c.Post,
@@ -66,7 +66,7 @@ func (c *Config) plan() plan {
 	return p
 }
 
-// rescale gives the plan another Bias and Scale.
+// rescale changes the plan's Bias and Scale.
 func (p *plan) rescale(bias, scale float64) {
 	p.bias, p.scale = bias, scale
 	p.finite = p.tailless && !math.IsInf(bias, 0) && !math.IsInf(scale, 0) && scale != 0
@@ -75,20 +75,22 @@ func (p *plan) rescale(bias, scale float64) {
 	p.neutral = p.tailless && bias == 0 && scale == 1 && p.op <= Min
 }
 
-// leastNormal is the least magnitude of an fp16 value with all its bits.
+// leastNormal is the smallest magnitude of a normal fp16 value.
 const leastNormal = 1.0 / (1 << 14)
 
-// settle replaces the NaN an operation would have given.
-func settle(v float64) float64 {
+// zeroNaN returns v, or 0 if v is NaN.
+func zeroNaN(v float64) float64 {
 	if v != v {
 		return 0
 	}
 	return v
 }
 
-func (p *plan) first(a float16.Float16) float64 { return p.flip1 * float64(wide[a]) }
+// loadFirst widens an element of source 1 and applies its sign.
+func (p *plan) loadFirst(a float16.Float16) float64 { return p.flip1 * float64(wide[a]) }
 
-func (p *plan) second(b float16.Float16) float64 {
+// loadSecond widens an element of source 2 and applies its ReLU and sign.
+func (p *plan) loadSecond(b float16.Float16) float64 {
 	y := float64(wide[b])
 	if p.relu2 && y < 0 {
 		y = 0
@@ -96,14 +98,14 @@ func (p *plan) second(b float16.Float16) float64 {
 	return p.flip2 * y
 }
 
-// front is everything before a reduction.
-func (p *plan) front(x, y float64) float64 {
+// combine applies the stages before a reduction to x and y.
+func (p *plan) combine(x, y float64) float64 {
 	var v float64
 	switch p.op {
 	case Add:
-		v = settle(x + y)
+		v = zeroNaN(x + y)
 	case Mul:
-		v = settle(float64(x * y))
+		v = zeroNaN(float64(x * y))
 	case Max:
 		v = x
 		if y > x {
@@ -115,31 +117,32 @@ func (p *plan) front(x, y float64) float64 {
 			v = y
 		}
 	case SumSquare:
-		v = settle(x + y)
+		v = zeroNaN(x + y)
 		v = float64(v * v)
 	}
-	return p.scaled(v, p.bias, p.scale)
+	return p.scaleBy(v, p.bias, p.scale)
 }
 
-// single is front for a task with one source.
-func (p *plan) single(x float64) float64 {
+// evalOne is combine for a task with one source.
+func (p *plan) evalOne(x float64) float64 {
 	if p.op == SumSquare {
 		x = float64(x * x)
 	}
-	return p.scaled(x, p.bias, p.scale)
+	return p.scaleBy(x, p.bias, p.scale)
 }
 
-func (p *plan) scaled(v, bias, scale float64) float64 {
-	v = settle(v + bias)
-	return settle(float64(v * scale))
+// scaleBy returns (v + bias) * scale.
+func (p *plan) scaleBy(v, bias, scale float64) float64 {
+	v = zeroNaN(v + bias)
+	return zeroNaN(float64(v * scale))
 }
 
-// back is everything after a reduction, the rounding included.
-func (p *plan) back(v float64) float16.Float16 {
+// finish applies the stages after a reduction and rounds.
+func (p *plan) finish(v float64) float16.Float16 {
 	if p.tailless {
-		v += 0 // what adding Epsilon still does to -0
+		v += 0 // the effect of adding Epsilon on -0
 	} else {
-		v = p.tail(v)
+		v = p.applyTail(v)
 	}
 	if p.relu && !(v > 0) {
 		v = 0
@@ -147,10 +150,11 @@ func (p *plan) back(v float64) float16.Float16 {
 	return narrow64(v)
 }
 
-func (p *plan) tail(v float64) float64 {
-	v = settle(float64(v * p.final))
-	v = settle(v + p.epsilon)
-	v = settle(float64(v * p.preScale))
+// applyTail applies FinalScale, Epsilon, PreScale and Post.
+func (p *plan) applyTail(v float64) float64 {
+	v = zeroNaN(float64(v * p.final))
+	v = zeroNaN(v + p.epsilon)
+	v = zeroNaN(float64(v * p.preScale))
 	switch p.post {
 	case PostRsqrt:
 		v = rsqrt(v)

@@ -79,7 +79,7 @@ func TestReduceTwoEveryRepeat(t *testing.T) {
 	c := subtract()
 	for ab := range 64 {
 		a, b := randomTile(r, full.Without(Axes(ab&7))), randomTile(r, full.Without(Axes(ab>>3)))
-		joined := join(a.Shape, b.Shape)
+		joined := broadcastShape(a.Shape, b.Shape)
 		each := Source{make([]float16.Float16, joined.Len()), joined}
 		if err := c.ApplyTile(each.Data, a, b); err != nil {
 			t.Fatal(err)

@@ -2,13 +2,13 @@ package planar
 
 import "github.com/x448/float16"
 
-// ApplyTile is [Config.Apply] on tiles whose extents of 1 repeat. dst takes the
-// joined shape of a and b; it may be the data of a source that has this shape.
-// A shape that does not fit is a [*ShapeError] and nothing is written.
+// ApplyTile is like [Config.Apply] for tensors whose axes of extent 1 are repeated. dst has the
+// broadcast shape of a and b. It may be the data of a source with that shape. If a shape does not
+// fit, ApplyTile returns a [*ShapeError] and writes nothing.
 //
 // Source: env_bcast_add runtime, softmax 2nd and 5th task.
 func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
-	full := join(a.Shape, b.Shape)
+	full := broadcastShape(a.Shape, b.Shape)
 	if err := checkAll(dst, full, a, b); err != nil {
 		return err
 	}
@@ -27,10 +27,10 @@ func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 				p.apply(row, a.Data[ai:ai+g.W], b.Data[bi:bi+g.W])
 			case as.w == 1 && bs.w == 0:
 				p.applyConst(row, a.Data[ai:ai+g.W], b.Data[bi])
-			default: // source 1 stands still along the row
-				first := p.first(a.Data[ai])
+			default: // source 1 is constant along the row
+				first := p.loadFirst(a.Data[ai])
 				for x := range row {
-					row[x] = p.back(p.front(first, p.second(b.Data[bi+x*bs.w])))
+					row[x] = p.finish(p.combine(first, p.loadSecond(b.Data[bi+x*bs.w])))
 				}
 			}
 		}
@@ -38,14 +38,14 @@ func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 	return nil
 }
 
-// grid is the joined shape of two sources and how each walks it.
+// A grid is the broadcast shape of two sources with the steps of each.
 type grid struct {
 	Shape
 	a, b steps
 }
 
-// merge makes rows as long as both walks allow: whole tiles when nothing
-// repeats, whole planes when one value serves a channel.
+// merge merges axes to make rows as long as the steps of both sources allow: the whole tensor if
+// nothing is repeated, whole planes if there is one value per channel.
 func (g *grid) merge() {
 	if g.W == 1 {
 		g.W, g.H = g.H, 1
@@ -64,17 +64,17 @@ func (g *grid) merge() {
 	}
 }
 
-// ApplyChannel is the form with a row of addends and a row of factors as source
-// 2, Common.Cfg 0x41: (±a ± addend) * factor, in the places of Bias and Scale,
-// which are then not used. Addend and factor repeat to the shape of a.
+// ApplyChannel computes the form whose source 2 holds a row of addends and a row of factors,
+// Common.Cfg 0x41: (±a ± addend) * factor. They replace Bias and Scale. Addend and factor are
+// repeated to the shape of a.
 //
-// Source: env_bcast_mul blob (per-channel addends 0 and factors) and layer
-// norm's 3rd task (mean and 1/deviation, Negate2 set).
+// Source: env_bcast_mul blob (per-channel addends 0 and factors) and layer norm's 3rd task (mean
+// and 1/deviation, Negate2 set).
 func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) error {
 	if err := checkAll(dst, a.Shape, a, addend); err != nil {
 		return err
 	}
-	if err := factor.fits(a.Shape, "factor"); err != nil {
+	if err := factor.checkFits(a.Shape, "factor"); err != nil {
 		return err
 	}
 	p := c.plan()
@@ -83,16 +83,16 @@ func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) e
 	for z := range a.Shape.C {
 		for y := range a.Shape.H {
 			bi, fi := z*bs.c+y*bs.h, z*fs.c+y*fs.h
-			if bs.w == 0 && fs.w == 0 { // a row of one Bias and one Scale
+			if bs.w == 0 && fs.w == 0 { // a row with one Bias and one Scale
 				p.op = Add
-				p.rescale(p.second(addend.Data[bi]), float64(wide[factor.Data[fi]]))
-				single(dst[i:i+a.Shape.W], a.Data[i:i+a.Shape.W], &p)
+				p.rescale(p.loadSecond(addend.Data[bi]), float64(wide[factor.Data[fi]]))
+				applySingle(dst[i:i+a.Shape.W], a.Data[i:i+a.Shape.W], &p)
 				i += a.Shape.W
 				continue
 			}
 			for range a.Shape.W {
-				v := p.scaled(p.first(a.Data[i]), p.second(addend.Data[bi]), float64(wide[factor.Data[fi]]))
-				dst[i] = p.back(v)
+				v := p.scaleBy(p.loadFirst(a.Data[i]), p.loadSecond(addend.Data[bi]), float64(wide[factor.Data[fi]]))
+				dst[i] = p.finish(v)
 				i++
 				bi += bs.w
 				fi += fs.w
@@ -102,11 +102,12 @@ func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) e
 	return nil
 }
 
+// checkAll checks that a and b can be repeated to full and that dst has its size.
 func checkAll(dst []float16.Float16, full Shape, a, b Source) error {
-	if err := a.fits(full, "source 1"); err != nil {
+	if err := a.checkFits(full, "source 1"); err != nil {
 		return err
 	}
-	if err := b.fits(full, "source 2"); err != nil {
+	if err := b.checkFits(full, "source 2"); err != nil {
 		return err
 	}
 	return Source{dst, full}.check("destination")

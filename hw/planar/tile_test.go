@@ -31,7 +31,7 @@ func TestApplyTileBroadcasts(t *testing.T) {
 	for am := range 8 {
 		for bm := range 8 {
 			a, b := randomTile(r, full.Without(Axes(am))), randomTile(r, full.Without(Axes(bm)))
-			out := join(a.Shape, b.Shape)
+			out := broadcastShape(a.Shape, b.Shape)
 			for _, c := range []Config{subtract(), Neutral(Mul), scaled} {
 				dst := make([]float16.Float16, out.Len())
 				if err := c.ApplyTile(dst, a, b); err != nil {
@@ -103,7 +103,7 @@ func TestApplyChannelStages(t *testing.T) {
 		p := c.plan()
 		for i, h := range a.Data {
 			z := i / (s.H * s.W)
-			want := p.back(p.scaled(p.first(h), p.second(addend.Data[z]), float64(wide[factor.Data[z]])))
+			want := p.finish(p.scaleBy(p.loadFirst(h), p.loadSecond(addend.Data[z]), float64(wide[factor.Data[z]])))
 			if got[i] != want {
 				t.Fatalf("%+v: %v with %v and %v is %v, want %v", c, h, addend.Data[z], factor.Data[z], got[i], want)
 			}
@@ -117,13 +117,13 @@ func TestShapeErrors(t *testing.T) {
 	ok := Source{d, Shape{1, 2, 3}}
 	huge := Source{d, Shape{1 << 40, 1 << 40, 1 << 40}}
 	for name, err := range map[string]error{
-		"planar: source 1 is 1x2x3, want 1x3x3":                                            c.ApplyTile(d, ok, Source{d, Shape{1, 3, 2}}),
-		"planar: source 1 is 0x2x3, an extent is not positive":                             c.ApplyTile(d, Source{d, Shape{0, 2, 3}}, ok),
-		"planar: source 2 is 1x2x3 and has 5 elements":                                     c.ApplyTile(d, ok, Source{d[:5], ok.Shape}),
-		"planar: destination is 1x2x3 and has 2 elements":                                  c.ApplyTile(d[:2], ok, ok),
-		"planar: destination is 1x2x1 and has 1 elements":                                  c.Reduce(d[:1], AxisW, ok),
-		"planar: factor is 2x1x1, want 1x2x3":                                              c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
-		"planar: source 1 is 1099511627776x1099511627776x1099511627776 and has 6 elements": c.Reduce(d, AxisC, huge),
+		"planar: source 1 is 1x2x3, want 1x3x3":                                                     c.ApplyTile(d, ok, Source{d, Shape{1, 3, 2}}),
+		"planar: source 1 is 0x2x3; want positive extents":                                          c.ApplyTile(d, Source{d, Shape{0, 2, 3}}, ok),
+		"planar: source 2 is 1x2x3, but its slice has length 5":                                     c.ApplyTile(d, ok, Source{d[:5], ok.Shape}),
+		"planar: destination is 1x2x3, but its slice has length 2":                                  c.ApplyTile(d[:2], ok, ok),
+		"planar: destination is 1x2x1, but its slice has length 1":                                  c.Reduce(d[:1], AxisW, ok),
+		"planar: factor is 2x1x1, want 1x2x3":                                                       c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
+		"planar: source 1 is 1099511627776x1099511627776x1099511627776, but its slice has length 6": c.Reduce(d, AxisC, huge),
 	} {
 		var se *ShapeError
 		if err == nil || err.Error() != name || !errors.As(err, &se) {

@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Form is the planar form of a task, Common.Cfg bits 4 to 6: which sources it
-// has and whether it reduces (inferred from the programs named).
+// A Form is the planar form of a task, Common.Cfg bits 4 to 6. It determines the number of sources
+// and whether the task reduces (inferred from the programs named below).
 type Form uint8
 
 const (
@@ -20,47 +20,45 @@ const (
 	FormReduceTwo Form = 6 // two sources, reduced: norm_layer_norm, second task
 )
 
-// Words are the four words of the PE group, 0x8800 to 0x880c.
+// Words holds the four words of the PE group, 0x8800 to 0x880c.
 type Words struct {
 	Cfg, BiasScale, PreScale, FinalScale uint32
 }
 
-// What the bits mean, each inferred from the programs behind it. Names of
-// registers are those of the decompiled code.
+// Meanings of the bits, each inferred from the named programs. Names of registers are from the
+// decompiled code.
 //
 // Cfg
 //
 //	2-4   OpMode: 0 add, 1 mul, 2 max, 3 min (binary_*, bytes),
 //	      4 square of the sum (layer norm 2nd task).
-//	1     the largest of the terms: every planar max reduction and the first task
-//	      of a softmax over W; clear on sums and means.
+//	1     maximum of the terms: every planar max reduction and the first task
+//	      of a softmax over W; clear for sums and means.
 //	5     ReluEn: the relu of add+relu (chain_add_relu_c512) and of a tile.
-//	6     absolute value: abs alone, whose other words are neutral, so that the
-//	      stage is not known and other words are refused.
-//	12    1/x on the result: the sum of a softmax over W, whose next task multiplies
-//	      by it.
-//	13    rsqrt on the result: layer norm 2nd task, whose output the 3rd
-//	      multiplies by, loads no table and has nothing else to do it.
-//	16    FirstSrc, turns the sign of source 1: the same task has the mean as
-//	      source 1 (L2 base 0, the 1st task's result) and must square x - mean.
-//	18,19 SecSrc: 2 source 2 as it is (0x80000), 3 with its sign turned
-//	      (0xc0000: binary_sub, softmax x - max, layer norm x - mean), 0 none
-//	      (every FormOne and FormReduce task).
+//	6     absolute value: only in abs, whose other words are neutral. The stage
+//	      is therefore unknown, and other words are rejected.
+//	12    1/x of the result: the sum of a softmax over W, by which the next task
+//	      multiplies.
+//	13    rsqrt of the result: layer norm 2nd task, by whose output the 3rd
+//	      multiplies; it loads no table and sets no other candidate bit.
+//	16    FirstSrc, negates source 1: the same task has the mean as source 1
+//	      (L2 base 0, the 1st task's result) and must square x - mean.
+//	18,19 SecSrc: 2 source 2 unmodified (0x80000), 3 negated (0xc0000:
+//	      binary_sub, softmax x - max, layer norm x - mean), 0 none (every
+//	      FormOne and FormReduce task).
 //
-// BiasScale: Bias low, Scale high, applied as (v + Bias) * Scale to the result
-// of the operation. The decompiled reading, a scale of source 2, does not fit
-// the softmax: its 2nd task holds x, max and the scale 0x3dc5 (log2 e), the 3rd
-// is a table of 2^x with PostScale 1 (unary_exp has 0x3dc5 there), so the 2nd
-// must give (x - max) * log2 e. The order, addend first, is that of
-// FormChannel, where layer norm needs (x - mean) * r.
+// BiasScale: Bias low, Scale high, applied as (v + Bias) * Scale to the result of the operation.
+// The decompiled interpretation, a scale of source 2, does not fit the softmax: its 2nd task holds
+// x, max and the scale 0x3dc5 (log2 e), and the 3rd is a table of 2^x with PostScale 1 (unary_exp
+// has 0x3dc5 there), so the 2nd must compute (x - max) * log2 e. The order, addend first, is that
+// of FormChannel, where layer norm needs (x - mean) * r.
 //
-// PreScale: an addend low, a factor high, after FinalScale and before rsqrt.
-// Layer norm's 2nd task has 0x00a8 there, 1.0014e-5, its epsilon, while
-// FinalScale is 1/N; every other program has zero. The factor is 1.0 in all of
-// them, so its place is assumed by the likeness to BiasScale.
+// PreScale: an addend low, a factor high, applied after FinalScale and before rsqrt. Layer norm's
+// 2nd task has 0x00a8 there, 1.0014e-5, its epsilon, while FinalScale is 1/N. Every other program
+// has zero. The factor is 1.0 in all of them, so its stage is assumed by analogy with BiasScale.
 //
-// FinalScale: float32 on the reduced value: 1/64 for means of 64, 1/128 of
-// 128, 1 for sums.
+// FinalScale: float32, multiplies the reduced value: 1/64 for means of 64, 1/128 for means of 128,
+// 1 for sums.
 const (
 	cfgMaximum = 1 << 1
 	cfgOpShift = 2
@@ -76,13 +74,13 @@ const (
 	cfgKnown = cfgMaximum | cfgOpMask<<cfgOpShift | cfgReLU | cfgAbs | cfgInverse | cfgRsqrt | cfgNegate1 | cfgNegate2 | cfgSecond
 )
 
-// Words that change nothing.
+// Words without an effect.
 const (
 	neutralScale = 0x3c000000
 	neutralFinal = 0x3f800000
 )
 
-// WordError is a PE word this model has no meaning for.
+// A WordError reports a PE word whose meaning the model does not know.
 type WordError struct {
 	Register string
 	Val      uint32
@@ -93,20 +91,20 @@ func (e *WordError) Error() string {
 	return fmt.Sprintf("planar: %s %#x: %s", e.Register, e.Val, e.What)
 }
 
-// FromWords reads a planar task. relu2 is the input ReLU on source 2, L2.Cfg
-// bit 4: env_chain_residual_relu adds a tensor to its own ReLU with it. Both of
-// its sources are one surface, so the bytes do not say which has the ReLU; bit
-// 0, InputReLU, is taken by source 1 (decompiled). A bit or an operation no
-// real program shows is a [*WordError].
+// FromWords parses a planar task. relu2 is the input ReLU on source 2, L2.Cfg bit 4:
+// env_chain_residual_relu uses it to add a tensor to its own ReLU. Both sources of that program are
+// one surface, so the bytes do not show which source has the ReLU. Bit 0, InputReLU, belongs to
+// source 1 (decompiled). FromWords returns a [*WordError] for a bit or an operation that no real
+// program uses.
 //
-// In the reducing forms OpMode max and min choose the reduction too when there is
-// one source (assumed: the programs set bit 1 for a maximum and show no minimum).
+// In reducing forms with one source, OpMode max and min select the reduction (assumed: programs set
+// bit 1 for a maximum and none has a minimum).
 func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	fail := func(what string) (Config, error) {
 		return Config{}, &WordError{"PE.Cfg", w.Cfg, what}
 	}
 	if u := w.Cfg &^ cfgKnown; u != 0 {
-		return fail(fmt.Sprintf("bits %#x are unknown", u))
+		return fail(fmt.Sprintf("unknown bits %#x", u))
 	}
 	op := Op(w.Cfg >> cfgOpShift & cfgOpMask)
 	if op > SumSquare {
@@ -116,17 +114,17 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	switch form {
 	case FormTwo, FormChannel, FormReduceTwo:
 		if !second {
-			return fail("a form with two sources has SecSrc 2 or 3")
+			return fail("want SecSrc 2 or 3 in a form with two sources")
 		}
 	case FormOne, FormReduce:
 		if second || w.Cfg&cfgNegate2 != 0 {
-			return fail("a form with one source has SecSrc 0")
+			return fail("want SecSrc 0 in a form with one source")
 		}
 	default:
 		return Config{}, &WordError{"Common.Cfg.PlanarForm", uint32(form), "unknown planar form"}
 	}
 	if (form == FormOne || form == FormChannel) && op != Add {
-		return fail("OpMode is 0 in this form")
+		return fail("want OpMode 0 in this form")
 	}
 
 	c := Neutral(op)
@@ -139,20 +137,20 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	case cfgAbs:
 		c.Post = PostAbs
 		if form != FormOne || w.Cfg != cfgAbs || w.BiasScale != neutralScale || w.PreScale != neutralScale || w.FinalScale != neutralFinal {
-			return fail("absolute value beside anything else")
+			return fail("cannot combine the absolute value with other stages")
 		}
 	case cfgInverse:
 		c.Post = PostReciprocal
 	case cfgRsqrt:
 		c.Post = PostRsqrt
 	default:
-		return fail("two functions on one result")
+		return fail("found two functions of one result; want at most one")
 	}
 	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
-		return fail("the maximum is of a reduction with OpMode 0")
+		return fail("maximum bit without a reduction with OpMode 0")
 	}
-	c.Bias, c.Scale = halves(w.BiasScale)
-	c.Epsilon, c.PreScale = halves(w.PreScale)
+	c.Bias, c.Scale = splitHalves(w.BiasScale)
+	c.Epsilon, c.PreScale = splitHalves(w.PreScale)
 	c.FinalScale = math.Float32frombits(w.FinalScale)
 
 	if form == FormReduce {
@@ -165,12 +163,13 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		case Min:
 			c.Op, c.Kind = Add, ReduceMin
 		case Mul:
-			return fail("no reduction by product")
+			return fail("unsupported reduction by multiplication")
 		}
 	}
 	return c, nil
 }
 
-func halves(w uint32) (lo, hi float16.Float16) {
+// splitHalves returns the low and the high half of w.
+func splitHalves(w uint32) (lo, hi float16.Float16) {
 	return float16.Float16(w), float16.Float16(w >> 16)
 }

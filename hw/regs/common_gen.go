@@ -2,7 +2,7 @@
 
 package regs
 
-// Common is group G1, the shape of the work every unit shares (the documents' dimensions).
+// Common is group G1, the shape of the work, which all units share (the documents' dimensions).
 type Common struct {
 	InDim          InDim
 	InDepth        InDepth
@@ -22,7 +22,7 @@ type Common struct {
 	DPE            DPE
 }
 
-// G1 is the document's name of the group.
+// G1 is the name of Common in the documents.
 type G1 = Common
 
 func (g *Common) load(w *[16]uint32) {
@@ -63,426 +63,426 @@ func (g *Common) store(w *[16]uint32) {
 	w[15] = uint32(g.DPE)
 }
 
-// InDim is Common.InDim.
+// InDim is the type of register Common.InDim.
 type InDim uint32
 
-// Win is bits 0-14 (bytes).
+// Win returns bits 0-14 (bytes).
 func (w InDim) Win() uint32 { return field(uint32(w), 0, 15) }
 
-// WithWin returns w with Win set to v; it panics when v does not fit.
+// WithWin returns w with Win set to v. It panics if v does not fit.
 func (w InDim) WithWin(v uint32) InDim { return InDim(withField(uint32(w), 0, 15, v)) }
 
-// Hin is bits 16-30 (bytes).
+// Hin returns bits 16-30 (bytes).
 func (w InDim) Hin() uint32 { return field(uint32(w), 16, 15) }
 
-// WithHin returns w with Hin set to v; it panics when v does not fit.
+// WithHin returns w with Hin set to v. It panics if v does not fit.
 func (w InDim) WithHin(v uint32) InDim { return InDim(withField(uint32(w), 16, 15, v)) }
 
-// InDepth is Common.InDepth.
+// InDepth is the type of register Common.InDepth.
 type InDepth uint32
 
-// Din is bits 0-15 (inferred).
+// Din returns bits 0-15 (inferred).
 // 1 but for tensors with a depth; mean over CHW puts H here.
 func (w InDepth) Din() uint32 { return field(uint32(w), 0, 16) }
 
-// WithDin returns w with Din set to v; it panics when v does not fit.
+// WithDin returns w with Din set to v. It panics if v does not fit.
 func (w InDepth) WithDin(v uint32) InDepth { return InDepth(withField(uint32(w), 0, 16, v)) }
 
-// ChCfg is Common.ChCfg.
+// ChCfg is the type of register Common.ChCfg.
 type ChCfg uint32
 
-// InFmt is bits 0-1 (bytes).
+// InFmt returns bits 0-1 (bytes).
 func (w ChCfg) InFmt() Format { return Format(field(uint32(w), 0, 2)) }
 
-// WithInFmt returns w with InFmt set to v; it panics when v does not fit.
+// WithInFmt returns w with InFmt set to v. It panics if v does not fit.
 func (w ChCfg) WithInFmt(v Format) ChCfg { return ChCfg(withField(uint32(w), 0, 2, uint32(v))) }
 
-// OutFmt is bits 4-5 (bytes).
+// OutFmt returns bits 4-5 (bytes).
 func (w ChCfg) OutFmt() Format { return Format(field(uint32(w), 4, 2)) }
 
-// WithOutFmt returns w with OutFmt set to v; it panics when v does not fit.
+// WithOutFmt returns w with OutFmt set to v. It panics if v does not fit.
 func (w ChCfg) WithOutFmt(v Format) ChCfg { return ChCfg(withField(uint32(w), 4, 2, uint32(v))) }
 
-// Cin is Common.Cin.
+// Cin is the type of register Common.Cin.
 type Cin uint32
 
-// Cin is bits 0-16 (bytes).
+// Cin returns bits 0-16 (bytes).
 func (w Cin) Cin() uint32 { return field(uint32(w), 0, 17) }
 
-// WithCin returns w with Cin set to v; it panics when v does not fit.
+// WithCin returns w with Cin set to v. It panics if v does not fit.
 func (w Cin) WithCin(v uint32) Cin { return Cin(withField(uint32(w), 0, 17, v)) }
 
-// Cout is Common.Cout.
+// Cout is the type of register Common.Cout.
 type Cout uint32
 
-// Cout is bits 0-16 (bytes).
+// Cout returns bits 0-16 (bytes).
 func (w Cout) Cout() uint32 { return field(uint32(w), 0, 17) }
 
-// WithCout returns w with Cout set to v; it panics when v does not fit.
+// WithCout returns w with Cout set to v. It panics if v does not fit.
 func (w Cout) WithCout(v uint32) Cout { return Cout(withField(uint32(w), 0, 17, v)) }
 
-// OutDim is Common.OutDim.
+// OutDim is the type of register Common.OutDim.
 type OutDim uint32
 
-// Wout is bits 0-14 (bytes).
+// Wout returns bits 0-14 (bytes).
 func (w OutDim) Wout() uint32 { return field(uint32(w), 0, 15) }
 
-// WithWout returns w with Wout set to v; it panics when v does not fit.
+// WithWout returns w with Wout set to v. It panics if v does not fit.
 func (w OutDim) WithWout(v uint32) OutDim { return OutDim(withField(uint32(w), 0, 15, v)) }
 
-// Hout is bits 16-30 (bytes).
+// Hout returns bits 16-30 (bytes).
 func (w OutDim) Hout() uint32 { return field(uint32(w), 16, 15) }
 
-// WithHout returns w with Hout set to v; it panics when v does not fit.
+// WithHout returns w with Hout set to v. It panics if v does not fit.
 func (w OutDim) WithHout(v uint32) OutDim { return OutDim(withField(uint32(w), 16, 15, v)) }
 
-// OutDepth is Common.OutDepth.
+// OutDepth is the type of register Common.OutDepth.
 type OutDepth uint32
 
-// Dout is bits 0-15 (inferred).
+// Dout returns bits 0-15 (inferred).
 // 1 but for tensors with a depth.
 func (w OutDepth) Dout() uint32 { return field(uint32(w), 0, 16) }
 
-// WithDout returns w with Dout set to v; it panics when v does not fit.
+// WithDout returns w with Dout set to v. It panics if v does not fit.
 func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth(withField(uint32(w), 0, 16, v)) }
 
-// ConvCfg is Common.ConvCfg.
+// ConvCfg is the type of register Common.ConvCfg.
 type ConvCfg uint32
 
-// Kw is bits 0-4 (bytes).
+// Kw returns bits 0-4 (bytes).
 func (w ConvCfg) Kw() uint32 { return field(uint32(w), 0, 5) }
 
-// WithKw returns w with Kw set to v; it panics when v does not fit.
+// WithKw returns w with Kw set to v. It panics if v does not fit.
 func (w ConvCfg) WithKw(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 0, 5, v)) }
 
-// Kh is bits 5-9 (bytes).
+// Kh returns bits 5-9 (bytes).
 func (w ConvCfg) Kh() uint32 { return field(uint32(w), 5, 5) }
 
-// WithKh returns w with Kh set to v; it panics when v does not fit.
+// WithKh returns w with Kh set to v. It panics if v does not fit.
 func (w ConvCfg) WithKh(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 5, 5, v)) }
 
-// OCGSize is bits 10-12 (bytes).
+// OCGSize returns bits 10-12 (bytes).
 // Log2 of the output channels per engine in one pass.
 func (w ConvCfg) OCGSize() uint32 { return field(uint32(w), 10, 3) }
 
-// WithOCGSize returns w with OCGSize set to v; it panics when v does not fit.
+// WithOCGSize returns w with OCGSize set to v. It panics if v does not fit.
 func (w ConvCfg) WithOCGSize(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 10, 3, v)) }
 
-// Sx is bits 13-14 (bytes).
+// Sx returns bits 13-14 (bytes).
 func (w ConvCfg) Sx() uint32 { return field(uint32(w), 13, 2) }
 
-// WithSx returns w with Sx set to v; it panics when v does not fit.
+// WithSx returns w with Sx set to v. It panics if v does not fit.
 func (w ConvCfg) WithSx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 13, 2, v)) }
 
-// Sy is bits 15-16 (bytes).
+// Sy returns bits 15-16 (bytes).
 func (w ConvCfg) Sy() uint32 { return field(uint32(w), 15, 2) }
 
-// WithSy returns w with Sy set to v; it panics when v does not fit.
+// WithSy returns w with Sy set to v. It panics if v does not fit.
 func (w ConvCfg) WithSy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 15, 2, v)) }
 
-// Px is bits 17-21 (bytes).
+// Px returns bits 17-21 (bytes).
 func (w ConvCfg) Px() uint32 { return field(uint32(w), 17, 5) }
 
-// WithPx returns w with Px set to v; it panics when v does not fit.
+// WithPx returns w with Px set to v. It panics if v does not fit.
 func (w ConvCfg) WithPx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 17, 5, v)) }
 
-// Py is bits 22-26 (bytes).
+// Py returns bits 22-26 (bytes).
 func (w ConvCfg) Py() uint32 { return field(uint32(w), 22, 5) }
 
-// WithPy returns w with Py set to v; it panics when v does not fit.
+// WithPy returns w with Py set to v. It panics if v does not fit.
 func (w ConvCfg) WithPy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 22, 5, v)) }
 
-// Ox is bits 28-29 (bytes).
+// Ox returns bits 28-29 (bytes).
 func (w ConvCfg) Ox() uint32 { return field(uint32(w), 28, 2) }
 
-// WithOx returns w with Ox set to v; it panics when v does not fit.
+// WithOx returns w with Ox set to v. It panics if v does not fit.
 func (w ConvCfg) WithOx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 28, 2, v)) }
 
-// Oy is bits 30-31 (bytes).
+// Oy returns bits 30-31 (bytes).
 func (w ConvCfg) Oy() uint32 { return field(uint32(w), 30, 2) }
 
-// WithOy returns w with Oy set to v; it panics when v does not fit.
+// WithOy returns w with Oy set to v. It panics if v does not fit.
 func (w ConvCfg) WithOy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 30, 2, v)) }
 
-// GroupConvCfg is Common.GroupConvCfg.
+// GroupConvCfg is the type of register Common.GroupConvCfg.
 type GroupConvCfg uint32
 
-// NumGroups is bits 0-12 (bytes).
+// NumGroups returns bits 0-12 (bytes).
 // Groups, and batch.
 func (w GroupConvCfg) NumGroups() uint32 { return field(uint32(w), 0, 13) }
 
-// WithNumGroups returns w with NumGroups set to v; it panics when v does not fit.
+// WithNumGroups returns w with NumGroups set to v. It panics if v does not fit.
 func (w GroupConvCfg) WithNumGroups(v uint32) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 0, 13, v))
 }
 
-// UnicastEn is bit 14 (bytes).
+// UnicastEn returns bit 14 (bytes).
 func (w GroupConvCfg) UnicastEn() bool { return w>>14&1 != 0 }
 
-// WithUnicastEn returns w with UnicastEn set to v; it panics when v does not fit.
+// WithUnicastEn returns w with UnicastEn set to v. It panics if v does not fit.
 func (w GroupConvCfg) WithUnicastEn(v bool) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 14, 1, bit(v)))
 }
 
-// ElemMultMode is bit 15 (bytes).
+// ElemMultMode returns bit 15 (bytes).
 func (w GroupConvCfg) ElemMultMode() bool { return w>>15&1 != 0 }
 
-// WithElemMultMode returns w with ElemMultMode set to v; it panics when v does not fit.
+// WithElemMultMode returns w with ElemMultMode set to v. It panics if v does not fit.
 func (w GroupConvCfg) WithElemMultMode(v bool) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 15, 1, bit(v)))
 }
 
-// UnicastCin is bits 16-31 (bytes).
+// UnicastCin returns bits 16-31 (bytes).
 func (w GroupConvCfg) UnicastCin() uint32 { return field(uint32(w), 16, 16) }
 
-// WithUnicastCin returns w with UnicastCin set to v; it panics when v does not fit.
+// WithUnicastCin returns w with UnicastCin set to v. It panics if v does not fit.
 func (w GroupConvCfg) WithUnicastCin(v uint32) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 16, 16, v))
 }
 
-// TileCfg is Common.TileCfg.
+// TileCfg is the type of register Common.TileCfg.
 type TileCfg uint32
 
-// TileHeight is bits 0-15 (bytes).
+// TileHeight returns bits 0-15 (bytes).
 func (w TileCfg) TileHeight() uint32 { return field(uint32(w), 0, 16) }
 
-// WithTileHeight returns w with TileHeight set to v; it panics when v does not fit.
+// WithTileHeight returns w with TileHeight set to v. It panics if v does not fit.
 func (w TileCfg) WithTileHeight(v uint32) TileCfg { return TileCfg(withField(uint32(w), 0, 16, v)) }
 
-// PlanarPatch is Common.PlanarPatch.
+// PlanarPatch is the type of register Common.PlanarPatch.
 type PlanarPatch uint32
 
-// Log2W is bits 0-3 (inferred).
+// Log2W returns bits 0-3 (inferred).
 // Planar tasks only; 0 otherwise.
 func (w PlanarPatch) Log2W() uint32 { return field(uint32(w), 0, 4) }
 
-// WithLog2W returns w with Log2W set to v; it panics when v does not fit.
+// WithLog2W returns w with Log2W set to v. It panics if v does not fit.
 func (w PlanarPatch) WithLog2W(v uint32) PlanarPatch {
 	return PlanarPatch(withField(uint32(w), 0, 4, v))
 }
 
-// Log2H is bits 4-7 (inferred).
+// Log2H returns bits 4-7 (inferred).
 // Planar tasks only; 0 otherwise.
 func (w PlanarPatch) Log2H() uint32 { return field(uint32(w), 4, 4) }
 
-// WithLog2H returns w with Log2H set to v; it panics when v does not fit.
+// WithLog2H returns w with Log2H set to v. It panics if v does not fit.
 func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch {
 	return PlanarPatch(withField(uint32(w), 4, 4, v))
 }
 
-// PlanarOperands is Common.PlanarOperands.
+// PlanarOperands is the type of register Common.PlanarOperands.
 type PlanarOperands uint32
 
-// Src1BroadcastW is bit 0 (inferred).
+// Src1BroadcastW returns bit 0 (inferred).
 // Layer_norm: source 1 is one value a row.
 func (w PlanarOperands) Src1BroadcastW() bool { return w>>0&1 != 0 }
 
-// WithSrc1BroadcastW returns w with Src1BroadcastW set to v; it panics when v does not fit.
+// WithSrc1BroadcastW returns w with Src1BroadcastW set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc1BroadcastW(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// Src1BroadcastH is bit 1 (inferred).
+// Src1BroadcastH returns bit 1 (inferred).
 // By analogy with source 2.
 func (w PlanarOperands) Src1BroadcastH() bool { return w>>1&1 != 0 }
 
-// WithSrc1BroadcastH returns w with Src1BroadcastH set to v; it panics when v does not fit.
+// WithSrc1BroadcastH returns w with Src1BroadcastH set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc1BroadcastH(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 1, 1, bit(v)))
 }
 
-// Src1BroadcastD is bit 2 (inferred).
+// Src1BroadcastD returns bit 2 (inferred).
 // By analogy with source 2.
 func (w PlanarOperands) Src1BroadcastD() bool { return w>>2&1 != 0 }
 
-// WithSrc1BroadcastD returns w with Src1BroadcastD set to v; it panics when v does not fit.
+// WithSrc1BroadcastD returns w with Src1BroadcastD set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc1BroadcastD(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 2, 1, bit(v)))
 }
 
-// Src1BroadcastC is bit 3 (inferred).
+// Src1BroadcastC returns bit 3 (inferred).
 // Softmax: source 1 is the one reciprocal.
 func (w PlanarOperands) Src1BroadcastC() bool { return w>>3&1 != 0 }
 
-// WithSrc1BroadcastC returns w with Src1BroadcastC set to v; it panics when v does not fit.
+// WithSrc1BroadcastC returns w with Src1BroadcastC set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc1BroadcastC(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 3, 1, bit(v)))
 }
 
-// Src2BroadcastW is bit 4 (inferred).
+// Src2BroadcastW returns bit 4 (inferred).
 // Add of one value a channel.
 func (w PlanarOperands) Src2BroadcastW() bool { return w>>4&1 != 0 }
 
-// WithSrc2BroadcastW returns w with Src2BroadcastW set to v; it panics when v does not fit.
+// WithSrc2BroadcastW returns w with Src2BroadcastW set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc2BroadcastW(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 4, 1, bit(v)))
 }
 
-// Src2BroadcastH is bit 5 (inferred).
+// Src2BroadcastH returns bit 5 (inferred).
 // Add of one value a channel.
 func (w PlanarOperands) Src2BroadcastH() bool { return w>>5&1 != 0 }
 
-// WithSrc2BroadcastH returns w with Src2BroadcastH set to v; it panics when v does not fit.
+// WithSrc2BroadcastH returns w with Src2BroadcastH set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc2BroadcastH(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 5, 1, bit(v)))
 }
 
-// Src2BroadcastD is bit 6 (inferred).
+// Src2BroadcastD returns bit 6 (inferred).
 // By analogy.
 func (w PlanarOperands) Src2BroadcastD() bool { return w>>6&1 != 0 }
 
-// WithSrc2BroadcastD returns w with Src2BroadcastD set to v; it panics when v does not fit.
+// WithSrc2BroadcastD returns w with Src2BroadcastD set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc2BroadcastD(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 6, 1, bit(v)))
 }
 
-// Src2BroadcastC is bit 7 (inferred).
+// Src2BroadcastC returns bit 7 (inferred).
 // Softmax: source 2 is the one maximum.
 func (w PlanarOperands) Src2BroadcastC() bool { return w>>7&1 != 0 }
 
-// WithSrc2BroadcastC returns w with Src2BroadcastC set to v; it panics when v does not fit.
+// WithSrc2BroadcastC returns w with Src2BroadcastC set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc2BroadcastC(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 7, 1, bit(v)))
 }
 
-// Src1Transpose is bit 8 (inferred).
+// Src1Transpose returns bit 8 (inferred).
 // By analogy with source 2.
 func (w PlanarOperands) Src1Transpose() bool { return w>>8&1 != 0 }
 
-// WithSrc1Transpose returns w with Src1Transpose set to v; it panics when v does not fit.
+// WithSrc1Transpose returns w with Src1Transpose set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc1Transpose(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 8, 1, bit(v)))
 }
 
-// Src2Transpose is bit 9 (inferred).
+// Src2Transpose returns bit 9 (inferred).
 // Multiply by a constant a channel: channel runs along x.
 func (w PlanarOperands) Src2Transpose() bool { return w>>9&1 != 0 }
 
-// WithSrc2Transpose returns w with Src2Transpose set to v; it panics when v does not fit.
+// WithSrc2Transpose returns w with Src2Transpose set to v. It panics if v does not fit.
 func (w PlanarOperands) WithSrc2Transpose(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 9, 1, bit(v)))
 }
 
-// ResultTranspose is bit 10 (inferred).
+// ResultTranspose returns bit 10 (inferred).
 // Softmax, reduce_sum: channel and x change places in the result.
 func (w PlanarOperands) ResultTranspose() bool { return w>>10&1 != 0 }
 
-// WithResultTranspose returns w with ResultTranspose set to v; it panics when v does not fit.
+// WithResultTranspose returns w with ResultTranspose set to v. It panics if v does not fit.
 func (w PlanarOperands) WithResultTranspose(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 10, 1, bit(v)))
 }
 
-// CommonCfg is Common.Cfg.
+// CommonCfg is the type of register Common.Cfg.
 type CommonCfg uint32
 
-// SmallSourceMode is bit 2 (bytes).
+// SmallSourceMode returns bit 2 (bytes).
 // PlanarForm and Transpose inferred.
 func (w CommonCfg) SmallSourceMode() bool { return w>>2&1 != 0 }
 
-// WithSmallSourceMode returns w with SmallSourceMode set to v; it panics when v does not fit.
+// WithSmallSourceMode returns w with SmallSourceMode set to v. It panics if v does not fit.
 func (w CommonCfg) WithSmallSourceMode(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 2, 1, bit(v)))
 }
 
-// PlanarForm is bits 4-6 (inferred).
+// PlanarForm returns bits 4-6 (inferred).
 // 2 one source and a constant; 3 two sources; 4 bias and scale rows; 5 reduction; 6 two sources, then a reduction.
 func (w CommonCfg) PlanarForm() PlanarForm { return PlanarForm(field(uint32(w), 4, 3)) }
 
-// WithPlanarForm returns w with PlanarForm set to v; it panics when v does not fit.
+// WithPlanarForm returns w with PlanarForm set to v. It panics if v does not fit.
 func (w CommonCfg) WithPlanarForm(v PlanarForm) CommonCfg {
 	return CommonCfg(withField(uint32(w), 4, 3, uint32(v)))
 }
 
-// ShPref is bits 8-10 (decompiled).
+// ShPref returns bits 8-10 (decompiled).
 // PlanarForm and Transpose inferred.
 func (w CommonCfg) ShPref() uint32 { return field(uint32(w), 8, 3) }
 
-// WithShPref returns w with ShPref set to v; it panics when v does not fit.
+// WithShPref returns w with ShPref set to v. It panics if v does not fit.
 func (w CommonCfg) WithShPref(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 8, 3, v)) }
 
-// ShMin is bits 12-14 (decompiled).
+// ShMin returns bits 12-14 (decompiled).
 // PlanarForm and Transpose inferred.
 func (w CommonCfg) ShMin() uint32 { return field(uint32(w), 12, 3) }
 
-// WithShMin returns w with ShMin set to v; it panics when v does not fit.
+// WithShMin returns w with ShMin set to v. It panics if v does not fit.
 func (w CommonCfg) WithShMin(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 12, 3, v)) }
 
-// ShMax is bits 16-18 (decompiled).
+// ShMax returns bits 16-18 (decompiled).
 // PlanarForm and Transpose inferred.
 func (w CommonCfg) ShMax() uint32 { return field(uint32(w), 16, 3) }
 
-// WithShMax returns w with ShMax set to v; it panics when v does not fit.
+// WithShMax returns w with ShMax set to v. It panics if v does not fit.
 func (w CommonCfg) WithShMax(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 16, 3, v)) }
 
-// ActiveNE is bits 19-21 (bytes).
+// ActiveNE returns bits 19-21 (bytes).
 // Log2 of the engines at work.
 func (w CommonCfg) ActiveNE() uint32 { return field(uint32(w), 19, 3) }
 
-// WithActiveNE returns w with ActiveNE set to v; it panics when v does not fit.
+// WithActiveNE returns w with ActiveNE set to v. It panics if v does not fit.
 func (w CommonCfg) WithActiveNE(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 19, 3, v)) }
 
-// ContextSwitchIn is bit 22 (decompiled).
+// ContextSwitchIn returns bit 22 (decompiled).
 // PlanarForm and Transpose inferred.
 func (w CommonCfg) ContextSwitchIn() bool { return w>>22&1 != 0 }
 
-// WithContextSwitchIn returns w with ContextSwitchIn set to v; it panics when v does not fit.
+// WithContextSwitchIn returns w with ContextSwitchIn set to v. It panics if v does not fit.
 func (w CommonCfg) WithContextSwitchIn(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 22, 1, bit(v)))
 }
 
-// ContextSwitchOut is bit 24 (decompiled).
+// ContextSwitchOut returns bit 24 (decompiled).
 // PlanarForm and Transpose inferred.
 func (w CommonCfg) ContextSwitchOut() bool { return w>>24&1 != 0 }
 
-// WithContextSwitchOut returns w with ContextSwitchOut set to v; it panics when v does not fit.
+// WithContextSwitchOut returns w with ContextSwitchOut set to v. It panics if v does not fit.
 func (w CommonCfg) WithContextSwitchOut(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 24, 1, bit(v)))
 }
 
-// AccDoubleBufEn is bit 26 (decompiled).
+// AccDoubleBufEn returns bit 26 (decompiled).
 // PlanarForm and Transpose inferred.
 func (w CommonCfg) AccDoubleBufEn() bool { return w>>26&1 != 0 }
 
-// WithAccDoubleBufEn returns w with AccDoubleBufEn set to v; it panics when v does not fit.
+// WithAccDoubleBufEn returns w with AccDoubleBufEn set to v. It panics if v does not fit.
 func (w CommonCfg) WithAccDoubleBufEn(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 26, 1, bit(v)))
 }
 
-// Transpose is bit 28 (inferred).
+// Transpose returns bit 28 (inferred).
 // Channel and x swap on the result path.
 func (w CommonCfg) Transpose() bool { return w>>28&1 != 0 }
 
-// WithTranspose returns w with Transpose set to v; it panics when v does not fit.
+// WithTranspose returns w with Transpose set to v. It panics if v does not fit.
 func (w CommonCfg) WithTranspose(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 28, 1, bit(v)))
 }
 
-// TaskInfo is Common.TaskInfo.
+// TaskInfo is the type of register Common.TaskInfo.
 type TaskInfo uint32
 
-// TaskID is bits 0-15 (decompiled).
+// TaskID returns bits 0-15 (decompiled).
 func (w TaskInfo) TaskID() uint32 { return field(uint32(w), 0, 16) }
 
-// WithTaskID returns w with TaskID set to v; it panics when v does not fit.
+// WithTaskID returns w with TaskID set to v. It panics if v does not fit.
 func (w TaskInfo) WithTaskID(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 0, 16, v)) }
 
-// TaskQ is bits 16-19 (decompiled).
+// TaskQ returns bits 16-19 (decompiled).
 func (w TaskInfo) TaskQ() uint32 { return field(uint32(w), 16, 4) }
 
-// WithTaskQ returns w with TaskQ set to v; it panics when v does not fit.
+// WithTaskQ returns w with TaskQ set to v. It panics if v does not fit.
 func (w TaskInfo) WithTaskQ(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 16, 4, v)) }
 
-// TaskNID is bits 20-27 (decompiled).
+// TaskNID returns bits 20-27 (decompiled).
 func (w TaskInfo) TaskNID() uint32 { return field(uint32(w), 20, 8) }
 
-// WithTaskNID returns w with TaskNID set to v; it panics when v does not fit.
+// WithTaskNID returns w with TaskNID set to v. It panics if v does not fit.
 func (w TaskInfo) WithTaskNID(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 20, 8, v)) }
 
-// DPE is Common.DPE.
+// DPE is the type of register Common.DPE.
 type DPE uint32
 
-// Category is bits 0-3 (decompiled).
+// Category returns bits 0-3 (decompiled).
 func (w DPE) Category() uint32 { return field(uint32(w), 0, 4) }
 
-// WithCategory returns w with Category set to v; it panics when v does not fit.
+// WithCategory returns w with Category set to v. It panics if v does not fit.
 func (w DPE) WithCategory(v uint32) DPE { return DPE(withField(uint32(w), 0, 4, v)) }

@@ -6,49 +6,50 @@ import (
 	"iter"
 )
 
-// Sizes of the version 7 stream (bytes).
+// Sizes of the version 7 stream (from the bytes of programs).
 const (
 	HeaderWords   = 10
 	HeaderBytes   = 4 * HeaderWords
-	Alignment     = 0x100 // every descriptor of a chain starts at a multiple of it
-	MaxWords      = 512   // NextSize has nine bits and holds the words minus one
+	Alignment     = 0x100 // every descriptor of a chain starts at a multiple of this
+	MaxWords      = 512   // NextSize has nine bits and holds the number of words minus one
 	recordAddress = 1<<26 - 1
 )
 
-// A StreamError is a descriptor stream that cannot be decoded.
+// A StreamError reports a descriptor stream that cannot be decoded.
 type StreamError struct {
-	Index int    // descriptor in the chain
+	Index int    // of the descriptor in the chain
 	Off   uint64 // byte offset in __text
-	What  string // what is wrong, and what was expected
+	What  string // description of the error and the expected value
 	Err   error  // the cause, or nil
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err, the cause.
 func (e *StreamError) Unwrap() error { return e.Err }
 
 func (e *StreamError) Error() string {
 	return fmt.Sprintf("descriptor %d at text offset %#x: %s", e.Index, e.Off, e.What)
 }
 
-// A Record is a run of register writes: one stream word (count-1)<<26 | address, then
-// the values.
+// A Record is a run of register writes: one stream word (count-1)<<26 | address, followed by the
+// values.
 type Record struct {
 	Addr   uint32
 	Values []uint32
 }
 
-// A Descriptor is one decoded task descriptor.
+// A Descriptor is a decoded task descriptor.
 type Descriptor struct {
-	Index    int    // place in the chain
+	Index    int    // index in the chain
 	Offset   uint32 // byte offset in __text
 	Words    int    // size in words, header and records
 	Header   Header
-	Extended bool   // the extra word of W9&3 == 3 is there
+	Extended bool   // the extra word of W9&3 == 3 is present
 	Extra    uint32 // the extra word
 	Records  []Record
 }
 
-// Apply writes the descriptor's records to the register file.
+// Apply writes the descriptor's records to the register file. It returns an *AddressError if a
+// record leaves the register windows.
 func (d *Descriptor) Apply(f *File) error {
 	for _, r := range d.Records {
 		if err := f.Store(r.Addr, r.Values...); err != nil {
@@ -58,13 +59,13 @@ func (d *Descriptor) Apply(f *File) error {
 	return nil
 }
 
-// extended reports whether the extra word follows the header: seen on tasks whose
-// kernel is a scratch surface (48 of 2,677).
-func (h *Header) extended() bool { return h.KernelBases&3 == 3 }
+// isExtended reports whether an extra word follows the header. This was seen for tasks whose kernel
+// is a scratch surface (48 of 2,677).
+func (h *Header) isExtended() bool { return h.KernelBases&3 == 3 }
 
-// Decode reads the descriptor at text[off:]. words is its declared size; 0 reads
-// records up to the first zero word, the only bound a bare first descriptor has. An
-// error is a *StreamError.
+// Decode decodes the descriptor at text[off:]. words is its declared size. If words is 0, Decode
+// reads records up to the first zero word, which is the only bound for a first descriptor without a
+// container. Errors are of type *StreamError.
 func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) {
 	var f frame
 	if err := f.read(&window{buf: text}, index, off, words); err != nil {
@@ -73,7 +74,7 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 	return f.decode(), nil
 }
 
-// Append encodes the descriptor after dst: the exact bytes Decode reads.
+// Append appends the encoded descriptor to dst. The bytes are those that Decode reads.
 func (d *Descriptor) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	var h [HeaderWords]uint32
@@ -93,16 +94,16 @@ func (d *Descriptor) Append(dst []byte) []byte {
 	return dst
 }
 
-// Chain walks the linked list of descriptors from the start of text by NextPointer.
-// firstWords is the first descriptor's size, 0 when no container states it; every other
-// size stands in the descriptor before. The walk ends after the first error, a
-// *StreamError naming the descriptor: one that loops back, is misaligned, points
-// outside the text, is cut off, or overlaps another.
+// Chain returns an iterator over the linked list of descriptors that starts at text[0] and follows
+// NextPointer. firstWords is the size of the first descriptor, 0 if unknown; the size of each other
+// descriptor is in its predecessor. The iteration ends after the first error, a *StreamError for a
+// descriptor that loops back, is misaligned, lies outside the text, is truncated, or overlaps
+// another.
 func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 	return (&Stream{Text: text, FirstWords: firstWords}).Descriptors()
 }
 
-// Descriptors is Chain of the stream's text, which nothing modifies.
+// Descriptors is like Chain, for the text of the stream. Modify is not applied.
 func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	return func(yield func(*Descriptor, error) bool) {
 		for f, err := range s.frames() {
@@ -117,11 +118,11 @@ func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	}
 }
 
-// EncodeChain writes descriptors at their offsets, zero between them: the text of a
-// chain without what may follow it.
+// EncodeChain encodes descriptors at their offsets, with zeros in between. Data after the chain is
+// not included.
 func EncodeChain(chain []*Descriptor) []byte {
 	var text, body []byte
-	if n := len(chain); n > 1 { // room for all at once: each is about as long as the one before
+	if n := len(chain); n > 1 { // allocate everything at once, assuming that all descriptors have similar lengths
 		text = make([]byte, 0, int(chain[n-1].Offset)/(n-1)*n)
 	}
 	for _, d := range chain {

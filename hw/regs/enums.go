@@ -9,25 +9,25 @@ import (
 // A Format is an element format of the datapath (ChCfg, KernelCfg).
 type Format uint8
 
-// Formats seen in programs: every real one moves fp16.
+// Formats seen in programs. Almost all programs use fp16.
 const (
-	FormatInt8A Format = 0 // an 8-bit form
-	FormatInt8B Format = 1 // an 8-bit form
+	FormatInt8A Format = 0 // an 8-bit format
+	FormatInt8B Format = 1 // an 8-bit format
 	FormatFP16  Format = 2
 )
 
 var formatNames = [...]string{FormatInt8A: "8-bit(0)", FormatInt8B: "8-bit(1)", FormatFP16: "fp16"}
 
-// String names the format.
-func (f Format) String() string { return spell(formatNames[:], "Format", uint32(f)) }
+// String returns the name of the format.
+func (f Format) String() string { return nameOf(formatNames[:], "Format", uint32(f)) }
 
-// A MACOp is what the MAC engines do with their operands (NE.MACCfg.OpMode).
+// A MACOp is an operation of the MAC engines (NE.MACCfg.OpMode).
 type MACOp uint8
 
-// Operations seen in programs (bytes) and tried on silicon (measured).
+// Operations seen in programs and tried on silicon (measured).
 const (
 	MultiplyAccumulate MACOp = 0
-	MantissaTable      MACOp = 8  // activation table on mantissa forms: rsqrt, reciprocal
+	MantissaTable      MACOp = 8  // activation table on the mantissa: rsqrt, reciprocal
 	ChannelProduct     MACOp = 10 // product of the UnicastCin channels of a result (inferred: the last task of binary_pow)
 	ChannelMaximum     MACOp = 11 // maximum over UnicastCin channels
 	PassThrough        MACOp = 12 // copy, activation only
@@ -38,13 +38,13 @@ var macOpNames = [...]string{
 	ChannelMaximum: "channel-maximum", PassThrough: "pass-through",
 }
 
-// String names the operation.
-func (o MACOp) String() string { return spell(macOpNames[:], "MACOp", uint32(o)) }
+// String returns the name of the operation.
+func (o MACOp) String() string { return nameOf(macOpNames[:], "MACOp", uint32(o)) }
 
-// A Nonlinear is what follows the accumulator (NE.MACCfg.NonlinearMode).
+// A Nonlinear is the function applied to the accumulator (NE.MACCfg.NonlinearMode).
 type Nonlinear uint8
 
-// Nonlinear modes seen in programs (bytes).
+// Nonlinear modes seen in programs.
 const (
 	NoActivation    Nonlinear = 0
 	ReLU            Nonlinear = 1
@@ -53,13 +53,13 @@ const (
 
 var nonlinearNames = [...]string{NoActivation: "none", ReLU: "relu", ActivationTable: "table"}
 
-// String names the mode.
-func (n Nonlinear) String() string { return spell(nonlinearNames[:], "Nonlinear", uint32(n)) }
+// String returns the name of the mode.
+func (n Nonlinear) String() string { return nameOf(nonlinearNames[:], "Nonlinear", uint32(n)) }
 
-// A PlanarOp is the planar engine's operation (PE.Cfg.OpMode).
+// A PlanarOp is an operation of the planar engine (PE.Cfg.OpMode).
 type PlanarOp uint8
 
-// Planar operations: add and multiply measured on silicon, the others from programs.
+// Planar operations. Add and multiply were measured on silicon; the others are from programs.
 const (
 	PlanarAdd PlanarOp = iota
 	PlanarMul
@@ -70,22 +70,22 @@ const (
 
 var planarOpNames = [...]string{PlanarAdd: "add", PlanarMul: "mul", PlanarMax: "max", PlanarMin: "min", PlanarSumSquare: "sum-square"}
 
-// String names the operation.
-func (o PlanarOp) String() string { return spell(planarOpNames[:], "PlanarOp", uint32(o)) }
+// String returns the name of the operation.
+func (o PlanarOp) String() string { return nameOf(planarOpNames[:], "PlanarOp", uint32(o)) }
 
-// A PlanarForm is how a planar task takes its operands (Common.Cfg bits 4-6, inferred).
+// A PlanarForm determines the operands of a planar task (Common.Cfg bits 4-6, inferred).
 type PlanarForm uint8
 
 // Planar forms seen in programs.
 const (
 	FormConstant   PlanarForm = 2 // one source and the constant of BiasScale
-	FormTwoSources PlanarForm = 3 // two sources; PlanarOperands says which are broadcast
-	FormBiasScale  PlanarForm = 4 // source 2 is two rows: a bias, then a scale
+	FormTwoSources PlanarForm = 3 // two sources; PlanarOperands says which axes are broadcast
+	FormBiasScale  PlanarForm = 4 // source 2 has two rows: a bias, then a scale
 	FormReduction  PlanarForm = 5 // one source reduced
 	FormTwoReduced PlanarForm = 6 // two sources combined, then reduced
 )
 
-// Sources is how many sources a task of the form computes with.
+// Sources returns the number of sources that a task of the form computes with.
 func (f PlanarForm) Sources() int {
 	switch f {
 	case FormTwoSources, FormBiasScale, FormTwoReduced:
@@ -94,7 +94,7 @@ func (f PlanarForm) Sources() int {
 	return 1
 }
 
-// Reduces reports whether a task of the form joins height, width and depth.
+// Reduces reports whether a task of the form reduces height, width and depth.
 func (f PlanarForm) Reduces() bool { return f == FormReduction || f == FormTwoReduced }
 
 var planarFormNames = [...]string{
@@ -102,24 +102,24 @@ var planarFormNames = [...]string{
 	FormReduction: "reduction", FormTwoReduced: "two-reduced",
 }
 
-// String names the form.
-func (f PlanarForm) String() string { return spell(planarFormNames[:], "PlanarForm", uint32(f)) }
+// String returns the name of the form.
+func (f PlanarForm) String() string { return nameOf(planarFormNames[:], "PlanarForm", uint32(f)) }
 
-// spell is the name of a number in a list, KIND(number) where it has none.
-func spell(names []string, kind string, v uint32) string {
+// nameOf returns names[v], or "kind(v)" if v has no name.
+func nameOf(names []string, kind string, v uint32) string {
 	if v < uint32(len(names)) && names[v] != "" {
 		return names[v]
 	}
 	return fmt.Sprintf("%s(%d)", kind, v)
 }
 
-// An Enum is a field type whose values have names.
+// An Enum is a field type with named values.
 type Enum struct {
-	Type  string // as fields.txt has it
+	Type  string // as spelled in fields.txt
 	names []string
 }
 
-// Enums yields the field types whose values have names.
+// Enums yields the field types with named values.
 func Enums() iter.Seq[Enum] {
 	return func(yield func(Enum) bool) {
 		for _, e := range [...]Enum{
@@ -133,7 +133,7 @@ func Enums() iter.Seq[Enum] {
 	}
 }
 
-// Values yields the numbers that have a name, with it.
+// Values yields the named values with their names.
 func (e Enum) Values() iter.Seq2[uint32, string] {
 	return func(yield func(uint32, string) bool) {
 		for v, name := range e.names {
@@ -144,7 +144,7 @@ func (e Enum) Values() iter.Seq2[uint32, string] {
 	}
 }
 
-// Enum is the enumeration of the field's values; ok is false for a field of numbers.
+// Enum returns the enumeration of the field's values. ok is false if the field holds plain numbers.
 func (f Field) Enum() (e Enum, ok bool) {
 	for e := range Enums() {
 		if e.Type == f.Type {
@@ -154,7 +154,7 @@ func (f Field) Enum() (e Enum, ok bool) {
 	return Enum{}, false
 }
 
-// ValueName is the name of a value of the field; ok is false where it has none.
+// ValueName returns the name of value v of the field. ok is false if it has none.
 func (f Field) ValueName(v uint32) (name string, ok bool) {
 	e, _ := f.Enum()
 	if v < uint32(len(e.names)) {
@@ -163,7 +163,7 @@ func (f Field) ValueName(v uint32) (name string, ok bool) {
 	return name, name != ""
 }
 
-// ParseValue finds a value of the field by its name, case aside.
+// ParseValue returns the value of the field with the given name, ignoring case.
 func (f Field) ParseValue(name string) (v uint32, ok bool) {
 	e, _ := f.Enum()
 	for v, n := range e.Values() {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// A Window is a run of words at a byte address.
+// A Window is a range of register words that starts at a byte address.
 type Window struct {
 	Group string // G0 to G6
 	Block string
@@ -14,13 +14,13 @@ type Window struct {
 	Words int
 }
 
-// Contains reports whether the window holds the word at addr.
+// Contains reports whether addr is inside the window.
 func (w Window) Contains(addr uint32) bool {
 	return addr >= w.Base && addr < w.Base+4*uint32(w.Words)
 }
 
-// Words of the version 7 groups, 140 in all (bytes: the records of every real program
-// stay inside these windows).
+// Numbers of words of the version 7 groups, 140 in total. The records of all real programs stay
+// inside these windows.
 const (
 	wordsG0, wordsG1, wordsG2, wordsG3, wordsG4, wordsG5, wordsG6 = 62, 16, 28, 18, 4, 5, 7
 
@@ -34,8 +34,8 @@ const (
 	atV7 = atG6 + wordsG6
 )
 
-// V7Windows returns the seven windows of the version 7 register space, in the order
-// the compiler's streams write them.
+// V7Windows returns the seven windows of the version 7 register space, in the order in which the
+// compiler's streams write them.
 func V7Windows() [7]Window {
 	return [7]Window{
 		{"G0", "KernelDMASrc", 0x1F800, wordsG0},
@@ -48,7 +48,8 @@ func V7Windows() [7]Window {
 	}
 }
 
-func windowOf(group string) Window {
+// groupWindow returns the version 7 window of a group, or the zero Window.
+func groupWindow(group string) Window {
 	for _, w := range V7Windows() {
 		if w.Group == group {
 			return w
@@ -57,26 +58,25 @@ func windowOf(group string) Window {
 	return Window{}
 }
 
-// An AddressError is an access outside every register window.
+// An AddressError reports an access outside all register windows.
 type AddressError struct {
 	Addr uint32
 }
 
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("register address %#x is in no group's window", e.Addr)
+	return fmt.Sprintf("register address %#x lies outside all register windows", e.Addr)
 }
 
-// A File is the engine's task register file in the version 7 layout: flat words by
-// byte address. It is the authority; Groups are snapshots of it. Registers keep their
-// values from descriptor to descriptor: an absent write is not a write of zero. The
-// zero File is the reset state.
+// A File is the engine's task register file in the version 7 layout. Groups are snapshots of it.
+// Registers keep their values from one descriptor to the next: a register that is not written is
+// not reset. The zero File is the reset state.
 type File struct {
 	words   [atV7]uint32
 	written [(atV7 + 63) / 64]uint64
 }
 
-// slot is the place of addr in the flat words, and the words from there to the
-// window's end.
+// slot returns the index of addr in File.words, and the number of words from there to the end of
+// the window. room is 0 if addr is outside the windows or misaligned.
 func slot(addr uint32) (at, room int) {
 	if addr&3 != 0 {
 		return 0, 0
@@ -106,7 +106,7 @@ func slot(addr uint32) (at, room int) {
 	return start + i, n - i
 }
 
-// Load reads the word at addr; ok is false outside the windows.
+// Load returns the word at addr. ok is false outside the windows.
 func (f *File) Load(addr uint32) (v uint32, ok bool) {
 	at, room := slot(addr)
 	if room == 0 {
@@ -115,13 +115,13 @@ func (f *File) Load(addr uint32) (v uint32, ok bool) {
 	return f.words[at], true
 }
 
-// Written reports whether the word at addr was written since the reset.
+// Written reports whether the word at addr was written since reset.
 func (f *File) Written(addr uint32) bool {
 	at, room := slot(addr)
 	return room > 0 && f.written[at/64]>>(at%64)&1 != 0
 }
 
-// CountWritten is the number of words written since the reset.
+// CountWritten returns the number of words written since reset.
 func (f *File) CountWritten() int {
 	n := 0
 	for _, w := range f.written {
@@ -130,25 +130,26 @@ func (f *File) CountWritten() int {
 	return n
 }
 
-// Store writes a run of words from addr on. A run that leaves its window is an
-// *AddressError and writes nothing.
+// Store writes values to consecutive words from addr on. If they do not fit the window, it writes
+// nothing and returns an *AddressError.
 func (f *File) Store(addr uint32, values ...uint32) error {
 	at, room := slot(addr)
 	if room < len(values) || room == 0 {
 		return &AddressError{addr + 4*uint32(room)}
 	}
 	copy(f.words[at:], values)
-	f.mark(at, len(values))
+	f.markWritten(at, len(values))
 	return nil
 }
 
-// storeBytes writes the little-endian words of b from addr on, a run that was checked
-// to stay inside its window.
+// storeBytes writes the little-endian words in b from addr on. The caller must have checked that
+// they stay inside the window.
 func (f *File) storeBytes(addr uint32, b []byte) {
 	at, _ := slot(addr)
 	words := f.words[at:][:len(b)/4]
-	f.mark(at, len(words))
-	// Every word of every walk goes through here; two a step take a fifth off its time.
+	f.markWritten(at, len(words))
+	// Every word of a walk passes through here. Storing two words per step makes a walk a fifth
+	// faster.
 	for len(words) >= 2 && len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
 		words[0], words[1] = uint32(w), uint32(w>>32)
@@ -159,8 +160,8 @@ func (f *File) storeBytes(addr uint32, b []byte) {
 	}
 }
 
-// mark says that n words from the flat index at on were written.
-func (f *File) mark(at, n int) {
+// markWritten records that n words from index at on were written.
+func (f *File) markWritten(at, n int) {
 	for end := at + n; at < end; {
 		n := min(64-at%64, end-at)
 		f.written[at/64] |= ^uint64(0) >> (64 - n) << (at % 64)
@@ -168,7 +169,7 @@ func (f *File) mark(at, n int) {
 	}
 }
 
-// MaskedWrite sets the bits of mask in the word at addr to those of value.
+// MaskedWrite replaces the bits of mask in the word at addr by those of value.
 func (f *File) MaskedWrite(addr, mask, value uint32) error {
 	old, ok := f.Load(addr)
 	if !ok {
@@ -177,7 +178,7 @@ func (f *File) MaskedWrite(addr, mask, value uint32) error {
 	return f.Store(addr, Masked(old, mask, value))
 }
 
-// Masked is the read-modify-write of every masked register access.
+// Masked returns old with the bits of mask replaced by those of value.
 func Masked(old, mask, value uint32) uint32 { return old&^mask | value&mask }
 
 // Groups is a snapshot of the seven register groups.
@@ -191,7 +192,7 @@ type Groups struct {
 	TileDMADst   TileDMADst
 }
 
-// Snapshot copies the file's words into g.
+// Snapshot copies the file's words to g.
 func (f *File) Snapshot(g *Groups) {
 	g.KernelDMASrc.load((*[wordsG0]uint32)(f.words[atG0:]))
 	g.Common.load((*[wordsG1]uint32)(f.words[atG1:]))
@@ -202,23 +203,23 @@ func (f *File) Snapshot(g *Groups) {
 	g.TileDMADst.load((*[wordsG6]uint32)(f.words[atG6:]))
 }
 
-// Words returns a group's words as its window has them.
+// Words returns the group's words in the order of its window.
 func (g *KernelDMASrc) Words() (w [wordsG0]uint32) { g.store(&w); return w }
 
-// Words returns a group's words as its window has them.
+// Words returns the group's words in the order of its window.
 func (g *Common) Words() (w [wordsG1]uint32) { g.store(&w); return w }
 
-// Words returns a group's words as its window has them.
+// Words returns the group's words in the order of its window.
 func (g *TileDMASrc) Words() (w [wordsG2]uint32) { g.store(&w); return w }
 
-// Words returns a group's words as its window has them.
+// Words returns the group's words in the order of its window.
 func (g *L2) Words() (w [wordsG3]uint32) { g.store(&w); return w }
 
-// Words returns a group's words as its window has them.
+// Words returns the group's words in the order of its window.
 func (g *PE) Words() (w [wordsG4]uint32) { g.store(&w); return w }
 
-// Words returns a group's words as its window has them.
+// Words returns the group's words in the order of its window.
 func (g *NE) Words() (w [wordsG5]uint32) { g.store(&w); return w }
 
-// Words returns a group's words as its window has them.
+// Words returns the group's words in the order of its window.
 func (g *TileDMADst) Words() (w [wordsG6]uint32) { g.store(&w); return w }

@@ -6,15 +6,15 @@ import (
 	"iter"
 )
 
-// A frame is a descriptor in place in the text, checked: what a walk stores to the
-// register file without a copy, and what Decode copies.
+// A frame is a checked descriptor whose records still refer to the text. A walk stores them in the
+// register file without copying them; Decode copies them.
 type frame struct {
-	Descriptor        // without its Records
-	records    []byte // each a stream word and its values
-	count      int    // of records
+	Descriptor        // Records is unset
+	records    []byte // each record is a stream word and its values
+	count      int    // number of records
 }
 
-// read checks the descriptor at off as Decode says.
+// read checks the descriptor at off and points f to it. The arguments are those of Decode.
 func (f *frame) read(text *window, index int, off uint32, words int) error {
 	fail := func(at uint64, format string, args ...any) error {
 		return &StreamError{Index: index, Off: at, What: fmt.Sprintf(format, args...)}
@@ -28,12 +28,12 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 		if words < HeaderWords {
 			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
 		}
-		if uint64(words) > (text.size()-base)/4 { // before the product, which can wrap around
+		if uint64(words) > (text.size()-base)/4 { // compare before multiplying, because the product could wrap around
 			return fail(base, "declared size of %d words leaves the %#x bytes of text", words, text.size())
 		}
 		end = base + 4*uint64(words)
 	}
-	b, err := text.from(base)
+	b, err := text.bytesFrom(base)
 	if err != nil {
 		return &StreamError{Index: index, Off: base, What: err.Error(), Err: err}
 	}
@@ -45,9 +45,9 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	}
 	f.Header.load(&h)
 	at := base + HeaderBytes
-	if f.Header.extended() {
+	if f.Header.isExtended() {
 		if at+4 > end {
-			return fail(at, "extra word of W9&3 == 3 is missing")
+			return fail(at, "missing the extra word that W9&3 == 3 requires")
 		}
 		f.Extended, f.Extra = true, le.Uint32(b[at-base:])
 		at += 4
@@ -70,14 +70,14 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	}
 	f.Words = int(at-base) / 4
 	if f.Words > MaxWords {
-		return fail(base, "at least %d words, more than the %d a descriptor can declare", f.Words, MaxWords)
+		return fail(base, "found %d words or more; want at most %d in a descriptor", f.Words, MaxWords)
 	}
 	f.records = b[first-base : at-base]
 	return nil
 }
 
-// all yields each record's register address and the bytes of its values.
-func (f *frame) all() iter.Seq2[uint32, []byte] {
+// eachRecord yields each record's register address and the bytes of its values.
+func (f *frame) eachRecord() iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
 		for b := f.records; len(b) > 0; {
 			w := binary.LittleEndian.Uint32(b)
@@ -92,18 +92,18 @@ func (f *frame) all() iter.Seq2[uint32, []byte] {
 
 // apply writes the records to the register file.
 func (f *frame) apply(file *File) {
-	for addr, b := range f.all() {
+	for addr, b := range f.eachRecord() {
 		file.storeBytes(addr, b)
 	}
 }
 
-// decode copies the descriptor out of the text.
+// decode returns a copy of the descriptor.
 func (f *frame) decode() *Descriptor {
 	d := f.Descriptor
 	d.Records = make([]Record, 0, f.count)
-	// The values of all records share one run of words.
+	// The values of all records share one slice.
 	values := make([]uint32, 0, len(f.records)/4-f.count)
-	for addr, b := range f.all() {
+	for addr, b := range f.eachRecord() {
 		first := len(values)
 		for ; len(b) > 0; b = b[4:] {
 			values = append(values, binary.LittleEndian.Uint32(b))
@@ -113,25 +113,25 @@ func (f *frame) decode() *Descriptor {
 	return &d
 }
 
-// A frameWalk reads the descriptors of a text in the order of their links.
+// A frameWalk reads the descriptors of a text by following their links.
 type frameWalk struct {
 	text  window
-	owner []int32 // of each alignment unit, 1 more than the index of the descriptor there
+	owner []int32 // per alignment unit: 1 + index of the descriptor there, or 0
 	frame frame
 	index int
 	off   uint32
-	words int // of the next descriptor
+	words int // size of the next descriptor
 	ended bool
 }
 
-// start sets the walk to the first descriptor of a text.
+// start moves the walk to the first descriptor of a text.
 func (w *frameWalk) start(text window, firstWords int) {
-	// The marks find an overlap in one look-up whatever order the links take.
+	// The owner marks detect overlaps with one look-up, in any order of links.
 	*w = frameWalk{text: text, words: firstWords, owner: make([]int32, (text.size()+Alignment-1)/Alignment)}
 }
 
-// next returns the next descriptor, which is the walk's own and good until the next call.
-// It returns nil behind the last one and behind an error.
+// next returns the next descriptor. It is valid until the following call. It returns nil after the
+// last descriptor and after an error.
 func (w *frameWalk) next() (*frame, error) {
 	if w.ended {
 		return nil, nil
@@ -164,8 +164,7 @@ func (w *frameWalk) read() error {
 	return nil
 }
 
-// frames yields the descriptors of a text. The frame is the walk's own and good until its
-// next step.
+// frames yields the descriptors of a text. Each frame is valid until the next step.
 func frames(text window, firstWords int) iter.Seq2[*frame, error] {
 	return func(yield func(*frame, error) bool) {
 		var w frameWalk
@@ -182,6 +181,7 @@ func frames(text window, firstWords int) iter.Seq2[*frame, error] {
 	}
 }
 
+// checkNext returns an error if next, the link of d, is misaligned, outside the text or leads back.
 func checkNext(size uint64, owner []int32, d *Descriptor, next uint32) error {
 	if next == 0 {
 		return nil
@@ -189,7 +189,7 @@ func checkNext(size uint64, owner []int32, d *Descriptor, next uint32) error {
 	at := uint64(d.Offset) + 4*7
 	switch {
 	case next%Alignment != 0:
-		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is no multiple of %#x", next, Alignment)}
+		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is not a multiple of %#x", next, Alignment)}
 	case uint64(next) >= size:
 		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x leaves the %#x bytes of text", next, size)}
 	case owner[next/Alignment] != 0:

@@ -2,7 +2,7 @@
 
 package regs
 
-// Header is the ten words ahead of a descriptor's register records.
+// Header holds the ten words before a descriptor's register records.
 type Header struct {
 	Task            HeaderTask
 	Timing          HeaderTiming
@@ -42,365 +42,365 @@ func (h *Header) store(w *[HeaderWords]uint32) {
 	w[9] = uint32(h.KernelBases)
 }
 
-// HeaderTask is header word 0.
+// HeaderTask is the type of header word 0.
 type HeaderTask uint32
 
-// TID is bits 0-15 (decompiled).
+// TID returns bits 0-15 (decompiled).
 func (w HeaderTask) TID() uint32 { return field(uint32(w), 0, 16) }
 
-// WithTID returns w with TID set to v; it panics when v does not fit.
+// WithTID returns w with TID set to v. It panics if v does not fit.
 func (w HeaderTask) WithTID(v uint32) HeaderTask { return HeaderTask(withField(uint32(w), 0, 16, v)) }
 
-// NID is bits 16-23 (decompiled).
+// NID returns bits 16-23 (decompiled).
 func (w HeaderTask) NID() uint32 { return field(uint32(w), 16, 8) }
 
-// WithNID returns w with NID set to v; it panics when v does not fit.
+// WithNID returns w with NID set to v. It panics if v does not fit.
 func (w HeaderTask) WithNID(v uint32) HeaderTask { return HeaderTask(withField(uint32(w), 16, 8, v)) }
 
-// LNID is bit 24 (bytes).
+// LNID returns bit 24 (bytes).
 // Set on every descriptor but the first.
 func (w HeaderTask) LNID() bool { return w>>24&1 != 0 }
 
-// WithLNID returns w with LNID set to v; it panics when v does not fit.
+// WithLNID returns w with LNID set to v. It panics if v does not fit.
 func (w HeaderTask) WithLNID(v bool) HeaderTask {
 	return HeaderTask(withField(uint32(w), 24, 1, bit(v)))
 }
 
-// EON is bit 25 (bytes).
+// EON returns bit 25 (bytes).
 // Set on the last descriptor.
 func (w HeaderTask) EON() bool { return w>>25&1 != 0 }
 
-// WithEON returns w with EON set to v; it panics when v does not fit.
+// WithEON returns w with EON set to v. It panics if v does not fit.
 func (w HeaderTask) WithEON(v bool) HeaderTask {
 	return HeaderTask(withField(uint32(w), 25, 1, bit(v)))
 }
 
-// HeaderTiming is header word 1.
+// HeaderTiming is the type of header word 1.
 type HeaderTiming uint32
 
-// ExeCycles is bits 0-15 (bytes).
+// ExeCycles returns bits 0-15 (bytes).
 // The compiler's own time estimate in microseconds; 0 from compilers of 2020.
 func (w HeaderTiming) ExeCycles() uint32 { return field(uint32(w), 0, 16) }
 
-// WithExeCycles returns w with ExeCycles set to v; it panics when v does not fit.
+// WithExeCycles returns w with ExeCycles set to v. It panics if v does not fit.
 func (w HeaderTiming) WithExeCycles(v uint32) HeaderTiming {
 	return HeaderTiming(withField(uint32(w), 0, 16, v))
 }
 
-// NextSize is bits 16-24 (bytes).
+// NextSize returns bits 16-24 (bytes).
 // Words of the next descriptor, minus one.
 func (w HeaderTiming) NextSize() uint32 { return field(uint32(w), 16, 9) }
 
-// WithNextSize returns w with NextSize set to v; it panics when v does not fit.
+// WithNextSize returns w with NextSize set to v. It panics if v does not fit.
 func (w HeaderTiming) WithNextSize(v uint32) HeaderTiming {
 	return HeaderTiming(withField(uint32(w), 16, 9, v))
 }
 
-// HeaderLogEvents is header word 2.
+// HeaderLogEvents is the type of header word 2.
 type HeaderLogEvents uint32
 
-// LogEvents is bits 0-23 (decompiled).
+// LogEvents returns bits 0-23 (decompiled).
 func (w HeaderLogEvents) LogEvents() uint32 { return field(uint32(w), 0, 24) }
 
-// WithLogEvents returns w with LogEvents set to v; it panics when v does not fit.
+// WithLogEvents returns w with LogEvents set to v. It panics if v does not fit.
 func (w HeaderLogEvents) WithLogEvents(v uint32) HeaderLogEvents {
 	return HeaderLogEvents(withField(uint32(w), 0, 24, v))
 }
 
-// HeaderExceptions is header word 3.
+// HeaderExceptions is the type of header word 3.
 type HeaderExceptions uint32
 
-// Exceptions is bits 0-23 (decompiled).
+// Exceptions returns bits 0-23 (decompiled).
 func (w HeaderExceptions) Exceptions() uint32 { return field(uint32(w), 0, 24) }
 
-// WithExceptions returns w with Exceptions set to v; it panics when v does not fit.
+// WithExceptions returns w with Exceptions set to v. It panics if v does not fit.
 func (w HeaderExceptions) WithExceptions(v uint32) HeaderExceptions {
 	return HeaderExceptions(withField(uint32(w), 0, 24, v))
 }
 
-// HeaderDebugLogEvents is header word 4.
+// HeaderDebugLogEvents is the type of header word 4.
 type HeaderDebugLogEvents uint32
 
-// DebugLogEvents is bits 0-23 (decompiled).
+// DebugLogEvents returns bits 0-23 (decompiled).
 func (w HeaderDebugLogEvents) DebugLogEvents() uint32 { return field(uint32(w), 0, 24) }
 
-// WithDebugLogEvents returns w with DebugLogEvents set to v; it panics when v does not fit.
+// WithDebugLogEvents returns w with DebugLogEvents set to v. It panics if v does not fit.
 func (w HeaderDebugLogEvents) WithDebugLogEvents(v uint32) HeaderDebugLogEvents {
 	return HeaderDebugLogEvents(withField(uint32(w), 0, 24, v))
 }
 
-// HeaderDebugExceptions is header word 5.
+// HeaderDebugExceptions is the type of header word 5.
 type HeaderDebugExceptions uint32
 
-// DebugExceptions is bits 0-23 (decompiled).
+// DebugExceptions returns bits 0-23 (decompiled).
 func (w HeaderDebugExceptions) DebugExceptions() uint32 { return field(uint32(w), 0, 24) }
 
-// WithDebugExceptions returns w with DebugExceptions set to v; it panics when v does not fit.
+// WithDebugExceptions returns w with DebugExceptions set to v. It panics if v does not fit.
 func (w HeaderDebugExceptions) WithDebugExceptions(v uint32) HeaderDebugExceptions {
 	return HeaderDebugExceptions(withField(uint32(w), 0, 24, v))
 }
 
-// HeaderControl is header word 6.
+// HeaderControl is the type of header word 6.
 type HeaderControl uint32
 
-// DisallowAbort is bit 8 (decompiled).
+// DisallowAbort returns bit 8 (decompiled).
 func (w HeaderControl) DisallowAbort() bool { return w>>8&1 != 0 }
 
-// WithDisallowAbort returns w with DisallowAbort set to v; it panics when v does not fit.
+// WithDisallowAbort returns w with DisallowAbort set to v. It panics if v does not fit.
 func (w HeaderControl) WithDisallowAbort(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 8, 1, bit(v)))
 }
 
-// TDSkip is bit 9 (decompiled).
+// TDSkip returns bit 9 (decompiled).
 func (w HeaderControl) TDSkip() bool { return w>>9&1 != 0 }
 
-// WithTDSkip returns w with TDSkip set to v; it panics when v does not fit.
+// WithTDSkip returns w with TDSkip set to v. It panics if v does not fit.
 func (w HeaderControl) WithTDSkip(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 9, 1, bit(v)))
 }
 
-// KPC is bit 10 (decompiled).
+// KPC returns bit 10 (decompiled).
 func (w HeaderControl) KPC() bool { return w>>10&1 != 0 }
 
-// WithKPC returns w with KPC set to v; it panics when v does not fit.
+// WithKPC returns w with KPC set to v. It panics if v does not fit.
 func (w HeaderControl) WithKPC(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 10, 1, bit(v)))
 }
 
-// SPL is bit 11 (decompiled).
+// SPL returns bit 11 (decompiled).
 func (w HeaderControl) SPL() bool { return w>>11&1 != 0 }
 
-// WithSPL returns w with SPL set to v; it panics when v does not fit.
+// WithSPL returns w with SPL set to v. It panics if v does not fit.
 func (w HeaderControl) WithSPL(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 11, 1, bit(v)))
 }
 
-// TSR is bit 12 (decompiled).
+// TSR returns bit 12 (decompiled).
 func (w HeaderControl) TSR() bool { return w>>12&1 != 0 }
 
-// WithTSR returns w with TSR set to v; it panics when v does not fit.
+// WithTSR returns w with TSR set to v. It panics if v does not fit.
 func (w HeaderControl) WithTSR(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 12, 1, bit(v)))
 }
 
-// SPC is bit 13 (decompiled).
+// SPC returns bit 13 (decompiled).
 func (w HeaderControl) SPC() bool { return w>>13&1 != 0 }
 
-// WithSPC returns w with SPC set to v; it panics when v does not fit.
+// WithSPC returns w with SPC set to v. It panics if v does not fit.
 func (w HeaderControl) WithSPC(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 13, 1, bit(v)))
 }
 
-// DPC is bit 14 (decompiled).
+// DPC returns bit 14 (decompiled).
 func (w HeaderControl) DPC() bool { return w>>14&1 != 0 }
 
-// WithDPC returns w with DPC set to v; it panics when v does not fit.
+// WithDPC returns w with DPC set to v. It panics if v does not fit.
 func (w HeaderControl) WithDPC(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 14, 1, bit(v)))
 }
 
-// TSE is bit 15 (decompiled).
+// TSE returns bit 15 (decompiled).
 func (w HeaderControl) TSE() bool { return w>>15&1 != 0 }
 
-// WithTSE returns w with TSE set to v; it panics when v does not fit.
+// WithTSE returns w with TSE set to v. It panics if v does not fit.
 func (w HeaderControl) WithTSE(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 15, 1, bit(v)))
 }
 
-// NextPriority is bits 16-21 (decompiled).
+// NextPriority returns bits 16-21 (decompiled).
 func (w HeaderControl) NextPriority() uint32 { return field(uint32(w), 16, 6) }
 
-// WithNextPriority returns w with NextPriority set to v; it panics when v does not fit.
+// WithNextPriority returns w with NextPriority set to v. It panics if v does not fit.
 func (w HeaderControl) WithNextPriority(v uint32) HeaderControl {
 	return HeaderControl(withField(uint32(w), 16, 6, v))
 }
 
-// TDE is bit 24 (decompiled).
+// TDE returns bit 24 (decompiled).
 func (w HeaderControl) TDE() bool { return w>>24&1 != 0 }
 
-// WithTDE returns w with TDE set to v; it panics when v does not fit.
+// WithTDE returns w with TDE set to v. It panics if v does not fit.
 func (w HeaderControl) WithTDE(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 24, 1, bit(v)))
 }
 
-// SrcLoc is bit 28 (bytes).
+// SrcLoc returns bit 28 (bytes).
 // 1 source in DRAM, 0 in L2.
 func (w HeaderControl) SrcLoc() bool { return w>>28&1 != 0 }
 
-// WithSrcLoc returns w with SrcLoc set to v; it panics when v does not fit.
+// WithSrcLoc returns w with SrcLoc set to v. It panics if v does not fit.
 func (w HeaderControl) WithSrcLoc(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 28, 1, bit(v)))
 }
 
-// DstLoc is bit 29 (bytes).
+// DstLoc returns bit 29 (bytes).
 // 1 destination in DRAM, 0 in L2.
 func (w HeaderControl) DstLoc() bool { return w>>29&1 != 0 }
 
-// WithDstLoc returns w with DstLoc set to v; it panics when v does not fit.
+// WithDstLoc returns w with DstLoc set to v. It panics if v does not fit.
 func (w HeaderControl) WithDstLoc(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 29, 1, bit(v)))
 }
 
-// TQDis is bit 31 (decompiled).
+// TQDis returns bit 31 (decompiled).
 func (w HeaderControl) TQDis() bool { return w>>31&1 != 0 }
 
-// WithTQDis returns w with TQDis set to v; it panics when v does not fit.
+// WithTQDis returns w with TQDis set to v. It panics if v does not fit.
 func (w HeaderControl) WithTQDis(v bool) HeaderControl {
 	return HeaderControl(withField(uint32(w), 31, 1, bit(v)))
 }
 
-// HeaderNext is header word 7.
+// HeaderNext is the type of header word 7.
 type HeaderNext uint32
 
-// NextPointer is bits 0-31 (bytes).
+// NextPointer returns bits 0-31 (bytes).
 // Byte offset of the next descriptor in __text; 0 ends the chain.
 func (w HeaderNext) NextPointer() uint32 { return field(uint32(w), 0, 32) }
 
-// WithNextPointer returns w with NextPointer set to v; it panics when v does not fit.
+// WithNextPointer returns w with NextPointer set to v. It panics if v does not fit.
 func (w HeaderNext) WithNextPointer(v uint32) HeaderNext {
 	return HeaderNext(withField(uint32(w), 0, 32, v))
 }
 
-// HeaderBases is header word 8.
+// HeaderBases is the type of header word 8.
 type HeaderBases uint32
 
-// RBase0 is bits 0-4 (decompiled).
+// RBase0 returns bits 0-4 (decompiled).
 func (w HeaderBases) RBase0() uint32 { return field(uint32(w), 0, 5) }
 
-// WithRBase0 returns w with RBase0 set to v; it panics when v does not fit.
+// WithRBase0 returns w with RBase0 set to v. It panics if v does not fit.
 func (w HeaderBases) WithRBase0(v uint32) HeaderBases {
 	return HeaderBases(withField(uint32(w), 0, 5, v))
 }
 
-// RBE0 is bit 5 (decompiled).
+// RBE0 returns bit 5 (decompiled).
 func (w HeaderBases) RBE0() bool { return w>>5&1 != 0 }
 
-// WithRBE0 returns w with RBE0 set to v; it panics when v does not fit.
+// WithRBE0 returns w with RBE0 set to v. It panics if v does not fit.
 func (w HeaderBases) WithRBE0(v bool) HeaderBases {
 	return HeaderBases(withField(uint32(w), 5, 1, bit(v)))
 }
 
-// RBase1 is bits 6-10 (decompiled).
+// RBase1 returns bits 6-10 (decompiled).
 func (w HeaderBases) RBase1() uint32 { return field(uint32(w), 6, 5) }
 
-// WithRBase1 returns w with RBase1 set to v; it panics when v does not fit.
+// WithRBase1 returns w with RBase1 set to v. It panics if v does not fit.
 func (w HeaderBases) WithRBase1(v uint32) HeaderBases {
 	return HeaderBases(withField(uint32(w), 6, 5, v))
 }
 
-// RBE1 is bit 11 (decompiled).
+// RBE1 returns bit 11 (decompiled).
 func (w HeaderBases) RBE1() bool { return w>>11&1 != 0 }
 
-// WithRBE1 returns w with RBE1 set to v; it panics when v does not fit.
+// WithRBE1 returns w with RBE1 set to v. It panics if v does not fit.
 func (w HeaderBases) WithRBE1(v bool) HeaderBases {
 	return HeaderBases(withField(uint32(w), 11, 1, bit(v)))
 }
 
-// WBase is bits 12-16 (decompiled).
+// WBase returns bits 12-16 (decompiled).
 func (w HeaderBases) WBase() uint32 { return field(uint32(w), 12, 5) }
 
-// WithWBase returns w with WBase set to v; it panics when v does not fit.
+// WithWBase returns w with WBase set to v. It panics if v does not fit.
 func (w HeaderBases) WithWBase(v uint32) HeaderBases {
 	return HeaderBases(withField(uint32(w), 12, 5, v))
 }
 
-// WBE is bit 17 (decompiled).
+// WBE returns bit 17 (decompiled).
 func (w HeaderBases) WBE() bool { return w>>17&1 != 0 }
 
-// WithWBE returns w with WBE set to v; it panics when v does not fit.
+// WithWBE returns w with WBE set to v. It panics if v does not fit.
 func (w HeaderBases) WithWBE(v bool) HeaderBases {
 	return HeaderBases(withField(uint32(w), 17, 1, bit(v)))
 }
 
-// TBase is bits 18-22 (decompiled).
+// TBase returns bits 18-22 (decompiled).
 func (w HeaderBases) TBase() uint32 { return field(uint32(w), 18, 5) }
 
-// WithTBase returns w with TBase set to v; it panics when v does not fit.
+// WithTBase returns w with TBase set to v. It panics if v does not fit.
 func (w HeaderBases) WithTBase(v uint32) HeaderBases {
 	return HeaderBases(withField(uint32(w), 18, 5, v))
 }
 
-// TBE is bit 23 (decompiled).
+// TBE returns bit 23 (decompiled).
 func (w HeaderBases) TBE() bool { return w>>23&1 != 0 }
 
-// WithTBE returns w with TBE set to v; it panics when v does not fit.
+// WithTBE returns w with TBE set to v. It panics if v does not fit.
 func (w HeaderBases) WithTBE(v bool) HeaderBases {
 	return HeaderBases(withField(uint32(w), 23, 1, bit(v)))
 }
 
-// ENE is bits 24-26 (bytes).
+// ENE returns bits 24-26 (bytes).
 // ActiveNE + 1 on the engines, 0 for a planar-only task.
 func (w HeaderBases) ENE() uint32 { return field(uint32(w), 24, 3) }
 
-// WithENE returns w with ENE set to v; it panics when v does not fit.
+// WithENE returns w with ENE set to v. It panics if v does not fit.
 func (w HeaderBases) WithENE(v uint32) HeaderBases {
 	return HeaderBases(withField(uint32(w), 24, 3, v))
 }
 
-// HeaderKernelBases is header word 9.
+// HeaderKernelBases is the type of header word 9.
 type HeaderKernelBases uint32
 
-// KBase0 is bits 0-4 (decompiled).
+// KBase0 returns bits 0-4 (decompiled).
 func (w HeaderKernelBases) KBase0() uint32 { return field(uint32(w), 0, 5) }
 
-// WithKBase0 returns w with KBase0 set to v; it panics when v does not fit.
+// WithKBase0 returns w with KBase0 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBase0(v uint32) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 0, 5, v))
 }
 
-// KBE0 is bit 5 (bytes).
+// KBE0 returns bit 5 (bytes).
 // With KBase0 = 3 the kernel is a scratch surface and an extra header word follows.
 func (w HeaderKernelBases) KBE0() bool { return w>>5&1 != 0 }
 
-// WithKBE0 returns w with KBE0 set to v; it panics when v does not fit.
+// WithKBE0 returns w with KBE0 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBE0(v bool) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 5, 1, bit(v)))
 }
 
-// KBase1 is bits 6-10 (decompiled).
+// KBase1 returns bits 6-10 (decompiled).
 func (w HeaderKernelBases) KBase1() uint32 { return field(uint32(w), 6, 5) }
 
-// WithKBase1 returns w with KBase1 set to v; it panics when v does not fit.
+// WithKBase1 returns w with KBase1 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBase1(v uint32) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 6, 5, v))
 }
 
-// KBE1 is bit 11 (decompiled).
+// KBE1 returns bit 11 (decompiled).
 func (w HeaderKernelBases) KBE1() bool { return w>>11&1 != 0 }
 
-// WithKBE1 returns w with KBE1 set to v; it panics when v does not fit.
+// WithKBE1 returns w with KBE1 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBE1(v bool) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 11, 1, bit(v)))
 }
 
-// KBase2 is bits 12-16 (decompiled).
+// KBase2 returns bits 12-16 (decompiled).
 func (w HeaderKernelBases) KBase2() uint32 { return field(uint32(w), 12, 5) }
 
-// WithKBase2 returns w with KBase2 set to v; it panics when v does not fit.
+// WithKBase2 returns w with KBase2 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBase2(v uint32) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 12, 5, v))
 }
 
-// KBE2 is bit 17 (decompiled).
+// KBE2 returns bit 17 (decompiled).
 func (w HeaderKernelBases) KBE2() bool { return w>>17&1 != 0 }
 
-// WithKBE2 returns w with KBE2 set to v; it panics when v does not fit.
+// WithKBE2 returns w with KBE2 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBE2(v bool) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 17, 1, bit(v)))
 }
 
-// KBase3 is bits 18-22 (decompiled).
+// KBase3 returns bits 18-22 (decompiled).
 func (w HeaderKernelBases) KBase3() uint32 { return field(uint32(w), 18, 5) }
 
-// WithKBase3 returns w with KBase3 set to v; it panics when v does not fit.
+// WithKBase3 returns w with KBase3 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBase3(v uint32) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 18, 5, v))
 }
 
-// KBE3 is bit 23 (decompiled).
+// KBE3 returns bit 23 (decompiled).
 func (w HeaderKernelBases) KBE3() bool { return w>>23&1 != 0 }
 
-// WithKBE3 returns w with KBE3 set to v; it panics when v does not fit.
+// WithKBE3 returns w with KBE3 set to v. It panics if v does not fit.
 func (w HeaderKernelBases) WithKBE3(v bool) HeaderKernelBases {
 	return HeaderKernelBases(withField(uint32(w), 23, 1, bit(v)))
 }

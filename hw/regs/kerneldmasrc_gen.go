@@ -12,7 +12,7 @@ type KernelDMASrc struct {
 	CoeffTail      [12]Word
 }
 
-// G0 is the document's name of the group.
+// G0 is the name of KernelDMASrc in the documents.
 type G0 = KernelDMASrc
 
 func (g *KernelDMASrc) load(w *[62]uint32) {
@@ -145,37 +145,37 @@ func (g *KernelDMASrc) store(w *[62]uint32) {
 	w[61] = uint32(g.CoeffTail[11])
 }
 
-// CoeffDMAConfig is KernelDMASrc.CoeffDMAConfig.
+// CoeffDMAConfig is the type of register KernelDMASrc.CoeffDMAConfig.
 type CoeffDMAConfig uint32
 
-// En is bit 0 (decompiled).
+// En returns bit 0 (decompiled).
 func (w CoeffDMAConfig) En() bool { return w>>0&1 != 0 }
 
-// WithEn returns w with En set to v; it panics when v does not fit.
+// WithEn returns w with En set to v. It panics if v does not fit.
 func (w CoeffDMAConfig) WithEn(v bool) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// CrH is bits 4-5 (decompiled).
+// CrH returns bits 4-5 (decompiled).
 func (w CoeffDMAConfig) CrH() uint32 { return field(uint32(w), 4, 2) }
 
-// WithCrH returns w with CrH set to v; it panics when v does not fit.
+// WithCrH returns w with CrH set to v. It panics if v does not fit.
 func (w CoeffDMAConfig) WithCrH(v uint32) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 4, 2, v))
 }
 
-// CacheHint is bits 6-9 (decompiled).
+// CacheHint returns bits 6-9 (decompiled).
 func (w CoeffDMAConfig) CacheHint() uint32 { return field(uint32(w), 6, 4) }
 
-// WithCacheHint returns w with CacheHint set to v; it panics when v does not fit.
+// WithCacheHint returns w with CacheHint set to v. It panics if v does not fit.
 func (w CoeffDMAConfig) WithCacheHint(v uint32) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 6, 4, v))
 }
 
-// PrefetchPart is bit 27 (decompiled).
+// PrefetchPart returns bit 27 (decompiled).
 func (w CoeffDMAConfig) PrefetchPart() bool { return w>>27&1 != 0 }
 
-// WithPrefetchPart returns w with PrefetchPart set to v; it panics when v does not fit.
+// WithPrefetchPart returns w with PrefetchPart set to v. It panics if v does not fit.
 func (w CoeffDMAConfig) WithPrefetchPart(v bool) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 27, 1, bit(v)))
 }

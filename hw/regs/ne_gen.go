@@ -11,7 +11,7 @@ type NE struct {
 	PostScale        PostScale
 }
 
-// G5 is the document's name of the group.
+// G5 is the name of NE in the documents.
 type G5 = NE
 
 func (g *NE) load(w *[5]uint32) {
@@ -30,168 +30,168 @@ func (g *NE) store(w *[5]uint32) {
 	w[4] = uint32(g.PostScale)
 }
 
-// KernelCfg is NE.KernelCfg.
+// KernelCfg is the type of register NE.KernelCfg.
 type KernelCfg uint32
 
-// KernelFmt is bits 0-1 (decompiled).
+// KernelFmt returns bits 0-1 (decompiled).
 func (w KernelCfg) KernelFmt() Format { return Format(field(uint32(w), 0, 2)) }
 
-// WithKernelFmt returns w with KernelFmt set to v; it panics when v does not fit.
+// WithKernelFmt returns w with KernelFmt set to v. It panics if v does not fit.
 func (w KernelCfg) WithKernelFmt(v Format) KernelCfg {
 	return KernelCfg(withField(uint32(w), 0, 2, uint32(v)))
 }
 
-// PalEn is bit 2 (decompiled).
+// PalEn returns bit 2 (decompiled).
 func (w KernelCfg) PalEn() bool { return w>>2&1 != 0 }
 
-// WithPalEn returns w with PalEn set to v; it panics when v does not fit.
+// WithPalEn returns w with PalEn set to v. It panics if v does not fit.
 func (w KernelCfg) WithPalEn(v bool) KernelCfg { return KernelCfg(withField(uint32(w), 2, 1, bit(v))) }
 
-// PalBits is bits 4-7 (decompiled).
+// PalBits returns bits 4-7 (decompiled).
 func (w KernelCfg) PalBits() uint32 { return field(uint32(w), 4, 4) }
 
-// WithPalBits returns w with PalBits set to v; it panics when v does not fit.
+// WithPalBits returns w with PalBits set to v. It panics if v does not fit.
 func (w KernelCfg) WithPalBits(v uint32) KernelCfg { return KernelCfg(withField(uint32(w), 4, 4, v)) }
 
-// Sparse is bit 8 (decompiled).
+// Sparse returns bit 8 (decompiled).
 func (w KernelCfg) Sparse() bool { return w>>8&1 != 0 }
 
-// WithSparse returns w with Sparse set to v; it panics when v does not fit.
+// WithSparse returns w with Sparse set to v. It panics if v does not fit.
 func (w KernelCfg) WithSparse(v bool) KernelCfg { return KernelCfg(withField(uint32(w), 8, 1, bit(v))) }
 
-// GrpReuse is bit 10 (decompiled).
+// GrpReuse returns bit 10 (decompiled).
 func (w KernelCfg) GrpReuse() bool { return w>>10&1 != 0 }
 
-// WithGrpReuse returns w with GrpReuse set to v; it panics when v does not fit.
+// WithGrpReuse returns w with GrpReuse set to v. It panics if v does not fit.
 func (w KernelCfg) WithGrpReuse(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 10, 1, bit(v)))
 }
 
-// NextPlanar is bit 12 (inferred).
+// NextPlanar returns bit 12 (inferred).
 // The next descriptor is planar (150 of 151).
 func (w KernelCfg) NextPlanar() bool { return w>>12&1 != 0 }
 
-// WithNextPlanar returns w with NextPlanar set to v; it panics when v does not fit.
+// WithNextPlanar returns w with NextPlanar set to v. It panics if v does not fit.
 func (w KernelCfg) WithNextPlanar(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 12, 1, bit(v)))
 }
 
-// PreviousPlanar is bit 14 (inferred).
+// PreviousPlanar returns bit 14 (inferred).
 // The descriptor before is planar (150 of 151).
 func (w KernelCfg) PreviousPlanar() bool { return w>>14&1 != 0 }
 
-// WithPreviousPlanar returns w with PreviousPlanar set to v; it panics when v does not fit.
+// WithPreviousPlanar returns w with PreviousPlanar set to v. It panics if v does not fit.
 func (w KernelCfg) WithPreviousPlanar(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 14, 1, bit(v)))
 }
 
-// KernelFromScratch is bit 16 (inferred).
+// KernelFromScratch returns bit 16 (inferred).
 // Set by the runtime matmul whose kernel is a surface.
 func (w KernelCfg) KernelFromScratch() bool { return w>>16&1 != 0 }
 
-// WithKernelFromScratch returns w with KernelFromScratch set to v; it panics when v does not fit.
+// WithKernelFromScratch returns w with KernelFromScratch set to v. It panics if v does not fit.
 func (w KernelCfg) WithKernelFromScratch(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 16, 1, bit(v)))
 }
 
-// MACCfg is NE.MACCfg.
+// MACCfg is the type of register NE.MACCfg.
 type MACCfg uint32
 
-// OpMode is bits 0-3 (measured).
+// OpMode returns bits 0-3 (measured).
 // Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
 func (w MACCfg) OpMode() MACOp { return MACOp(field(uint32(w), 0, 4)) }
 
-// WithOpMode returns w with OpMode set to v; it panics when v does not fit.
+// WithOpMode returns w with OpMode set to v. It panics if v does not fit.
 func (w MACCfg) WithOpMode(v MACOp) MACCfg { return MACCfg(withField(uint32(w), 0, 4, uint32(v))) }
 
-// BiasMode is bit 4 (bytes).
+// BiasMode returns bit 4 (bytes).
 // A bias stream is present; the decompiled names of bits 4 and 5 are the other way round.
 func (w MACCfg) BiasMode() bool { return w>>4&1 != 0 }
 
-// WithBiasMode returns w with BiasMode set to v; it panics when v does not fit.
+// WithBiasMode returns w with BiasMode set to v. It panics if v does not fit.
 func (w MACCfg) WithBiasMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 4, 1, bit(v))) }
 
-// KernelMode is bit 5 (decompiled).
+// KernelMode returns bit 5 (decompiled).
 // Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
 func (w MACCfg) KernelMode() bool { return w>>5&1 != 0 }
 
-// WithKernelMode returns w with KernelMode set to v; it panics when v does not fit.
+// WithKernelMode returns w with KernelMode set to v. It panics if v does not fit.
 func (w MACCfg) WithKernelMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 5, 1, bit(v))) }
 
-// MatrixBiasEn is bit 7 (decompiled).
+// MatrixBiasEn returns bit 7 (decompiled).
 // Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
 func (w MACCfg) MatrixBiasEn() bool { return w>>7&1 != 0 }
 
-// WithMatrixBiasEn returns w with MatrixBiasEn set to v; it panics when v does not fit.
+// WithMatrixBiasEn returns w with MatrixBiasEn set to v. It panics if v does not fit.
 func (w MACCfg) WithMatrixBiasEn(v bool) MACCfg { return MACCfg(withField(uint32(w), 7, 1, bit(v))) }
 
-// BinaryPoint is bits 9-12 (decompiled).
+// BinaryPoint returns bits 9-12 (decompiled).
 // Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
 func (w MACCfg) BinaryPoint() uint32 { return field(uint32(w), 9, 4) }
 
-// WithBinaryPoint returns w with BinaryPoint set to v; it panics when v does not fit.
+// WithBinaryPoint returns w with BinaryPoint set to v. It panics if v does not fit.
 func (w MACCfg) WithBinaryPoint(v uint32) MACCfg { return MACCfg(withField(uint32(w), 9, 4, v)) }
 
-// PostScaleMode is bit 13 (decompiled).
+// PostScaleMode returns bit 13 (decompiled).
 // Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
 func (w MACCfg) PostScaleMode() bool { return w>>13&1 != 0 }
 
-// WithPostScaleMode returns w with PostScaleMode set to v; it panics when v does not fit.
+// WithPostScaleMode returns w with PostScaleMode set to v. It panics if v does not fit.
 func (w MACCfg) WithPostScaleMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 13, 1, bit(v))) }
 
-// NonlinearMode is bits 16-18 (bytes).
+// NonlinearMode returns bits 16-18 (bytes).
 // Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
 func (w MACCfg) NonlinearMode() Nonlinear { return Nonlinear(field(uint32(w), 16, 3)) }
 
-// WithNonlinearMode returns w with NonlinearMode set to v; it panics when v does not fit.
+// WithNonlinearMode returns w with NonlinearMode set to v. It panics if v does not fit.
 func (w MACCfg) WithNonlinearMode(v Nonlinear) MACCfg {
 	return MACCfg(withField(uint32(w), 16, 3, uint32(v)))
 }
 
-// MatrixVectorBias is NE.MatrixVectorBias.
+// MatrixVectorBias is the type of register NE.MatrixVectorBias.
 type MatrixVectorBias uint32
 
-// Bias is bits 0-15 (decompiled).
+// Bias returns bits 0-15 (decompiled).
 func (w MatrixVectorBias) Bias() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithBias returns w with Bias set to v; it panics when v does not fit.
+// WithBias returns w with Bias set to v. It panics if v does not fit.
 func (w MatrixVectorBias) WithBias(v uint16) MatrixVectorBias {
 	return MatrixVectorBias(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// AccBias is NE.AccBias.
+// AccBias is the type of register NE.AccBias.
 type AccBias uint32
 
-// AccBias is bits 0-15 (decompiled).
+// AccBias returns bits 0-15 (decompiled).
 func (w AccBias) AccBias() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithAccBias returns w with AccBias set to v; it panics when v does not fit.
+// WithAccBias returns w with AccBias set to v. It panics if v does not fit.
 func (w AccBias) WithAccBias(v uint16) AccBias {
 	return AccBias(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// AccBiasShift is bits 16-20 (decompiled).
+// AccBiasShift returns bits 16-20 (decompiled).
 func (w AccBias) AccBiasShift() uint32 { return field(uint32(w), 16, 5) }
 
-// WithAccBiasShift returns w with AccBiasShift set to v; it panics when v does not fit.
+// WithAccBiasShift returns w with AccBiasShift set to v. It panics if v does not fit.
 func (w AccBias) WithAccBiasShift(v uint32) AccBias { return AccBias(withField(uint32(w), 16, 5, v)) }
 
-// PostScale is NE.PostScale.
+// PostScale is the type of register NE.PostScale.
 type PostScale uint32
 
-// PostScale is bits 0-15 (measured).
+// PostScale returns bits 0-15 (measured).
 // Multiplier ahead of the activation table; 0x3c00 is one.
 func (w PostScale) PostScale() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithPostScale returns w with PostScale set to v; it panics when v does not fit.
+// WithPostScale returns w with PostScale set to v. It panics if v does not fit.
 func (w PostScale) WithPostScale(v uint16) PostScale {
 	return PostScale(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// PostScaleRightShift is bits 16-20 (decompiled).
+// PostScaleRightShift returns bits 16-20 (decompiled).
 func (w PostScale) PostScaleRightShift() uint32 { return field(uint32(w), 16, 5) }
 
-// WithPostScaleRightShift returns w with PostScaleRightShift set to v; it panics when v does not fit.
+// WithPostScaleRightShift returns w with PostScaleRightShift set to v. It panics if v does not fit.
 func (w PostScale) WithPostScaleRightShift(v uint32) PostScale {
 	return PostScale(withField(uint32(w), 16, 5, v))
 }

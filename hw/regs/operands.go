@@ -1,6 +1,6 @@
 package regs
 
-// A Role is what an operand is to its task.
+// A Role is the function of an operand in its task.
 type Role uint8
 
 // The roles.
@@ -12,17 +12,17 @@ const (
 
 var roleNames = [...]string{"source 1", "source 2", "destination"}
 
-// String is the role as messages call it.
+// String returns the role as messages spell it.
 func (r Role) String() string { return roleNames[r] }
 
-// A Residence is how an operand's tile stands in the L2.
+// A Residence describes how an operand uses the L2.
 type Residence uint8
 
-// The residences (SourceCfg and ResultCfg bits 0-1, bytes: residency.md).
+// The residences (SourceCfg and ResultCfg bits 0-1, from the bytes of programs: residency.md).
 const (
 	Streamed Residence = iota // passes through on its way from or to device memory
-	Resident                  // stands there from an earlier descriptor, or stays for a later one
-	Circular                  // a ring of rows between two descriptors that run beside each other
+	Resident                  // is already there from an earlier descriptor, or stays for a later one
+	Circular                  // a ring of rows between two descriptors that run at the same time
 )
 
 // An Operand is a tensor that a task reads or writes.
@@ -31,44 +31,43 @@ type Operand struct {
 	Used bool // the task computes with it
 	DRAM bool // the tile DMA moves it from or to device memory
 	L2   Residence
-	// Surface is its shape, with axes that repeat one long, and its place in device
-	// memory, which means something where DRAM is set.
+	// Surface holds the shape, in which repeated axes have length one, and the address in device
+	// memory, which is meaningful only if DRAM is set.
 	Surface
-	Tile  Tile   // its place in the L2
-	Bytes uint64 // that the tile DMA moves, in the measure of the stored ExeCycles
+	Tile  Tile   // position in the L2
+	Bytes uint64 // moved by the tile DMA, counted as in the stored ExeCycles
 }
 
-// InL2 reports whether the operand's tile must stand in the L2 as a whole.
+// InL2 reports whether the whole operand must be in the L2.
 func (o *Operand) InL2() bool { return o.Used && o.L2 == Resident }
 
-// A KernelOperand is the coefficients of a task.
+// A KernelOperand describes the weights of a task.
 type KernelOperand struct {
 	On       bool
 	Bytes    uint64 // moved: a buffer that several lanes read counts once
-	Lane     uint64 // of the longest lane
-	Low, End uint64 // offsets of the first byte and of the end behind the last
+	Lane     uint64 // bytes of the longest lane
+	Low, End uint64 // offsets of the first byte and of the end
 }
 
-// Operands is everything a task reads and writes: the one answer to which sources it
-// has, where they stand, how far they reach and what moves. It is a plain value that
-// Resolve fills without allocating.
+// Operands describes everything that a task reads and writes: its sources, their addresses and
+// extents, and the bytes that move. Resolve fills it without allocating memory.
 type Operands struct {
-	In, Out                  Shape // of the task, before axes repeat
+	In, Out                  Shape // of the task, before axes are repeated
 	Source1, Source2, Result Operand
 	Kernel                   KernelOperand
 }
 
-// Operands resolves the operands of a task.
+// Operands returns the operands of a task.
 func (g *Groups) Operands() *Operands {
 	o := new(Operands)
 	o.Resolve(g)
 	return o
 }
 
-// List is the tensors in the order of their roles.
+// List returns the tensors in the order of their roles.
 func (o *Operands) List() [3]*Operand { return [3]*Operand{&o.Source1, &o.Source2, &o.Result} }
 
-// Sources is how many sources the task computes with.
+// Sources returns the number of sources that the task computes with.
 func (o *Operands) Sources() int {
 	if o.Source2.Used {
 		return 2
@@ -76,7 +75,7 @@ func (o *Operands) Sources() int {
 	return 1
 }
 
-// Bytes is what the task moves between device memory and the engine.
+// Bytes returns the number of bytes that the task moves between device memory and the engine.
 func (o *Operands) Bytes() uint64 {
 	return o.Source1.Bytes + o.Source2.Bytes + o.Result.Bytes + o.Kernel.Bytes
 }
@@ -84,13 +83,13 @@ func (o *Operands) Bytes() uint64 {
 // Resolve reads the operands of a task from its registers.
 func (o *Operands) Resolve(g *Groups) {
 	o.In, o.Out = g.InShape(), g.OutShape()
-	o.source1(g)
-	o.source2(g)
-	o.result(g)
+	o.resolveSource1(g)
+	o.resolveSource2(g)
+	o.resolveResult(g)
 	o.Kernel.resolve(g)
 }
 
-func (o *Operands) source1(g *Groups) {
+func (o *Operands) resolveSource1(g *Groups) {
 	d, l := &g.TileDMASrc, &g.L2
 	s := &o.Source1
 	s.Role, s.Used, s.DRAM = FirstSource, true, g.Source1On()
@@ -112,15 +111,15 @@ func (o *Operands) source1(g *Groups) {
 		Depth: l.Src1DepthStride.Bytes(), Group: l.Src1GroupStride.Bytes(),
 		Transposed: g.Planar() && g.Common.PlanarOperands.Src1Transpose(),
 	}
-	s.moved(g, repeats)
+	s.countBytes(g, repeats)
 }
 
-func (o *Operands) source2(g *Groups) {
+func (o *Operands) resolveSource2(g *Groups) {
 	d, l := &g.TileDMASrc, &g.L2
 	s := &o.Source2
 	used, on := g.Planar() && g.Common.Cfg.PlanarForm().Sources() == 2, g.Source2On()
 	if !used && !on {
-		if s.Role != SecondSource || s.Used || s.DRAM { // else it is empty already
+		if s.Role != SecondSource || s.Used || s.DRAM { // otherwise it is empty already
 			*s = Operand{Role: SecondSource}
 		}
 		return
@@ -133,7 +132,7 @@ func (o *Operands) source2(g *Groups) {
 		b := g.Common.PlanarOperands
 		repeats = b.Src2BroadcastH()
 		if g.Common.Cfg.PlanarForm() == FormBiasScale {
-			// Two rows, one of addends and one of factors, of one value a channel.
+			// Two rows, one of addends and one of factors, with one value per channel.
 			s.Shape.Width, s.Shape.Height, repeats = 1, 2, true
 			s.Shape = s.Shape.broadcast(false, false, b.Src2BroadcastD(), b.Src2BroadcastC())
 		} else {
@@ -151,10 +150,10 @@ func (o *Operands) source2(g *Groups) {
 		Depth: l.Src2DepthStride.Bytes(), Group: l.Src2GroupStride.Bytes(),
 		Transposed: g.Planar() && g.Common.PlanarOperands.Src2Transpose(),
 	}
-	s.moved(g, repeats)
+	s.countBytes(g, repeats)
 }
 
-func (o *Operands) result(g *Groups) {
+func (o *Operands) resolveResult(g *Groups) {
 	d, l := &g.TileDMADst, &g.L2
 	s := &o.Result
 	s.Role, s.Used, s.DRAM = Destination, true, g.DestinationOn()
@@ -178,26 +177,26 @@ func (o *Operands) result(g *Groups) {
 		Depth: l.ResultDepthStride.Bytes(), Group: l.ResultGroupStride.Bytes(),
 		Transposed: s.Transposed,
 	}
-	// The measure pads the rows that the vendor's compiler has in mind: those of the
-	// transposed tensor under Cfg bit 28, not under the planar engine's bit.
+	// The estimate pads rows as the vendor's compiler does: rows of the transposed tensor with Cfg
+	// bit 28, but not with the planar engine's bit.
 	w, c := s.Width, s.Channels
 	if g.Common.Cfg.Transpose() {
 		w, c = c, w
 	}
 	s.Bytes = 0
 	if s.DRAM {
-		s.Bytes = s.padded(w) * uint64(s.Height) * uint64(s.Planes()) * uint64(c) * uint64(s.Groups)
+		s.Bytes = s.paddedRowBytes(w) * uint64(s.Height) * uint64(s.Planes()) * uint64(c) * uint64(s.Groups)
 	}
 }
 
-// Types of L2.SourceCfg and L2.ResultCfg (bytes: residency.md).
+// Types of L2.SourceCfg and L2.ResultCfg (from the bytes of programs: residency.md).
 const (
 	typeKept     = 1
 	typeCircular = 3
 )
 
-// sourceResidence is how a source stands in the L2: a type of 1 keeps what the tile DMA
-// brought for later readers, and 3 reads a ring.
+// sourceResidence returns the residence of a source. Type 1 keeps data from the tile DMA for later
+// readers, and type 3 reads a ring.
 func sourceResidence(dram bool, kind uint32) Residence {
 	switch {
 	case kind == typeCircular && !dram:
@@ -208,7 +207,7 @@ func sourceResidence(dram bool, kind uint32) Residence {
 	return Streamed
 }
 
-// broadcast makes the axes that repeat one long.
+// broadcast returns s with the selected axes set to length one.
 func (s Shape) broadcast(w, h, d, c bool) Shape {
 	if w {
 		s.Width = 1
@@ -225,10 +224,12 @@ func (s Shape) broadcast(w, h, d, c bool) Shape {
 	return s
 }
 
-// padded is the bytes of a row of w elements, whose pitch is a multiple of 64.
-func (s *Surface) padded(w int) uint64 { return (uint64(w)*uint64(s.elementBytes()) + 63) &^ 63 }
+// paddedRowBytes returns the size of a row of w elements, padded to a multiple of 64 bytes.
+func (s *Surface) paddedRowBytes(w int) uint64 {
+	return (uint64(w)*uint64(s.elementBytes()) + 63) &^ 63
+}
 
-// elementSize is the bytes of an element: the formats other than fp16 have eight bits.
+// elementSize returns the size of an element in bytes. Formats other than fp16 have eight bits.
 func elementSize(f Format) int {
 	if f == FormatFP16 {
 		return fp16Bytes
@@ -236,10 +237,10 @@ func elementSize(f Format) int {
 	return 1
 }
 
-// halo is the source rows that a convolution split into tiles of rows reads again: a tile
-// begins at a whole stride and has whole strides of rows (4/4 of those at stride 2, in
-// vendor estimates).
-func halo(g *Groups) int {
+// haloRows returns the number of source rows that a convolution reads again because it is split
+// into slices of rows. A slice starts at a multiple of the stride and has whole strides of rows
+// (seen in 4 of 4 vendor estimates at stride 2).
+func haloRows(g *Groups) int {
 	c := &g.Common
 	rows, out := int(c.TileCfg.TileHeight()), int(c.OutDim.Hout())
 	if rows == 0 || rows >= out {
@@ -249,17 +250,18 @@ func halo(g *Groups) int {
 	return ((out+rows-1)/rows - 1) * ((kh - 1) / sy * sy)
 }
 
-// moved counts a source's bytes; one whose rows repeat has no halo.
-func (s *Operand) moved(g *Groups, repeats bool) {
+// countBytes sets the number of bytes that a source moves. A source whose rows are repeated has no
+// halo.
+func (s *Operand) countBytes(g *Groups, repeats bool) {
 	s.Bytes = 0
 	if !s.DRAM {
 		return
 	}
 	rows := s.Height
 	if !repeats {
-		rows = max(0, rows+halo(g))
+		rows = max(0, rows+haloRows(g))
 	}
-	s.Bytes = s.padded(s.Width) * uint64(rows) * uint64(s.Planes()) * uint64(s.Channels) * uint64(s.Groups)
+	s.Bytes = s.paddedRowBytes(s.Width) * uint64(rows) * uint64(s.Planes()) * uint64(s.Channels) * uint64(s.Groups)
 }
 
 // resolve reads the coefficient lanes.
@@ -275,8 +277,8 @@ func (k *KernelOperand) resolve(g *Groups) {
 		if !k.On || at < k.Low {
 			k.Low = at
 		}
-		// Lanes ascend or read one buffer all; others are looked for.
-		if above := !k.On || at > highest; above || at != last && !laneAt(d, i, uint32(at)) {
+		// Lanes are in ascending order or all read one buffer; search for others.
+		if above := !k.On || at > highest; above || at != last && !hasLaneAt(d, i, uint32(at)) {
 			k.Bytes += n
 		}
 		k.On, k.Lane, k.End = true, max(k.Lane, n), max(k.End, at+n)
@@ -284,8 +286,8 @@ func (k *KernelOperand) resolve(g *Groups) {
 	}
 }
 
-// laneAt reports whether a lane below i that is on reads the buffer at an offset.
-func laneAt(d *KernelDMASrc, i int, at uint32) bool {
+// hasLaneAt reports whether an enabled lane below i reads the buffer at offset at.
+func hasLaneAt(d *KernelDMASrc, i int, at uint32) bool {
 	for j := range i {
 		if d.CoeffDMAConfig[j].En() && d.CoeffBaseAddr[j].Bytes() == at {
 			return true

@@ -10,7 +10,7 @@ type PE struct {
 	FinalScale FinalScale
 }
 
-// G4 is the document's name of the group.
+// G4 is the name of PE in the documents.
 type G4 = PE
 
 func (g *PE) load(w *[4]uint32) {
@@ -27,110 +27,110 @@ func (g *PE) store(w *[4]uint32) {
 	w[3] = uint32(g.FinalScale)
 }
 
-// PECfg is PE.Cfg.
+// PECfg is the type of register PE.Cfg.
 type PECfg uint32
 
-// Maximum is bit 1 (inferred).
+// Maximum returns bit 1 (inferred).
 // A reduction takes the largest: every planar max reduction; clear elsewhere.
 func (w PECfg) Maximum() bool { return w>>1&1 != 0 }
 
-// WithMaximum returns w with Maximum set to v; it panics when v does not fit.
+// WithMaximum returns w with Maximum set to v. It panics if v does not fit.
 func (w PECfg) WithMaximum(v bool) PECfg { return PECfg(withField(uint32(w), 1, 1, bit(v))) }
 
-// OpMode is bits 2-4 (measured).
+// OpMode returns bits 2-4 (measured).
 func (w PECfg) OpMode() PlanarOp { return PlanarOp(field(uint32(w), 2, 3)) }
 
-// WithOpMode returns w with OpMode set to v; it panics when v does not fit.
+// WithOpMode returns w with OpMode set to v. It panics if v does not fit.
 func (w PECfg) WithOpMode(v PlanarOp) PECfg { return PECfg(withField(uint32(w), 2, 3, uint32(v))) }
 
-// ReluEn is bit 5 (decompiled).
+// ReluEn returns bit 5 (decompiled).
 func (w PECfg) ReluEn() bool { return w>>5&1 != 0 }
 
-// WithReluEn returns w with ReluEn set to v; it panics when v does not fit.
+// WithReluEn returns w with ReluEn set to v. It panics if v does not fit.
 func (w PECfg) WithReluEn(v bool) PECfg { return PECfg(withField(uint32(w), 5, 1, bit(v))) }
 
-// Absolute is bit 6 (inferred).
+// Absolute returns bit 6 (inferred).
 // Set on abs alone; the decompiled name is Cond.
 func (w PECfg) Absolute() bool { return w>>6&1 != 0 }
 
-// WithAbsolute returns w with Absolute set to v; it panics when v does not fit.
+// WithAbsolute returns w with Absolute set to v. It panics if v does not fit.
 func (w PECfg) WithAbsolute(v bool) PECfg { return PECfg(withField(uint32(w), 6, 1, bit(v))) }
 
-// Reciprocal is bit 12 (inferred).
+// Reciprocal returns bit 12 (inferred).
 // Set on the sum of a softmax over W.
 func (w PECfg) Reciprocal() bool { return w>>12&1 != 0 }
 
-// WithReciprocal returns w with Reciprocal set to v; it panics when v does not fit.
+// WithReciprocal returns w with Reciprocal set to v. It panics if v does not fit.
 func (w PECfg) WithReciprocal(v bool) PECfg { return PECfg(withField(uint32(w), 12, 1, bit(v))) }
 
-// Rsqrt is bit 13 (inferred).
+// Rsqrt returns bit 13 (inferred).
 // Set by the variance descriptor of layer_norm (norm_layer_norm_*).
 func (w PECfg) Rsqrt() bool { return w>>13&1 != 0 }
 
-// WithRsqrt returns w with Rsqrt set to v; it panics when v does not fit.
+// WithRsqrt returns w with Rsqrt set to v. It panics if v does not fit.
 func (w PECfg) WithRsqrt(v bool) PECfg { return PECfg(withField(uint32(w), 13, 1, bit(v))) }
 
-// FirstSrc is bit 16 (decompiled).
+// FirstSrc returns bit 16 (decompiled).
 func (w PECfg) FirstSrc() bool { return w>>16&1 != 0 }
 
-// WithFirstSrc returns w with FirstSrc set to v; it panics when v does not fit.
+// WithFirstSrc returns w with FirstSrc set to v. It panics if v does not fit.
 func (w PECfg) WithFirstSrc(v bool) PECfg { return PECfg(withField(uint32(w), 16, 1, bit(v))) }
 
-// SecSrc is bits 18-19 (decompiled).
+// SecSrc returns bits 18-19 (decompiled).
 func (w PECfg) SecSrc() uint32 { return field(uint32(w), 18, 2) }
 
-// WithSecSrc returns w with SecSrc set to v; it panics when v does not fit.
+// WithSecSrc returns w with SecSrc set to v. It panics if v does not fit.
 func (w PECfg) WithSecSrc(v uint32) PECfg { return PECfg(withField(uint32(w), 18, 2, v)) }
 
-// BiasScale is PE.BiasScale.
+// BiasScale is the type of register PE.BiasScale.
 type BiasScale uint32
 
-// Bias is bits 0-15 (bytes).
+// Bias returns bits 0-15 (bytes).
 func (w BiasScale) Bias() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithBias returns w with Bias set to v; it panics when v does not fit.
+// WithBias returns w with Bias set to v. It panics if v does not fit.
 func (w BiasScale) WithBias(v uint16) BiasScale {
 	return BiasScale(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// Scale is bits 16-31 (bytes).
+// Scale returns bits 16-31 (bytes).
 // Multiplier of source 2.
 func (w BiasScale) Scale() uint16 { return uint16(field(uint32(w), 16, 16)) }
 
-// WithScale returns w with Scale set to v; it panics when v does not fit.
+// WithScale returns w with Scale set to v. It panics if v does not fit.
 func (w BiasScale) WithScale(v uint16) BiasScale {
 	return BiasScale(withField(uint32(w), 16, 16, uint32(v)))
 }
 
-// PreScale is PE.PreScale.
+// PreScale is the type of register PE.PreScale.
 type PreScale uint32
 
-// PreScale is bits 0-15 (inferred).
+// PreScale returns bits 0-15 (inferred).
 // Added after FinalScale and ahead of the reciprocal root: 1e-5 in norm_layer_norm_*.
 func (w PreScale) PreScale() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithPreScale returns w with PreScale set to v; it panics when v does not fit.
+// WithPreScale returns w with PreScale set to v. It panics if v does not fit.
 func (w PreScale) WithPreScale(v uint16) PreScale {
 	return PreScale(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// Scale is bits 16-31 (inferred).
+// Scale returns bits 16-31 (inferred).
 // 0x3c00 in every planar program: multiplier of source 1.
 func (w PreScale) Scale() uint16 { return uint16(field(uint32(w), 16, 16)) }
 
-// WithScale returns w with Scale set to v; it panics when v does not fit.
+// WithScale returns w with Scale set to v. It panics if v does not fit.
 func (w PreScale) WithScale(v uint16) PreScale {
 	return PreScale(withField(uint32(w), 16, 16, uint32(v)))
 }
 
-// FinalScale is PE.FinalScale.
+// FinalScale is the type of register PE.FinalScale.
 type FinalScale uint32
 
-// FinalScale is bits 0-31 (bytes).
+// FinalScale returns bits 0-31 (bytes).
 // 1/N of a mean.
 func (w FinalScale) FinalScale() uint32 { return field(uint32(w), 0, 32) }
 
-// WithFinalScale returns w with FinalScale set to v; it panics when v does not fit.
+// WithFinalScale returns w with FinalScale set to v. It panics if v does not fit.
 func (w FinalScale) WithFinalScale(v uint32) FinalScale {
 	return FinalScale(withField(uint32(w), 0, 32, v))
 }

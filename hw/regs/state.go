@@ -2,25 +2,24 @@ package regs
 
 import "iter"
 
-// A State is the engine's registers as a descriptor finds them: its own records and what
-// those before it left.
+// A State holds the engine's registers for one descriptor: its own records on top of the values
+// that earlier descriptors left.
 type State struct {
-	Index   int    // place in the chain
+	Index   int    // index in the chain
 	Offset  uint32 // byte offset in __text
 	Words   int    // size in words, header and records
-	Records int    // runs of register writes
+	Records int    // number of runs of register writes
 	Header  Header
 	Groups  Groups
 }
 
-// States walks a chain as Chain does and yields the registers after each descriptor's
-// records, from the reset state on. The state is the walk's own and good until its next
-// step: copy it to keep it.
+// States walks a chain like Chain and yields the registers after the records of each descriptor,
+// starting from the reset state. Each State is valid until the next step; copy it to keep it.
 func States(text []byte, firstWords int) iter.Seq2[*State, error] {
 	return (&Stream{Text: text, FirstWords: firstWords}).States()
 }
 
-// States is States of the stream's text, which nothing modifies.
+// States is like the function States, for the text of the stream. Modify is not applied.
 func (stream *Stream) States() iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		var file File

@@ -2,23 +2,23 @@ package regs
 
 import "fmt"
 
-// A Shape is an extent in elements: groups (or batch), channels of one group, height,
-// width, and depth, which is one where it is zero.
+// A Shape holds the extents of a tensor in elements: groups (or batch), channels per group, height,
+// width and depth. A depth of zero counts as one.
 type Shape struct {
 	Groups, Channels, Height, Width int
 	Depth                           int
 }
 
-// Planes is the depth, at least one.
+// Planes returns the depth, at least one.
 func (s Shape) Planes() int { return max(1, s.Depth) }
 
-// Elements is the number of elements of the shape.
+// Elements returns the number of elements.
 func (s Shape) Elements() int { return s.Groups * s.Channels * s.Height * s.Width * s.Planes() }
 
-// A Surface is a tensor in device memory as the tile-DMA registers describe it. Element
-// (g, d, c, y, x) stands at Base + g*Group + d*Depth + c*Plane + y*Row + 2x; on a
-// transposed surface channel and x change places: ... + x*Plane + y*Row + 2c (bytes:
-// matvec and matmul destinations). Strides are bytes and may be negative.
+// A Surface describes a tensor in device memory with the values of the tile-DMA registers. Element
+// (g, d, c, y, x) is at Base + g*Group + d*DepthStride + c*Plane + y*Row + 2x. In a transposed
+// surface c and x are swapped: ... + x*Plane + y*Row + 2c (from the bytes of matvec and matmul
+// destinations). Strides are in bytes and may be negative.
 type Surface struct {
 	Shape
 	Base        uint32 // offset in its buffer
@@ -26,16 +26,16 @@ type Surface struct {
 	DepthStride int64
 	Group       int64
 	Transposed  bool
-	// Interleave channels stand side by side at each x when it is above one:
-	// (c/Interleave)*Plane + (x*Interleave + c%Interleave)*2 (bytes: the runtime matmul
-	// writes its kernel operand four channels wide).
+	// If Interleave is above one, that many channels are interleaved at each x:
+	// (c/Interleave)*Plane + (x*Interleave + c%Interleave)*2 (from bytes: the runtime matmul writes
+	// its kernel operand four channels wide).
 	Interleave int
-	Element    int // bytes of an element, 0 for fp16
+	Element    int // bytes per element, 0 for fp16
 }
 
 const fp16Bytes = 2
 
-// elementBytes is the size of an element, fp16 unless something else is said.
+// elementBytes returns the size of an element, fp16 if n is 0.
 func elementBytes(n int) int {
 	if n == 0 {
 		return fp16Bytes
@@ -45,8 +45,8 @@ func elementBytes(n int) int {
 
 func (s *Surface) elementBytes() int { return elementBytes(s.Element) }
 
-// Extent is where the surface's bytes begin and end, counted from its base: low is below
-// zero where a stride is. Both are zero for a surface without elements.
+// Extent returns the offsets of the surface's first byte and of its end, relative to its base. low
+// is negative if a stride is. Both are zero for a surface without elements.
 func (s *Surface) Extent() (low, high int64) {
 	if s.Elements() <= 0 {
 		return 0, 0
@@ -72,24 +72,23 @@ func (s *Surface) Extent() (low, high int64) {
 	return low, high
 }
 
-// Span is the number of bytes between the surface's first and the end of its last.
+// Span returns the number of bytes from the surface's first byte to its end.
 func (s *Surface) Span() uint64 {
 	low, high := s.Extent()
 	return uint64(high - low)
 }
 
-// Source1On reports whether the tile DMA reads source 1 from device memory: bits 16-17
-// are 1 or 3 on every source that does (346 of 346). Bit 0 of source 1 says that any
-// source is on.
+// Source1On reports whether the tile DMA reads source 1 from device memory. Bits 16-17 are 1 or 3
+// on every source that it reads (346 of 346). Bit 0 of source 1 only says that some source is on.
 func (g *Groups) Source1On() bool { return g.TileDMASrc.Src1DMAConfig.DepMode() != 0 }
 
-// Source2On reports whether the tile DMA reads source 2.
+// Source2On reports whether the tile DMA reads source 2 from device memory.
 func (g *Groups) Source2On() bool { return g.TileDMASrc.Src2DMAConfig.DepMode() != 0 }
 
 // DestinationOn reports whether the tile DMA writes the result to device memory.
 func (g *Groups) DestinationOn() bool { return g.TileDMADst.DstDMAConfig.En() }
 
-// KernelOn reports whether any coefficient lane is on.
+// KernelOn reports whether any coefficient lane is enabled.
 func (g *Groups) KernelOn() bool {
 	for _, c := range g.KernelDMASrc.CoeffDMAConfig {
 		if c.En() {
@@ -99,24 +98,23 @@ func (g *Groups) KernelOn() bool {
 	return false
 }
 
-// Planar reports whether the task runs on the planar engine alone: TaskInfo carries the
-// network id 1 on every task of the MAC engines and 0 on planar tasks (104 of 104).
+// Planar reports whether the task runs only on the planar engine. TaskInfo has network id 1 for
+// every task of the MAC engines and 0 for planar tasks (104 of 104).
 func (g *Groups) Planar() bool { return g.Common.TaskInfo.TaskNID() == 0 }
 
-// GroupCount is the number of groups or batch elements, at least one.
+// GroupCount returns the number of groups or batch elements, at least one.
 func (g *Groups) GroupCount() int { return max(1, int(g.Common.GroupConvCfg.NumGroups())) }
 
-// InShape is the shape of the source.
+// InShape returns the shape of the source.
 func (g *Groups) InShape() Shape {
 	c := &g.Common
 	return Shape{g.GroupCount(), int(c.Cin.Cin()), int(c.InDim.Hin()), int(c.InDim.Win()), int(c.InDepth.Din())}
 }
 
-// OutShape is the shape the task writes. A planar reduction writes one element a
-// channel although OutDim repeats the input's (bytes: reduce_mean, layer_norm). A
-// multiply-accumulate writes Ox pixels a step (inferred: the 1x9 convolution of 375
-// pixels has 188 steps at stride 2 and result rows of 376). Channel and width are those
-// before ResultTransposed applies.
+// OutShape returns the shape of the result. A planar reduction writes one element per channel
+// although OutDim repeats the input's dimensions (from the bytes of reduce_mean and layer_norm). A
+// multiply-accumulate writes Ox pixels per step (inferred: the 1x9 convolution of 375 pixels has
+// 188 steps at stride 2 and result rows of 376). ResultTransposed is not applied to the shape.
 func (g *Groups) OutShape() Shape {
 	c := &g.Common
 	s := Shape{g.GroupCount(), int(c.Cout.Cout()), int(c.OutDim.Hout()), int(c.OutDim.Wout()), int(c.OutDepth.Dout())}
@@ -131,9 +129,8 @@ func (g *Groups) OutShape() Shape {
 	return s
 }
 
-// ResultTransposed reports whether channel and x change places as the result is written:
-// Cfg bit 28 on the MAC engines (matvec, matmul), a planar operand bit on the planar
-// engine (inferred).
+// ResultTransposed reports whether channel and x are swapped in the written result: Cfg bit 28 on
+// the MAC engines (matvec, matmul), a planar operand bit on the planar engine (inferred).
 func (g *Groups) ResultTransposed() bool {
 	if g.Planar() {
 		return g.Common.PlanarOperands.ResultTranspose()
@@ -141,11 +138,11 @@ func (g *Groups) ResultTransposed() bool {
 	return g.Common.Cfg.Transpose()
 }
 
-// BARs are the 32 buffer-access registers: the device address of each buffer a
-// descriptor may name by index; 0 is a buffer that is not there.
+// BARs holds the 32 buffer-access registers: the device addresses of the buffers that descriptors
+// refer to by index. 0 means that there is no such buffer.
 type BARs [32]uint64
 
-// Indices of buffer-access registers that mean the same in every program (bytes).
+// Indices of buffer-access registers with the same meaning in every program.
 const (
 	BARText    = 0
 	BARWeights = 1
@@ -155,16 +152,16 @@ const (
 // AddressBits is the width of a device address (decompiled).
 const AddressBits = 42
 
-// Bases are the device addresses of a task's DMA, zero where a DMA is off. A lane's
-// coefficients stand at Kernel + CoeffBaseAddr.
+// Bases holds the device addresses of a task's DMAs, zero for a DMA that is off. The weights of a
+// lane are at Kernel + CoeffBaseAddr.
 type Bases struct {
 	Source1, Source2, Destination, Kernel uint64
 }
 
-// A BaseError is a DMA that is on and whose base does not resolve.
+// A BaseError reports an enabled DMA whose base cannot be resolved.
 type BaseError struct {
 	Unit string // source 1, source 2, destination, kernel
-	BAR  int    // -1 when the header names no buffer
+	BAR  int    // -1 if the header names no buffer
 	What string
 }
 
@@ -175,8 +172,8 @@ func (e *BaseError) Error() string {
 	return fmt.Sprintf("%s DMA is on: buffer %d %s", e.Unit, e.BAR, e.What)
 }
 
-// Resolve adds the buffer addresses that the header names to the base registers. An
-// error is a *BaseError.
+// Resolve adds the addresses of the buffers that the header names to the base registers. It returns
+// a *BaseError if an enabled DMA has no buffer or its address is too large.
 func Resolve(h *Header, g *Groups, bars *BARs) (Bases, error) {
 	var addr [4]uint64
 	for i, u := range [len(addr)]struct {
@@ -195,7 +192,7 @@ func Resolve(h *Header, g *Groups, bars *BARs) (Bases, error) {
 			continue
 		}
 		if !u.named {
-			return Bases{}, &BaseError{u.unit, -1, "the header names no buffer"}
+			return Bases{}, &BaseError{u.unit, -1, "header names no buffer"}
 		}
 		if bars[u.bar] == 0 {
 			return Bases{}, &BaseError{u.unit, int(u.bar), "is not in the program"}

@@ -66,7 +66,7 @@ func TestResolve(t *testing.T) {
 		err   string
 	}{
 		{"base and offset", regs.HeaderBases(0).WithRBase0(4).WithRBE0(true), 0x3000_0080, ""},
-		{"no buffer named", regs.HeaderBases(0).WithRBase0(4), 0, "source 1 DMA is on: the header names no buffer"},
+		{"no buffer named", regs.HeaderBases(0).WithRBase0(4), 0, "source 1 DMA is on: header names no buffer"},
 		{"buffer not there", regs.HeaderBases(0).WithRBase0(31).WithRBE0(true), 0, "source 1 DMA is on: buffer 31 is not in the program"},
 		{"beyond the address bits", regs.HeaderBases(0).WithRBase0(5).WithRBE0(true), 0,
 			"source 1 DMA is on: buffer 5 resolves to 0x40000000040, beyond 42 bits"},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Field is a named run of bits of a register, as fields.txt has it.
+// A Field is a named range of bits of a register, as defined in fields.txt.
 type Field struct {
 	Name       string
 	Low, Width int
@@ -17,13 +17,13 @@ type Field struct {
 // Of extracts the field from a register word.
 func (f Field) Of(w uint32) uint32 { return field(w, f.Low, f.Width) }
 
-// Fits reports whether v fits the field.
+// Fits reports whether v fits in the field.
 func (f Field) Fits(v uint64) bool { return v>>f.Width == 0 }
 
-// With returns w with the field set to v; it panics when v does not fit.
+// With returns w with the field set to v. It panics if v does not fit.
 func (f Field) With(w, v uint32) uint32 { return withField(w, f.Low, f.Width, v) }
 
-// Unit is log2 of the bytes that the field counts in, 0 where it counts something else.
+// Unit returns log2 of the number of bytes that the field counts in, 0 if it does not count bytes.
 func (f Field) Unit() int {
 	switch f.Type {
 	case "bytes64":
@@ -38,15 +38,15 @@ func (f Field) Unit() int {
 type Register struct {
 	Group  string // G0 to G6, H for the header, K0 and K1 for the version 10 image
 	Block  string // KernelDMASrc, Common, ...
-	Name   string // with its index when it is one of an array
-	Word   int    // index inside the group
+	Name   string // with its index if it belongs to an array
+	Word   int    // index in the group
 	Fields []Field
 }
 
-// Addr is the register's byte address in the version 7 space.
-func (r Register) Addr() uint32 { return windowOf(r.Group).Base + 4*uint32(r.Word) }
+// Addr returns the register's byte address in the version 7 space.
+func (r Register) Addr() uint32 { return groupWindow(r.Group).Base + 4*uint32(r.Word) }
 
-// Unknown returns the bits of w that no field of the register names.
+// Unknown returns the bits of w that no field of the register covers.
 func (r Register) Unknown(w uint32) uint32 {
 	for _, f := range r.Fields {
 		w &^= (1<<f.Width - 1) << f.Low
@@ -54,12 +54,12 @@ func (r Register) Unknown(w uint32) uint32 {
 	return w
 }
 
-// Sole reports whether the register is one quantity, which goes by the register's name.
+// Sole reports whether the register holds a single quantity that is known by the register's name.
 func (r Register) Sole() bool {
 	return len(r.Fields) == 1 && (r.Fields[0].Unit() > 0 || r.Fields[0].Name == "Value" || r.Fields[0].Name == r.Name)
 }
 
-// Field finds a field by name.
+// Field returns the field with the given name, ignoring case.
 func (r Register) Field(name string) (Field, bool) {
 	for _, f := range r.Fields {
 		if strings.EqualFold(f.Name, name) {
@@ -69,12 +69,13 @@ func (r Register) Field(name string) (Field, bool) {
 	return Field{}, false
 }
 
-// Registers yields the version 7 registers of G0 to G6 in address order of their groups.
+// Registers yields the version 7 registers of G0 to G6, in the order of groups and words.
 func Registers() iter.Seq[Register] { return registersOf('G') }
 
 // HeaderRegisters yields the ten header words.
 func HeaderRegisters() iter.Seq[Register] { return registersOf('H') }
 
+// registersOf yields the registers of groups whose name starts with kind.
 func registersOf(kind byte) iter.Seq[Register] {
 	return func(yield func(Register) bool) {
 		for _, r := range registerTable {
@@ -85,7 +86,7 @@ func registersOf(kind byte) iter.Seq[Register] {
 	}
 }
 
-// RegisterAt is the version 7 register at a byte address; ok is false outside the windows.
+// RegisterAt returns the version 7 register at a byte address. ok is false outside the windows.
 func RegisterAt(addr uint32) (r Register, ok bool) {
 	at, room := slot(addr)
 	if room == 0 {
@@ -94,7 +95,7 @@ func RegisterAt(addr uint32) (r Register, ok bool) {
 	return registerTable[at], true
 }
 
-// Lookup finds a register by group or block name and register name, case aside.
+// Lookup returns the register with the given group or block name and register name, ignoring case.
 func Lookup(block, register string) (Register, bool) {
 	for r := range Registers() {
 		if (strings.EqualFold(r.Block, block) || strings.EqualFold(r.Group, block)) && strings.EqualFold(r.Name, register) {

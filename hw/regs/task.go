@@ -2,40 +2,38 @@ package regs
 
 import "iter"
 
-// A Task is a descriptor as a unit sees it: its header, the register groups after its
-// records were stored, and its resolved addresses.
+// A Task is a descriptor in resolved form: its header, the register groups after its records were
+// stored, and its addresses.
 type Task struct {
-	Index  int    // place in the chain
+	Index  int    // index in the chain
 	Offset uint32 // byte offset in __text
 	Header Header
 	Groups Groups
 	Bases  Bases
 
-	// Operands are resolved from Groups by the walk that made the task. They are nil in a
-	// task that was made by hand, and must be set to nil where Groups are changed; see
-	// [Task.Resolved].
+	// Operands is set from Groups by the walk that created the task. It is nil in a task that was
+	// created by hand, and must be set to nil if Groups changes; see [Task.Resolved].
 	Operands *Operands
 
-	// Beside is the registers of the next descriptor when it runs beside this one
-	// through a ring in the L2, nil when it does not. Those of the two are one cost.
+	// Beside holds the registers of the next descriptor if it runs at the same time as this one,
+	// connected by a ring in the L2, else nil. The cost of both is counted once.
 	Beside *Groups
 }
 
-// A Stream is a chain of descriptors with what its addresses need: the text, in memory or
-// in its file, the first descriptor's words (0 when unknown) and the buffers.
+// A Stream is a chain of descriptors with the data needed to resolve addresses.
 type Stream struct {
-	Text       []byte
-	File       *TextFile // where Text is nil
+	Text []byte
+	File *TextFile // used if Text is nil
+	// FirstWords is the size of the first descriptor in words, 0 if unknown.
 	FirstWords int
 	BARs       BARs
 
-	// Modify, when it is not nil, changes the register file after each descriptor's
-	// records and before the task is taken from it: a what-if.
+	// Modify, if not nil, changes the register file after the records of each descriptor were
+	// stored and before the task is created, for what-if runs.
 	Modify func(*File) error
 }
 
-// Resolved returns the task's operands. It resolves them into room if the task does not
-// carry them.
+// Resolved returns the task's operands. It resolves them into room if the task does not carry them.
 func (t *Task) Resolved(room *Operands) *Operands {
 	if t.Operands != nil {
 		return t.Operands
@@ -44,7 +42,7 @@ func (t *Task) Resolved(room *Operands) *Operands {
 	return room
 }
 
-// Clone returns a copy of the task that stays good when the walk goes on.
+// Clone returns a copy of the task that stays valid when the walk continues.
 func (t *Task) Clone() *Task {
 	c := *t
 	if t.Operands != nil {
@@ -54,7 +52,7 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// Tasks walks the chain as a [Walk] does. It ends after the first error.
+// Tasks yields the tasks of the chain like a [Walk]. It ends after the first error.
 func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		var w Walk
@@ -71,28 +69,27 @@ func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	}
 }
 
-// A Walk steps through a chain. Each step stores one descriptor's records into the register
-// file, modifies it, and resolves the task's operands and bases.
+// A Walk steps through a chain. Each step stores one descriptor's records in the register file,
+// applies Modify, and resolves the task's operands and bases.
 type Walk struct {
 	stream *Stream
 	file   *File
 	frames frameWalk
 	tasks  [2]Task
 	ops    [2]Operands
-	at     int   // of tasks, the one that Next returned last
-	ahead  bool  // the other one is the next task
-	err    error // that reading ahead met
+	at     int   // index in tasks of the last task that Next returned
+	ahead  bool  // the other entry of tasks is the next task
+	err    error // error met while reading ahead
 }
 
-// Start sets the walk to the first task of a stream, with f as the register file.
+// Start moves the walk to the first task of a stream, with f as the register file.
 func (w *Walk) Start(s *Stream, f *File) {
 	w.stream, w.file, w.at, w.ahead, w.err = s, f, 0, false, nil
 	w.frames.start(s.window(), s.FirstWords)
 }
 
-// Next returns the next task, or nil behind the last one. The task is the walk's own and
-// good until the next call: Clone it to keep it. An error is a
-// *StreamError that names the descriptor, and ends the walk.
+// Next returns the next task, or nil after the last one. The task is valid until the next call;
+// Clone it to keep it. An error is a *StreamError and ends the walk.
 func (w *Walk) Next() (*Task, error) {
 	w.at ^= 1
 	t := &w.tasks[w.at]
@@ -113,8 +110,8 @@ func (w *Walk) Next() (*Task, error) {
 	return t, nil
 }
 
-// read reads the next descriptor into a task of the walk. It reports false, and an error if
-// there is one, where the chain ends.
+// read reads the next descriptor into w.tasks[at]. It returns false at the end of the chain, with
+// an error if there is one.
 func (w *Walk) read(at int) (bool, error) {
 	if w.err != nil {
 		err := w.err
@@ -126,7 +123,7 @@ func (w *Walk) read(at int) (bool, error) {
 		return false, err
 	}
 	t := &w.tasks[at]
-	if err := w.stream.task(t, d, w.file); err != nil {
+	if err := w.stream.loadTask(t, d, w.file); err != nil {
 		w.frames.ended = true
 		return false, err
 	}
@@ -135,7 +132,7 @@ func (w *Walk) read(at int) (bool, error) {
 	return true, nil
 }
 
-// window is the stream's text.
+// window returns the stream's text.
 func (s *Stream) window() window {
 	if s.Text == nil && s.File != nil {
 		return window{file: s.File}
@@ -143,11 +140,11 @@ func (s *Stream) window() window {
 	return window{buf: s.Text}
 }
 
-// frames walks the stream's text.
+// frames yields the frames of the stream's text.
 func (s *Stream) frames() iter.Seq2[*frame, error] { return frames(s.window(), s.FirstWords) }
 
-// task takes a task from a descriptor's frame.
-func (s *Stream) task(t *Task, d *frame, f *File) (err error) {
+// loadTask stores the records of d in f and fills t from it.
+func (s *Stream) loadTask(t *Task, d *frame, f *File) (err error) {
 	d.apply(f)
 	if s.Modify != nil {
 		if err := s.Modify(f); err != nil {
@@ -162,12 +159,12 @@ func (s *Stream) task(t *Task, d *frame, f *File) (err error) {
 	return nil
 }
 
-// writesRing and readsRing report whether a task's result is a ring of rows in the L2,
-// and whether its source is one.
+// writesRing reports whether a task's result is a ring of rows in the L2.
 func (g *Groups) writesRing() bool {
 	return g.L2.ResultCfg.Type() == typeCircular && !g.DestinationOn()
 }
 
+// readsRing reports whether a task's source 1 is a ring of rows in the L2.
 func (g *Groups) readsRing() bool {
 	return g.L2.SourceCfg.Type() == typeCircular && !g.Source1On()
 }

@@ -5,32 +5,33 @@ import (
 	"io"
 )
 
-// A TextFile is the text of a chain that stays in its file: a walk reads it as it goes, and
-// takes no more memory for a longer one than a mark for each place of a descriptor.
+// A TextFile is the text of a chain in a file. A walk reads it on demand, so it needs little memory
+// for a long text: only one mark for each possible position of a descriptor.
 type TextFile struct {
 	R     io.ReaderAt
-	Bytes uint64 // of the text, from the start of R
+	Bytes uint64 // size of the text, which starts at offset 0 of R
 }
 
-// A window is the part of a text that a walk looks at: all of one in memory.
+// A window is the part of a text that a walk has in memory: the whole text if there is no file.
 type window struct {
-	file *TextFile // nil in memory
-	at   uint64    // of buf in the text
+	file *TextFile // nil for a text in memory
+	at   uint64    // offset of buf in the text
 	buf  []byte
 	room []byte
 }
 
 const (
-	// longest is more than a walk looks at of a descriptor: one that is as long as can be,
-	// and a record that begins in its last word.
+	// longest exceeds the number of bytes that a walk reads of a descriptor: the longest possible
+	// descriptor plus a record that starts in its last word.
 	longest = 4 * (MaxWords + 1 + 1<<6)
 
-	// A walk that follows the text reads far ahead, one that jumps about only what it
+	// A walk that follows the text reads far ahead. A walk that jumps reads only as much as it
 	// needs.
 	readAhead = 256 << 10
 	readNear  = 2 * longest
 )
 
+// size returns the size of the whole text.
 func (t *window) size() uint64 {
 	if t.file != nil {
 		return t.file.Bytes
@@ -38,9 +39,9 @@ func (t *window) size() uint64 {
 	return uint64(len(t.buf))
 }
 
-// from is the text from an offset on: to its end, or longer than any descriptor. It is
-// good until the next call.
-func (t *window) from(off uint64) ([]byte, error) {
+// bytesFrom returns the text from off on: up to its end, or more than any descriptor needs. The
+// slice is valid until the next call.
+func (t *window) bytesFrom(off uint64) ([]byte, error) {
 	if t.file == nil {
 		return t.buf[off:], nil
 	}
@@ -59,7 +60,7 @@ func (t *window) from(off uint64) ([]byte, error) {
 	t.at, t.buf = off, t.room[:n]
 	if got, err := t.file.R.ReadAt(t.buf, int64(off)); got < len(t.buf) {
 		t.buf = nil
-		return nil, fmt.Errorf("%d of %d bytes of text read at %#x: %w", got, n, off, err)
+		return nil, fmt.Errorf("read %d of %d bytes of text at %#x: %w", got, n, off, err)
 	}
 	return t.buf, nil
 }

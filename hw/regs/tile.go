@@ -1,16 +1,15 @@
 package regs
 
-// A Tile places fp16 elements in the L2: element (g, d, c, y, x) stands at Base +
-// g*Group + d*Depth + y*Row + c*Channel + 2x, and channel and x change places in a
-// transposed one. Strides are bytes.
+// A Tile is the layout of a buffer in the L2: element (g, d, c, y, x) is at Base + g*Group +
+// d*Depth + y*Row + c*Channel + 2x. In a transposed tile c and x are swapped. Strides are in bytes.
 type Tile struct {
 	Base, Channel, Row, Depth, Group uint32
 
 	Transposed bool
-	Element    int // bytes of an element, 0 for fp16
+	Element    int // bytes per element, 0 for fp16
 }
 
-// Span is the number of bytes from the L2's start to the end of a tile's last element.
+// Span returns the L2 address of the end of the tile's last element.
 func (t *Tile) Span(s Shape) uint64 {
 	if s.Elements() <= 0 {
 		return uint64(t.Base)

@@ -13,7 +13,7 @@ type TileDMADst struct {
 	DstFmt         SurfaceFmt
 }
 
-// G6 is the document's name of the group.
+// G6 is the name of TileDMADst in the documents.
 type G6 = TileDMADst
 
 func (g *TileDMADst) load(w *[7]uint32) {
@@ -36,45 +36,45 @@ func (g *TileDMADst) store(w *[7]uint32) {
 	w[6] = uint32(g.DstFmt)
 }
 
-// DstDMAConfig is TileDMADst.DstDMAConfig.
+// DstDMAConfig is the type of register TileDMADst.DstDMAConfig.
 type DstDMAConfig uint32
 
-// En is bit 0 (decompiled).
+// En returns bit 0 (decompiled).
 func (w DstDMAConfig) En() bool { return w>>0&1 != 0 }
 
-// WithEn returns w with En set to v; it panics when v does not fit.
+// WithEn returns w with En set to v. It panics if v does not fit.
 func (w DstDMAConfig) WithEn(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// CacheHint is bits 4-7 (decompiled).
+// CacheHint returns bits 4-7 (decompiled).
 func (w DstDMAConfig) CacheHint() uint32 { return field(uint32(w), 4, 4) }
 
-// WithCacheHint returns w with CacheHint set to v; it panics when v does not fit.
+// WithCacheHint returns w with CacheHint set to v. It panics if v does not fit.
 func (w DstDMAConfig) WithCacheHint(v uint32) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 4, 4, v))
 }
 
-// L2BfrMode is bit 24 (decompiled).
+// L2BfrMode returns bit 24 (decompiled).
 func (w DstDMAConfig) L2BfrMode() bool { return w>>24&1 != 0 }
 
-// WithL2BfrMode returns w with L2BfrMode set to v; it panics when v does not fit.
+// WithL2BfrMode returns w with L2BfrMode set to v. It panics if v does not fit.
 func (w DstDMAConfig) WithL2BfrMode(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 24, 1, bit(v)))
 }
 
-// BypassEOW is bit 25 (decompiled).
+// BypassEOW returns bit 25 (decompiled).
 func (w DstDMAConfig) BypassEOW() bool { return w>>25&1 != 0 }
 
-// WithBypassEOW returns w with BypassEOW set to v; it panics when v does not fit.
+// WithBypassEOW returns w with BypassEOW set to v. It panics if v does not fit.
 func (w DstDMAConfig) WithBypassEOW(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 25, 1, bit(v)))
 }
 
-// B26 is bit 26 (decompiled).
+// B26 returns bit 26 (decompiled).
 func (w DstDMAConfig) B26() bool { return w>>26&1 != 0 }
 
-// WithB26 returns w with B26 set to v; it panics when v does not fit.
+// WithB26 returns w with B26 set to v. It panics if v does not fit.
 func (w DstDMAConfig) WithB26(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 26, 1, bit(v)))
 }

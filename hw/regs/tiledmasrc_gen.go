@@ -31,7 +31,7 @@ type TileDMASrc struct {
 	Reserved27      Word
 }
 
-// G2 is the document's name of the group.
+// G2 is the name of TileDMASrc in the documents.
 type G2 = TileDMASrc
 
 func (g *TileDMASrc) load(w *[28]uint32) {
@@ -96,141 +96,141 @@ func (g *TileDMASrc) store(w *[28]uint32) {
 	w[27] = uint32(g.Reserved27)
 }
 
-// SrcDMAConfig is TileDMASrc.Src1DMAConfig.
+// SrcDMAConfig is the type of register TileDMASrc.Src1DMAConfig.
 type SrcDMAConfig uint32
 
-// En is bit 0 (bytes).
+// En returns bit 0 (bytes).
 // Any source is on.
 func (w SrcDMAConfig) En() bool { return w>>0&1 != 0 }
 
-// WithEn returns w with En set to v; it panics when v does not fit.
+// WithEn returns w with En set to v. It panics if v does not fit.
 func (w SrcDMAConfig) WithEn(v bool) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// CrH is bits 2-3 (decompiled).
+// CrH returns bits 2-3 (decompiled).
 func (w SrcDMAConfig) CrH() uint32 { return field(uint32(w), 2, 2) }
 
-// WithCrH returns w with CrH set to v; it panics when v does not fit.
+// WithCrH returns w with CrH set to v. It panics if v does not fit.
 func (w SrcDMAConfig) WithCrH(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 2, 2, v))
 }
 
-// CacheHint is bits 4-7 (decompiled).
+// CacheHint returns bits 4-7 (decompiled).
 func (w SrcDMAConfig) CacheHint() uint32 { return field(uint32(w), 4, 4) }
 
-// WithCacheHint returns w with CacheHint set to v; it panics when v does not fit.
+// WithCacheHint returns w with CacheHint set to v. It panics if v does not fit.
 func (w SrcDMAConfig) WithCacheHint(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 4, 4, v))
 }
 
-// CHReuse is bits 8-11 (decompiled).
+// CHReuse returns bits 8-11 (decompiled).
 func (w SrcDMAConfig) CHReuse() uint32 { return field(uint32(w), 8, 4) }
 
-// WithCHReuse returns w with CHReuse set to v; it panics when v does not fit.
+// WithCHReuse returns w with CHReuse set to v. It panics if v does not fit.
 func (w SrcDMAConfig) WithCHReuse(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 8, 4, v))
 }
 
-// CHNoReuse is bits 12-15 (decompiled).
+// CHNoReuse returns bits 12-15 (decompiled).
 func (w SrcDMAConfig) CHNoReuse() uint32 { return field(uint32(w), 12, 4) }
 
-// WithCHNoReuse returns w with CHNoReuse set to v; it panics when v does not fit.
+// WithCHNoReuse returns w with CHNoReuse set to v. It panics if v does not fit.
 func (w SrcDMAConfig) WithCHNoReuse(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 12, 4, v))
 }
 
-// DepMode is bits 16-17 (bytes).
+// DepMode returns bits 16-17 (bytes).
 // 1 or 3 turns source 1 on.
 func (w SrcDMAConfig) DepMode() uint32 { return field(uint32(w), 16, 2) }
 
-// WithDepMode returns w with DepMode set to v; it panics when v does not fit.
+// WithDepMode returns w with DepMode set to v. It panics if v does not fit.
 func (w SrcDMAConfig) WithDepMode(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 16, 2, v))
 }
 
-// SurfaceFmt is TileDMASrc.Src1Fmt.
+// SurfaceFmt is the type of register TileDMASrc.Src1Fmt.
 type SurfaceFmt uint32
 
-// FmtMode is bits 0-1 (decompiled).
+// FmtMode returns bits 0-1 (decompiled).
 func (w SurfaceFmt) FmtMode() uint32 { return field(uint32(w), 0, 2) }
 
-// WithFmtMode returns w with FmtMode set to v; it panics when v does not fit.
+// WithFmtMode returns w with FmtMode set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithFmtMode(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 0, 2, v))
 }
 
-// Truncate is bits 4-5 (decompiled).
+// Truncate returns bits 4-5 (decompiled).
 func (w SurfaceFmt) Truncate() uint32 { return field(uint32(w), 4, 2) }
 
-// WithTruncate returns w with Truncate set to v; it panics when v does not fit.
+// WithTruncate returns w with Truncate set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithTruncate(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 4, 2, v))
 }
 
-// Shift is bit 8 (decompiled).
+// Shift returns bit 8 (decompiled).
 func (w SurfaceFmt) Shift() bool { return w>>8&1 != 0 }
 
-// WithShift returns w with Shift set to v; it panics when v does not fit.
+// WithShift returns w with Shift set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithShift(v bool) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 8, 1, bit(v)))
 }
 
-// MemFmt is bits 12-13 (decompiled).
+// MemFmt returns bits 12-13 (decompiled).
 func (w SurfaceFmt) MemFmt() uint32 { return field(uint32(w), 12, 2) }
 
-// WithMemFmt returns w with MemFmt set to v; it panics when v does not fit.
+// WithMemFmt returns w with MemFmt set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithMemFmt(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 12, 2, v))
 }
 
-// OffsetCh is bits 16-18 (decompiled).
+// OffsetCh returns bits 16-18 (decompiled).
 func (w SurfaceFmt) OffsetCh() uint32 { return field(uint32(w), 16, 3) }
 
-// WithOffsetCh returns w with OffsetCh set to v; it panics when v does not fit.
+// WithOffsetCh returns w with OffsetCh set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithOffsetCh(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 16, 3, v))
 }
 
-// ZeroPadLast is bit 20 (decompiled).
+// ZeroPadLast returns bit 20 (decompiled).
 func (w SurfaceFmt) ZeroPadLast() bool { return w>>20&1 != 0 }
 
-// WithZeroPadLast returns w with ZeroPadLast set to v; it panics when v does not fit.
+// WithZeroPadLast returns w with ZeroPadLast set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithZeroPadLast(v bool) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 20, 1, bit(v)))
 }
 
-// ZeroPadFirst is bit 21 (decompiled).
+// ZeroPadFirst returns bit 21 (decompiled).
 func (w SurfaceFmt) ZeroPadFirst() bool { return w>>21&1 != 0 }
 
-// WithZeroPadFirst returns w with ZeroPadFirst set to v; it panics when v does not fit.
+// WithZeroPadFirst returns w with ZeroPadFirst set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithZeroPadFirst(v bool) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 21, 1, bit(v)))
 }
 
-// Interleave is bits 24-27 (decompiled).
+// Interleave returns bits 24-27 (decompiled).
 func (w SurfaceFmt) Interleave() uint32 { return field(uint32(w), 24, 4) }
 
-// WithInterleave returns w with Interleave set to v; it panics when v does not fit.
+// WithInterleave returns w with Interleave set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithInterleave(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 24, 4, v))
 }
 
-// CmpVec is bits 28-31 (decompiled).
+// CmpVec returns bits 28-31 (decompiled).
 func (w SurfaceFmt) CmpVec() uint32 { return field(uint32(w), 28, 4) }
 
-// WithCmpVec returns w with CmpVec set to v; it panics when v does not fit.
+// WithCmpVec returns w with CmpVec set to v. It panics if v does not fit.
 func (w SurfaceFmt) WithCmpVec(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 28, 4, v))
 }
 
-// PixelOffset is TileDMASrc.PixelOffset.
+// PixelOffset is the type of register TileDMASrc.PixelOffset.
 type PixelOffset uint32
 
-// Offset is bits 0-15 (decompiled).
+// Offset returns bits 0-15 (decompiled).
 func (w PixelOffset) Offset() uint32 { return field(uint32(w), 0, 16) }
 
-// WithOffset returns w with Offset set to v; it panics when v does not fit.
+// WithOffset returns w with Offset set to v. It panics if v does not fit.
 func (w PixelOffset) WithOffset(v uint32) PixelOffset {
 	return PixelOffset(withField(uint32(w), 0, 16, v))
 }

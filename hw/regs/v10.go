@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// V10 is the register image of the later numbering the documents call
-// ZinAneTdHw_v10: the same seven groups behind other addresses. It is fed by captured
-// (address, value) pairs; only the dimensions, the addresses and strides of the tile DMA and
-// the kernel streams are known by name, all other words are kept whole.
+// V10 is the register image of a later numbering, which the documents call ZinAneTdHw_v10. It has
+// the same seven groups at other addresses. It is filled from captured (address, value) pairs. Only
+// the dimensions, the addresses and strides of the tile DMA, and the kernel streams have known
+// names; all other words are stored whole.
 type V10 struct {
 	words   [v10Words]uint32
 	written [v10Words]bool
@@ -16,8 +16,8 @@ type V10 struct {
 
 const v10Words = 34 + 19 + 69 + 30 + 14 + 11 + 21
 
-// A V10Window is a group's address range and its place in the image (decompiled,
-// tables 23.4 and C.17).
+// A V10Window is a group's address range and its position in the image (decompiled, tables 23.4 and
+// C.17).
 type V10Window struct {
 	Window
 	Image int // byte offset of the group in the descriptor image
@@ -41,15 +41,14 @@ func V10Windows() [7]V10Window {
 	return w
 }
 
-// A Relocation register of the version 10 image is a base address the loader fills in;
-// Word is its word address, four times that its byte address.
+// A V10Relocation is a register of the version 10 image that holds a base address, which the loader
+// fills in. Word is its word address: its byte address divided by four.
 type V10Relocation struct {
 	Word uint32
 	Name string
 }
 
-// V10Relocations returns the address slots left symbolic at compile time (decompiled,
-// table 23.5).
+// V10Relocations returns the addresses that the compiler leaves symbolic (decompiled, table 23.5).
 func V10Relocations() [7]V10Relocation {
 	return [7]V10Relocation{
 		{0x1344, "source 1"}, {0x134a, "source 2"}, {0x1442, "destination"},
@@ -57,6 +56,7 @@ func V10Relocations() [7]V10Relocation {
 	}
 }
 
+// v10Slot returns the window of addr and its index in V10.words.
 func v10Slot(addr uint32) (V10Window, int, bool) {
 	for _, w := range V10Windows() {
 		if addr&3 == 0 && w.Contains(addr) {
@@ -66,7 +66,7 @@ func v10Slot(addr uint32) (V10Window, int, bool) {
 	return V10Window{}, 0, false
 }
 
-// Store writes the word at a byte address; outside the windows it is an *AddressError.
+// Store writes the word at a byte address. It returns an *AddressError outside the windows.
 func (v *V10) Store(addr, value uint32) error {
 	_, at, ok := v10Slot(addr)
 	if !ok {
@@ -76,7 +76,7 @@ func (v *V10) Store(addr, value uint32) error {
 	return nil
 }
 
-// Load reads the word at a byte address; ok is false where nothing was written.
+// Load returns the word at a byte address. ok is false if it was not written.
 func (v *V10) Load(addr uint32) (value uint32, ok bool) {
 	_, at, in := v10Slot(addr)
 	if !in || !v.written[at] {
@@ -85,8 +85,8 @@ func (v *V10) Load(addr uint32) (value uint32, ok bool) {
 	return v.words[at], true
 }
 
-// V10Address finds a register of the version 10 image by name, case aside: Common.InDim, or
-// TileDMASrc.Word04 where the word has no name of its own.
+// V10Address returns the address of a register of the version 10 image, given a name such as
+// Common.InDim, or TileDMASrc.Word04 for a word without a name of its own. It ignores case.
 func V10Address(name string) (addr uint32, ok bool) {
 	block, register, _ := strings.Cut(name, ".")
 	for _, w := range V10Windows() {
@@ -99,19 +99,19 @@ func V10Address(name string) (addr uint32, ok bool) {
 			}
 		}
 		for i := range w.Words {
-			if strings.EqualFold(unnamed(i), register) {
-				return w.Base + 4*uint32(i), w.word(i).Reg.Name == ""
+			if strings.EqualFold(wordName(i), register) {
+				return w.Base + 4*uint32(i), w.newWord(i).Reg.Name == ""
 			}
 		}
 	}
 	return 0, false
 }
 
-// unnamed is what a word is called that has no name of its own.
-func unnamed(i int) string { return fmt.Sprintf("Word%02d", i) }
+// wordName returns the name of word i if it has no name of its own.
+func wordName(i int) string { return fmt.Sprintf("Word%02d", i) }
 
-// word is a word of the window without a value.
-func (w V10Window) word(i int) V10Word {
+// newWord returns word i of the window, with Value unset.
+func (w V10Window) newWord(i int) V10Word {
 	word := V10Word{Window: w, Addr: w.Base + 4*uint32(i), Image: w.Image + 4*i}
 	for r := range registersOf('K') {
 		if r.Group[1:] == w.Group[1:] && r.Word == i {
@@ -127,15 +127,15 @@ type V10Word struct {
 	Addr   uint32 // byte address
 	Image  int    // byte offset in the descriptor image
 	Value  uint32
-	Reg    Register // empty name where the meaning is unknown
+	Reg    Register // empty if the meaning is unknown
 }
 
-// Name is the register's name, or its group and word index.
+// Name returns the register's name, or its block and word index.
 func (w V10Word) Name() string {
 	if w.Reg.Name != "" {
 		return w.Window.Block + "." + w.Reg.Name
 	}
-	return w.Window.Block + "." + unnamed(int(w.Addr-w.Window.Base)/4)
+	return w.Window.Block + "." + wordName(int(w.Addr-w.Window.Base)/4)
 }
 
 // Words returns the written words in image order.
@@ -146,7 +146,7 @@ func (v *V10) Words() []V10Word {
 			if !v.written[w.at+i] {
 				continue
 			}
-			word := w.word(i)
+			word := w.newWord(i)
 			word.Value = v.words[w.at+i]
 			out = append(out, word)
 		}
@@ -154,7 +154,7 @@ func (v *V10) Words() []V10Word {
 	return out
 }
 
-// V10Names reports whether the documents place a field of that name in the image.
+// V10Names reports whether the image has a register or a field with the given name.
 func V10Names(field string) bool {
 	for r := range registersOf('K') {
 		if _, ok := r.Field(field); ok || r.Name == field {

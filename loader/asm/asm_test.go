@@ -168,7 +168,7 @@ func TestErrors(t *testing.T) {
 		{td + "  L2.Src1Bse 1", 2, 3, "unknown register", "L2.Src1Base"},
 		{td + "Header.Base 1", 2, 1, "unknown register", "Header.Bases"},
 		{td + "0x40 1", 2, 1, "unknown register", ""},
-		{td + "CCDMA.Config 1", 2, 1, "CCDMA, the compute-cache DMA engine, is not in the M1's engine", ""},
+		{td + "CCDMA.Config 1", 2, 1, "CCDMA (compute-cache DMA engine) does not exist in the M1's engine", ""},
 		{td + "KernelDMASrc.CoeffBaseAddr[0-16] 1", 2, 1, "unknown register", "KernelDMASrc.CoeffBaseAddr[0]"},
 		{td + "Common.Cin", 2, 1, "missing value", ""},
 		{td + "Common.Cin 131072", 2, 12, "exceeds the 17 bits", ""},

@@ -265,7 +265,7 @@ func (n *nodeReader) refuse(why error) {
 	}
 	var shape *layer.Shape
 	for i, out := range n.Out {
-		if !out.Given() || !graph.Fits(out.Dims) || out.Dims == nil {
+		if !out.Given() || out.Dims == nil || !graph.Fits(out.Dims) {
 			continue
 		}
 		s, _ := choose.ShapeOf(out.Dims)
@@ -281,8 +281,21 @@ func (n *nodeReader) refuse(why error) {
 	}
 }
 
-// read makes layers of the node.
+// read makes layers of the node. Of a result that they do not make, such as the places of a
+// pool, nothing is known any more.
 func (n *nodeReader) read() error {
+	if err := n.become(); err != nil {
+		return err
+	}
+	for _, out := range n.Out {
+		if _, ok := n.Shape(out.Name); !ok && out.Given() && out.Const == nil {
+			out.Forget()
+		}
+	}
+	return nil
+}
+
+func (n *nodeReader) become() error {
 	for _, note := range n.node.Notes {
 		n.Note("%s", note)
 	}
@@ -371,5 +384,8 @@ func same(b *list.Builder, v, of *graph.Value) {
 	if s, ok := b.Shape(of.Name); ok {
 		b.SetShape(v.Name, s)
 		b.SetTensor(v.Name, b.TensorOf(of.Name))
+	} else if of.Const == nil {
+		v.Forget()
+		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
 	}
 }

@@ -1,8 +1,12 @@
 package join
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/x448/float16"
 
@@ -93,11 +97,14 @@ const (
 // program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
-	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.made.Constants.SizesOnly })
+	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.Weights.SizesOnly })
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
 	if err := j.ports(); err != nil {
+		return nil, err
+	}
+	if err := j.pack(); err != nil {
 		return nil, err
 	}
 	c, runs, into := j.place()
@@ -302,6 +309,31 @@ func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
 	at := j.step(node, part, []int{tensor}, "")
 	j.turned[key] = at
 	return at, nil
+}
+
+// pack has the coefficients made of all parts that stand by themselves.
+func (j *joiner) pack() error {
+	errs := make([]error, len(j.steps))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(j.steps)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(j.steps) {
+					return
+				}
+				s := &j.steps[i]
+				if p, err := s.part.whole(); err != nil {
+					errs[i] = j.wrong(s.node, "%v", err)
+				} else {
+					s.part = p
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return cmp.Or(errs...)
 }
 
 // ports gives inputs and outputs their buffers, and constants their place.

@@ -14,7 +14,8 @@ import (
 )
 
 // A Part is a layer's tasks, constants and surfaces before a network gives them places.
-// It may stand in a network several times, and has its constants there once.
+// It may stand in a network several times, and has its constants there once. The coefficients of a
+// product are packed where it stands by itself: in a chain of rows they have other places.
 type Part struct {
 	Layer   layer.Layer
 	Weights layer.Weights
@@ -23,8 +24,10 @@ type Part struct {
 	Shape   layer.Shape
 	surface uint32 // buffer of its output
 
-	mu    sync.Mutex
-	taken map[taken]*Part // with what follows it
+	sizes  bool // has the sizes of its coefficients and none of their bytes
+	mu     sync.Mutex
+	packed *Part           // with them, see whole
+	taken  map[taken]*Part // with what follows it
 }
 
 // taken is what a part takes in: a layer, and where its constants are a tensor of the network the
@@ -45,12 +48,20 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 
 // lower makes it the part of a layer.
 func (q *Part) lower(l layer.Layer, w layer.Weights) error {
-	given := l // lowering may widen its window
+	product := l.Op == layer.Linear || l.Op == layer.MatMul && l.Second == layer.Constant
+	q.sizes = product && !w.SizesOnly
+	return q.make(l, w)
+}
+
+// make lowers a layer to the part, with the coefficients or their sizes.
+func (q *Part) make(l layer.Layer, w layer.Weights) error {
+	given, values := l, w // lowering may widen its window
+	w.SizesOnly = w.SizesOnly || q.sizes
 	made, err := family.Lower(&l, &w)
 	if err != nil {
 		return err
 	}
-	q.Layer, q.Weights, q.made, q.Shape = given, w, made, given.Out()
+	q.Layer, q.Weights, q.made, q.Shape = given, values, made, given.Out()
 	for _, port := range made.Ports {
 		switch {
 		case port.Direction == loader.Output:
@@ -62,6 +73,23 @@ func (q *Part) lower(l layer.Layer, w layer.Weights) error {
 		}
 	}
 	return nil
+}
+
+// whole is the part with its coefficients, packed at the first call.
+func (q *Part) whole() (*Part, error) {
+	if !q.sizes {
+		return q, nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.packed == nil {
+		p := &Part{}
+		if err := p.make(q.Layer, q.Weights); err != nil {
+			return nil, err
+		}
+		q.packed = p
+	}
+	return q.packed, nil
 }
 
 // Inputs are the shapes of the layer's inputs: x and z, or those of a Concat.

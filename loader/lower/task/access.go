@@ -158,11 +158,6 @@ func (t *registers) Passes() bool {
 	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
-// Multiplies reports whether the task multiplies by coefficients.
-func (t *registers) Multiplies() bool {
-	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
-}
-
 // Activates reports whether something follows the accumulator.
 func (t *registers) Activates() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
 

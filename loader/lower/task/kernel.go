@@ -57,26 +57,3 @@ func (t *Task) Coded(c coeff.Coding) {
 		n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
 	}
 }
-
-// Lanes are the coefficients of a task by lane, in the constants.
-func (t *registers) Lanes() []coeff.Lane {
-	var lanes []coeff.Lane
-	d := &t.g.KernelDMASrc
-	for i, c := range d.CoeffDMAConfig {
-		if c.En() {
-			lanes = append(lanes, coeff.Lane{Base: int(d.CoeffBaseAddr[i].Bytes()), Size: int(d.CoeffBfrSize[i].Bytes())})
-		}
-	}
-	return lanes
-}
-
-// TakesTable gives a task that multiplies a table behind it: lanes are those of its
-// coefficients with the table ahead, in the form that they had.
-func (t *Task) TakesTable(base int, lanes []coeff.Lane, table []byte) {
-	d := &t.g.KernelDMASrc
-	form := d.Reserved00
-	t.Kernel(base, lanes)
-	d.Reserved00 = form
-	t.activate(regs.ActivationTable)
-	t.Table = table
-}

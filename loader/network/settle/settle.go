@@ -72,8 +72,8 @@ type TwiceError struct{ Tensor string }
 
 func (e *TwiceError) Error() string { return fmt.Sprintf("tensor %q is made twice", e.Tensor) }
 
-// Model settles the nodes of a model, in an order in which they can run. It takes from the budget what it
-// works out. Errors are a *[TwiceError], or a fault of a pass.
+// Model settles the nodes of a model, in an order in which they can run. It takes what it works
+// out from the budget. Errors are a *[TwiceError], or a fault of a pass.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {
@@ -288,6 +288,9 @@ func give(n *Node) {
 func same(v, of *graph.Value) *Node {
 	if of.Dims != nil {
 		v.Dims = of.Dims
+	}
+	if v.Dims == nil {
+		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
 	}
 	v.Type = of.Type
 	if of.Const != nil {

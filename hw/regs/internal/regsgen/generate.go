@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// A block says what a group's struct is called and told as.
+// A block gives the struct name and the comment of a register group.
 type block struct{ id, name, doc string }
 
 var blocks = []block{
 	{"G0", "KernelDMASrc", "is group G0, the kernel-DMA engine: one enable, base and size per coefficient lane"},
-	{"G1", "Common", "is group G1, the shape of the work every unit shares (the documents' dimensions)"},
+	{"G1", "Common", "is group G1, the shape of the work, which all units share (the documents' dimensions)"},
 	{"G2", "TileDMASrc", "is group G2, the tile-DMA engine that reads the one or two sources"},
-	{"G3", "L2", "is group G3, the tile layout in the L2 scratchpad (the documents' element-wise group)"},
+	{"G3", "L2", "is group G3, the layout of buffers in the L2 (the documents' element-wise group)"},
 	{"G4", "PE", "is group G4, the planar engine (the documents' L2 group)"},
 	{"G5", "NE", "is group G5, the MAC engines: kernel format, operation, bias and scale"},
 	{"G6", "TileDMADst", "is group G6, the tile-DMA engine that writes the result (the documents' L2 result)"},
 }
 
-// shared are word types written by hand because many registers have them.
+// shared lists word types that are written by hand because many registers use them.
 var shared = map[string]bool{"DMAWord": true, "L2Word": true}
 
-// Generate returns the Go files of the table by file name.
+// Generate returns the Go files for the table by file name.
 func Generate(text []byte) (map[string][]byte, error) {
 	groups, err := parse(text)
 	if err != nil {
@@ -64,8 +64,8 @@ func Generate(text []byte) (map[string][]byte, error) {
 	return files, nil
 }
 
-// wordType is the Go type of a register's word; a name that several groups use
-// takes its group's name in front.
+// wordType returns the Go type of a register's word. If several groups use the register's name, it
+// is prefixed with the name of its group.
 func wordType(b block, r Register, uses map[string]int) string {
 	switch {
 	case r.Fields[0].Name == "-":
@@ -78,6 +78,7 @@ func wordType(b block, r Register, uses map[string]int) string {
 	return r.Name
 }
 
+// groupSource returns the Go source of a group's struct and word types.
 func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []byte {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "// %s %s.\ntype %s struct {\n", b.name, b.doc, b.name)
@@ -92,11 +93,11 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 		}
 		fmt.Fprintf(&w, "%s %s\n", r.Name, t)
 	}
-	fmt.Fprintf(&w, "}\n\n// %s is the document's name of the group.\ntype %s = %s\n\n", b.id, b.id, b.name)
+	fmt.Fprintf(&w, "}\n\n// %s is the name of %s in the documents.\ntype %s = %s\n\n", b.id, b.name, b.id, b.name)
 	fmt.Fprintf(&w, "func (g *%s) load(w *[%d]uint32) {\n", b.name, words)
-	each(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s(w[%d])\n", field, t, word) })
+	forEachField(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s(w[%d])\n", field, t, word) })
 	fmt.Fprintf(&w, "}\n\nfunc (g *%s) store(w *[%d]uint32) {\n", b.name, words)
-	each(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "w[%d] = uint32(g.%s)\n", word, field) })
+	forEachField(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "w[%d] = uint32(g.%s)\n", word, field) })
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
 		t := wordType(b, r, uses)
@@ -104,12 +105,13 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 			continue
 		}
 		seen[t] = true
-		wordSource(&w, t, b.name+"."+r.Name, r.Fields)
+		wordSource(&w, t, "register "+b.name+"."+r.Name, r.Fields)
 	}
 	return w.Bytes()
 }
 
-func each(g Group, b block, uses map[string]int, f func(field, t string, word int)) {
+// forEachField calls f for every word of a group.
+func forEachField(g Group, b block, uses map[string]int, f func(field, t string, word int)) {
 	for _, r := range g.Registers {
 		t := wordType(b, r, uses)
 		if r.Count == 0 {
@@ -122,9 +124,10 @@ func each(g Group, b block, uses map[string]int, f func(field, t string, word in
 	}
 }
 
+// headerSource returns the Go source of the header.
 func headerSource(g Group) []byte {
 	var w bytes.Buffer
-	w.WriteString("// Header is the ten words ahead of a descriptor's register records.\ntype Header struct {\n")
+	w.WriteString("// Header holds the ten words before a descriptor's register records.\ntype Header struct {\n")
 	for _, r := range g.Registers {
 		fmt.Fprintf(&w, "%s %s\n", r.Name, r.WordType)
 	}
@@ -143,19 +146,20 @@ func headerSource(g Group) []byte {
 	return w.Bytes()
 }
 
-// wordSource writes a word type with its getters and setters.
+// wordSource writes a word type with its getters and setters to w. what describes the word.
 func wordSource(w *bytes.Buffer, t, what string, fields []Field) {
-	fmt.Fprintf(w, "// %s is %s.\ntype %s uint32\n\n", t, what, t)
+	fmt.Fprintf(w, "// %s is the type of %s.\ntype %s uint32\n\n", t, what, t)
 	for _, f := range fields {
 		fieldSource(w, t, f)
 	}
 }
 
+// fieldSource writes the getter and the setter of a field to w.
 func fieldSource(w *bytes.Buffer, t string, f Field) {
-	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the document's spelling, such as b26
-	doc := fmt.Sprintf("// %s is bits %d-%d (%s).", name, f.Low, f.Low+f.Width-1, f.Evidence)
+	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the spelling of the documents, such as b26
+	doc := fmt.Sprintf("// %s returns bits %d-%d (%s).", name, f.Low, f.Low+f.Width-1, f.Evidence)
 	if f.Width == 1 {
-		doc = fmt.Sprintf("// %s is bit %d (%s).", name, f.Low, f.Evidence)
+		doc = fmt.Sprintf("// %s returns bit %d (%s).", name, f.Low, f.Evidence)
 	}
 	if f.Note != "" {
 		doc += "\n// " + strings.ToUpper(f.Note[:1]) + f.Note[1:] + "."
@@ -173,11 +177,11 @@ func fieldSource(w *bytes.Buffer, t string, f Field) {
 		gt, gx, sx = f.Type, f.Type+"("+get+")", "uint32(v)"
 	}
 	fmt.Fprintf(w, "%s\nfunc (w %s) %s() %s { return %s }\n\n", doc, t, name, gt, gx)
-	fmt.Fprintf(w, "// With%s returns w with %s set to v; it panics when v does not fit.\n", name, name)
+	fmt.Fprintf(w, "// With%s returns w with %s set to v. It panics if v does not fit.\n", name, name)
 	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(withField(uint32(w), %d, %d, %s)) }\n\n", t, name, gt, t, t, f.Low, f.Width, sx)
 }
 
-// tableSource writes the table the dump and the text form read.
+// tableSource returns the source of the table that the dump and the text form use.
 func tableSource(groups []Group) []byte {
 	var w bytes.Buffer
 	w.WriteString("var registerTable = [...]Register{\n")

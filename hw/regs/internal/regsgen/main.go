@@ -1,7 +1,7 @@
-// Command regsgen writes the Go types of the register groups from fields.txt.
+// Command regsgen generates the Go types of the register groups from fields.txt.
 //
-// Run it from hw/regs through go generate; its test regenerates every file and
-// compares, so the table stays the only source.
+// Run it with go generate in hw/regs. Its test generates all files again and compares them, so the
+// table stays the only source.
 package main
 
 import (
@@ -17,6 +17,7 @@ func main() {
 	}
 }
 
+// run generates the files for a table into a directory.
 func run(table, dir string) error {
 	text, err := os.ReadFile(table)
 	if err != nil {

@@ -18,16 +18,16 @@ type Field struct {
 	Note       string
 }
 
-// A Register is a word of a group, or a run of Count equal words.
+// A Register is a word of a group, or an array of Count equal words.
 type Register struct {
 	Name     string
-	WordType string // empty when nothing else shares the layout
+	WordType string // empty if no other register has the layout
 	Word     int
 	Count    int // 0 for a single word
 	Fields   []Field
 }
 
-// A Group is one block of registers in address order.
+// A Group is a block of registers in address order.
 type Group struct {
 	ID        string
 	Registers []Register
@@ -35,7 +35,7 @@ type Group struct {
 
 var evidences = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 
-// parse reads the table and checks that no two fields of a word overlap.
+// parse parses the table and checks that no two fields of a word overlap.
 func parse(text []byte) ([]Group, error) {
 	var groups []Group
 	sc := bufio.NewScanner(bytes.NewReader(text))
@@ -51,9 +51,10 @@ func parse(text []byte) ([]Group, error) {
 	return groups, sc.Err()
 }
 
+// addLine adds the field of one line of the table to its register.
 func addLine(groups *[]Group, col []string) error {
 	if len(col) != 9 {
-		return fmt.Errorf("%d columns, want 9", len(col))
+		return fmt.Errorf("found %d columns, want 9", len(col))
 	}
 	word, err := strconv.Atoi(col[1])
 	if err != nil {
@@ -71,7 +72,7 @@ func addLine(groups *[]Group, col []string) error {
 		return fmt.Errorf("field %s: bits %d to %d leave the word", col[3], low, low+width-1)
 	}
 	if !slices.Contains(evidences, col[7]) {
-		return fmt.Errorf("field %s: evidence %q is none of %v", col[3], col[7], evidences)
+		return fmt.Errorf("field %s: unknown evidence %q; want one of %v", col[3], col[7], evidences)
 	}
 	note := col[8]
 	if note == "-" {

@@ -20,7 +20,7 @@ func TestCheckCommand(t *testing.T) {
 		t.Errorf("%d: %s%s", code, out, errs)
 	}
 	out, errs, code := invoke("check", "--baseline", base, "--max", "2%", "--junit", report, "--set", "Common.Cfg.ActiveNE=2", program)
-	if code != 1 || !strings.Contains(errs, "beyond 2 %") {
+	if code != 1 || !strings.Contains(errs, "by more than 2%") {
 		t.Errorf("%d: %s", code, errs)
 	}
 	for _, want := range []string{"the program changed", "Common.Cfg.ActiveNE 0x4 -> 0x2", "compute +"} {
@@ -29,7 +29,7 @@ func TestCheckCommand(t *testing.T) {
 		}
 	}
 	xml, err := os.ReadFile(report)
-	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") {
+	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") || !strings.Contains(string(xml), `message="cycles 434 `) {
 		t.Errorf("%v: %s", err, xml)
 	}
 	for _, bad := range [][]string{

@@ -65,7 +65,7 @@ func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
 		"model a.onnx " + a + ",high=3":                    "no dimension is called high: the network has batch, rows, x:3",
 		"model a.onnx --dim rows":                          "want NAME=SIZE",
 		"diff a.onnx b.onnx " + a:                          "no dimension is called rows: the network has batch, height, x:3",
-		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "a compiled program has no dimensions",
+		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "compiled program has no dimensions",
 	} {
 		if _, errs, code := invoke(strings.Fields(line)...); code == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%s: status %d, %s, want %s", line, code, errs, want)

@@ -80,7 +80,7 @@ func TestLayerErrors(t *testing.T) {
 		want string
 	}{
 		{"", exitUsage, "missing operation: want one of conv deconv matmul"},
-		{"convolution", exitUsage, `unknown operation "convolution": want one of conv deconv matmul`},
+		{"convolution", exitUsage, `unknown operation "convolution"; want one of conv deconv matmul`},
 		{"conv cin=4 cout=4 dilations=2", exitUsage, "conv: dilations: no such key; conv has n cin h w cout k kh kw"},
 		{"conv cin=4 cout=x", exitUsage, `conv: cout: "x" is no number from 1 to`},
 		{"conv cin=4", exitUsage, "conv: cout: missing; conv has"},
@@ -142,7 +142,7 @@ func TestLayerGivenValues(t *testing.T) {
 	}
 	check()
 	_, errs, code := invoke("layer", "conv", "cin=2", "cout=4", "--in", "weights="+x)
-	if code != exitFailed || !strings.Contains(errs, "2 elements, weights of the layer has 8") {
+	if code != exitFailed || !strings.Contains(errs, "found 2 elements; weights of the layer has 8") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

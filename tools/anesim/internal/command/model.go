@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,43 +48,44 @@ func modelCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "model FILE",
 		Short: "Run a network as one program",
-		Long: `Model reads a network, lowers it to one program and runs it: a table with a row per
-layer, of the descriptors that are its own, and totals. FILE is a list of layers (.yaml,
-.yml; the keys of a layer are those of anesim layer -h), an ONNX file (.onnx) or a Core ML
-model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim gives dimensions without one a size.
+		Long: `Model reads a network, compiles it to one program and runs it. It prints a row for each
+layer, and totals. FILE is a list of layers (.yaml, .yml; anesim layer -h lists the keys
+of a layer), an ONNX file (.onnx) or a Core ML model (.mlmodel, .mlpackage, .mlmodelc,
+.mil). --dim sets the size of a dimension that the file leaves open.
 
-Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
-that cannot be lowered is listed with the reason and is in no total; the layers before
-and behind it are programs of their own, with a dispatch each. What the engine has no form
-for and the host works out (rows of a table by computed places, sorting, whole numbers) is
-listed with its time on the wall clock, at the rates assumed of a CPU. A tensor that is read in
-rows of another length than it was made in is laid out anew by tasks that are listed as
-layers. A tensor between layers stays in the L2 where it fits beside what its layers need,
-as the vendor's compiler keeps it in chains of matrix products; that convolutions do the
-same is inferred. --in-memory sends all of them to memory and back. Layers that one
-descriptor does together are listed with the first.
+Biases, batch normalisation and ReLU are fused into the layer before them. A layer that
+cannot be compiled is listed with the reason and is in no total. The layers before and
+after it become separate programs, with a dispatch each. The host computes what the engine
+cannot (gathers by computed indices, sorting, integers); its layers are listed with their
+wall time, at rates assumed for a CPU. If a tensor is read with another row length than it
+was written with, copy tasks change its layout; they are listed as layers.
 
-Without --values, time, bytes and energy alone are computed. With --values, inputs that
-are not given are pseudo-random. --emit writes the program, or programs numbered
-from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
+A tensor between layers stays in the L2 if it fits next to what its layers need. The
+vendor's compiler does this in chains of matmuls; for convolutions it is inferred.
+--in-memory writes all tensors to memory and reads them back.
+
+Without --values, only time, bytes and energy are computed. With --values, missing inputs
+are filled with pseudo-random values (--seed). --emit writes the program, or programs
+numbered from 1 (OUT-1.hwx). Where FILE has no weights, layers of equal shape share
+pseudo-random ones.
 
 ` + flags.IdleHelp + `
-The gap stands before the network's first program; its programs follow without one.
+The gap comes before the network's first program; the other programs follow without one.
 
-The first lines say how much of the network the figures are of: nodes, which are the
-operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. --strict fails unless that is all. An output that rests on a layer that is not
-modelled is named with that layer, and has no values. Then they say how long the network
-takes, where, why, and which of the changes that anesim explain tries make it faster.
+The first lines say how much of the network the figures cover: nodes (the operators of
+the file), their multiply-accumulates, and the bytes of their operands and results.
+--strict fails unless everything is covered. An output that needs a layer which is not
+modelled is named with that layer and has no values. The next lines say how long the
+network takes, where, why, and which of the changes that anesim explain tries help.
 
---cache DIR keeps the lowered programs in DIR, whose last line of the table and "cache" in
-JSON say whether they were fetched or made. The key is the network's structure, weights and
-file, the seed and the options of lowering; another build of anesim has entries of its own.
+--cache DIR keeps compiled programs in DIR. The last line of the report, and "cache" in
+JSON, say whether they were fetched or made. The key is the network's structure, weights
+and file, the seed and the compile options. Each build of anesim has its own entries.
 
---compute says where each layer would run as the vendor's framework decides it: by the
-cheapest way through the layers on the engine, the GPU and the CPU, with a launch for each
-segment and a transfer at each boundary. The engine's times are the model's; all other
-rates are assumed, and --backends replaces them:
+--compute says where each layer would run if the vendor's framework placed it: on the
+cheapest path through engine, GPU and CPU, with a launch for each segment and a transfer
+at each boundary. The engine's times come from the model; all other rates are assumed,
+and --backends replaces them:
 
   gpu: {gflops: 2600, gb_per_s: 68, launch_us: 100}
   cpu: {gflops: 700, gb_per_s: 68, launch_us: 5}
@@ -113,8 +115,8 @@ rates are assumed, and --backends replaces them:
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
-	s.StringArrayVar(&f.merge, "merge", nil, "what-if: convolutions or products of one input, or two one behind the other, are one, `LAYER,LAYER,...`; repeatable")
-	s.StringArrayVar(&f.split, "split", nil, "what-if: a convolution is made in parts of its output channels, `LAYER=PARTS`; repeatable")
+	s.StringArrayVar(&f.merge, "merge", nil, "what-if: merge these layers into one: parallel (same input) or consecutive, `LAYER,LAYER,...`; repeatable")
+	s.StringArrayVar(&f.split, "split", nil, "what-if: split a convolution by output channels, `LAYER=PARTS`; repeatable")
 	f.placeFlags.register(c)
 	f.cacheFlags.register(s)
 	flags.CompleteFlags(c)
@@ -123,15 +125,7 @@ rates are assumed, and --backends replaces them:
 
 func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	file := args[0]
-	switch {
-	case f.values && f.TimingOnly:
-		return usage.Errorf("--values and --timing-only are mutually exclusive")
-	case f.top < 0:
-		return usage.Errorf("--top %d: want 0 or more", f.top)
-	case !f.values && (f.Out != "" || len(f.In) > 0):
-		return usage.Errorf("--in and --out require --values")
-	}
-	if err := f.placeFlags.check(); err != nil {
+	if err := f.check(); err != nil {
 		return err
 	}
 	f.TimingOnly, f.Rounds = !f.values, true
@@ -183,20 +177,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return input.InFile(file, err)
 		}
 	}
-	switch {
-	case f.JSON:
-		err = report.WriteDocument(c.OutOrStdout(), doc)
-	case f.CSV:
-		err = report.WriteNetworkCSV(c.OutOrStdout(), doc)
-	default:
-		if err = text.WriteNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file), f.top); err == nil && f.l2 {
-			err = text.WriteOccupancy(c.OutOrStdout(), doc)
-		}
-		if err == nil {
-			err = text.WriteCache(c.OutOrStdout(), doc.Cache)
-		}
-	}
-	if err != nil {
+	if err := f.print(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
 	}
 	if f.HTML != "" {
@@ -204,6 +185,44 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	return f.conclude(res, doc)
+}
+
+// check refuses flags that contradict each other.
+func (f *modelFlags) check() error {
+	switch {
+	case f.values && f.TimingOnly:
+		return usage.Errorf("--values and --timing-only are mutually exclusive")
+	case f.top < 0:
+		return usage.Errorf("--top %d: want 0 or more", f.top)
+	case !f.values && (f.Out != "" || len(f.In) > 0):
+		return usage.Errorf("--in and --out require --values")
+	}
+	return f.placeFlags.check()
+}
+
+// print writes the report in the form that was asked for.
+func (f *modelFlags) print(w io.Writer, res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
+	switch {
+	case f.JSON:
+		return report.WriteDocument(w, doc)
+	case f.CSV:
+		return report.WriteNetworkCSV(w, doc)
+	}
+	if err := text.WriteNetwork(w, res, doc, x, f.explainCommand(doc.File), f.top); err != nil {
+		return err
+	}
+	if f.l2 {
+		if err := text.WriteOccupancy(w, doc); err != nil {
+			return err
+		}
+	}
+	return text.WriteCache(w, doc.Cache)
+}
+
+// conclude writes the outputs behind a report, and says what it is that the network failed by.
+func (f *modelFlags) conclude(res *anesim.Result, doc *report.Network) error {
+	file := doc.File
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {
 			return input.InFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))

@@ -307,7 +307,7 @@ func TestModelFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.NotModelled) != 2 || !r.Layers[0].Modelled || r.Total.Cycles != r.Layers[0].Total.Cycles ||
-		!strings.HasPrefix(r.NotModelled[0].Reason, "device fault: ") || r.NotModelled[1].Reason != "behind a device fault" {
+		!strings.HasPrefix(r.NotModelled[0].Reason, "device fault: ") || r.NotModelled[1].Reason != "follows a device fault" {
 		t.Errorf("%+v", r)
 	}
 }

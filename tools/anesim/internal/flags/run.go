@@ -70,12 +70,12 @@ type Run struct {
 
 func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.Chip, "chip", chip.Default, "`CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file that anesim chip wrote; constants that are to be others behind it, m1,Clock=1.2e9")
+	s.StringVar(&f.Chip, "chip", chip.Default, "`CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file that anesim chip wrote; followed by overrides, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(engine.HostNames(), ", "))
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.Out, "out", "", "write each output port to `DIR`/<port>.npy")
 	s.StringArrayVar(&f.State, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
-	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of pseudo-random inputs and weights")
 	s.BoolVar(&f.TimingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
 	s.StringVar(&f.GateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
 	s.Float64Var(&f.Watts, "power-budget", 0, "arm peak-power control: throttle the engine to at most `WATTS`; 0 is off")
@@ -118,21 +118,8 @@ const maxRowRepeat = 1 << 20
 
 // Options turns the flags into a run's.
 func (f *Run) Options() (o anesim.Options, err error) {
-	switch {
-	case f.HTMLBaseline != "" && f.HTML == "":
-		return o, usage.Errorf("--baseline requires --html; anesim check compares without a page")
-	case f.JSON && f.CSV:
-		return o, usage.Errorf("--json and --csv are mutually exclusive")
-	case f.Repeat < 1:
-		return o, usage.Errorf("--repeat %d: must be 1 or more", f.Repeat)
-	case f.CSV && f.Repeat > maxRowRepeat:
-		return o, usage.Errorf("--csv writes a row for each dispatch: found --repeat %d, want at most %d; --json and the table add them up", f.Repeat, maxRowRepeat)
-	case f.idle < 0:
-		return o, usage.Errorf("--idle %v: must be 0 or more", f.idle)
-	case f.Record != "" && (len(f.In) > 0 || len(f.State) > 0 || f.GateTiles != "" || f.Watts != 0 || f.Power != "" || len(f.Bind) > 0 || len(f.Set) > 0 || f.Init != "" || f.idle != 0):
-		return o, usage.Errorf("--record has no steps for --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init and --idle")
-	case f.TimingOnly && f.Out != "":
-		return o, usage.Errorf("--out requires values: it and --timing-only are mutually exclusive")
+	if err := f.check(); err != nil {
+		return o, err
 	}
 	o = anesim.Options{Values: !f.TimingOnly, Seed: f.seed, Repeat: f.Repeat, Idle: f.idle, PowerBudget: f.Watts}
 	if err = ReadChip(&o, f.Chip); err != nil {
@@ -171,6 +158,32 @@ func (f *Run) Options() (o anesim.Options, err error) {
 		}
 		o.State = append(o.State, anesim.StateAlias{Output: out, Input: in})
 	}
+	return o, f.readInputs(&o)
+}
+
+// check refuses flags that contradict each other.
+func (f *Run) check() error {
+	switch {
+	case f.HTMLBaseline != "" && f.HTML == "":
+		return usage.Errorf("--baseline requires --html; anesim check compares without a page")
+	case f.JSON && f.CSV:
+		return usage.Errorf("--json and --csv are mutually exclusive")
+	case f.Repeat < 1:
+		return usage.Errorf("--repeat %d: must be 1 or more", f.Repeat)
+	case f.CSV && f.Repeat > maxRowRepeat:
+		return usage.Errorf("--csv writes a row for each dispatch: found --repeat %d, want at most %d; --json and the table add them up", f.Repeat, maxRowRepeat)
+	case f.idle < 0:
+		return usage.Errorf("--idle %v: must be 0 or more", f.idle)
+	case f.Record != "" && (len(f.In) > 0 || len(f.State) > 0 || f.GateTiles != "" || f.Watts != 0 || f.Power != "" || len(f.Bind) > 0 || len(f.Set) > 0 || f.Init != "" || f.idle != 0):
+		return usage.Errorf("--record has no steps for --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init and --idle")
+	case f.TimingOnly && f.Out != "":
+		return usage.Errorf("--out requires values: it and --timing-only are mutually exclusive")
+	}
+	return nil
+}
+
+// readInputs reads the tensors that --in names.
+func (f *Run) readInputs(o *anesim.Options) error {
 	o.Inputs, o.Shapes, o.Numbers = make(map[string][]float16.Float16), make(map[string][]int), make(map[string][]float64)
 	read := npy.Read
 	if f.Rounds {
@@ -179,21 +192,21 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	for _, s := range f.In {
 		name, file, ok := strings.Cut(s, "=")
 		if !ok || name == "" || file == "" {
-			return o, usage.Errorf("--in %q: requires NAME=FILE", s)
+			return usage.Errorf("--in %q: requires NAME=FILE", s)
 		}
 		if _, twice := o.Inputs[name]; twice {
-			return o, usage.Errorf("--in %s is given twice", name)
+			return usage.Errorf("--in %s is given twice", name)
 		}
 		a, err := input.ReadTensorAs(file, read)
 		if err != nil {
-			return o, input.InFile(file, err)
+			return input.InFile(file, err)
 		}
 		o.Inputs[name], o.Shapes[name] = a.Data, a.Shape
 		if a.Numbers != nil {
 			o.Numbers[name] = a.Numbers
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // Interruptible is a context that an interrupt ends.

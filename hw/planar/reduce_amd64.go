@@ -8,7 +8,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// The loops take any number of elements but none.
+// The assembly loops need at least one element.
 
 //go:noescape
 func rowSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
@@ -43,9 +43,9 @@ func runMinsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n in
 //go:noescape
 func runMaxsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
 
-func joinRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
-	if !wider {
-		joinRowsGo(k, acc, a, stride, rows)
+func accumulateRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
+	if !hasAVX512 {
+		accumulateRowsGo(k, acc, a, stride, rows)
 		return
 	}
 	one, four := rowSumAVX512, fourSumAVX512
@@ -56,7 +56,7 @@ func joinRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int)
 		one, four = rowMaxAVX512, fourMaxAVX512
 	}
 	for i := range acc {
-		acc[i] = k.start().v
+		acc[i] = k.identity().v
 	}
 	row := 0
 	for ; row+4 <= rows; row += 4 {
@@ -66,26 +66,26 @@ func joinRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int)
 		one(&acc[0], &a[row*stride], uintptr(stride)*2, len(acc))
 	}
 	for _, v := range acc {
-		if v != v { // an infinity or a NaN on the way
-			joinRowsGo(k, acc, a, stride, rows)
+		if v != v { // an intermediate infinity or NaN
+			accumulateRowsGo(k, acc, a, stride, rows)
 			return
 		}
 	}
 }
 
-// longRun is from where on an extreme of one run by itself is faster than those of sixteen
-// beside each other.
+// longRun is the length from which the extreme of a single run is computed faster than the extremes
+// of sixteen runs at the same time.
 const longRun = 128
 
-func joinRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
-	beside := wider && len(acc) == lanes
+func accumulateRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
+	beside := hasAVX512 && len(acc) == lanes
 	switch {
 	case beside && k == ReduceSum:
 		sums := [lanes]float32(acc)
 		runSumsAVX512(&sums, &a[0], uintptr(n)*2, n)
 		for i, v := range sums {
-			if v != v { // an infinity or a NaN on the way
-				v = joinRun(k, acc[i], a[i*n:][:n])
+			if v != v { // an intermediate infinity or NaN
+				v = accumulateRun(k, acc[i], a[i*n:][:n])
 			}
 			acc[i] = v
 		}
@@ -93,17 +93,17 @@ func joinRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
 		runMinsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
 	case beside && n >= 16 && n < longRun && k == ReduceMax:
 		runMaxsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
-	case wider && n >= 16 && k != ReduceSum:
+	case hasAVX512 && n >= 16 && k != ReduceSum:
 		for i := range acc {
-			acc[i] = extreme(k, acc[i], a[i*n:][:n])
+			acc[i] = accumulateExtreme(k, acc[i], a[i*n:][:n])
 		}
 	default:
-		joinRunsGo(k, acc, a, n)
+		accumulateRunsGo(k, acc, a, n)
 	}
 }
 
-// extreme is joinRun of a minimum or a maximum.
-func extreme(k Reduction, v float32, a []float16.Float16) float32 {
+// accumulateExtreme is accumulateRun for a minimum or a maximum.
+func accumulateExtreme(k Reduction, v float32, a []float16.Float16) float32 {
 	var acc [lanes]float32
 	for i := range acc {
 		acc[i] = v
@@ -126,7 +126,7 @@ func extreme(k Reduction, v float32, a []float16.Float16) float32 {
 func narrowRowAVX512(dst *float16.Float16, acc *float32, n int, least float32)
 
 func narrowRow(dst []float16.Float16, acc []float32, relu bool) {
-	if !wider || len(acc) == 0 {
+	if !hasAVX512 || len(acc) == 0 {
 		narrowRowGo(dst, acc, relu)
 		return
 	}

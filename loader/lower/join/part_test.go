@@ -1,0 +1,63 @@
+package join
+
+import (
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+)
+
+// ones are weights of a product of rows.
+func ones(n int) layer.Weights {
+	w := layer.Weights{Filter: make([]float16.Float16, n)}
+	for i := range w.Filter {
+		w.Filter[i] = 0x3c00
+	}
+	return w
+}
+
+// A product's coefficients are packed once: in the chain of rows that it is in, or by itself.
+func TestProductsArePackedOnce(t *testing.T) {
+	part := func(l layer.Layer, w layer.Weights) *Part {
+		p, err := NewPart(l, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	s := layer.Shape{N: 1, C: 1, H: 64, W: 128}
+	product := part(layer.Layer{Op: layer.Linear, In: s, Columns: 128}, ones(128*128))
+	slice := layer.Layer{Op: layer.Slice, In: s, Size: s}
+	for _, tc := range []struct {
+		name  string
+		nodes []Node
+		alone bool
+	}{
+		{"a chain", []Node{{Part: product, Inputs: []string{"x"}, Output: "a"}, {Part: product, Inputs: []string{"a"}, Output: "y"}}, false},
+		{"by itself", []Node{{Part: product, Inputs: []string{"x"}, Output: "a"}, {Part: part(slice, layer.Weights{}), Inputs: []string{"a"}, Output: "y"}}, true},
+	} {
+		var first *Part
+		for range 2 {
+			j, err := (&Network{Inputs: []Tensor{{Name: "x", Shape: s}}, Nodes: tc.nodes, Outputs: []string{"y"}}).Join()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(j.Builder.Constants) == 0 || uint64(len(j.Builder.Constants)) != j.Builder.ConstantBytes {
+				t.Errorf("%s: %d bytes of constants of %d", tc.name, len(j.Builder.Constants), j.Builder.ConstantBytes)
+			}
+			if len(product.made.Constants.Data) > 0 {
+				t.Errorf("%s: %d bytes are packed before anybody knows where they go", tc.name, len(product.made.Constants.Data))
+			}
+			if alone := product.packed != nil; alone != tc.alone {
+				t.Errorf("%s: packed by itself %t, want %t", tc.name, alone, tc.alone)
+			}
+			if first == nil {
+				first = product.packed
+			}
+			if product.packed != first {
+				t.Errorf("%s: packed again", tc.name)
+			}
+		}
+	}
+}
