@@ -175,7 +175,7 @@ func (x *explainer) timed(ctx context.Context, m *anesim.Model, o anesim.Options
 func (x *explainer) descriptors() {
 	rests := ""
 	if n := x.base.Model.Network(); n != nil && len(n.Layers) == 1 {
-		rests = n.Layers[0].Lower.Rests()
+		rests = n.Layers[0].Lower.Caveat()
 	}
 	for i := range x.base.Report.Descriptors {
 		d := &x.base.Report.Descriptors[i]
@@ -247,7 +247,7 @@ func (x *explainer) network(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.part(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Rests()}, &a, l.Report, l.Report.Working())
+		x.part(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat()}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })

@@ -304,7 +304,7 @@ func layerDocument(l *anesim.LayerResult) Layer {
 		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
 	}
 	if l.Modelled() {
-		d.Rests = x.Lower.Rests()
+		d.Rests = x.Lower.Caveat()
 	}
 	if x.Lower.Activation != 0 {
 		d.Activation = x.Lower.Activation.String()
