@@ -59,7 +59,7 @@ func TestCalibration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		chips := write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(&f.Presets, engineBands(publishedRows(t), predictions)))
+		chips := write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(&f.Presets, computeEngineBands(publishedRows(t), predictions)))
 		hosts := write(t, filepath.Join("..", "hw", "host", "fitted_gen.go"), hostConstants(&f.Presets))
 		var head strings.Builder
 		head.WriteString(residualsHead)

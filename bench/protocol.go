@@ -6,20 +6,20 @@ import (
 	"anesim/bench/measured"
 )
 
-// A Protocol is what a fold of a cross-validation leaves out of the fit.
+// A Protocol selects the rows that a fold of a cross-validation leaves out of the fit.
 type Protocol uint8
 
 const (
-	// ByShape leaves out all rows of a shape, on every machine: what is left says how the
-	// fit holds for shapes it has not seen.
+	// ByShape leaves out all rows of a shape on every machine. The result shows how the fit
+	// generalises to unseen shapes.
 	ByShape Protocol = iota
-	// BySession leaves out all rows of a session. Its host constants are then those of the
-	// other sessions of the machine, or, where it has none, the pool of its kind: what is
-	// left says how the fit holds for a machine it has not seen.
+	// BySession leaves out all rows of a session. Its host constants then come from the
+	// machine's other sessions, or from a pool of similar machines. The result shows how
+	// the fit generalises to unseen machines.
 	BySession
 )
 
-// Protocols are all of them.
+// Protocols returns all protocols.
 func Protocols() []Protocol { return []Protocol{ByShape, BySession} }
 
 func (p Protocol) String() string {
@@ -29,5 +29,5 @@ func (p Protocol) String() string {
 	return "shape"
 }
 
-// shapeOf is what rows of one shape have in common.
+// shapeOf returns a key that rows of one shape share.
 func shapeOf(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

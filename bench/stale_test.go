@@ -137,7 +137,7 @@ func TestIntervalsAreCurrent(t *testing.T) {
 		t.Errorf("hw/fitted_gen.go is not what the residuals and the constants make:\n%s\nFit again:\n%s", text, refit)
 	}
 	for _, b := range bands {
-		if !b.Holds.sound() {
+		if !b.Holds.isSufficient() {
 			t.Errorf("%s: intervals of the time of the engine hold %d of %d rows whose session they do not rest on", b.Kind, b.Holds.Holds, b.Holds.N)
 		}
 	}

@@ -276,3 +276,13 @@ func (r *Report) Complete() bool {
 	}
 	return len(r.Faults) == 0
 }
+
+// SinglePatchPixels is the largest output, over all groups, that a multiply-accumulate loads and
+// stores as a whole.
+const SinglePatchPixels = partElements
+
+// SinglePatch reports whether the descriptor is a multiply-accumulate of one patch. Its sums need
+// the whole source, and its results leave after them, so no memory traffic overlaps with the array.
+func (d *DescriptorReport) SinglePatch() bool {
+	return d.MACs > 0 && d.Shape.Wout*d.Shape.Hout*max(1, d.Shape.Groups) <= SinglePatchPixels
+}

@@ -112,7 +112,7 @@ func (f *figures) list() []figure {
 	energy := func(a *bench.Accuracy) []bench.Group { return a.Energy }
 	id, chains := f.identity, f.chains
 	list := []figure{
-		{"README.md", "| lowering |", fmt.Sprintf("| lowering | of the vendor compiler's texts at hand %s of %s programs and %s of %s single layers byte-identical (`loader/lower/testdata/identity.md`), %s of %s chains with its tasks, constants and scratch (`chains.md` beside it) |",
+		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of %s programs and %s of %s single layers of the vendor compiler's texts at hand are byte-identical (`loader/lower/testdata/identity.md`); %s of %s chains have its tasks, constants and scratch (`chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
 		{"README.md", "| lowered text |", fmt.Sprintf("| lowered text | vendor's compiler | %s programs | %s identical |", id[1], id[0])},
 		f.short("| latency, engine-dominated and mixed | published rows (tiers T0, T1) |", tiers, "T0+T1"),
@@ -123,7 +123,7 @@ func (f *figures) list() []figure {
 		f.row("energy of matmul, conv, decode", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
 		f.readme(),
-		{"README.md", "- 1x1 convolutions inside a stack", wrap(fmt.Sprintf("- 1x1 convolutions inside a stack come out too fast (%s). Known gaps stand in `bench` with tests that fail once they close.", f.stack()), "  ")},
+		{"README.md", "- The times of 1x1 convolutions inside a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions inside a stack are too short (%s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
 	}
 	return append(list, f.page()...)
 }
@@ -159,8 +159,8 @@ func (f *figures) readme() figure {
 		medians = append(medians, 100*groupNamed(f.left[bench.BySession].Sessions, name).Median)
 	}
 	energy := groupNamed(f.left[bench.BySession].Energy, "all")
-	return figure{"README.md", "Go by the figures with the session left out", wrap(fmt.Sprintf(
-		"Go by the figures with the session left out: a machine that the fit has not seen. Weak are hosts without a second session (Linux, the guide's machine: medians of %.0f to %.0f %%), 1x1 convolutions inside a stack, and the energy of calls that wait long, since how long a rail holds differs from machine to machine; all energies are off by %.1f %%, %.0f %% at the 90th percentile. Intervals of %s hold %s of rows that way, %s of engine-dominated and mixed ones; those that `run` and `model` print hold %s of engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
+	return figure{"README.md", "Use the figures with the session left out", wrap(fmt.Sprintf(
+		"Use the figures with the session left out: they are for a machine that the fit has not seen. The model is weak for hosts without a second session (Linux, the guide's machine: medians of %.0f to %.0f %%), for 1x1 convolutions inside a stack, and for the energy of calls that wait long, because the time that a rail stays on differs between machines. The median error of all energies is %.1f %%, %.0f %% at the 90th percentile. With the session left out, intervals of %s hold %s of all rows and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print hold %s of engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
 		slices.Min(medians), slices.Max(medians), 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
 		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}
 }
@@ -175,7 +175,7 @@ func (f *figures) page() []figure {
 	}
 	t0 := f.left[bench.BySession]
 	list := []figure{{"docs/accuracy.md", "Intervals of", wrap(fmt.Sprintf(
-		"Intervals of %s hold %s with the shape left out and %s with the session left out; of engine-dominated and mixed rows %s and %s, of the engine-dominated alone (median error %.0f %% there) %s and %s. Such an interval's bounds and how far they are widened rest on other folds than its row's. Worst, with the session left out, are %s: what one session's memory or software does, no other tells. The intervals that `run` and `model` print are of the engine's part; those of other sessions' rows hold %s of the rows whose time is mostly the engine's.",
+		"Intervals of %s hold %s of the rows with the shape left out and %s with the session left out. Of engine-dominated and mixed rows they hold %s and %s, and of engine-dominated ones alone (median error %.0f %% with the session left out) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. With the session left out, they hold the fewest rows of these sessions: %s. No other session shows what the memory or the software of one session does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they hold %s of the rows whose time is mostly the engine's.",
 		hw.IntervalPercent, f.held(bench.ByShape, "all"), f.held(bench.BySession, "all"), f.held(bench.ByShape, "T0+T1"), f.held(bench.BySession, "T0+T1"),
 		100*groupNamed(t0.Tiers, "T0").Median, f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
 	var holds []float64
@@ -190,7 +190,7 @@ func (f *figures) page() []figure {
 		rail = append(rail, fmt.Sprintf("%.2g", h))
 	}
 	list = append(list, figure{"docs/accuracy.md", "Weak:", wrap(fmt.Sprintf(
-		"Weak: machines without a second session (the guide's, Linux on an M1 Max, whose memory was in a slow state, and on an M1); 1x1 convolutions inside a stack (%s); energy of calls that wait long on a machine the fit has not seen: how long its rail holds (%s ms on those known) is then taken from another.",
+		"Weak: machines without a second session (the guide's, Linux on an M1 Max, whose memory was in a slow state, and Linux on an M1); 1x1 convolutions inside a stack (%s); and the energy of calls that wait long on a machine that the fit has not seen, because the time that its rail stays on (%s ms on the known ones) is then taken from another machine.",
 		f.stack(), strings.Join(rail, ", ")), "")})
 	var phone, names, others []string
 	for i := range f.networks {
@@ -210,7 +210,7 @@ func (f *figures) page() []figure {
 		}
 	}
 	return append(list, figure{"docs/accuracy.md", "Whole networks", wrap(fmt.Sprintf(
-		"Whole networks (`anesim accuracy --networks`): MobileOne %s on an A14 %s %%, the phone's overhead told by the other two; %s.",
+		"Whole networks (`anesim accuracy --networks`): MobileOne %s on an A14 %s %%, with the phone's overhead estimated from the other two models; %s.",
 		strings.Join(names, ", "), strings.Join(phone, ", "), strings.Join(others, ", ")), "")})
 }
 

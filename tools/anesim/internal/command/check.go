@@ -85,7 +85,7 @@ func share(text string) (float64, error) {
 		return 0, usage.Errorf("--max %q: want a share of 0 or more, like 2%%", text)
 	}
 	if !percent && v > 1 {
-		return 0, usage.Errorf("--max %s is %g %%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
+		return 0, usage.Errorf("--max %s is %g%%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
 	}
 	return v, nil
 }
@@ -302,7 +302,11 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		}
 	}
 	if missed > 0 {
-		return fmt.Errorf("%d of %s beyond %g %% of the baseline", missed, report.Plural(len(verdicts), "model"), 100*most)
+		verb := "differ"
+		if missed == 1 {
+			verb = "differs"
+		}
+		return fmt.Errorf("%d of %d models %s from the baseline by more than %g%%", missed, len(verdicts), verb, 100*most)
 	}
 	return nil
 }
@@ -335,13 +339,15 @@ func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) erro
 		if !v.Passed() {
 			s.Failures++
 			var b strings.Builder
-			for k := range v.Differences {
-				fmt.Fprintln(&b, v.Differences[k].String())
-				for _, why := range v.Differences[k].Why {
+			for _, p := range v.Places() {
+				for k := range p.Differences {
+					fmt.Fprintln(&b, p.Differences[k].String())
+				}
+				for _, why := range p.Why {
 					fmt.Fprintln(&b, " ", why)
 				}
 			}
-			c.Failure = &junitFailure{v.Cause(), b.String()}
+			c.Failure = &junitFailure{v.Summary(), v.Cause() + "\n" + b.String()}
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -111,7 +112,7 @@ func printDiff(w io.Writer, a, b *side) error {
 		if x.Of != "" {
 			name = x.Of + " of " + x.Name
 		}
-		t.Add(withUnit(name, x.Unit), report.Number(x.A), report.Number(x.B), view.Change(x.A, x.B))
+		t.Add(withUnit(name, x.Unit), exact(x.A), exact(x.B), view.Change(x.A, x.B))
 	}
 	if err := t.Print(w, terminal.Gap); err != nil {
 		return err
@@ -136,7 +137,7 @@ func printDiff(w io.Writer, a, b *side) error {
 			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, report.Printable(d.A.Op), d.A.Cycles)
 		default:
 			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, report.Printable(d.B.Op), d.A.Cycles, d.B.Cycles, view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
-			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", report.Number(float64(d.A.DMABytes)), report.Number(float64(d.B.DMABytes)), report.Number(float64(d.A.EnergyNJ)), report.Number(float64(d.B.EnergyNJ)))
+			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", exact(float64(d.A.DMABytes)), exact(float64(d.B.DMABytes)), exact(float64(d.A.EnergyNJ)), exact(float64(d.B.EnergyNJ)))
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)
 			}
@@ -178,7 +179,7 @@ func printTerms(w io.Writer, of string, list []check.CostChange) {
 	var text []string
 	for _, x := range list {
 		if x.Of == of && x.A != x.B {
-			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, report.Number(x.A), report.Number(x.B), x.Unit)))
+			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, exact(x.A), exact(x.B), x.Unit)))
 		}
 	}
 	if len(text) > 0 {
@@ -191,4 +192,14 @@ func withUnit(name, unit string) string {
 		return name
 	}
 	return name + " (" + unit + ")"
+}
+
+// exact formats a number with all its digits: a whole one in groups of three, such as
+// "2,866,855,936".
+func exact(v float64) string {
+	const most = 1 << 53 // what a float64 has every whole number to
+	if v >= 0 && v < most && v == math.Trunc(v) {
+		return report.Thousands(uint64(v))
+	}
+	return report.Number(v)
 }

@@ -98,19 +98,8 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 		return err
 	}
 	v := base.Check(&e, 0)
-	o.Baseline = &page.Baseline{File: f.HTMLBaseline, Cause: v.Cause()}
-	if v.Unknown {
-		o.Baseline.Differences = []page.Difference{{Where: name, What: "the baseline has no such entry"}}
-	}
-	for i := range v.Differences {
-		d := &v.Differences[i]
-		x := page.Difference{Where: d.Where, What: d.What, Why: d.Why}
-		if !d.Appeared {
-			x.Want, x.Got = strings.TrimSpace(report.Number(d.Want)+" "+d.Unit), strings.TrimSpace(report.Number(d.Got)+" "+d.Unit)
-			x.Change, x.Worse = view.Change(d.Want, d.Got), d.Got > d.Want
-		}
-		o.Baseline.Differences = append(o.Baseline.Differences, x)
-	}
+	v.Input = name
+	o.Baseline = page.Compare(f.HTMLBaseline, &v)
 	return nil
 }
 

@@ -34,6 +34,7 @@ type modelFlags struct {
 	flags.Dims
 	top      int
 	inMemory bool
+	tables   bool
 	strict   bool
 	l2       bool
 	emit     string
@@ -47,43 +48,44 @@ func modelCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "model FILE",
 		Short: "Run a network as one program",
-		Long: `Model reads a network, lowers it to one program and runs it: a table with a row per
-layer, of the descriptors that are its own, and totals. FILE is a list of layers (.yaml,
-.yml; the keys of a layer are those of anesim layer -h), an ONNX file (.onnx) or a Core ML
-model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim gives dimensions without one a size.
+		Long: `Model reads a network, compiles it to one program and runs it. It prints a row for each
+layer, and totals. FILE is a list of layers (.yaml, .yml; anesim layer -h lists the keys
+of a layer), an ONNX file (.onnx) or a Core ML model (.mlmodel, .mlpackage, .mlmodelc,
+.mil). --dim sets the size of a dimension that the file leaves open.
 
-Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
-that cannot be lowered is listed with the reason and is in no total; the layers before
-and behind it are programs of their own, with a dispatch each. What the engine has no form
-for and the host works out (rows of a table by computed places, sorting, whole numbers) is
-listed with its time on the wall clock, at the rates assumed of a CPU. A tensor that is read in
-rows of another length than it was made in is laid out anew by tasks that are listed as
-layers. A tensor between layers stays in the L2 where it fits beside what its layers need,
-as the vendor's compiler keeps it in chains of matrix products; that convolutions do the
-same is inferred. --in-memory sends all of them to memory and back. Layers that one
-descriptor does together are listed with the first.
+Biases, batch normalisation and ReLU are fused into the layer before them. A layer that
+cannot be compiled is listed with the reason and is in no total. The layers before and
+after it become separate programs, with a dispatch each. The host computes what the engine
+cannot (gathers by computed indices, sorting, integers); its layers are listed with their
+wall time, at rates assumed for a CPU. If a tensor is read with another row length than it
+was written with, copy tasks change its layout; they are listed as layers.
 
-Without --values, time, bytes and energy alone are computed. With --values, inputs that
-are not given are pseudo-random. --emit writes the program, or programs numbered
-from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
+A tensor between layers stays in the L2 if it fits next to what its layers need. The
+vendor's compiler does this in chains of matmuls; for convolutions it is inferred.
+--in-memory writes all tensors to memory and reads them back.
+
+Without --values, only time, bytes and energy are computed. With --values, missing inputs
+are filled with pseudo-random values (--seed). --emit writes the program, or programs
+numbered from 1 (OUT-1.hwx). Where FILE has no weights, layers of equal shape share
+pseudo-random ones.
 
 ` + flags.IdleHelp + `
-The gap stands before the network's first program; its programs follow without one.
+The gap comes before the network's first program; the other programs follow without one.
 
-The first lines say how much of the network the figures are of: nodes, which are the
-operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. --strict fails unless that is all. An output that rests on a layer that is not
-modelled is named with that layer, and has no values. Then they say how long the network
-takes, where, why, and which of the changes that anesim explain tries make it faster.
+The first lines say how much of the network the figures cover: nodes (the operators of
+the file), their multiply-accumulates, and the bytes of their operands and results.
+--strict fails unless everything is covered. An output that needs a layer which is not
+modelled is named with that layer and has no values. The next lines say how long the
+network takes, where, why, and which of the changes that anesim explain tries help.
 
---cache DIR keeps the lowered programs in DIR, whose last line of the table and "cache" in
-JSON say whether they were fetched or made. The key is the network's structure, weights and
-file, the seed and the options of lowering; another build of anesim has entries of its own.
+--cache DIR keeps compiled programs in DIR. The last line of the report, and "cache" in
+JSON, say whether they were fetched or made. The key is the network's structure, weights
+and file, the seed and the compile options. Each build of anesim has its own entries.
 
---compute says where each layer would run as the vendor's framework decides it: by the
-cheapest way through the layers on the engine, the GPU and the CPU, with a launch for each
-segment and a transfer at each boundary. The engine's times are the model's; all other
-rates are assumed, and --backends replaces them:
+--compute says where each layer would run if the vendor's framework placed it: on the
+cheapest path through engine, GPU and CPU, with a launch for each segment and a transfer
+at each boundary. The engine's times come from the model; all other rates are assumed,
+and --backends replaces them:
 
   gpu: {gflops: 2600, gb_per_s: 68, launch_us: 100}
   cpu: {gflops: 700, gb_per_s: 68, launch_us: 5}
@@ -107,13 +109,14 @@ rates are assumed, and --backends replaces them:
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
+	s.BoolVar(&f.tables, "tables", false, "one table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
-	s.StringArrayVar(&f.merge, "merge", nil, "what-if: convolutions or products of one input, or two one behind the other, are one, `LAYER,LAYER,...`; repeatable")
-	s.StringArrayVar(&f.split, "split", nil, "what-if: a convolution is made in parts of its output channels, `LAYER=PARTS`; repeatable")
+	s.StringArrayVar(&f.merge, "merge", nil, "what-if: merge these layers into one: parallel (same input) or consecutive, `LAYER,LAYER,...`; repeatable")
+	s.StringArrayVar(&f.split, "split", nil, "what-if: split a convolution by output channels, `LAYER=PARTS`; repeatable")
 	f.placeFlags.register(c)
 	f.cacheFlags.register(s)
 	flags.CompleteFlags(c)
@@ -250,6 +253,9 @@ func (f *modelFlags) explainCommand(file string) string {
 	if f.inMemory {
 		flags = append(flags, "--in-memory")
 	}
+	if f.tables {
+		flags = append(flags, "--tables")
+	}
 	return how.Command("explain", flags...)
 }
 
@@ -309,7 +315,7 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 
 // openNetwork opens a network, and says of anything else what it is.
 func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
-	m, err := f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, file, []string{file}, c.InOrStdin())
+	m, err := f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory, Tables: f.tables}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage.Errorf("%s is a compiled program: anesim run %[1]s", report.Printable(file))

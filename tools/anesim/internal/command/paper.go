@@ -25,7 +25,7 @@ func onlyAreas(d *paper.Document, areas []string) error {
 	}
 	for _, a := range areas {
 		if !slices.Contains(known, a) {
-			return usage.Errorf("area %q is none of %s%s", a, strings.Join(known, ", "), spelling.Suggest(a, known))
+			return usage.Errorf("unknown area %q; want one of %s%s", a, strings.Join(known, ", "), spelling.Suggest(a, known))
 		}
 	}
 	if len(areas) > 0 {

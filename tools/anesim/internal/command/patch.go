@@ -36,10 +36,10 @@ func patchCommand() *cobra.Command {
 		Long: `Patch writes a copy of a program with other weights, register fields or parameters.
 Everything else of the file stays as it is, byte for byte.
 
---weights replaces the coefficients of a descriptor in place; no descriptor changes.
+--weights replaces the weights of a descriptor in place; no descriptor changes.
 NAME is td and the descriptor's number, as anesim dump counts them, or the beginning of
 the weight's name in the symbol table (K and its digest). The file holds fp16 values in
-the order channel, input, row, column; those of groups behind one another. NAME.bias
+the order output channel, input channel, row, column, group after group. NAME.bias
 replaces the biases instead. A layout that is not known is refused: palettes,
 zero-skipping, windows of several taps with a stride.
 
@@ -59,7 +59,7 @@ with the values.`,
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (required)")
-	s.StringArrayVar(&f.weights, "weights", nil, "replace coefficients, `NAME=FILE`; may be repeated")
+	s.StringArrayVar(&f.weights, "weights", nil, "replace weights, `NAME=FILE`; may be repeated")
 	s.StringArrayVar(&f.set, "set", nil, "write a register field, `BLOCK.REGISTER.FIELD=VALUE`; may be repeated")
 	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter a value, `NAME=VALUE`; may be repeated")
 	s.StringVar(&f.params, "params", "", "read the program's run-time parameters from `FILE`")

@@ -37,7 +37,7 @@ func TestSweepStatus(t *testing.T) {
 		t.Fatal(errs)
 	}
 	lines := strings.Split(out, "\n")
-	for i, want := range []string{"file", "done", "under way, inside a row", "under way, inside a row", "all: 4 of 9 points (44.4 %), 1 shard not started"} {
+	for i, want := range []string{"file", "done", "under way, inside a row", "under way, inside a row", "all: 4 of 9 points (44.4%), 1 shard not started"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%q, want %s", lines[i], want)
 		}
@@ -60,7 +60,7 @@ func TestSweepStatus(t *testing.T) {
 		t.Fatal(errs)
 	}
 	out, errs, code = invoke("sweep", "status", files[0], other, filepath.Join(dir, "none.csv"))
-	if code != exitFailed || !strings.Contains(out, "is of another sweep") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "2 files cannot be read") {
+	if code != exitFailed || !strings.Contains(out, "belongs to another sweep") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "2 files cannot be read") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }

@@ -70,12 +70,12 @@ type Run struct {
 
 func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.Chip, "chip", chip.Default, "`CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file that anesim chip wrote; constants that are to be others behind it, m1,Clock=1.2e9")
+	s.StringVar(&f.Chip, "chip", chip.Default, "`CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file that anesim chip wrote; followed by overrides, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(engine.HostNames(), ", "))
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.Out, "out", "", "write each output port to `DIR`/<port>.npy")
 	s.StringArrayVar(&f.State, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
-	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of pseudo-random inputs and weights")
 	s.BoolVar(&f.TimingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
 	s.StringVar(&f.GateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
 	s.Float64Var(&f.Watts, "power-budget", 0, "arm peak-power control: throttle the engine to at most `WATTS`; 0 is off")

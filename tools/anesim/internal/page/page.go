@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
 
 	"anesim/bench/explain"
 	"anesim/bench/report"
@@ -40,35 +39,10 @@ type Options struct {
 	Explained *explain.Explanation
 }
 
-// A Baseline is a comparison with a stored result.
-type Baseline struct {
-	File        string
-	Cause       string // in a sentence
-	Differences []Difference
-}
-
-// Sentence is the cause as one.
-func (b *Baseline) Sentence() string {
-	if b.Cause == "" {
-		return ""
-	}
-	return strings.ToUpper(b.Cause[:1]) + b.Cause[1:] + "."
-}
-
-// A Difference is a measure that is not the baseline's.
-type Difference struct {
-	Where, What string
-	Want, Got   string // with units; none of what is new or gone
-	Change      string // in percent
-	Worse       bool
-	Why         []string // registers and causes that explain it
-}
-
-// A bottleneck is an item that takes much of the cycles.
+// A bottleneck is a kind of item that takes much of the cycles.
 type bottleneck struct {
-	Name, Op, Share, Bound, Cause, Advice string
-	Cycles                                uint64
-	Tried                                 []tried
+	Name, Op, Alike, Share, Bound, Cause, Advice string
+	Tried                                        []tried
 }
 
 // A tried is a change that was tried and gains.
@@ -78,9 +52,6 @@ type tried struct {
 
 // bottlenecks is how many the page names, and maxTried how many changes.
 const bottlenecks, maxTried = 5, 12
-
-// maxDifferences bounds what a page lists against a baseline.
-const maxDifferences = 200
 
 type pageData struct {
 	*view.Report
@@ -93,7 +64,6 @@ type pageData struct {
 	Machines    []tried // that gain
 	Pictures    []*picture.Picture
 	Legend      []picture.Legend // of the table's bars
-	MoreDiffers int              // differences that are not listed
 	Data        template.JS
 	JSON        template.JS
 	File        string // name of the download
@@ -108,12 +78,6 @@ func Write(w io.Writer, r *view.Report, o Options) error {
 	d := pageData{Report: r, Options: o, Style: template.CSS(picture.Palette + picture.Style + style), Scripts: []template.JS{template.JS(tableScript)}, File: r.Kind + ".json"}
 	d.explain()
 	d.draw()
-	if o.Baseline != nil && len(o.Baseline.Differences) > maxDifferences {
-		few := *o.Baseline
-		d.MoreDiffers = len(few.Differences) - maxDifferences
-		few.Differences = few.Differences[:maxDifferences]
-		d.Baseline = &few
-	}
 	document, err := json.Marshal(r.Document) // escapes <, > and &, so that it cannot end the script
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -143,17 +107,17 @@ func (d *pageData) explain() {
 	for i := range d.Items {
 		all += d.Items[i].Cycles.Total
 	}
-	for _, i := range d.Longest(bottlenecks) {
-		x := &d.Items[i]
-		if x.Cycles.Total == 0 {
-			break
+	kinds := d.Kinds()
+	for i := range kinds[:min(bottlenecks, len(kinds))] {
+		k := &kinds[i]
+		x := &d.Items[k.First]
+		b := bottleneck{Name: x.Name, Op: x.Op, Advice: x.Advice, Bound: report.CauseText(x.Bound)}
+		if k.Count > 1 {
+			b.Alike = fmt.Sprintf("%d more like it", k.Count-1)
 		}
-		b := bottleneck{Name: x.Name, Op: x.Op, Cycles: x.Cycles.Total, Advice: x.Advice, Bound: report.CauseText(x.Bound)}
-		b.Share = fmt.Sprintf("%.1f %%", 100*float64(x.Cycles.Total)/float64(all))
-		for name, n := range x.Cycles.All() {
-			if name == x.Bound && n > 0 {
-				b.Cause = fmt.Sprintf("%.0f %% of its cycles", 100*float64(n)/float64(x.Cycles.Total))
-			}
+		b.Share = fmt.Sprintf("%.1f%%", 100*float64(k.Cycles)/float64(all))
+		if k.Bound > 0 {
+			b.Cause = fmt.Sprintf("%.0f%% of %s cycles", 100*float64(k.Bound)/float64(k.Cycles), map[bool]string{true: "their", false: "its"}[k.Count > 1])
 		}
 		d.Bottlenecks = append(d.Bottlenecks, b)
 	}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"anesim"
+	"anesim/bench/check"
 	"anesim/bench/explain"
 	"anesim/bench/report"
 	"anesim/hw/clock"
@@ -141,7 +143,7 @@ func TestTextIsEscaped(t *testing.T) {
 	doc := runOf(t, "add", "c=4")
 	const name = `</script><img src=x onerror=alert(1)>`
 	doc.Program, doc.Descriptors[0].Op = name, name
-	page := pageOf(t, view.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []Difference{{Where: name, What: name, Why: []string{name}}}}})
+	page := pageOf(t, view.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Rows: []Difference{{Where: name, Alike: []string{name}, Why: []string{name}}}}})
 	if strings.Contains(page, "<img") {
 		t.Error("text of the program is an element of the page")
 	}
@@ -231,11 +233,49 @@ func TestExplainedAndBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Explained: x, Baseline: &Baseline{File: "perf.json", Cause: "the program changed", Differences: make([]Difference, maxDifferences+7)}}
+	worse := &check.Verdict{Input: "net", ProgramChanged: true, Differences: []check.Difference{{Where: "total", What: "cycles", Want: 1, Got: 2}}}
+	for i := range maxDifferences + 7 {
+		worse.Differences = append(worse.Differences, check.Difference{Where: "layer " + strconv.Itoa(i), What: check.MeasuredTime, Unit: "ns", Want: 1, Got: float64(2 + i), Why: []string{"why"}})
+	}
+	o := Options{Explained: x, Baseline: Compare("perf.json", worse)}
 	page := pageOf(t, view.OfRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
-	for _, want := range []string{x.Trials[0].Change, "anesim layer conv", "close tiles", "memory bandwidth x1.5", "<p>The program changed.</p>", "And 7 more"} {
+	if n := strings.Count(page, "<summary"); n != maxDifferences {
+		t.Errorf("%d rows of a comparison, want %d", n, maxDifferences)
+	}
+	for _, want := range []string{x.Trials[0].Change, "anesim layer conv", "close tiles", "memory bandwidth x1.5", "<p>The program changed; the model did not.</p>", " 8 more parts differ"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+}
+
+// A comparison has the total first and then the layer that lost the most time, one row for
+// layers with the same values, readable units, and each reason once.
+func TestCompare(t *testing.T) {
+	layer := func(name string, ns float64) []check.Difference {
+		why := []string{"kernel stall +9 cycles"}
+		return []check.Difference{
+			{Where: "layer " + name, What: "cycles", Want: 1000, Got: 2000, Why: why},
+			{Where: "layer " + name, What: check.MeasuredTime, Unit: "ns", Want: 2000, Got: ns, Why: why},
+			{Where: "layer " + name, What: check.MeasuredBytes, Unit: "B", Want: 1_840_000, Got: 2_000_000, Why: why},
+		}
+	}
+	v := &check.Verdict{Input: "net", ProgramChanged: true, Differences: slices.Concat(
+		layer("a", 2100), layer("q", 3100), layer("b", 1000), layer("k", 3100),
+		[]check.Difference{{Where: "descriptor 0 (conv)", What: "cycles", Want: 1, Got: 2}, {Where: "output y", What: "gone", Appeared: true}, {Where: "total", What: "cycles", Want: 1, Got: 2}})}
+	b := Compare("perf.json", v)
+	var order []string
+	for _, r := range b.Rows {
+		order = append(order, r.Where)
+	}
+	if want := []string{"total", "output y", "layer q", "layer a", "layer b"}; !slices.Equal(order, want) {
+		t.Fatalf("rows %q, want %q", order, want)
+	}
+	q := b.Rows[2]
+	if !slices.Equal(q.Alike, []string{"layer k"}) || q.Time != (Values{"2.000 us", "3.100 us", "+55.00%", true}) || q.Sent.Want != "1.84 MB" {
+		t.Errorf("row %+v", q)
+	}
+	if want := []string{"cycles 1,000 -> 2,000 (+100.00%)", "kernel stall +9 cycles"}; !slices.Equal(q.Why, want) {
+		t.Errorf("reasons %q, want %q", q.Why, want)
 	}
 }

@@ -1,20 +1,23 @@
 "use strict";
 // The timeline: zoomed by dragging, by buttons and by keys, with a reading of the span that
-// is pointed at.
+// is pointed at. It is drawn twice, for wide and narrow windows; both show the same time.
 (() => {
-  const picture = document.getElementById("time"), figure = picture.parentNode, readout = document.getElementById("readout");
-  const d = picture.dataset, start = Number(d.from), all = Number(d.to) - start;
-  const left = Number(d.left), right = Number(d.right), bottom = Number(d.bottom), across = 1e6;
-  const windows = [...picture.querySelectorAll("svg.window")], ticks = document.getElementById("ticks");
+  const pictures = [...document.querySelectorAll("svg.time")], figure = pictures[0].closest(".picture"), readout = document.getElementById("readout");
+  const d = pictures[0].dataset, start = Number(d.from), all = Number(d.to) - start, across = 1e6;
   const make = (name, attributes, text) => {
-    const e = document.createElementNS(picture.namespaceURI, name);
+    const e = document.createElementNS(pictures[0].namespaceURI, name);
     for (const k in attributes) e.setAttribute(k, attributes[k]);
     if (text) e.textContent = text;
     return e;
   };
-  const cursor = make("line", { class: "cursor", y1: 0, y2: bottom - 14, x1: -9, x2: -9 });
-  const chosen = make("rect", { class: "chosen", y: 0, height: bottom - 14, x: 0, width: 0 });
-  picture.append(chosen, cursor);
+  const drawings = pictures.map(picture => {
+    const bottom = Number(picture.dataset.bottom);
+    const cursor = make("line", { class: "cursor", y1: 0, y2: bottom - 14, x1: -9, x2: -9 });
+    const chosen = make("rect", { class: "chosen", y: 0, height: bottom - 14, x: 0, width: 0 });
+    picture.append(chosen, cursor);
+    return { picture, cursor, chosen, bottom, left: Number(picture.dataset.left), right: Number(picture.dataset.right),
+      windows: [...picture.querySelectorAll("svg.window")], ticks: picture.querySelector(".ticks") };
+  });
   const least = 1 / 20000; // of the whole, that is shown
   let from = 0, to = 1; // what is shown, as shares of the whole
   let spans = null, at = -1;
@@ -35,23 +38,22 @@
     const wide = Math.min(1, Math.max(least, b - a));
     from = Math.min(Math.max(0, (a + b - wide) / 2), 1 - wide);
     to = from + wide;
-    for (const w of windows) {
-      const high = w.viewBox.baseVal.height;
-      w.setAttribute("viewBox", `${from * across} 0 ${wide * across} ${high}`);
-    }
     const shown = wide * all;
     const [unit, name] = shown >= 1e9 ? [1e9, "s"] : shown >= 1e6 ? [1e6, "ms"] : shown >= 1e3 ? [1e3, "us"] : [1, "ns"];
     const low = (start + from * all) / unit, high = (start + to * all) / unit, by = step((high - low) / 6);
     const digits = Math.max(0, -Math.floor(Math.log10(by)));
-    const list = [];
-    for (let k = Math.ceil(low / by - 1e-9); k * by <= high + 1e-9 * by; k++) {
-      const x = left + (k * by - low) / (high - low) * (right - left);
-      list.push(make("line", { class: "grid", x1: x, x2: x, y1: 4, y2: bottom - 14 }));
-      list.push(make("text", { x, y: bottom, "text-anchor": "middle" }, (k * by).toFixed(digits)));
+    for (const { picture, windows, ticks, left, right, bottom } of drawings) {
+      for (const w of windows) w.setAttribute("viewBox", `${from * across} 0 ${wide * across} ${w.viewBox.baseVal.height}`);
+      const list = [];
+      for (let k = Math.ceil(low / by - 1e-9); k * by <= high + 1e-9 * by; k++) {
+        const x = left + (k * by - low) / (high - low) * (right - left);
+        list.push(make("line", { class: "grid", x1: x, x2: x, y1: 4, y2: bottom - 14 }));
+        list.push(make("text", { x, y: bottom, "text-anchor": "middle" }, (k * by).toFixed(digits)));
+      }
+      list.push(make("text", { x: (left + right) / 2, y: bottom + 22, "text-anchor": "middle" }, "wall time, " + name));
+      ticks.replaceChildren(...list);
+      picture.dataset.shown = from + " " + to;
     }
-    list.push(make("text", { x: (left + right) / 2, y: bottom + 22, "text-anchor": "middle" }, "wall time, " + name));
-    ticks.replaceChildren(...list);
-    picture.dataset.shown = from + " " + to;
     mark();
   }
 
@@ -72,9 +74,11 @@
 
   function mark() {
     const m = at < 0 ? -1 : share(list()[at].at_ns + list()[at].for_ns / 2);
-    const x = m >= from && m <= to ? left + (m - from) / (to - from) * (right - left) : -9;
-    cursor.setAttribute("x1", x);
-    cursor.setAttribute("x2", x);
+    for (const { cursor, left, right } of drawings) {
+      const x = m >= from && m <= to ? left + (m - from) / (to - from) * (right - left) : -9;
+      cursor.setAttribute("x1", x);
+      cursor.setAttribute("x2", x);
+    }
   }
 
   function read(k) {
@@ -88,8 +92,8 @@
     mark();
   }
 
-  // place is the share of the whole that a point of the screen is at.
-  const place = e => {
+  // place is the share of the whole that a point of the screen is at, in a drawing.
+  const place = (e, { picture, left, right }) => {
     const box = picture.getBoundingClientRect(), x = (e.clientX - box.left) / box.width * picture.viewBox.baseVal.width;
     return from + Math.min(1, Math.max(0, (x - left) / (right - left))) * (to - from);
   };
@@ -103,33 +107,36 @@
     return a;
   };
 
-  let drag = null;
-  picture.addEventListener("pointerdown", e => {
-    if (e.button !== 0) return;
-    drag = place(e);
-    picture.setPointerCapture(e.pointerId);
-  });
-  picture.addEventListener("pointermove", e => {
-    const m = place(e);
-    if (drag === null) return read(spanAt(m));
-    const x = v => left + (v - from) / (to - from) * (right - left);
-    chosen.setAttribute("x", x(Math.min(drag, m)));
-    chosen.setAttribute("width", Math.abs(x(m) - x(drag)));
-  });
-  picture.addEventListener("pointerup", e => {
-    const m = place(e);
-    chosen.setAttribute("width", 0);
-    if (drag !== null && Math.abs(m - drag) > (to - from) / 200) show(Math.min(drag, m), Math.max(drag, m));
-    else read(spanAt(m));
-    drag = null;
-  });
-  picture.addEventListener("pointercancel", () => { drag = null; chosen.setAttribute("width", 0); });
-  picture.addEventListener("dblclick", () => show(0, 1));
-  picture.addEventListener("wheel", e => {
-    if (!e.ctrlKey && !e.metaKey) return; // a wheel alone scrolls the page
-    e.preventDefault();
-    zoom(Math.exp(e.deltaY / 300), place(e));
-  }, { passive: false });
+  for (const drawing of drawings) {
+    const { picture, chosen, left, right } = drawing;
+    let drag = null;
+    picture.addEventListener("pointerdown", e => {
+      if (e.button !== 0) return;
+      drag = place(e, drawing);
+      picture.setPointerCapture(e.pointerId);
+    });
+    picture.addEventListener("pointermove", e => {
+      const m = place(e, drawing);
+      if (drag === null) return read(spanAt(m));
+      const x = v => left + (v - from) / (to - from) * (right - left);
+      chosen.setAttribute("x", x(Math.min(drag, m)));
+      chosen.setAttribute("width", Math.abs(x(m) - x(drag)));
+    });
+    picture.addEventListener("pointerup", e => {
+      const m = place(e, drawing);
+      chosen.setAttribute("width", 0);
+      if (drag !== null && Math.abs(m - drag) > (to - from) / 200) show(Math.min(drag, m), Math.max(drag, m));
+      else read(spanAt(m));
+      drag = null;
+    });
+    picture.addEventListener("pointercancel", () => { drag = null; chosen.setAttribute("width", 0); });
+    picture.addEventListener("dblclick", () => show(0, 1));
+    picture.addEventListener("wheel", e => {
+      if (!e.ctrlKey && !e.metaKey) return; // a wheel alone scrolls the page
+      e.preventDefault();
+      zoom(Math.exp(e.deltaY / 300), place(e, drawing));
+    }, { passive: false });
+  }
 
   const does = {
     in: () => zoom(0.5, middle()), out: () => zoom(2, middle()), all: () => show(0, 1), back: () => shift(-0.4), forth: () => shift(0.4),

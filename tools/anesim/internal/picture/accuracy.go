@@ -20,18 +20,21 @@ func Times(points []view.Point) *Picture {
 		low, high = min(low, p.Measured, p.Model), max(high, p.Measured, p.Model)
 	}
 	classes, names := groups(points)
-	c := newCanvas(520, "The model's time over the measured one")
-	h := scale{decade(low, 0), decade(high, 1), 60, c.width - 20, true}
-	v := scale{h.low, h.high, c.height - 44, 12, true}
-	c.axes(&h, &v, "measured", "model", microseconds, microseconds)
-	c.path([][2]float64{{h.from, v.from}, {h.to, v.to}}, "right")
-	for i := range points {
-		p := &points[i]
-		c.line(h.at(p.Measured), v.at(max(v.low, p.Low)), h.at(p.Measured), v.at(min(v.high, p.High)), "whisker")
-		c.dot(h.at(p.Measured), v.at(p.Model), 3.5, classes[p.Group], pointText(p))
+	draw := func(width float64) *canvas {
+		c := newCanvas(width, 520, "The model's time over the measured one")
+		h := scale{decade(low, 0), decade(high, 1), 60, c.width - 20, true}
+		v := scale{h.low, h.high, c.height - 44, 12, true}
+		c.axes(&h, &v, "measured", "model", microseconds, microseconds)
+		c.path([][2]float64{{h.from, v.from}, {h.to, v.to}}, "right")
+		for i := range points {
+			p := &points[i]
+			c.line(h.at(p.Measured), v.at(max(v.low, p.Low)), h.at(p.Measured), v.at(min(v.high, p.High)), "whisker")
+			c.dot(h.at(p.Measured), v.at(p.Model), 3.5, classes[p.Group], pointText(p))
+		}
+		return c
 	}
-	return c.done(Picture{ID: "measured", Title: "Time of a call", Legend: names,
-		Note: "A point on the line is right. A whisker is the interval that " + hw.IntervalWords + " measurements lie in."})
+	return drawn(Picture{ID: "measured", Title: "Time of a call", Legend: names,
+		Note: "A point on the line is right. A whisker is the interval that " + hw.IntervalWords + " measurements lie in."}, draw)
 }
 
 // Errors draws the relative error of the model's times over the measured times. It returns
@@ -48,16 +51,19 @@ func Errors(points []view.Point) *Picture {
 		least, most = min(least, percent(p)), max(most, percent(p))
 	}
 	classes, names := groups(points)
-	c := newCanvas(520, "The error of the model's time over the measured time")
-	h := scale{decade(shortest, 0), decade(longest, 1), 60, c.width - 20, true}
-	v := linear(least, most, c.height-44, 12)
-	c.axes(&h, &v, "measured", "error, %", microseconds, plain)
-	c.line(h.from, v.at(0), h.to, v.at(0), "right")
-	for i := range points {
-		p := &points[i]
-		c.dot(h.at(p.Measured), v.at(percent(p)), 3.5, classes[p.Group], pointText(p))
+	draw := func(width float64) *canvas {
+		c := newCanvas(width, 520, "The error of the model's time over the measured time")
+		h := scale{decade(shortest, 0), decade(longest, 1), 60, c.width - 20, true}
+		v := linear(least, most, c.height-44, 12)
+		c.axes(&h, &v, "measured", "error, %", microseconds, plain)
+		c.line(h.from, v.at(0), h.to, v.at(0), "right")
+		for i := range points {
+			p := &points[i]
+			c.dot(h.at(p.Measured), v.at(percent(p)), 3.5, classes[p.Group], pointText(p))
+		}
+		return c
 	}
-	return c.done(Picture{ID: "errors", Title: "Error of a call's time by its length", Legend: names, Note: "A point on the line is right."})
+	return drawn(Picture{ID: "errors", Title: "Error of a call's time by its length", Legend: names, Note: "A point on the line is right."}, draw)
 }
 
 // groups returns the class of each group's points, and the legend of the groups in the

@@ -16,9 +16,9 @@ type segment struct {
 }
 
 // bar draws a whole as one bar of its parts, each with its share where that fits.
-func bar(name string, parts []segment) *canvas {
+func bar(width float64, name string, parts []segment) *canvas {
 	const height = 26
-	c := newCanvas(height, name)
+	c := newCanvas(width, height, name)
 	sum := 0.0
 	for _, s := range parts {
 		sum += s.value
@@ -30,7 +30,7 @@ func bar(name string, parts []segment) *canvas {
 		if s.value <= 0 || sum <= 0 {
 			continue
 		}
-		share := fmt.Sprintf("%.1f %%", 100*s.value/sum)
+		share := fmt.Sprintf("%.1f%%", 100*s.value/sum)
 		c.rect(from, 0, to-from, height, s.class, fmt.Sprintf("%s: %s, %s", s.name, s.text, share))
 		const room = 44 // of a share in print
 		if to-from > room {
@@ -51,13 +51,14 @@ func Causes(r *view.Report) *Picture {
 	var names []Legend
 	for name, n := range sum.All() {
 		class := fmt.Sprintf("c%d", len(parts))
-		parts = append(parts, segment{class, report.CauseText(name), fmt.Sprintf("%d cycles", n), float64(n)})
+		parts = append(parts, segment{class, report.CauseText(name), report.Thousands(n) + " cycles", float64(n)})
 		if n > 0 {
 			names = append(names, Legend{class, report.CauseText(name)})
 		}
 	}
-	return bar("All cycles by cause", parts).done(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,
-		Note: "Each cycle has one cause. The table below has a bar for each " + r.Of + "."})
+	return drawn(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,
+		Note: "Each cycle has one cause. The table below has a bar for each " + r.Of + "."},
+		func(width float64) *canvas { return bar(width, "All cycles by cause", parts) })
 }
 
 // energySegments are the parts of an energy, with their classes.
@@ -87,13 +88,28 @@ func Latencies(d *report.Load) *Picture {
 	if n == 0 || low <= 0 {
 		return nil
 	}
-	const left, pitch = 150, 34
-	c := newCanvas(float64(pitch*n+50), "Latency of each client's calls")
+	return drawn(Picture{ID: "latencies", Title: "Latency of the calls", Legend: latencyLegend()}, func(width float64) *canvas {
+		return drawLatencies(width, d, n, low, high)
+	})
+}
+
+// drawLatencies draws the latencies of n clients, which lie between low and high.
+func drawLatencies(width float64, d *report.Load, n int, low, high float64) *canvas {
+	const pitch = 34
+	c := newCanvas(width, float64(pitch*n+50), "Latency of each client's calls")
+	left, letters, label := 150.0, 22, 40.0 // label is the room between two texts of the axis
+	if c.narrow() {
+		left, letters = 80, 11
+	}
 	h := scale{low / 1.3, high * 1.3, left, c.width - 30, true}
 	bottom := float64(pitch*n + 12)
+	last := math.Inf(-1)
 	for _, t := range h.dense() {
 		c.line(h.at(t), 6, h.at(t), bottom, "grid")
-		c.text(h.at(t), bottom+15, "middle", axisTime(t))
+		if h.at(t) >= last+label {
+			last = h.at(t)
+			c.text(last, bottom+15, "middle", axisTime(t))
+		}
 	}
 	row := 0
 	for i := range d.Clients {
@@ -103,7 +119,7 @@ func Latencies(d *report.Load) *Picture {
 		}
 		y := float64(pitch*row) + 24
 		row++
-		c.text(left-10, y+4, "end", clipped(x.Name, 22))
+		c.text(left-10, y+4, "end", clipped(x.Name, letters))
 		last := len(x.Latency) - 1
 		c.line(h.at(float64(x.Latency[0].LatencyNs)), y, h.at(float64(x.Latency[last].LatencyNs)), y, "range")
 		for k, p := range x.Latency {
@@ -115,7 +131,7 @@ func Latencies(d *report.Load) *Picture {
 		}
 		c.dot(h.at(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
 	}
-	return c.done(Picture{ID: "latencies", Title: "Latency of the calls", Legend: latencyLegend()})
+	return c
 }
 
 // axisTime is a round time in nanoseconds as an axis has it.

@@ -22,17 +22,20 @@ func (f *Front) Draw() *Picture {
 	if len(f.All) < f.Of {
 		title += fmt.Sprintf(" (%d of them shown)", len(f.All))
 	}
-	c := newCanvas(520, title)
-	h, v := f.scale(0, 70, c.width-20), f.scale(1, c.height-44, 12)
-	c.axes(&h, &v, f.X, f.Y, plain, plain)
-	dots := func(points [][2]float64, radius float64, class string) {
-		for _, p := range points {
-			c.dot(h.at(p[0]), v.at(p[1]), radius, class, fmt.Sprintf("%s %.6g, %s %.6g", f.X, p[0], f.Y, p[1]))
+	draw := func(width float64) *canvas {
+		c := newCanvas(width, 520, title)
+		h, v := f.scale(0, 70, c.width-20), f.scale(1, c.height-44, 12)
+		c.axes(&h, &v, f.X, f.Y, plain, plain)
+		dots := func(points [][2]float64, radius float64, class string) {
+			for _, p := range points {
+				c.dot(h.at(p[0]), v.at(p[1]), radius, class, fmt.Sprintf("%s %.6g, %s %.6g", f.X, p[0], f.Y, p[1]))
+			}
 		}
+		dots(f.All, 2, "s8")
+		dots(f.Best, 4, "s1")
+		return c
 	}
-	dots(f.All, 2, "s8")
-	dots(f.Best, 4, "s1")
-	return c.done(Picture{ID: "front", Title: title, Legend: []Legend{{"s8", "designs"}, {"s1", "on the front"}}})
+	return drawn(Picture{ID: "front", Title: title, Legend: []Legend{{"s8", "designs"}, {"s1", "on the front"}}}, draw)
 }
 
 // scale returns the axis of a goal, from one place on the canvas to another. It is

@@ -6,6 +6,7 @@ import "html/template"
 type Picture struct {
 	ID, Title, Note string
 	SVG             template.HTML // without colours, which come from Palette and Style
+	Narrow          template.HTML // the same for a window of about 400 pixels
 	Legend          []Legend
 	Zoom            bool     // the page's script can zoom into it
 	Rests           []string // names of the chip's constants that it rests on

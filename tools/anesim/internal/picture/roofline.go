@@ -33,23 +33,31 @@ func Roofline(r *view.Report) *Picture {
 		lowX, highX = min(lowX, x.Intensity()), max(highX, x.Intensity())
 		lowY = min(lowY, x.TFLOPS(max(x.Time, x.High)))
 	}
-	c := newCanvas(430, "Roofline: TFLOP/s over operations for each byte moved")
-	h := scale{decade(lowX, 0), decade(highX, 1), 60, c.width - 20, true}
-	v := scale{decade(lowY, 0), decade(r.Peak.TFLOPS, 1), c.height - 44, 12, true}
-	c.axes(&h, &v, "operations for each byte moved (a multiply-accumulate is two)", "TFLOP/s", plain, plain)
-	// Memory's slope meets the bottom of the picture, or its left edge.
-	slope := func(x float64) float64 { return x * r.Peak.GBPerS / 1e3 }
-	from := max(h.low, v.low*1e3/r.Peak.GBPerS)
-	c.path([][2]float64{{h.at(from), v.at(slope(from))}, {h.at(ridge), v.at(r.Peak.TFLOPS)}, {h.to, v.at(r.Peak.TFLOPS)}}, "roof")
-	c.text(h.to-4, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
-	c.text(h.at(ridge)-14, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
-	for _, x := range list {
-		px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.Rate(x.TFLOPS(x.Time)), view.Rate(x.Intensity()), x.Time)
-		if x.Low > 0 && x.High > 0 {
-			title += fmt.Sprintf(" (%v to %v)", x.Low, x.High)
-			c.line(px, v.at(x.TFLOPS(x.High)), px, v.at(x.TFLOPS(x.Low)), "whisker")
+	draw := func(width float64) *canvas {
+		c := newCanvas(width, 430, "Roofline: TFLOP/s over operations for each byte moved")
+		h := scale{decade(lowX, 0), decade(highX, 1), 60, c.width - 20, true}
+		v := scale{decade(lowY, 0), decade(r.Peak.TFLOPS, 1), c.height - 44, 12, true}
+		across := "operations for each byte moved (a multiply-accumulate is two)"
+		if c.narrow() {
+			across = "operations for each byte moved"
 		}
-		c.dot(px, v.at(x.TFLOPS(x.Time)), 3.5, "dot", title)
+		c.axes(&h, &v, across, "TFLOP/s", plain, plain)
+		// Memory's slope meets the bottom of the picture, or its left edge.
+		slope := func(x float64) float64 { return x * r.Peak.GBPerS / 1e3 }
+		from := max(h.low, v.low*1e3/r.Peak.GBPerS)
+		c.path([][2]float64{{h.at(from), v.at(slope(from))}, {h.at(ridge), v.at(r.Peak.TFLOPS)}, {h.to, v.at(r.Peak.TFLOPS)}}, "roof")
+		c.text(h.to-4, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
+		const along = 4 // where the slope's name ends, as a part of the ridge
+		c.text(h.at(ridge/along)-8, v.at(r.Peak.TFLOPS/along), "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
+		for _, x := range list {
+			px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.Rate(x.TFLOPS(x.Time)), view.Rate(x.Intensity()), x.Time)
+			if x.Low > 0 && x.High > 0 {
+				title += fmt.Sprintf(" (%v to %v)", x.Low, x.High)
+				c.line(px, v.at(x.TFLOPS(x.High)), px, v.at(x.TFLOPS(x.Low)), "whisker")
+			}
+			c.dot(px, v.at(x.TFLOPS(x.Time)), 3.5, "dot", title)
+		}
+		return c
 	}
 	note := "Below the slope memory is the limit, below the roof the array."
 	if list[0].High > 0 {
@@ -61,7 +69,7 @@ func Roofline(r *view.Report) *Picture {
 	case len(list) < all:
 		note += fmt.Sprintf(" The %d that take longest of %d that both multiply and move.", len(list), all)
 	}
-	return c.done(Picture{ID: "roofline", Title: "Roofline", Note: note, Rests: []string{"Clock", "PatchPixels", "TotalRate"}})
+	return drawn(Picture{ID: "roofline", Title: "Roofline", Note: note, Rests: []string{"Clock", "PatchPixels", "TotalRate"}}, draw)
 }
 
 // plain formats a number on an axis.

@@ -15,11 +15,16 @@ type canvas struct {
 	width, height float64
 }
 
-const pageWidth = 960
+// Widths of pictures in user units, which are pixels where a picture fills its place. A
+// letter is as large in both, so the narrow one has fewer of them across.
+const (
+	pageWidth   = 960
+	narrowWidth = 350
+)
 
 // newCanvas begins a picture. Its name is what a screen reader says of it.
-func newCanvas(height float64, name string) *canvas {
-	c := &canvas{width: pageWidth, height: height}
+func newCanvas(width, height float64, name string) *canvas {
+	c := &canvas{width: width, height: height}
 	fmt.Fprintf(&c.b, `<svg role="img" aria-label="%s" viewBox="0 0 %s %s">`, html.EscapeString(name), num(c.width), num(c.height))
 	return c
 }
@@ -29,6 +34,9 @@ func (c *canvas) attributes(text string) {
 	c.b.Truncate(c.b.Len() - len(">"))
 	c.b.WriteString(" " + text + ">")
 }
+
+// narrow reports whether the picture is for a narrow window.
+func (c *canvas) narrow() bool { return c.width < pageWidth }
 
 func (c *canvas) raw(text string) { c.b.WriteString(text) }
 
@@ -41,9 +49,14 @@ func (c *canvas) window(x, y, w, h float64) {
 
 func (c *canvas) closeWindow() { c.raw("</svg>") }
 
-// outline fills what a path goes round.
-func (c *canvas) outline(path, class string) {
-	fmt.Fprintf(&c.b, `<path class="%s" d="%s"/>`, class, path)
+// outline fills the area inside a path. The path can be long, so the narrow picture refers
+// to that of the wide one, which has the given identifier.
+func (c *canvas) outline(id, path, class string) {
+	if c.narrow() {
+		fmt.Fprintf(&c.b, `<use class="%s" href="#%s"/>`, class, id)
+		return
+	}
+	fmt.Fprintf(&c.b, `<path id="%s" class="%s" d="%s"/>`, id, class, path)
 }
 
 // group begins what has one text that shows when it is pointed at.
@@ -107,10 +120,16 @@ func (c *canvas) path(points [][2]float64, class string) {
 	}
 }
 
-// done ends the drawing and returns it as a picture for p's other fields.
-func (c *canvas) done(p Picture) *Picture {
+// svg ends the drawing and returns it.
+func (c *canvas) svg() template.HTML {
 	c.b.WriteString("</svg>")
-	p.SVG, p.height = template.HTML(c.b.String()), c.height
+	return template.HTML(c.b.String())
+}
+
+// drawn returns p with what draw draws in each width.
+func drawn(p Picture, draw func(width float64) *canvas) *Picture {
+	c := draw(pageWidth)
+	p.SVG, p.height, p.Narrow = c.svg(), c.height, draw(narrowWidth).svg()
 	return &p
 }
 

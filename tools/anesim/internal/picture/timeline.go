@@ -60,70 +60,124 @@ func Timeline(r *view.Report) *Picture {
 		}
 		tracks = append(tracks, trackOf{"busy", "%", "l2", 80, 100, func(s *report.Span) float64 { return at[s.AtNs] }})
 	}
-	const left, right, top, gap, title, strip, axis = 60, 20, 4, 10, 14, 12, 14
-	height := float64(top)
-	if bounds {
-		height += strip + gap
-	}
-	for i := range tracks {
-		height += title + tracks[i].height + gap
-	}
-	height += 6
-	c := newCanvas(height+28, "Power over wall time")
-	c.attributes(fmt.Sprintf(`id="time" data-from="%s" data-to="%s" data-left="%d" data-right="%s" data-bottom="%s" data-list="%s"`,
-		num(float64(first)), num(float64(last)), left, num(c.width-right), num(height), timelineOf(r)))
-	c.raw(`<g id="ticks">`)
-	unit, suffix := timeUnit(last - first)
-	h := scale{float64(first / unit), float64(last / unit), left, c.width - right, false}
-	for _, t := range h.ticks() {
-		c.line(h.at(t), top, h.at(t), height-axis, "grid")
-		c.text(h.at(t), height, "middle", fmt.Sprintf("%.6g", t))
-	}
-	c.text((left+c.width-right)/2, height+22, "middle", "wall time, "+suffix)
-	c.raw(`</g>`)
-	across := scale{float64(first), float64(last), 0, unitsAcross, false}
-	y := float64(top)
+	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: timelineOf(r)}
 	var names []Legend
 	if bounds {
-		c.text(left-6, y+strip-2, "end", "bound by")
-		c.window(left, y, c.width-left-right, strip)
-		for name := range new(report.Cycles).All() {
-			var b strings.Builder
-			for i := range spans {
-				if s := &spans[i]; s.Bound == name {
-					from, to := across.at(float64(s.AtNs)), across.at(float64(s.AtNs+s.ForNs))
-					fmt.Fprintf(&b, "M%s 0H%sV%dH%sZ", num(from), num(to), unitsDown, num(from))
-				}
-			}
-			if b.Len() > 0 {
-				class := "c" + strconv.Itoa(causeIndex(name))
-				c.outline(b.String(), class)
-				names = append(names, Legend{class, report.CauseText(name)})
-			}
-		}
-		c.closeWindow()
-		y += strip + gap
+		names = t.legend()
 	}
-	for i := range tracks {
-		t := &tracks[i]
-		c.text(left, y+title-4, "start", t.name+", "+t.unit)
-		y += title
-		most := 0.0
-		for k := range spans {
-			most = max(most, t.of(&spans[k])*t.scale)
-		}
-		v := scale{0, max(most, 1e-9) * 1.06, y + t.height, y, false}
-		for _, tick := range v.ticks(t.height / 28) {
-			c.line(left, v.at(tick), c.width-right, v.at(tick), "grid")
-			c.text(left-6, v.at(tick)+4, "end", fmt.Sprintf("%.4g", tick))
-		}
-		c.window(left, y, c.width-left-right, t.height)
-		c.outline(steps(spans, &across, &scale{0, v.high, unitsDown, 0, false}, t), t.class)
-		c.closeWindow()
-		y += t.height + gap
+	return drawn(Picture{ID: "timeline", Title: "Timeline", Legend: names, Note: strings.TrimSpace(note), Zoom: true,
+		Rests: []string{"ActivePower", "MACEnergy", "DRAMEnergy", "PlanarEnergy"}}, t.draw)
+}
+
+// A timeline is what a picture of it has.
+type timeline struct {
+	spans       []report.Span
+	tracks      []trackOf
+	bounds      bool // there is a track of what bounds each span
+	first, last clock.Nanoseconds
+	list        string // of the document, that the spans are
+}
+
+// legend names the causes that bound a span.
+func (t *timeline) legend() (names []Legend) {
+	bound := map[string]bool{}
+	for i := range t.spans {
+		bound[t.spans[i].Bound] = true
 	}
-	return c.done(Picture{ID: "timeline", Title: "Timeline", Legend: names, Note: strings.TrimSpace(note), Zoom: true,
-		Rests: []string{"ActivePower", "MACEnergy", "DRAMEnergy", "PlanarEnergy"}})
+	for name := range new(report.Cycles).All() {
+		if bound[name] {
+			names = append(names, Legend{"c" + strconv.Itoa(causeIndex(name)), report.CauseText(name)})
+		}
+	}
+	return names
+}
+
+// Places of a timeline in user units.
+const (
+	timeLeft, timeRight, timeTop, timeGap = 60, 20, 4, 10
+	trackTitle, boundStrip, timeAxis      = 14, 12, 14
+)
+
+func (t *timeline) draw(width float64) *canvas {
+	height := float64(timeTop)
+	if t.bounds {
+		height += boundStrip + timeGap
+	}
+	for i := range t.tracks {
+		height += trackTitle + t.tracks[i].height + timeGap
+	}
+	height += 6
+	c := newCanvas(width, height+28, "Power over wall time")
+	id := "time"
+	if c.narrow() {
+		id = "time-narrow"
+	}
+	c.attributes(fmt.Sprintf(`id="%s" class="time" data-from="%s" data-to="%s" data-left="%d" data-right="%s" data-bottom="%s" data-list="%s"`,
+		id, num(float64(t.first)), num(float64(t.last)), timeLeft, num(c.width-timeRight), num(height), t.list))
+	c.raw(`<g class="ticks">`)
+	unit, suffix := timeUnit(t.last - t.first)
+	h := scale{float64(t.first / unit), float64(t.last / unit), timeLeft, c.width - timeRight, false}
+	for _, at := range h.ticks() {
+		c.line(h.at(at), timeTop, h.at(at), height-timeAxis, "grid")
+		c.text(h.at(at), height, "middle", fmt.Sprintf("%.6g", at))
+	}
+	c.text((timeLeft+c.width-timeRight)/2, height+22, "middle", "wall time, "+suffix)
+	c.raw(`</g>`)
+	y := float64(timeTop)
+	if t.bounds {
+		t.drawBounds(c, y)
+		y += boundStrip + timeGap
+	}
+	for i := range t.tracks {
+		y += trackTitle
+		t.drawTrack(c, i, y)
+		y += t.tracks[i].height + timeGap
+	}
+	return c
+}
+
+// across returns the scale of the tracks' own coordinates.
+func (t *timeline) across() scale {
+	return scale{float64(t.first), float64(t.last), 0, unitsAcross, false}
+}
+
+// drawBounds draws the strip of what bounds each span, with its top at y.
+func (t *timeline) drawBounds(c *canvas, y float64) {
+	across := t.across()
+	c.text(timeLeft-6, y+boundStrip-2, "end", "bound by")
+	c.window(timeLeft, y, c.width-timeLeft-timeRight, boundStrip)
+	for name := range new(report.Cycles).All() {
+		var b strings.Builder
+		for i := range t.spans {
+			if s := &t.spans[i]; s.Bound == name {
+				from, to := across.at(float64(s.AtNs)), across.at(float64(s.AtNs+s.ForNs))
+				fmt.Fprintf(&b, "M%s 0H%sV%dH%sZ", num(from), num(to), unitsDown, num(from))
+			}
+		}
+		if b.Len() > 0 {
+			class := "c" + strconv.Itoa(causeIndex(name))
+			c.outline("bound-"+class, b.String(), class)
+		}
+	}
+	c.closeWindow()
+}
+
+// drawTrack draws one track, with its top at y.
+func (t *timeline) drawTrack(c *canvas, i int, y float64) {
+	x, across := &t.tracks[i], t.across()
+	c.text(timeLeft, y-4, "start", x.name+", "+x.unit)
+	most := 0.0
+	for k := range t.spans {
+		most = max(most, x.of(&t.spans[k])*x.scale)
+	}
+	v := scale{0, max(most, 1e-9) * 1.06, y + x.height, y, false}
+	for _, tick := range v.ticks(x.height / 28) {
+		c.line(timeLeft, v.at(tick), c.width-timeRight, v.at(tick), "grid")
+		c.text(timeLeft-6, v.at(tick)+4, "end", fmt.Sprintf("%.4g", tick))
+	}
+	c.window(timeLeft, y, c.width-timeLeft-timeRight, x.height)
+	c.outline("track-"+x.name, steps(t.spans, &across, &scale{0, v.high, unitsDown, 0, false}, x), x.class)
+	c.closeWindow()
 }
 
 // timelineOf is the document's list that a timeline's spans are.

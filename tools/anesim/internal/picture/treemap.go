@@ -66,18 +66,21 @@ func Energy(r *view.Report) *Picture {
 		sum += float64(n)
 		note += " The dispatch has an energy of its own, whatever it runs."
 	default: // it would leave no room for what can be changed
-		note += fmt.Sprintf(" The dispatch's own %v are not drawn: %.0f %% of all.", n, 100*float64(n)/(sum+float64(n)))
+		note += fmt.Sprintf(" The dispatch's own %v are not drawn: %.0f%% of all.", n, 100*float64(n)/(sum+float64(n)))
 	}
-	c := newCanvas(380, "Energy of each "+r.Of+" by part")
-	squarify(c, list, box{0, 0, c.width, c.height}, sum, sum)
+	draw := func(width float64) *canvas {
+		c := newCanvas(width, 380, "Energy of each "+r.Of+" by part")
+		squarify(c, list, box{0, 0, c.width, c.height}, sum, sum)
+		return c
+	}
 	var names []Legend
 	for i, p := range view.EnergyParts(&r.Energy) {
 		if p.Energy > 0 && (p.Name != "dispatch" || float64(p.Energy) < sum) {
 			names = append(names, Legend{fmt.Sprintf("e%d", i), p.Name})
 		}
 	}
-	return c.done(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
-		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}})
+	return drawn(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
+		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}}, draw)
 }
 
 type box struct{ x, y, w, h float64 }
@@ -130,7 +133,7 @@ func squarify(c *canvas, list []leaf, b box, rest, all float64) {
 
 // leaf draws one item with its parts along its longer side.
 func (c *canvas) leaf(x *leaf, b box, all float64) {
-	title := fmt.Sprintf("%s: %v, %.1f %% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
+	title := fmt.Sprintf("%s: %v, %.1f%% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
 	for _, p := range x.parts {
 		if p.value > 0 {
 			title += fmt.Sprintf("; %s %s", p.name, p.text)
@@ -151,12 +154,12 @@ func (c *canvas) leaf(x *leaf, b box, all float64) {
 		at += share
 	}
 	c.frame(b.x, b.y, b.w, b.h, "leaf")
-	const line, letter = 14, 6.3 // what a line and a letter of a label take
+	const line, letter = 14, 6.6 // what a line and a letter of a label take
 	if b.h > line+4 && b.w > 5*letter {
 		room := int((b.w - 8) / letter)
 		c.text(b.x+5, b.y+line, "start", clipped(x.name, room))
-		if b.h > 2*line+4 && room >= 8 {
-			c.text(b.x+5, b.y+2*line, "start", clock.Nanojoules(x.value).String())
+		if value := clock.Nanojoules(x.value).String(); b.h > 2*line+4 && len(value) <= room {
+			c.text(b.x+5, b.y+2*line, "start", value)
 		}
 	}
 	c.closeGroup()

@@ -102,7 +102,7 @@ func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Durat
 		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), report.Rate(rate))
 		return err
 	}
-	text := fmt.Sprintf("all: %s of %s points (%.1f %%)", report.Thousands(uint64(rows)), report.Thousands(uint64(f.points)), 100*float64(rows)/float64(f.points))
+	text := fmt.Sprintf("all: %s of %s points (%.1f%%)", report.Thousands(uint64(rows)), report.Thousands(uint64(f.points)), 100*float64(rows)/float64(f.points))
 	if unnamed > 0 {
 		text += fmt.Sprintf(", %s not started", report.Plural(unnamed, "shard"))
 	}

@@ -59,46 +59,6 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	return p.Err
 }
 
-// A kind is layers of a network that are alike.
-type kind struct {
-	first  *report.Layer
-	count  int
-	cycles uint64
-	bound  uint64 // of the cause that bounds the first
-	time   clock.Nanoseconds
-}
-
-// kinds are a network's layers by kind, those that take most first.
-func kinds(d *report.Network) (list []*kind) {
-	type key struct {
-		op, activation, kernel, bound string
-		in, out                       [4]int
-	}
-	found := map[key]*kind{}
-	for i := range d.Layers {
-		l := &d.Layers[i]
-		if !l.Modelled || l.Total.Cycles == 0 {
-			continue
-		}
-		at := key{l.Op, l.Activation, l.Kernel, l.Bound, l.In, l.Out}
-		k := found[at]
-		if k == nil {
-			k = &kind{first: l}
-			found[at], list = k, append(list, k)
-		}
-		k.count++
-		k.cycles += l.Total.Cycles
-		k.time += l.Total.TimeNs
-		for name, n := range l.Cycles.All() {
-			if name == l.Bound {
-				k.bound += n
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *kind) int { return cmp.Compare(b.cycles, a.cycles) })
-	return list
-}
-
 // layers prints the table of layers, the top ones that take longest or all for 0. It returns the
 // marks of those that are inferred.
 func (p pager) layers(d *report.Network, top int) map[string]string {
@@ -145,15 +105,15 @@ func (p pager) layers(d *report.Network, top int) map[string]string {
 // fit HeadWidth columns.
 func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
 	const most = 5
-	list := kinds(d)
+	list := view.OfNetwork(d).Kinds()
 	if len(list) == 0 {
 		return
 	}
 	list = list[:min(most, len(list))]
 	sum, layers := uint64(0), 0
 	for _, k := range list {
-		sum += k.cycles
-		layers += k.count
+		sum += k.Cycles
+		layers += k.Count
 	}
 	t := &d.Total
 	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
@@ -162,8 +122,9 @@ func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain st
 		terminal.Word("layer", 0), terminal.Word("op", 1), terminal.Number("alike", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("for", 0),
 	)
 	for _, k := range list {
-		rows.Add(report.Printable(k.first.Name), report.Printable(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", report.Percent(k.cycles, t.Cycles)), k.time.String(),
-			report.CauseText(k.first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.bound, k.cycles)))
+		first := &d.Layers[k.First]
+		rows.Add(report.Printable(first.Name), report.Printable(first.Op), strconv.Itoa(k.Count), fmt.Sprintf("%.1f%%", report.Percent(k.Cycles, t.Cycles)), k.Time.String(),
+			report.CauseText(first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(rows, HeadWidth, 2)
 	p.why(&d.Cycles)
@@ -389,7 +350,7 @@ func (p pager) weights(d *report.Network) {
 // values says what went in and came out, and what the values rest on.
 func (p pager) values(res *anesim.Result, d *report.Network) {
 	for _, name := range d.Synthetic {
-		p.Printf("input   %s  pseudo-random, seed %d", report.Printable(name), res.Options.Seed)
+		p.Printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)
 	}
 	p.calls(res, d.State)
 	for _, o := range res.Outputs {

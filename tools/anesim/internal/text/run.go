@@ -148,7 +148,7 @@ func (p pager) causes(c *report.Cycles, saved uint64) {
 	}
 	line := "cycles: " + strings.Join(parts, ", ")
 	if saved > 0 {
-		line += fmt.Sprintf("; running side by side saves %s", report.Thousands(saved))
+		line += fmt.Sprintf("; overlap with the previous descriptor saves %s cycles", report.Thousands(saved))
 	}
 	p.Printf("%s", line)
 }
@@ -191,7 +191,7 @@ func (p pager) advice(d *report.Run) {
 			return
 		}
 		if !said[x.Bound] {
-			p.Printf("td %d, %.0f%% of the cycles: %s", x.Index, share, x.Advice)
+			p.Printf("td %d (%.0f%% of cycles): %s", x.Index, share, x.Advice)
 		}
 		said[x.Bound] = true
 	}
@@ -213,7 +213,7 @@ func (p pager) counters(d *report.Run) {
 // ports says what went in and what came out.
 func (p pager) ports(res *anesim.Result, d *report.Run) {
 	if !res.Options.Values {
-		p.Printf("values: not asked for (--timing-only)")
+		p.Printf("values: not computed (--timing-only)")
 		return
 	}
 	for _, in := range res.Inputs {
@@ -221,7 +221,7 @@ func (p pager) ports(res *anesim.Result, d *report.Run) {
 		_, given := res.Options.Inputs[in.Port.Name]
 		switch {
 		case slices.Contains(res.Synthetic, in.Port.Name):
-			how = fmt.Sprintf("pseudo-random, seed %d", res.Options.Seed)
+			how = fmt.Sprintf("pseudo-random (--seed %d)", res.Options.Seed)
 		case !given:
 			how = "state, zero at first"
 		}

@@ -102,7 +102,7 @@ func (p pager) conclusion(d *report.Network) {
 	}
 	made := ""
 	if d.Memory.MadeUp {
-		made = " (made up, and shared by layers that are alike)"
+		made = " (pseudo-random, shared by layers of equal shape)"
 	}
 	p.Printf("in all: %v of engine time (%v to %v), %.4g calls/s, %v; %s of weights%s, %s of device memory",
 		t.TimeNs, t.TimeLowNs, t.TimeHighNs, float64(calls)*1e9/float64(t.WallNs), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))

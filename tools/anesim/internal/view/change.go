@@ -9,9 +9,9 @@ import (
 // Gain is what a change that was tried brings, like "-23.7 %" of the time.
 func Gain(c *explain.Change) string {
 	if c.Kind == "gating" {
-		return fmt.Sprintf("%+.1f %% energy", 100*(float64(c.After.EnergyNJ/c.Before.EnergyNJ)-1))
+		return fmt.Sprintf("%+.1f%% energy", 100*(float64(c.After.EnergyNJ/c.Before.EnergyNJ)-1))
 	}
-	return fmt.Sprintf("%+.1f %%", -100*c.Gain)
+	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
 // Effects are a change's time, energy and bytes before and after.
@@ -28,5 +28,5 @@ func Change(a, b float64) string {
 	case a == 0:
 		return "new"
 	}
-	return fmt.Sprintf("%+.2f %%", 100*(b-a)/a)
+	return fmt.Sprintf("%+.2f%%", 100*(b-a)/a)
 }

@@ -78,7 +78,7 @@ func OfNetwork(d *report.Network) *Report {
 		}
 		t := &x.Total
 		r.Items = append(r.Items, Item{
-			Name: x.Name, Op: x.Op, Bound: x.Bound, Cycles: x.Cycles, Time: t.TimeNs, Working: t.WorkingNs, Low: t.TimeLowNs, High: t.TimeHighNs,
+			Name: x.Name, Op: x.Op, Work: fmt.Sprint(x.Op, x.Activation, x.Kernel, x.In, x.Out), Bound: x.Bound, Cycles: x.Cycles, Time: t.TimeNs, Working: t.WorkingNs, Low: t.TimeLowNs, High: t.TimeHighNs,
 			Energy: t.EnergyNJ, Parts: t.EnergyOf, MACs: t.MACs, Bytes: t.DMABytes,
 		})
 	}
@@ -107,10 +107,10 @@ func (r *Report) wall(t *report.Wall, peak report.Rates) {
 	r.Facts = []Fact{
 		{"Engine time", t.TimeNs.String(), "total.time_ns", float64(t.TimeNs), interval},
 		{"Wall time", t.WallNs.String(), "total.wall_ns", float64(t.WallNs), "host " + r.Host},
-		{"Cycles", count(t.Cycles).Text, "total.cycles", float64(t.Cycles), count(t.Saved).Text + " saved by running side by side"},
+		{"Cycles", count(t.Cycles).Text, "total.cycles", float64(t.Cycles), count(t.Saved).Text + " saved by overlap"},
 		{"Energy", t.EnergyNJ.String(), "total.energy_nj", float64(t.EnergyNJ), t.DispatchNJ.String() + " of it the dispatch"},
 		{"Peak power", fmt.Sprintf("%.3g W", t.PeakW), "total.peak_w", t.PeakW, "of the highest span"},
-		{"Moved", Size(t.DMABytes), "total.dma_bytes", float64(t.DMABytes), fmt.Sprintf("%s GB/s of %s", Rate(t.GBPerS), Rate(peak.GBPerS))},
+		{"Moved", report.Size(t.DMABytes), "total.dma_bytes", float64(t.DMABytes), fmt.Sprintf("%s GB/s of %s", Rate(t.GBPerS), Rate(peak.GBPerS))},
 		{"Rate", Rate(t.TFLOPS) + " TFLOP/s", "total.tflops", t.TFLOPS, share(t.TFLOPS, peak.TFLOPS) + " of peak"},
 	}
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"anesim/bench/report"
 	"anesim/hw"
@@ -32,6 +33,13 @@ func count[T ~int | ~uint64](n T) Cell {
 	return Cell{report.Thousands(uint64(n)), float64(n)}
 }
 
+// around returns the cells of a row with the costs that matter most next to the name and the
+// operation, so that a narrow window shows them: names, costs, shapes, further costs.
+func around[T any](names, shapes, costs []T) []T {
+	const first = 6 // cycles, share, bound by, time, energy, moved
+	return slices.Concat(names, costs[:first], shapes, costs[first:])
+}
+
 // costColumns are the columns that layers and descriptors share.
 func costColumns() []Column {
 	return []Column{
@@ -56,7 +64,7 @@ func costCells(x *Item, all uint64) []Cell {
 	t := x.TFLOPS(x.Time)
 	return []Cell{
 		count(x.Cycles.Total), {share(float64(x.Cycles.Total), float64(all)), float64(x.Cycles.Total)}, text(report.CauseText(x.Bound)),
-		{x.Time.String(), float64(x.Time)}, {x.Energy.String(), float64(x.Energy)}, {Size(x.Bytes), float64(x.Bytes)}, {Rate(gb), gb}, {Rate(t), t},
+		{x.Time.String(), float64(x.Time)}, {x.Energy.String(), float64(x.Energy)}, {report.Size(x.Bytes), float64(x.Bytes)}, {Rate(gb), gb}, {Rate(t), t},
 		{x.Low.String(), float64(x.Low)}, {x.High.String(), float64(x.High)},
 	}
 }
@@ -69,49 +77,47 @@ func extents(s [4]int) string {
 }
 
 func (r *Report) descriptorTable(list []report.Descriptor, rest *report.Rest, all uint64) {
-	r.Table.Columns = append([]Column{
-		{"td", "place in the chain", true}, {"op", "operation", false}, {"in", "source, C H W", false}, {"out", "result, C H W", false},
-		{"kernel", "window", false}, {"engines", "MAC engines at work", true},
-	}, costColumns()...)
-	work := func(op string, s *report.Shape) []Cell {
+	r.Table.Columns = around([]Column{{"td", "place in the chain", true}, {"op", "operation", false}}, []Column{
+		{"in", "source, C H W", false}, {"out", "result, C H W", false}, {"kernel", "window", false}, {"engines", "MAC engines at work", true},
+	}, costColumns())
+	work := func(s *report.Shape) []Cell {
 		if *s == (report.Shape{}) {
-			return []Cell{text(op), text("of other shapes"), text("-"), text("-")}
+			return []Cell{text("of other shapes"), text("-"), text("-")}
 		}
 		kernel := "-"
 		if s.Kw > 0 && s.Kh > 0 {
 			kernel = fmt.Sprintf("%dx%d", s.Kh, s.Kw)
 		}
 		return []Cell{
-			text(op), text(fmt.Sprintf("%dx%dx%d", s.Cin, s.Hin, s.Win)), text(fmt.Sprintf("%dx%dx%d", s.Cout, s.Hout, s.Wout)), text(kernel),
+			text(fmt.Sprintf("%dx%dx%d", s.Cin, s.Hin, s.Win)), text(fmt.Sprintf("%dx%dx%d", s.Cout, s.Hout, s.Wout)), text(kernel),
 		}
 	}
 	for i := range list {
 		d := &list[i]
-		row := append([]Cell{count(d.Index)}, append(work(d.Op, &d.Shape), count(d.Engines))...)
-		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[i], all)...))
+		r.Table.Rows = append(r.Table.Rows,
+			around([]Cell{count(d.Index), text(d.Op)}, append(work(&d.Shape), count(d.Engines)), costCells(&r.Items[i], all)))
 	}
 	if rest == nil {
 		return
 	}
 	for i := range rest.Groups {
 		g := &rest.Groups[i]
-		row := append([]Cell{{fmt.Sprintf("%d more", g.Descriptors), float64(len(list) + i)}}, append(work(g.Op, &g.Shape), text("-"))...)
-		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[len(list)+i], all)...))
+		r.Table.Rows = append(r.Table.Rows, around([]Cell{{fmt.Sprintf("%d more", g.Descriptors), float64(len(list) + i)}, text(g.Op)},
+			append(work(&g.Shape), text("-")), costCells(&r.Items[len(list)+i], all)))
 	}
 }
 
 func (r *Report) layerTable(list []report.Layer, all uint64) {
-	r.Table.Columns = append([]Column{
-		{"layer", "name in the network", false}, {"op", "operation", false}, {"in", "N C H W", false}, {"out", "N C H W", false},
-		{"kernel", "taps, /stride and :groups", false}, {"tds", "descriptors of its own", true},
-	}, costColumns()...)
+	r.Table.Columns = around([]Column{{"layer", "name in the network", false}, {"op", "operation", false}}, []Column{
+		{"in", "N C H W", false}, {"out", "N C H W", false}, {"kernel", "taps, /stride and :groups", false}, {"tds", "descriptors of its own", true},
+	}, costColumns())
 	for i := range list {
 		l := &list[i]
 		op := l.Op
 		if l.Activation != "" {
 			op += "+" + l.Activation
 		}
-		row := []Cell{text(l.Name), text(op), text(extents(l.In)), text(extents(l.Out)), text(l.Kernel), count(l.Descriptors)}
-		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[i], all)...))
+		r.Table.Rows = append(r.Table.Rows, around([]Cell{text(l.Name), text(op)},
+			[]Cell{text(extents(l.In)), text(extents(l.Out)), text(l.Kernel), count(l.Descriptors)}, costCells(&r.Items[i], all)))
 	}
 }

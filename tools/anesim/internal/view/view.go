@@ -73,6 +73,7 @@ type Fact struct {
 type Item struct {
 	Name      string
 	Op        string
+	Work      string // the same for layers that do the same; "" for no others
 	Bound     string // cause with the most cycles
 	Advice    string
 	Cycles    report.Cycles
@@ -124,6 +125,46 @@ func (r *Report) Longest(n int) []int {
 	return order[:min(n, len(order))]
 }
 
+// A Kind is items that are alike: the same work, bound by the same cause.
+type Kind struct {
+	First  int // index of the first item
+	Count  int
+	Cycles uint64
+	Bound  uint64 // cycles of the cause that bounds them
+	Time   clock.Nanoseconds
+}
+
+// Kinds returns the items by kind, those with the most cycles first. Items without a key, such
+// as descriptors, are kinds of their own, and items without cycles are in none.
+func (r *Report) Kinds() []Kind {
+	type key struct{ work, bound string }
+	found := map[key]int{}
+	var list []Kind
+	for i := range r.Items {
+		x := &r.Items[i]
+		if x.Cycles.Total == 0 {
+			continue
+		}
+		at := key{x.Work, x.Bound}
+		k, ok := found[at]
+		if !ok || x.Work == "" {
+			k = len(list)
+			found[at], list = k, append(list, Kind{First: i})
+		}
+		y := &list[k]
+		y.Count++
+		y.Cycles += x.Cycles.Total
+		y.Time += x.Time
+		for name, n := range x.Cycles.All() {
+			if name == x.Bound {
+				y.Bound += n
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Kind) int { return cmp.Compare(b.Cycles, a.Cycles) })
+	return list
+}
+
 // EnergyParts are an energy's parts in the order that documents have them.
 func EnergyParts(e *report.Energy) []Part {
 	return []Part{
@@ -138,18 +179,6 @@ type Part struct {
 	Energy clock.Nanojoules
 }
 
-// Size is a number of bytes in a unit a person reads.
-func Size(n uint64) string {
-	v, unit := float64(n), "B"
-	for _, u := range [...]string{"kB", "MB", "GB", "TB"} {
-		if v < 999.5 {
-			break
-		}
-		v, unit = v/1e3, u
-	}
-	return fmt.Sprintf("%.4g %s", v, unit)
-}
-
 // Rate is a rate to three digits.
 func Rate(v float64) string { return fmt.Sprintf("%.3g", v) }
 
@@ -158,5 +187,5 @@ func share(part, whole float64) string {
 	if whole == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f %%", 100*part/whole)
+	return fmt.Sprintf("%.1f%%", 100*part/whole)
 }

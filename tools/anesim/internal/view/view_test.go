@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"anesim/bench/report"
+	"anesim/hw/clock"
 )
 
 func TestLongest(t *testing.T) {
@@ -20,11 +21,20 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
-	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 999_499: "999.5 kB", 104_700_000: "104.7 MB"} {
-		if got := Size(n); got != want {
-			t.Errorf("%d bytes are %s, want %s", n, got, want)
-		}
+// Layers that do the same and are bound by the same cause are one kind.
+func TestKinds(t *testing.T) {
+	item := func(work, bound string, compute, input uint64) Item {
+		x := Item{Work: work, Bound: bound}
+		x.Cycles.Total, x.Cycles.Compute, x.Cycles.InputStall = compute+input, clock.Cycles(compute), clock.Cycles(input)
+		return x
+	}
+	r := &Report{Items: []Item{
+		item("conv", "compute", 60, 10), item("pool", "input_stall", 20, 80), item("conv", "compute", 60, 20), item("conv", "input_stall", 1, 2), {Work: "conv"},
+	}}
+	got := r.Kinds()
+	want := []Kind{{0, 2, 150, 120, 0}, {1, 1, 100, 80, 0}, {3, 1, 3, 2, 0}}
+	if !slices.Equal(got, want) {
+		t.Errorf("kinds %v, want %v", got, want)
 	}
 }
 

@@ -1,0 +1,137 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"anesim/bench/report"
+	"anesim/hw/clock"
+)
+
+// A Place is a part of a model with everything that differs there: the total, a layer, a
+// descriptor or an output.
+type Place struct {
+	Where       string
+	Differences []Difference
+	Why         []string // what explains the differences, each reason once
+}
+
+// Measure returns the place's difference of a measure, or nil if the measure does not differ.
+func (p *Place) Measure(name string) *Difference {
+	for i := range p.Differences {
+		if d := &p.Differences[i]; d.What == name && !d.Appeared {
+			return d
+		}
+	}
+	return nil
+}
+
+// added returns the time that the place takes longer than in the baseline, in nanoseconds.
+func (p *Place) added() float64 {
+	if d := p.Measure(MeasuredTime); d != nil {
+		return d.Got - d.Want
+	}
+	return 0
+}
+
+const total = "total"
+
+// Places returns the verdict's differences by place: the total first, then outputs and parts
+// that only one side has, then the part that lost the most time. The descriptors of a network
+// are left out if its layers differ.
+func (v *Verdict) Places() []Place {
+	layered := slices.ContainsFunc(v.Differences, func(d Difference) bool { return strings.HasPrefix(d.Where, "layer ") })
+	at := map[string]int{}
+	var list []Place
+	for _, d := range v.Differences {
+		if layered && strings.HasPrefix(d.Where, "descriptor ") {
+			continue
+		}
+		k, ok := at[d.Where]
+		if !ok {
+			k = len(list)
+			at[d.Where], list = k, append(list, Place{Where: d.Where})
+		}
+		p := &list[k]
+		p.Differences = append(p.Differences, d)
+		for _, why := range d.Why {
+			if !slices.Contains(p.Why, why) {
+				p.Why = append(p.Why, why)
+			}
+		}
+	}
+	rank := func(p *Place) int {
+		switch {
+		case p.Where == total:
+			return 0
+		case !slices.ContainsFunc(p.Differences, func(d Difference) bool { return !d.Appeared }):
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(list, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.added(), a.added()))
+	})
+	return list
+}
+
+// Values returns both sides in a unit that a person reads, such as "344.342 us".
+func (d *Difference) Values() (want, got string) {
+	return valueText(d.Want, d.Unit), valueText(d.Got, d.Unit)
+}
+
+func valueText(v float64, unit string) string {
+	switch unit {
+	case "ns":
+		return clock.Nanoseconds(v).String()
+	case "nJ":
+		return clock.Nanojoules(v).String()
+	case "B":
+		return report.Size(uint64(v))
+	case "":
+		return report.Thousands(uint64(v))
+	}
+	return report.Thousands(uint64(v)) + " " + unit
+}
+
+// change returns the difference with both values, such as "12,123 -> 11,508 (-5.07 %)".
+func (d *Difference) change() string {
+	want, got := d.Values()
+	if math.IsInf(d.Relative(), 0) {
+		return fmt.Sprintf("%s -> %s", want, got)
+	}
+	return fmt.Sprintf("%s -> %s (%+.2f%%)", want, got, 100*d.Relative())
+}
+
+// Summary says in a sentence which totals got worse and by how much, and which part lost the
+// most time. If none got worse, it says that and names the first difference.
+func (v *Verdict) Summary() string {
+	places := v.Places()
+	if v.Unknown || len(places) == 0 {
+		return v.Cause()
+	}
+	var worse []string
+	for i := range places[0].Differences {
+		if d := &places[0].Differences[i]; places[0].Where == total && !d.Appeared && d.Got > d.Want {
+			worse = append(worse, d.What+" "+d.change())
+		}
+	}
+	if len(worse) == 0 {
+		d := &places[0].Differences[0]
+		text := d.Where + ": " + d.What
+		if !d.Appeared {
+			text += " " + d.change()
+		}
+		return "no total got worse, but " + text
+	}
+	text := strings.Join(worse, ", ")
+	for i := range places[1:] {
+		if p := &places[1+i]; p.added() > 0 {
+			return text + "; most of it in " + p.Where + ": " + MeasuredTime + " " + p.Measure(MeasuredTime).change()
+		}
+	}
+	return text
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"fmt"
+
+	"anesim/hw"
+)
+
+// Advice says in a clause what bounds the descriptor and by how much. It does not say what
+// would help: that has to be tried.
+func Advice(d *hw.DescriptorReport) string {
+	a := &d.Cycles
+	total := max(1, a.Total())
+	part := func(n uint64) string {
+		return fmt.Sprintf("%.0f%% of its %s cycles", 100*float64(n)/float64(total), Thousands(uint64(total)))
+	}
+	switch a.Bound() {
+	case "overhead":
+		return part(uint64(a.Overhead)) + " start the descriptor"
+	case "kernel_stall":
+		return part(uint64(a.KernelStall)) + " wait for " + Size(d.DMA.Kernel) + " of weights"
+	case "input_stall":
+		return part(uint64(a.InputStall)) + " wait for " + Size(d.DMA.Source1+d.DMA.Source2) + " of input" + patchAdvice(d)
+	case "output_stall":
+		return part(uint64(a.OutputStall)) + " wait for memory to take " + Size(d.DMA.Destination) + " of output" + patchAdvice(d)
+	case "l2_read_stall":
+		return part(uint64(a.L2ReadStall)) + " wait for L2 reads"
+	case "l2_write_stall":
+		return part(uint64(a.L2WriteStall)) + " wait for L2 writes"
+	case "throttle":
+		return part(uint64(a.Throttle)) + " are lost to the power limit"
+	}
+	if d.Engines == 0 {
+		return "the planar engine computes in " + part(uint64(a.Compute))
+	}
+	engines, verb := Plural(d.Engines, "engine"), "compute"
+	if d.Engines == 1 {
+		verb = "computes"
+	}
+	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gates(d))
+}
+
+// patchAdvice returns a phrase for a multiply-accumulate of one patch, in which no memory traffic
+// overlaps with the array. It returns "" for other descriptors. With more pixels, the results of a
+// patch leave while the source of the next arrives. So wider rows, which take no more bytes if
+// they are padded to 64, can take less time.
+func patchAdvice(d *hw.DescriptorReport) string {
+	if !d.SinglePatch() {
+		return ""
+	}
+	return fmt.Sprintf(", none of them while the array computes, because up to %d pixels are loaded and stored as a whole (inferred)", hw.SinglePatchPixels)
+}
+
+// gates says what closed tiles cost the array. It returns "" if they cost nothing.
+func gates(d *hw.DescriptorReport) string {
+	c := &d.Crew
+	switch {
+	case c.Pace() == c.Own:
+		return ""
+	case c.Slow > 0:
+		return fmt.Sprintf(", each patch in the time of %d rounds instead of %d (engine %d has one open tile, and all wait for it in %d of them)", c.Pace(), c.Own, d.HalfEngine, c.Slow)
+	}
+	return fmt.Sprintf(", each patch in %d rounds instead of %d (they also do the output-channel groups of the closed ones)", c.Rounds, c.Own)
+}

@@ -1,0 +1,91 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"anesim/bench/check"
+	"anesim/tools/anesim/internal/view"
+)
+
+// A Baseline is a comparison with a stored result.
+type Baseline struct {
+	File  string
+	Cause string // what changed, as a sentence
+	Rows  []Difference
+	More  int // places that have no row
+}
+
+// A Difference is a row: places that differ from the baseline in the same way.
+type Difference struct {
+	Where              string
+	Alike              []string // further places with the same values
+	Time, Energy, Sent Values
+	Why                []string // other measures, registers and causes
+}
+
+// Values are a measure on both sides. They are empty if the measure does not differ.
+type Values struct {
+	Want, Got, Change string
+	Worse             bool
+}
+
+// maxDifferences bounds the rows of a comparison.
+const maxDifferences = 200
+
+// Compare returns the comparison that a verdict makes with the baseline of a file. Parts with
+// the same values share a row.
+func Compare(file string, v *check.Verdict) *Baseline {
+	cause := v.Cause()
+	b := &Baseline{File: file, Cause: strings.ToUpper(cause[:1]) + cause[1:] + "."}
+	if v.Unknown {
+		b.Rows = []Difference{{Where: v.Input, Why: []string{"the baseline has no such entry"}}}
+	}
+	rows := map[string]int{}
+	places := v.Places()
+	for i := range places {
+		p := &places[i]
+		d := Difference{
+			Where: p.Where, Time: valuesOf(p.Measure(check.MeasuredTime)), Energy: valuesOf(p.Measure(check.MeasuredEnergy)),
+			Sent: valuesOf(p.Measure(check.MeasuredBytes)), Why: reasons(p),
+		}
+		key := fmt.Sprint(d.Time, d.Energy, d.Sent, d.Why)
+		if k, ok := rows[key]; ok && d.Time.Change != "" {
+			b.Rows[k].Alike = append(b.Rows[k].Alike, p.Where)
+			continue
+		}
+		if len(b.Rows) == maxDifferences {
+			b.More++
+			continue
+		}
+		if i > 0 { // the total stands alone
+			rows[key] = len(b.Rows)
+		}
+		b.Rows = append(b.Rows, d)
+	}
+	return b
+}
+
+func valuesOf(d *check.Difference) Values {
+	if d == nil {
+		return Values{}
+	}
+	x := Values{Change: view.Change(d.Want, d.Got), Worse: d.Got > d.Want}
+	x.Want, x.Got = d.Values()
+	return x
+}
+
+// reasons lists the measures of a place that have no column, and then what explains all of
+// its differences.
+func reasons(p *check.Place) (list []string) {
+	for i := range p.Differences {
+		switch d := &p.Differences[i]; {
+		case d.Appeared:
+			list = append(list, d.What)
+		case d.What != check.MeasuredTime && d.What != check.MeasuredEnergy && d.What != check.MeasuredBytes:
+			want, got := d.Values()
+			list = append(list, fmt.Sprintf("%s %s -> %s (%s)", d.What, want, got, view.Change(d.Want, d.Got)))
+		}
+	}
+	return append(list, p.Why...)
+}
