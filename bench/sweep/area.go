@@ -9,19 +9,21 @@ import (
 	"anesim/hw/chip"
 )
 
-// An expression is a sum of products of numbers and a chip's constants, as a proxy of its
-// area is: 2 + 0.004*Engines*MACs + 1.1e-6*L2Bytes.
-type expression []product
+// An expression is a sum of terms over a chip's constants, such as this estimate of a chip's
+// area: 2 + 0.004*Engines*MACs + 1.1e-6*L2Bytes.
+type expression []term
 
-type product struct {
+// A term is the product of a number and constants of the chip.
+type term struct {
 	factor    float64
-	constants []string
+	constants []string // names; one that occurs twice is squared
 }
 
-// maxTerms bounds an expression.
+// maxTerms is the largest number of terms of an expression.
 const maxTerms = 64
 
-// parseExpression reads an expression. Its constants are checked against the presets'.
+// parseExpression parses an expression. It returns an error if a name is not a constant of the
+// default chip.
 func parseExpression(text string) (*expression, error) {
 	var e expression
 	rest := strings.TrimSpace(text)
@@ -30,13 +32,13 @@ func parseExpression(text string) (*expression, error) {
 		rest, sign = cut, -1
 	}
 	for {
-		p, after, err := parseProduct(rest)
+		p, after, err := parseTerm(rest)
 		if err != nil {
 			return nil, err
 		}
 		p.factor *= sign
 		if e = append(e, p); len(e) > maxTerms {
-			return nil, fmt.Errorf("more than %d terms", maxTerms)
+			return nil, fmt.Errorf("expression has more than %d terms", maxTerms)
 		}
 		switch {
 		case after == "":
@@ -46,14 +48,15 @@ func parseExpression(text string) (*expression, error) {
 		case after[0] == '-':
 			sign = -1
 		default:
-			return nil, fmt.Errorf("%q: want + or - or * at %q", text, after)
+			return nil, fmt.Errorf("%q: unexpected %q; want +, - or *", text, after)
 		}
 		rest = after[1:]
 	}
 }
 
-// parseProduct reads factors up to a plus or a minus.
-func parseProduct(text string) (p product, rest string, err error) {
+// parseTerm parses factors joined by * and returns the text after them, which is empty or
+// starts with the operator that follows.
+func parseTerm(text string) (p term, rest string, err error) {
 	p.factor = 1
 	for {
 		text = strings.TrimSpace(text)
@@ -62,7 +65,7 @@ func parseProduct(text string) (p product, rest string, err error) {
 		text = strings.TrimSpace(text[n:])
 		switch {
 		case word == "":
-			return p, "", fmt.Errorf("a number or a constant of the chip is missing at %q", text)
+			return p, "", fmt.Errorf("missing number or chip constant before %q", text)
 		case isNumber(word):
 			v, err := strconv.ParseFloat(word, 64)
 			if err != nil {
@@ -70,12 +73,12 @@ func parseProduct(text string) (p product, rest string, err error) {
 			}
 			p.factor = float64(p.factor * v)
 		default:
-			c, err := chip.ByName(chip.Default) // constants have the same names on all
+			c, err := chip.ByName(chip.Default) // constants have the same names on every chip
 			if err != nil {
 				return p, "", err
 			}
-			if _, ok := constantOf(&c, word); !ok {
-				return p, "", chip.Set(&c, word, 0) // which says what may have been meant
+			if _, ok := lookupConstant(&c, word); !ok {
+				return p, "", chip.Set(&c, word, 0) // the error suggests a similar name
 			}
 			p.constants = append(p.constants, word)
 		}
@@ -87,13 +90,13 @@ func parseProduct(text string) (p product, rest string, err error) {
 	}
 }
 
-// isNumber reports whether a text starts as a number does.
+// isNumber reports whether text starts with a digit or a decimal point.
 func isNumber(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '.')
 }
 
-// factorLength is how long the number or the name is that a text starts with. A sign behind
-// an e is the exponent's.
+// factorLength returns the length of the number or name that text starts with, or 0 if it
+// starts with neither. A sign after the e of a number belongs to the exponent.
 func factorLength(text string) int {
 	number := isNumber(text)
 	for i := range len(text) {
@@ -107,8 +110,8 @@ func factorLength(text string) int {
 	return len(text)
 }
 
-// constantOf is a chip's constant by its name.
-func constantOf(c *hw.Chip, name string) (float64, bool) {
+// lookupConstant returns the value of a chip's constant, and whether there is one of that name.
+func lookupConstant(c *hw.Chip, name string) (float64, bool) {
 	for n, k := range c.Constants() {
 		if n == name {
 			return k.Value, true
@@ -117,13 +120,13 @@ func constantOf(c *hw.Chip, name string) (float64, bool) {
 	return 0, false
 }
 
-// value is the expression of a chip's constants.
-func (e *expression) value(c *hw.Chip) float64 {
+// evaluate returns the expression's value for the constants of c.
+func (e *expression) evaluate(c *hw.Chip) float64 {
 	sum := 0.0
 	for _, p := range *e {
 		v := p.factor
 		for _, name := range p.constants {
-			k, _ := constantOf(c, name)
+			k, _ := lookupConstant(c, name)
 			v = float64(v * k)
 		}
 		sum += v

@@ -6,26 +6,28 @@ import (
 	"anesim/bench/report"
 )
 
-// A census is the values that each label of a sweep's rows has: of the program and the axes.
+// A census collects the distinct values in each label column of a sweep's rows: the program
+// and the axes.
 type census struct {
 	names  []string
 	values []map[string]bool
 }
 
-// add counts a row.
+// add records the labels of a row. It returns an error if a column has too many values.
 func (c *census) add(row []string) error {
 	for i, v := range c.values {
 		if w := row[1+i]; !v[w] {
 			if v[w] = true; len(v) > maxValues {
-				return fmt.Errorf("more than %d values of %s", maxValues, report.Printable(c.names[i]))
+				return fmt.Errorf("column %s has more than %d values", report.Printable(c.names[i]), maxValues)
 			}
 		}
 	}
 	return nil
 }
 
-// points is how many combinations the values have.
-func (c *census) points() int {
+// countPoints returns the number of combinations of the values, or MaxPoints+1 if there are
+// more than MaxPoints.
+func (c *census) countPoints() int {
 	n := 1
 	for _, v := range c.values {
 		if n *= len(v); n > MaxPoints {
@@ -35,7 +37,7 @@ func (c *census) points() int {
 	return n
 }
 
-// newCensus starts one of a header.
+// newCensus returns an empty census for rows under header.
 func newCensus(header []string) *census {
 	labels := header[1 : len(header)-len(resultColumns)]
 	if n := len(labels); labels[n-1] == areaColumn {

@@ -1,18 +1,19 @@
 // Package sweep times grids of designs and finds the best of them.
 //
-// An engine's designer asks what a layer costs with every width, every clock and every number
-// of MAC engines. A [Sweep] is such a grid: programs, and axes of their keys, of constants of
-// the chip and of register fields. Each point is a row of text, what the point is and what it
-// costs, or why it has no costs.
+// The designer of an engine wants the cost of a layer for every width, clock and number of MAC
+// engines. A [Sweep] is such a grid. It has programs, and axes that vary the keys of a layer,
+// constants of the chip and register fields. Each point becomes a row of text: labels that
+// identify the point, then its costs or the reason why it has none.
 //
 //	Description --New--> Sweep --Time--> rows --Output--> file
-//	                                       \--> Front: the designs that no other beats
+//	                                       \--> Front: designs that no other beats
 //
-// A grid may be larger than a machine has time for. A [Shard] is every n-th point; an [Output]
-// goes on behind the last complete row of a file, whatever stopped it, if its rows are of the same
-// origin: chip, constants, settings and version; [ReadStatus] says how far
-// the shards are, and [Merge] puts their files together. A [Search] needs no grid: it goes
-// downhill to the constants with the least time or energy within a budget.
+// A large grid can be divided into shards. A [Shard] is every n-th point. An [Output] resumes a
+// file after its last complete row if the rows have the same origin: chip, constants, settings
+// and version. [ReadStatus] reports how far the shards are, and [Merge] merges their files. A
+// [Search] needs no grid: it minimises the time or energy within a budget by varying the chip's
+// constants.
 //
-// Rows come in the grid's order with the same bytes for any number of goroutines and shards.
+// Rows are written in the order of the grid. Their bytes do not depend on the number of
+// goroutines and shards.
 package sweep

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// A goal is what a design should have little of.
+// A goal is a quantity to minimise: a column, or the quotient of two.
 type goal struct {
 	name   string
 	unit   string
-	column int // of the header
-	over   int // the column that it is divided by, -1 for none
+	column int // index in the header
+	over   int // the column to divide by, or -1
 }
 
-// value is a row's.
+// value returns the goal's value in row, or an error if a column has no number or the divisor
+// is 0.
 func (g *goal) value(row []string) (float64, error) {
 	v, err := strconv.ParseFloat(row[g.column], 64)
 	if err != nil || g.over < 0 {
@@ -28,7 +29,7 @@ func (g *goal) value(row []string) (float64, error) {
 	return v / over, err
 }
 
-// label names a goal's axis in a picture.
+// label returns the title of the goal's axis in a plot, such as "time, ns".
 func (g *goal) label() string {
 	switch {
 	case g.unit == "":
@@ -38,25 +39,27 @@ func (g *goal) label() string {
 	}
 }
 
-// goals reads names joined by commas: of columns of a sweep's header.
-func goals(list string, header []string) ([]goal, error) {
+// parseGoals parses goals joined by commas. Each must be in the header and occur once.
+func parseGoals(list string, header []string) ([]goal, error) {
 	var out []goal
 	for name := range strings.SplitSeq(list, ",") {
-		g, ok := goalOf(name, header)
+		g, ok := parseGoal(name, header)
 		switch {
 		case !ok && name == areaColumn:
-			return nil, wrong("%s: requires --area, what the chip's constants take", name)
+			return nil, argumentErrorf("%s: requires --area with an expression for the chip's area", name)
 		case !ok:
-			return nil, wrong("%s: a goal is time, energy, power, dma, area or a chip. key of the sweep", name)
+			return nil, argumentErrorf("unknown goal %q; want time, energy, power, dma, area or a chip. key of the sweep", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):
-			return nil, wrong("%s is given twice", name)
+			return nil, argumentErrorf("%s is given twice", name)
 		}
 		out = append(out, g)
 	}
 	return out, nil
 }
 
-func goalOf(name string, header []string) (goal, bool) {
+// parseGoal returns the goal of a name such as "power" or "chip.Engines", and whether the header
+// has its columns.
+func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name
 	switch name {

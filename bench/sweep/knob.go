@@ -8,36 +8,38 @@ import (
 	"anesim/hw/chip"
 )
 
-// steps is how fine a constant's range is divided.
-const steps = 1 << 12
+// knobSteps is the number of steps into which the range of a knob is divided.
+const knobSteps = 1 << 12
 
-// A knob is a constant with its range.
+// A knob is a constant of the chip and the range in which a search varies it.
 type knob struct {
 	name     string
 	low, top float64
 }
 
-// at is the value of a step from 0 to steps, in equal ratios.
-func (k *knob) at(step int) float64 {
+// valueAt returns the value of a step from 0 to knobSteps. The ratio between consecutive values
+// is constant.
+func (k *knob) valueAt(step int) float64 {
 	switch step {
 	case 0:
 		return k.low
-	case steps:
+	case knobSteps:
 		return k.top
 	}
-	v := k.low * math.Pow(k.top/k.low, float64(step)/steps)
-	// Six digits are the same on every machine, whose last ones may differ.
+	v := k.low * math.Pow(k.top/k.low, float64(step)/knobSteps)
+	// The last digits of math.Pow may differ between machines; the first six do not.
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	return min(max(v, k.low), k.top)
 }
 
-// near is the step whose value is next to v.
-func (k *knob) near(v float64) int {
+// nearestStep returns the step whose value is nearest to v on a logarithmic scale. A value out
+// of range counts as the end of the range.
+func (k *knob) nearestStep(v float64) int {
 	v = min(max(v, k.low), k.top)
-	return int(math.Round(steps * math.Log(v/k.low) / math.Log(k.top/k.low)))
+	return int(math.Round(knobSteps * math.Log(v/k.low) / math.Log(k.top/k.low)))
 }
 
-// parseKnob reads chip.NAME=FROM..TO.
+// parseKnob parses chip.NAME=FROM..TO. It refuses constants that take whole numbers only.
 func parseKnob(word string) (knob, error) {
 	name, list, _ := strings.Cut(word, "=")
 	name, isChip := strings.CutPrefix(name, ChipPrefix)
@@ -45,10 +47,10 @@ func parseKnob(word string) (knob, error) {
 	low, err1 := strconv.ParseFloat(from, 64)
 	top, err2 := strconv.ParseFloat(to, 64)
 	if !isChip || !isRange || err1 != nil || err2 != nil {
-		return knob{}, wrong("%q: want chip.NAME=FROM..TO", word)
+		return knob{}, argumentErrorf("%q: want chip.NAME=FROM..TO", word)
 	}
 	if !(low > 0 && top > low) || math.IsInf(top, 0) {
-		return knob{}, wrong("%q: want a range from more than 0 up", word)
+		return knob{}, argumentErrorf("%q: want FROM above 0 and TO above FROM", word)
 	}
 	c, err := chip.ByName(chip.Default)
 	if err != nil {
@@ -56,12 +58,12 @@ func parseKnob(word string) (knob, error) {
 	}
 	for _, v := range [...]float64{low, top} {
 		if err := chip.Set(&c, name, v); err != nil {
-			return knob{}, wrong("%v", err)
+			return knob{}, argumentErrorf("%v", err)
 		}
 	}
-	// Between two whole numbers of the range there is a half, which only a count refuses.
+	// Only a constant that takes whole numbers refuses a fraction inside the range.
 	if chip.Set(&c, name, low+min(0.5, top-low)) != nil {
-		return knob{}, wrong("%s: takes whole numbers; anesim sweep varies them", name)
+		return knob{}, argumentErrorf("%s: takes whole numbers only; vary it with anesim sweep", name)
 	}
 	return knob{name, low, top}, nil
 }

@@ -4,5 +4,5 @@ package sweep
 
 import "os"
 
-// lock does nothing where files cannot be locked.
-func lock(*os.File) error { return nil }
+// lockFile does nothing: this system cannot lock files.
+func lockFile(*os.File) error { return nil }

@@ -14,27 +14,29 @@ import (
 	"anesim/bench/report"
 )
 
-// A mergeFile is a shard's file on the way through a merge.
+// A shardFile reads the rows of one shard from a file.
 type shardFile struct {
 	name   string
 	file   *os.File
 	rows   *rowReader
 	line   int
-	at     int // point of the row that stands in rows.line; -1 at the end
+	point  int // of the current row, -1 before the first and after the last
 	row    []string
 	header []byte
 
-	columns []string // of the header
+	columns []string // the names in the header
 	torn    bool     // the file ends inside a row
 }
 
-// maxMergeFiles bounds the files that are open at a time.
+// maxMergeFiles is the largest number of files that are open at a time.
 const maxMergeFiles = 1 << 10
 
-// Merge checks the files and then writes their rows.
+// Merge writes the rows of the named files, one for each shard of a sweep, to w in the order of
+// their points. It first checks that together they have every point once. If points is 0, it
+// derives the number of points from the values in the rows.
 func Merge(w io.Writer, names []string, points int) error {
-	files, closing, err := openShards(names)
-	defer closing()
+	files, closeAll, err := openShards(names)
+	defer closeAll()
 	if err != nil {
 		return err
 	}
@@ -42,10 +44,10 @@ func Merge(w io.Writer, names []string, points int) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, flushBytes)
-	begun := false
+	wroteHeader := false
 	if _, err := mergeRows(files, func(f *shardFile) error {
-		if !begun {
-			begun = true
+		if !wroteHeader {
+			wroteHeader = true
 			out.Write(f.header)
 		}
 		_, err := out.Write(f.rows.line)
@@ -56,7 +58,8 @@ func Merge(w io.Writer, names []string, points int) error {
 	return out.Flush()
 }
 
-// checkShards reads all files and reports an error unless every point is there once.
+// checkShards reads all files and returns an error unless every point occurs exactly once. If
+// points is 0, it expects every combination of the values in the rows.
 func checkShards(files []*shardFile, points int) error {
 	var c *census
 	total, err := mergeRows(files, func(f *shardFile) error {
@@ -64,7 +67,7 @@ func checkShards(files []*shardFile, points int) error {
 			c = newCensus(f.columns)
 		}
 		if err := c.add(f.row); err != nil {
-			return f.fail("%v", err)
+			return f.errorf("%v", err)
 		}
 		return nil
 	})
@@ -73,32 +76,33 @@ func checkShards(files []*shardFile, points int) error {
 	}
 	want := points
 	if want == 0 && c != nil {
-		want = c.points()
+		want = c.countPoints()
 	}
 	if want = max(want, 1); total < want {
-		return fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, want)
+		return fmt.Errorf("found %d of %d points: a shard is missing or incomplete", total, want)
 	}
 	if points > 0 && total > points {
-		return fmt.Errorf("the files have %d points, more than --points %d", total, points)
+		return fmt.Errorf("found %d points, more than --points %d", total, points)
 	}
 	return nil
 }
 
-// mergeRows reads the files side by side and gives each row to do in the order of the
-// points, from 0 on without a gap; total is how many there were.
-func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err error) {
+// mergeRows calls visit for every row of the files in the order of the points, and returns the
+// number of rows. It stops with an error if a point is missing or occurs twice, or if the files
+// belong to different sweeps.
+func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err error) {
 	queue := make(mergeQueue, 0, len(files))
 	for _, f := range files {
-		if err := f.start(); err != nil {
+		if err := f.readHeader(); err != nil {
 			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
-			return 0, f.fail("is of another sweep than %s", report.Printable(first.name))
+			return 0, f.errorf("belongs to another sweep than %s", report.Printable(first.name))
 		}
-		if err := f.next(); err != nil {
+		if err := f.readRow(); err != nil {
 			return 0, err
 		}
-		if f.at >= 0 {
+		if f.point >= 0 {
 			queue = append(queue, f)
 		}
 	}
@@ -108,23 +112,23 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 	for ; len(queue) > 0; total++ {
 		f := queue[0]
 		switch {
-		case f.at < total:
-			return total, f.fail("point %d is there twice", f.at)
-		case f.at > total:
-			return total, fmt.Errorf("no file has point %d: some shard is missing or not complete", total)
+		case f.point < total:
+			return total, f.errorf("point %d appears twice", f.point)
+		case f.point > total:
+			return total, fmt.Errorf("no file has point %d: a shard is missing or incomplete", total)
 		}
 		if total == 0 {
-			first, origin = f, originOf(f.row)
-		} else if o := originOf(f.row); o != origin {
-			return total, f.fail("is of another sweep than %s: %s", report.Printable(first.name), originDifference(o, origin))
+			first, origin = f, rowOrigin(f.row)
+		} else if o := rowOrigin(f.row); o != origin {
+			return total, f.errorf("belongs to another sweep than %s: %s", report.Printable(first.name), diffOrigins(o, origin))
 		}
-		if err := do(f); err != nil {
+		if err := visit(f); err != nil {
 			return total, err
 		}
-		if err := f.next(); err != nil {
+		if err := f.readRow(); err != nil {
 			return total, err
 		}
-		if f.at < 0 {
+		if f.point < 0 {
 			heap.Pop(&queue)
 		} else {
 			heap.Fix(&queue, 0)
@@ -133,64 +137,65 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 	return total, nil
 }
 
-// fail is an error in the file's line.
-func (f *shardFile) fail(format string, args ...any) error {
-	return inRows(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
+// errorf formats an error with the file's name and the number of the current line.
+func (f *shardFile) errorf(format string, args ...any) error {
+	return addFileName(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
 }
 
-// start reads the file's header, from its beginning.
-func (f *shardFile) start() error {
+// readHeader rewinds the file and reads its header.
+func (f *shardFile) readHeader() error {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	f.rows, f.line, f.at = newRowReader(f.file), 1, -1
+	f.rows, f.line, f.point = newRowReader(f.file), 1, -1
 	row, err := f.rows.next()
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
-	if err == nil && withoutOrigin(row) {
-		return inRows(f.name, errNoOrigin)
+	if err == nil && lacksOrigin(row) {
+		return addFileName(f.name, errNoOrigin)
 	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
-		return f.fail("it is not the output of a sweep")
+		return f.errorf("not the output of a sweep")
 	}
 	f.header = bytes.Clone(f.rows.line)
 	f.row, f.columns = row, row
 	return nil
 }
 
-// next reads a row; at is -1 behind the last.
-func (f *shardFile) next() error {
-	before := f.at
+// readRow reads the next row. It sets f.point to -1 at the end of the file, and f.torn if the
+// file ends inside a row.
+func (f *shardFile) readRow() error {
+	before := f.point
 	row, err := f.rows.next()
 	f.line++
 	if err == io.EOF {
-		f.at = -1
+		f.point = -1
 		return nil
 	}
 	if err == io.ErrUnexpectedEOF {
 		f.torn = true
-		return f.fail("the file ends in the middle of a row: finish its shard with --resume")
+		return f.errorf("file ends in the middle of a row: finish its shard with --resume")
 	}
 	if err != nil {
-		return f.fail("%v", err)
+		return f.errorf("%v", err)
 	}
 	at, err := strconv.Atoi(row[0])
 	switch {
 	case err != nil || at < 0 || at >= MaxPoints || len(row) != len(f.columns):
-		return f.fail("it is not the output of a sweep")
+		return f.errorf("not the output of a sweep")
 	case at <= before:
-		return f.fail("point %d stands behind point %d", at, before)
+		return f.errorf("point %d comes after point %d; want ascending points", at, before)
 	}
-	f.row, f.at = row, at
+	f.row, f.point = row, at
 	return nil
 }
 
-// A mergeQueue is the files by the point that each is at.
+// A mergeQueue is a heap of files ordered by their current points.
 type mergeQueue []*shardFile
 
 func (q mergeQueue) Len() int { return len(q) }
 
-func (q mergeQueue) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q mergeQueue) Less(i, j int) bool { return q[i].point < q[j].point }
 
 func (q mergeQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
@@ -202,25 +207,25 @@ func (q *mergeQueue) Pop() any {
 	return last
 }
 
-// openShards opens files of rows.
-func openShards(names []string) (files []*shardFile, closing func(), err error) {
-	closing = func() {
+// openShards opens the named files. The caller must call closeAll, even after an error.
+func openShards(names []string) (files []*shardFile, closeAll func(), err error) {
+	closeAll = func() {
 		for _, f := range files {
 			f.file.Close()
 		}
 	}
 	if len(names) > maxMergeFiles {
-		return nil, closing, wrong("%d files; at most %d at a time", len(names), maxMergeFiles)
+		return nil, closeAll, argumentErrorf("cannot read %d files; want at most %d", len(names), maxMergeFiles)
 	}
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return files, closing, err
+			return files, closeAll, err
 		}
 		files = append(files, &shardFile{name: name, file: f})
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closing, inRows(name, errors.Join(err, errors.New("is not a regular file")))
+			return files, closeAll, addFileName(name, errors.Join(err, errors.New("is not a regular file")))
 		}
 	}
-	return files, closing, nil
+	return files, closeAll, nil
 }

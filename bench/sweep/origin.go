@@ -15,15 +15,17 @@ import (
 	"anesim/hw/chip"
 )
 
-// originColumn is the name of the last column: what all rows of a sweep have in common and
-// no other column says. Rows of two origins are of two machines, however alike their labels.
+// originColumn is the name of the last column. It has the settings that all rows of a sweep
+// share and no other column has. Rows with different origins cannot be compared, even if their
+// labels are equal.
 const originColumn = "origin"
 
-// origin says what times the sweep: words of a key and a value each, those at their defaults
-// left out but for the chip, the hash of its constants, the seed and the version.
-func (s *Sweep) origin() (string, error) {
+// describeOrigin returns the sweep's origin, such as "chip=m1 constants=... seed=1 version=...".
+// It has the chip, a hash of the chip's constants, the seed and the version, and the other
+// settings that differ from their defaults.
+func (s *Sweep) describeOrigin() (string, error) {
 	o := &s.Options
-	words := []string{"chip=" + chipWord(&o.Chip), "constants=" + constantsWord(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
+	words := []string{"chip=" + formatChip(&o.Chip), "constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
 	add := func(key, value string) { words = append(words, key+"="+value) }
 	if o.GateTiles != 0 {
 		add("gate-tiles", fmt.Sprintf("%#x", o.GateTiles))
@@ -36,12 +38,12 @@ func (s *Sweep) origin() (string, error) {
 		add("set", strings.Join(list, ","))
 	}
 	if o.Init != nil {
-		add("init", hashed(fmt.Sprint(o.Init.Records)))
+		add("init", hashText(fmt.Sprint(o.Init.Records)))
 	}
 	if s.area != nil {
 		add("area", s.areaText)
 	}
-	files, err := s.filesWord()
+	files, err := s.hashFiles()
 	if err != nil {
 		return "", err
 	}
@@ -59,36 +61,37 @@ func (s *Sweep) origin() (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// maxNamed bounds the constants that a chip's word names; the hash is of all.
-const maxNamed = 8
+// maxNamedConstants is the largest number of constants that formatChip names.
+const maxNamedConstants = 8
 
-// chipWord is a chip's name and the constants that are not its preset's, as --chip takes them.
-func chipWord(c *hw.Chip) string {
+// formatChip returns a chip's name and the first constants that differ from its preset, in the
+// form of the flag --chip: "m1,Clock=1.2e+09".
+func formatChip(c *hw.Chip) string {
 	preset, err := chip.ByName(c.Name)
 	if err != nil {
 		return c.Name
 	}
 	words := []string{c.Name}
 	for name, k := range c.Constants() {
-		if v, _ := constantOf(&preset, name); v != k.Value && len(words) <= maxNamed {
+		if v, _ := lookupConstant(&preset, name); v != k.Value && len(words) <= maxNamedConstants {
 			words = append(words, fmt.Sprintf("%s=%g", name, k.Value))
 		}
 	}
 	return strings.Join(words, ",")
 }
 
-// constantsWord is a hash of the values of a chip's constants.
-func constantsWord(c *hw.Chip) string {
+// hashConstants returns a hash of the names and values of all constants of a chip.
+func hashConstants(c *hw.Chip) string {
 	var b strings.Builder
 	for name, k := range c.Constants() {
 		fmt.Fprintf(&b, "%s %g\n", name, k.Value)
 	}
-	return hashed(b.String())
+	return hashText(b.String())
 }
 
-// filesWord is a hash of the files that the programs are read from, "" where there is none.
-// What stands in a folder or in a file beside is not in it.
-func (s *Sweep) filesWord() (string, error) {
+// hashFiles returns a hash of the regular files that the programs were read from, or "" if
+// there are none. It does not cover directories or files that a program's file refers to.
+func (s *Sweep) hashFiles() (string, error) {
 	h, any := fnv.New128a(), false
 	for _, name := range s.Files() {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
@@ -111,36 +114,39 @@ func (s *Sweep) filesWord() (string, error) {
 	return hashDigits(h.Sum(nil)), nil
 }
 
-func hashed(text string) string {
+// hashText returns a short hash of a text.
+func hashText(text string) string {
 	h := fnv.New128a()
 	io.WriteString(h, text)
 	return hashDigits(h.Sum(nil))
 }
 
+// hashDigits returns the first hexadecimal digits of a hash.
 func hashDigits(sum []byte) string {
 	const digits = 8
 	return hex.EncodeToString(sum)[:digits]
 }
 
-// originDifference names the words in which two origins differ.
-func originDifference(here, there string) string {
+// diffOrigins returns the settings in which two origins differ, such as "seed 1 here, 2 there".
+func diffOrigins(here, there string) string {
 	if here == "" || there == "" {
 		return fmt.Sprintf("origin %q here, %q there", here, there)
 	}
-	a, b := originWords(here), originWords(there)
+	a, b := parseOrigin(here), parseOrigin(there)
 	var list []string
 	for _, w := range append(strings.Fields(here), strings.Fields(there)...) {
 		key, _, _ := strings.Cut(w, "=")
 		if a[key] == b[key] {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s %s here, %s there", report.Printable(key), orNone(a[key]), orNone(b[key])))
-		b[key] = a[key] // said once
+		list = append(list, fmt.Sprintf("%s %s here, %s there", report.Printable(key), printableOrNone(a[key]), printableOrNone(b[key])))
+		b[key] = a[key] // report each key once
 	}
 	return strings.Join(list, "; ")
 }
 
-func originWords(text string) map[string]string {
+// parseOrigin returns the values of an origin by key.
+func parseOrigin(text string) map[string]string {
 	m := map[string]string{}
 	for _, w := range strings.Fields(text) {
 		key, value, _ := strings.Cut(w, "=")
@@ -149,24 +155,24 @@ func originWords(text string) map[string]string {
 	return m
 }
 
-func orNone(value string) string {
+func printableOrNone(value string) string {
 	if value == "" {
 		return "none"
 	}
 	return report.Printable(value)
 }
 
-// errNoOrigin is a file of rows of a version that did not say what they are of.
-var errNoOrigin = errors.New("its rows have no column " + originColumn + ", which says what chip, constants and version they are of: an earlier version wrote it; time the sweep again into a new file")
+// errNoOrigin is the error for a file from a version without the origin column.
+var errNoOrigin = errors.New("missing column " + originColumn + " with the chip, constants and version: an earlier version wrote the file; time the sweep again into a new file")
 
-// withoutOrigin reports whether a header is that of rows without their origin.
-func withoutOrigin(header []string) bool {
+// lacksOrigin reports whether header is the header of a sweep's rows without the origin column.
+func lacksOrigin(header []string) bool {
 	n := len(resultColumns) - 1
 	return len(header) >= n+2 && header[0] == "point" && header[1] == "program" && header[len(header)-1] == resultColumns[n-1]
 }
 
-// problem is why a row has no figures, or not those of the whole; "" where it has.
-func problem(row []string) string { return row[len(row)-2] }
+// rowProblem returns the reason why a row has no figures or incomplete ones, or "".
+func rowProblem(row []string) string { return row[len(row)-2] }
 
-// originOf is the origin of a row.
-func originOf(row []string) string { return row[len(row)-1] }
+// rowOrigin returns the origin of a row.
+func rowOrigin(row []string) string { return row[len(row)-1] }

@@ -14,7 +14,8 @@ import (
 	"anesim/hw/chip"
 )
 
-func (s *Sweep) timer() (*timer, error) {
+// newTimer returns a timer for points of s.
+func (s *Sweep) newTimer() (*timer, error) {
 	t, err := anesim.NewTimer(s.Options)
 	if err != nil {
 		return nil, err
@@ -23,8 +24,8 @@ func (s *Sweep) timer() (*timer, error) {
 	return &timer{s, t, varied, s.Options}, nil
 }
 
-// settings are the chip and the register values of a point.
-func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
+// pointSettings returns the chip and the register overrides of a point with these values.
+func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
 		name, ok := strings.CutPrefix(s.grid[i].name, ChipPrefix)
@@ -49,16 +50,17 @@ func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Overr
 	return c, overrides, nil
 }
 
-// incomplete says what of a network is in no total.
-func incomplete(res *anesim.Result) string {
-	n, why := 0, ""
+// describeMissing returns why the totals of a network are incomplete: the first faulting layer,
+// or the number of layers that are not modelled. It returns "" if they are complete.
+func describeMissing(res *anesim.Result) string {
+	n, reason := 0, ""
 	for i := range res.Layers {
 		l := &res.Layers[i]
 		switch {
 		case l.Fault != nil:
 			return fmt.Sprintf("layer %s: device fault: %v", l.Layer.Name, *l.Fault)
 		case !l.Modelled() && n == 0:
-			why = fmt.Sprintf("%s: %s", l.Layer.Name, l.Reason)
+			reason = fmt.Sprintf("%s: %s", l.Layer.Name, l.Reason)
 			fallthrough
 		case !l.Modelled():
 			n++
@@ -67,21 +69,22 @@ func incomplete(res *anesim.Result) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
+	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), reason)
 }
 
-// RunPoint runs a point and names it by what is particular about it.
+// RunPoint runs a point and returns its result. The name of the result has the program if there
+// are several, and the value of every axis that has several.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
-	w, values := s.at(point)
+	w, values := s.programAt(point)
 	m, err := w.model, error(nil)
 	if m == nil {
-		if m, err = s.layer(values); err != nil {
+		if m, err = s.buildLayer(values); err != nil {
 			return report.ProfilePart{}, err
 		}
 	}
 	o := s.Options
-	o.Repeat = 1 // as of the rows
-	if o.Chip, o.Overrides, err = s.settings(values); err != nil {
+	o.Repeat = 1 // as for the rows
+	if o.Chip, o.Overrides, err = s.pointSettings(values); err != nil {
 		return report.ProfilePart{}, err
 	}
 	name := []string{fmt.Sprintf("point %d:", point)}
@@ -100,30 +103,31 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times the points of a shard from the first to the n-th on several goroutines, and
-// gives their rows to write in their order. Idle is called now and then in between.
+// Time times the points first to n-1 of a shard on several goroutines, and calls write with
+// their rows in order. It calls idle regularly while it waits for a row. An error of write or
+// idle ends it.
 func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, idle func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {
 		var err error
-		if timers[i], err = s.timer(); err != nil {
+		if timers[i], err = s.newTimer(); err != nil {
 			return err
 		}
 	}
-	return inOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].row(part.Point(k)) }, write, idle)
+	return computeInOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].timeRow(part.Point(k)) }, write, idle)
 }
 
-// A timer times points of a sweep one after the other.
+// A timer times points of a sweep one at a time.
 type timer struct {
 	*Sweep
 	engine  *anesim.Timer
-	varied  bool           // some axis is a constant of the chip
-	options anesim.Options // of the point
+	varied  bool           // an axis is a constant of the chip
+	options anesim.Options // of the current point
 }
 
-// set gives the engine the point's constants and register values.
-func (t *timer) set(values []string) error {
-	c, overrides, err := t.settings(values)
+// configure gives the engine the chip's constants and the register overrides of a point.
+func (t *timer) configure(values []string) error {
+	c, overrides, err := t.pointSettings(values)
 	if err != nil {
 		return err
 	}
@@ -140,11 +144,12 @@ func (t *timer) set(values []string) error {
 	return nil
 }
 
-// time is the account of a workload, and why it is not that of the whole.
-func (t *timer) time(w *workload, values []string) (r *hw.Report, problem string, err error) {
+// timeWorkload returns the report of a workload with a point's values. The problem is the reason
+// why the report is incomplete, or "".
+func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, problem string, err error) {
 	m := w.model
 	if m == nil {
-		if m, err = t.layer(values); err != nil {
+		if m, err = t.buildLayer(values); err != nil {
 			return nil, "", err
 		}
 	}
@@ -153,7 +158,7 @@ func (t *timer) time(w *workload, values []string) (r *hw.Report, problem string
 		if err != nil {
 			return nil, "", err
 		}
-		return res.Report, incomplete(res), nil
+		return res.Report, describeMissing(res), nil
 	}
 	if r, err = t.engine.Time(context.Background(), m); err != nil {
 		return nil, "", err

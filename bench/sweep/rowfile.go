@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// A Output is where rows go: whole ones, some at a time. What is there whenever the
-// command is stopped ends with a complete row, or with one that resume does again.
+// An Output writes rows as CSV, several at a time. If it is interrupted, the file ends with a
+// complete row, or with a partial one that Resume removes.
 type Output struct {
-	w       io.Writer
-	header  []string
-	Rows    int // that are there already
-	begun   bool
-	pending []byte
+	w         io.Writer
+	header    []string
+	Rows      int // rows that the file had when Resume opened it
+	hasHeader bool
+	pending   []byte
 }
 
-// NewOutput is rows under a header on their way to w.
+// NewOutput returns an Output that writes header and rows to w.
 func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
 
-// flushBytes is how much is pending at most.
+// flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write takes in a row.
+// Write adds a row, and flushes if many bytes are pending.
 func (o *Output) Write(row []string) error {
-	if !o.begun {
+	if !o.hasHeader {
 		o.pending = append(o.pending, csvLine(o.header)...)
-		o.begun = true
+		o.hasHeader = true
 	}
 	o.pending = append(o.pending, csvLine(row)...)
 	if len(o.pending) < flushBytes {
@@ -41,7 +41,7 @@ func (o *Output) Write(row []string) error {
 	return o.Flush()
 }
 
-// Flush writes what is pending.
+// Flush writes the pending rows.
 func (o *Output) Flush() error {
 	if len(o.pending) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (o *Output) Flush() error {
 	return err
 }
 
-// csvLine is a row with the newline that ends it.
+// csvLine returns a row as a line of CSV.
 func csvLine(row []string) []byte {
 	var b []byte
 	for i, field := range row {
@@ -66,7 +66,7 @@ func csvLine(row []string) []byte {
 	return append(b, '\n')
 }
 
-// quotedLine is csvLine of a row with fields that have to be quoted.
+// quotedLine returns a row as a line of CSV, with quotes around the fields that need them.
 func quotedLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
@@ -75,11 +75,11 @@ func quotedLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// Finish writes what is pending, and the header where there was no row. A file's rows then
-// last.
+// Finish writes the pending rows, and the header if there were no rows. It then syncs the file if
+// the output is a RowFile.
 func (o *Output) Finish() error {
-	if !o.begun {
-		o.pending, o.begun = append(o.pending, csvLine(o.header)...), true
+	if !o.hasHeader {
+		o.pending, o.hasHeader = append(o.pending, csvLine(o.header)...), true
 	}
 	if err := o.Flush(); err != nil {
 		return err
@@ -90,44 +90,44 @@ func (o *Output) Finish() error {
 	return nil
 }
 
-// OpenRows opens a file of rows to go on with. It is made where there is none, and locked
-// as long as it is open: of a task that runs twice, since its node was taken for dead, one
-// ends.
+// OpenRows opens a file of rows to resume, and creates it if it does not exist. It locks the
+// file until it is closed. If a cluster starts a task twice because it believes the first node
+// is dead, one of the two fails here.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, inRows(name, errors.New("is not a regular file"))
+		return nil, addFileName(name, errors.New("is not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f); err != nil {
+	if err := lockFile(f); err != nil {
 		f.Close()
-		return nil, inRows(name, err)
+		return nil, addFileName(name, err)
 	}
 	return &RowFile{f}, nil
 }
 
-// A RowFile is a file of rows that no other process writes.
+// A RowFile is a file of rows that is locked against other writers.
 type RowFile struct{ *os.File }
 
-// errLocked is a file of rows that another process writes.
-var errLocked = errors.New("another process writes it")
+// errLocked is the error for a file of rows that another process has locked.
+var errLocked = errors.New("locked by another process that writes it")
 
-// maxRow bounds a line of a file of rows: as many columns as axes fit a command line.
+// maxRow is the largest length of a line in bytes. The axes of a command line need fewer.
 const maxRow = 1 << 20
 
-// A rowReader reads a file of rows, a line each, and remembers where the last complete one
-// ends.
+// A rowReader reads a file of rows, one per line, and records where the last complete row ends.
 type rowReader struct {
 	r    *bufio.Reader
-	line []byte // the last one, with the newline that ends it
-	end  int64
+	line []byte // the last line with its newline
+	end  int64  // offset after the last complete row
 }
 
 func newRowReader(r io.Reader) *rowReader { return &rowReader{r: bufio.NewReaderSize(r, 1<<16)} }
 
-// next reads a row. io.EOF is the end, io.ErrUnexpectedEOF one behind the start of a row.
+// next reads a row. It returns io.EOF at the end of the file, and io.ErrUnexpectedEOF if the file
+// ends inside a row.
 func (r *rowReader) next() ([]string, error) {
 	r.line = r.line[:0]
 	for {
@@ -135,7 +135,7 @@ func (r *rowReader) next() ([]string, error) {
 		r.line = append(r.line, part...)
 		switch {
 		case len(r.line) > maxRow:
-			return nil, fmt.Errorf("a line of more than %d bytes", maxRow)
+			return nil, fmt.Errorf("line is longer than %d bytes", maxRow)
 		case err == bufio.ErrBufferFull:
 			continue
 		case err == io.EOF && len(r.line) > 0:
@@ -152,14 +152,16 @@ func (r *rowReader) next() ([]string, error) {
 	return csv.NewReader(bytes.NewReader(r.line)).Read()
 }
 
-// rows is a file of rows.
+// rows is the part of a file that Resume needs.
 type rows interface {
 	io.ReadWriteSeeker
 	Truncate(size int64) error
 }
 
-// Resume makes the output go on behind the last complete row of a file, whose rows must
-// be those that label says, of the same origin, no more than most.
+// Resume makes the output continue after the last complete row of f and removes a partial row
+// after it. The header must be the output's. Each row must have the labels that label returns
+// and the given origin, and there may be at most `most` rows. If f belongs to another sweep,
+// Resume returns an error and does not change f.
 func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
@@ -168,9 +170,9 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			break
 		}
 		if err == io.ErrUnexpectedEOF {
-			// What stands behind the last complete row is the start of one, where the file is ours.
+			// In a file of a sweep the incomplete line is a partial row or a partial header.
 			if i == 0 && !bytes.HasPrefix(csvLine(o.header), r.line) {
-				return errors.New("it is not the output of a sweep; choose another file")
+				return errors.New("not the output of a sweep; choose another file")
 			}
 			break
 		}
@@ -178,7 +180,7 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if i > most {
-			return errors.New("it has more rows than the grid")
+			return errors.New("file has more rows than the sweep has points")
 		}
 		want := o.header
 		if i > 0 {
@@ -188,12 +190,12 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			return errNoOrigin
 		}
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
-			return fmt.Errorf("line %d is of another sweep", i+1)
+			return fmt.Errorf("line %d belongs to another sweep", i+1)
 		}
-		if i > 0 && originOf(row) != origin {
-			return fmt.Errorf("line %d is of another sweep: %s", i+1, originDifference(origin, originOf(row)))
+		if i > 0 && rowOrigin(row) != origin {
+			return fmt.Errorf("line %d belongs to another sweep: %s", i+1, diffOrigins(origin, rowOrigin(row)))
 		}
-		o.begun, o.Rows = true, i
+		o.hasHeader, o.Rows = true, i
 	}
 	if err := f.Truncate(r.end); err != nil {
 		return err

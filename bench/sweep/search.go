@@ -12,13 +12,14 @@ import (
 	"anesim/bench/report"
 )
 
-// A budget is a goal with its most.
+// A budget is an upper limit for a goal.
 type budget struct {
 	goal
 	most float64
 }
 
-// A Search looks for the best design.
+// A Search looks for the constants of the chip that minimise a goal within budgets. It keeps
+// every design that it has timed.
 type Search struct {
 	*Sweep
 	timer  *timer
@@ -28,24 +29,26 @@ type Search struct {
 	seen   map[string]Candidate
 }
 
-// A Candidate is a design: a step of every knob, and what comes of it.
+// A Candidate is a design that a search has timed.
 type Candidate struct {
-	steps []int
-	row   []string
-	Rows  [][]string // of each program
-	value float64    // of the goal
-	over  float64    // by which part the budget is missed, 0 within it
+	steps  []int      // one for each knob
+	row    []string   // the sum of Rows
+	Rows   [][]string // one for each program
+	value  float64    // of the goal
+	excess float64    // sum over the budgets of the relative excess, 0 within all
 }
 
-// better reports whether a is better than b: within the budget before without.
-func (a *Candidate) better(b *Candidate) bool {
-	if a.over != b.over {
-		return a.over < b.over
+// isBetter reports whether a exceeds the budgets by less than b or, if they are equal in that,
+// has the lower goal.
+func (a *Candidate) isBetter(b *Candidate) bool {
+	if a.excess != b.excess {
+		return a.excess < b.excess
 	}
 	return a.value < b.value
 }
 
-// NewSearch reads a description whose axes are ranges of the chip's constants.
+// NewSearch returns a search over the axes of a description, which must be ranges of the chip's
+// constants: chip.NAME=FROM..TO. The caller sets the goal with SetGoal before Run.
 func NewSearch(d *Description) (*Search, error) {
 	var programs []string
 	var err error
@@ -60,17 +63,17 @@ func NewSearch(d *Description) (*Search, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.knobs, func(other knob) bool { return other.name == k.name }) {
-			return nil, wrong("%s is given twice", word)
+			return nil, argumentErrorf("%s is given twice", word)
 		}
 		s.knobs = append(s.knobs, k)
 	}
 	if len(s.knobs) == 0 {
-		return nil, wrong("missing constants: want chip.NAME=FROM..TO")
+		return nil, argumentErrorf("missing constants: want chip.NAME=FROM..TO")
 	}
 	if len(programs) == 0 {
-		return nil, wrong("missing program: want a file or an operation with its keys in quotes")
+		return nil, argumentErrorf("missing program: want a file or an operation with its keys in quotes")
 	}
-	// The axes have their values set before each point.
+	// timeDesign sets the values of the axes for each design.
 	words := slices.Clone(programs)
 	for _, k := range s.knobs {
 		words = append(words, ChipPrefix+k.name+"="+report.Number(k.low))
@@ -79,30 +82,30 @@ func NewSearch(d *Description) (*Search, error) {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {
-		return nil, wrong("%s: its keys go with it, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
+		return nil, argumentErrorf("%s: want its keys in quotes with it, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
 	}
-	if err := s.Try(); err != nil {
+	if err := s.CheckFirstPoint(); err != nil {
 		return nil, err
 	}
-	s.timer, err = s.Sweep.timer()
+	s.timer, err = s.Sweep.newTimer()
 	return s, err
 }
 
-// Reduce reads the goal to have the least of.
-func (s *Search) Reduce(goal string) error {
-	list, err := goals(goal, s.Header())
+// SetGoal sets the goal to minimise, by name.
+func (s *Search) SetGoal(goal string) error {
+	list, err := parseGoals(goal, s.Header())
 	if err != nil {
 		return err
 	}
 	if len(list) != 1 {
-		return wrong("%s: want one goal", goal)
+		return argumentErrorf("%s: want one goal", goal)
 	}
 	s.least = list[0]
 	return nil
 }
 
-// Keep reads a budget, GOAL=MOST joined by commas.
-func (s *Search) Keep(within string) error {
+// SetBudget adds budgets, GOAL=MOST joined by commas. The empty text adds none.
+func (s *Search) SetBudget(within string) error {
 	if within == "" {
 		return nil
 	}
@@ -110,9 +113,9 @@ func (s *Search) Keep(within string) error {
 		name, most, _ := strings.Cut(item, "=")
 		v, err := strconv.ParseFloat(most, 64)
 		if err != nil || !(v > 0) || math.IsInf(v, 0) {
-			return wrong("%q: want GOAL=MOST", item)
+			return argumentErrorf("%q: want GOAL=MOST with MOST above 0", item)
 		}
-		list, err := goals(name, s.Header())
+		list, err := parseGoals(name, s.Header())
 		if err != nil {
 			return err
 		}
@@ -121,24 +124,24 @@ func (s *Search) Keep(within string) error {
 	return nil
 }
 
-// at times a design, once.
-func (s *Search) at(steps []int) (*Candidate, error) {
+// timeDesign returns the design with these steps. It times a design only once.
+func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
 	if c, ok := s.seen[key]; ok {
 		return &c, nil
 	}
 	for i := range s.knobs {
-		s.grid[i].values = []string{strconv.FormatFloat(s.knobs[i].at(steps[i]), 'g', -1, 64)}
+		s.grid[i].values = []string{strconv.FormatFloat(s.knobs[i].valueAt(steps[i]), 'g', -1, 64)}
 	}
 	c := Candidate{steps: slices.Clone(steps)}
 	d := newDesign(s.Header(), len(s.workloads))
 	for point := range s.workloads {
-		row := s.timer.row(point)
-		if why := problem(row); why != "" {
-			return nil, fmt.Errorf("%s: %s", s.words(&c), why)
+		row := s.timer.timeRow(point)
+		if why := rowProblem(row); why != "" {
+			return nil, fmt.Errorf("%s: %s", s.formatConstants(&c), why)
 		}
 		c.Rows = append(c.Rows, row)
-		if whole, ok := d.add(row); ok {
+		if whole, ok := d.addRow(row); ok {
 			c.row = whole
 		}
 	}
@@ -151,81 +154,83 @@ func (s *Search) at(steps []int) (*Candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.over += max(0, v/s.limits[i].most-1)
+		c.excess += max(0, v/s.limits[i].most-1)
 	}
 	s.seen[key] = c
 	return &c, nil
 }
 
-// maxCandidates bounds the designs that a search times.
+// maxCandidates is the number of timed designs after which descend stops.
 const maxCandidates = 1 << 14
 
-// Run finds the best design: by simplex from the chip's constants and from the corners of
-// smaller and larger ones, then along each constant.
+// Run searches for the best design: by the simplex method from the chip's own constants and from
+// the middle and the quarters of all ranges, then along each constant. It returns the design with
+// the chip's own constants and the best one. If no design is within the budgets, it returns an
+// error.
 func (s *Search) Run() (start, best *Candidate, err error) {
 	at := make([]int, len(s.knobs))
 	for i := range s.knobs {
-		c, _ := constantOf(&s.Options.Chip, s.knobs[i].name)
-		at[i] = s.knobs[i].near(c)
+		c, _ := lookupConstant(&s.Options.Chip, s.knobs[i].name)
+		at[i] = s.knobs[i].nearestStep(c)
 	}
-	if start, err = s.at(at); err != nil {
+	if start, err = s.timeDesign(at); err != nil {
 		return nil, nil, err
 	}
 	best = start
-	const quarter, threeQuarters, middle = steps / 4, 3 * steps / 4, steps / 2
+	const quarter, threeQuarters, middle = knobSteps / 4, 3 * knobSteps / 4, knobSteps / 2
 	for _, from := range [...]int{-1, middle, quarter, threeQuarters} {
 		if from >= 0 {
 			for i := range at {
 				at[i] = from
 			}
 		}
-		c, err := s.simplex(at)
+		c, err := s.runSimplex(at)
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.better(best) {
+		if c.isBetter(best) {
 			best = c
 		}
 	}
 	if best, err = s.descend(best); err != nil {
 		return nil, nil, err
 	}
-	if best.over > 0 {
-		return nil, nil, fmt.Errorf("no design within the budget was found: the nearest, %s, misses it by %.3g %%", s.words(best), 100*best.over)
+	if best.excess > 0 {
+		return nil, nil, fmt.Errorf("found no design within the budget: the nearest, %s, exceeds it by %.3g %%", s.formatConstants(best), 100*best.excess)
 	}
 	return start, best, nil
 }
 
-// simplex is the best design on Nelder and Mead's way downhill. A design outside the budget
-// costs more than any within, by how far it is outside.
-func (s *Search) simplex(from []int) (best *Candidate, err error) {
-	if best, err = s.at(from); err != nil {
+// runSimplex returns the best design that the Nelder-Mead method visits from the given steps. A
+// design outside the budgets gets a high cost that grows with its excess.
+func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
+	if best, err = s.timeDesign(from); err != nil {
 		return nil, err
 	}
 	scale := best.value
 	outside := 1e3 * max(scale, 1)
 	x := make([]float64, len(from))
 	for i, v := range from {
-		x[i] = float64(v) / steps
+		x[i] = float64(v) / knobSteps
 	}
 	problem := optimize.Problem{Func: func(x []float64) float64 {
 		at := make([]int, len(x))
 		for i, v := range x {
-			// What is half a step but for its last digits, which differ between machines, is half.
+			// Rounding first makes values near half a step the same on every machine.
 			const digits = 1e6
-			v = math.Round(digits*steps*min(max(v, 0), 1)) / digits
+			v = math.Round(digits*knobSteps*min(max(v, 0), 1)) / digits
 			at[i] = int(math.Round(v))
 		}
-		c, e := s.at(at)
+		c, e := s.timeDesign(at)
 		if e != nil {
 			err = e
 			return math.Inf(1)
 		}
-		if c.better(best) {
+		if c.isBetter(best) {
 			best = c
 		}
-		if c.over > 0 {
-			return outside * (1 + c.over)
+		if c.excess > 0 {
+			return outside * (1 + c.excess)
 		}
 		return c.value
 	}}
@@ -238,22 +243,23 @@ func (s *Search) simplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend goes along each constant, and along each pair where one gives what the other
-// takes, in ever smaller steps, until no neighbour is better.
+// descend moves from best to better neighbours until there are none, and returns the last. A
+// neighbour differs by a stride in one constant, or by opposite strides in two. The stride is
+// halved when no neighbour is better.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
-	moves := s.moves()
-	for stride := steps / 16; stride >= 1; {
+	moves := s.directions()
+	for stride := knobSteps / 16; stride >= 1; {
 		moved := false
 		for _, m := range moves {
 			at := slices.Clone(best.steps)
 			for i, d := range m {
-				at[i] = min(max(at[i]+d*stride, 0), steps)
+				at[i] = min(max(at[i]+d*stride, 0), knobSteps)
 			}
-			c, err := s.at(at)
+			c, err := s.timeDesign(at)
 			if err != nil {
 				return nil, err
 			}
-			if c.better(best) {
+			if c.isBetter(best) {
 				best, moved = c, true
 			}
 		}
@@ -267,8 +273,9 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// moves are the directions of descend.
-func (s *Search) moves() (list [][]int) {
+// directions returns the directions in which descend moves: a step of 1 or -1 for one knob, alone
+// or with the opposite step for another.
+func (s *Search) directions() (list [][]int) {
 	n := len(s.knobs)
 	for i := range n {
 		for _, d := range [...]int{1, -1} {
@@ -287,24 +294,25 @@ func (s *Search) moves() (list [][]int) {
 	return list
 }
 
-// words are a design's constants.
-func (s *Search) words(c *Candidate) string {
+// formatConstants returns the constants of a design, such as "Clock=1e+09 L2Bandwidth=64".
+func (s *Search) formatConstants(c *Candidate) string {
 	var list []string
 	for i := range s.knobs {
-		list = append(list, fmt.Sprintf("%s=%g", s.knobs[i].name, s.knobs[i].at(c.steps[i])))
+		list = append(list, fmt.Sprintf("%s=%g", s.knobs[i].name, s.knobs[i].valueAt(c.steps[i])))
 	}
 	return strings.Join(list, " ")
 }
 
-// A Line is a constant, the goal or a limit at two designs.
+// A Line compares two designs in a constant, the goal or a budget.
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare is the constants, the goal and the budget at two designs.
+// Compare returns a line for each constant, the goal and each budget, with their values in two
+// designs and their upper limits. The goal has no limit.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {
 		k := &s.knobs[i]
-		list = append(list, Line{ChipPrefix + k.name, fmt.Sprintf("%g", k.at(start.steps[i])), fmt.Sprintf("%g", k.at(best.steps[i])), fmt.Sprintf("%g", k.top)})
+		list = append(list, Line{ChipPrefix + k.name, fmt.Sprintf("%g", k.valueAt(start.steps[i])), fmt.Sprintf("%g", k.valueAt(best.steps[i])), fmt.Sprintf("%g", k.top)})
 	}
 	add := func(g *goal, most string) error {
 		a, err := g.value(start.row)
@@ -326,5 +334,5 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	return list, nil
 }
 
-// Designs is how many designs were timed.
+// Designs returns how many designs were timed.
 func (s *Search) Designs() int { return len(s.seen) }

@@ -10,24 +10,26 @@ import (
 	"anesim/bench/report"
 )
 
-// stalePeriod is after how long without a row a shard that is not complete is stale.
+// stalePeriod is the time without a new row after which an incomplete shard counts as stale.
 const stalePeriod = time.Minute
 
-// maxAge is more seconds than any file is old: a file that says less was made never.
+// maxAge is an age in seconds that no file reaches. A file that seems older has no known creation
+// time.
 const maxAge = 1e9
 
-// A Status is what a shard's file says of it.
+// A Status is the progress of a shard as its file shows it.
 type Status struct {
 	Rows   int
-	first  int     // its first point, -1 where it has none
-	cut    bool    // the last row is not complete
-	Rate   float64 // rows a second, 0 where nobody knows
-	wrote  time.Time
+	first  int       // the first point, or -1 if there are no rows
+	cut    bool      // the file ends inside a row
+	Rate   float64   // rows per second, or 0 if unknown
+	wrote  time.Time // of the last write
 	header []byte
 	Err    error
 }
 
-// Points is how many points the shard has of all, 0 where nobody knows.
+// Points returns how many of a sweep's points the shard has to time, or 0 if that is unknown. The
+// shard's number follows from its first row.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -35,17 +37,18 @@ func (s *Status) Points(points, shards int) int {
 	return Shard{s.first + 1, shards}.Points(points)
 }
 
-// ReadStatus says how far files of rows are. With a time it reads them twice, so long apart, and
-// takes the rates from that. A file of another sweep than the first is an error of its own.
+// ReadStatus reads the progress of the named files. If over is positive, it reads them twice,
+// that long apart, and measures the rates in between; otherwise it estimates them from the age of
+// the files. Errors are in Status.Err, also for a file of another sweep than the first.
 func ReadStatus(names []string, over time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
-		list[i] = readShard(name)
+		list[i] = readStatus(name)
 	}
 	if over > 0 {
 		time.Sleep(over)
 		for i, name := range names {
-			again := readShard(name)
+			again := readStatus(name)
 			again.Rate = max(0, float64(again.Rows-list[i].Rows)/over.Seconds())
 			list[i] = again
 		}
@@ -57,13 +60,14 @@ func ReadStatus(names []string, over time.Duration) []Status {
 		case header == nil:
 			header = s.header
 		case s.header != nil && !slices.Equal(header, s.header):
-			s.Err = errors.New("is of another sweep than " + report.Printable(names[0]))
+			s.Err = errors.New("belongs to another sweep than " + report.Printable(names[0]))
 		}
 	}
 	return list
 }
 
-// State is a shard's in a word, and whether it is under way.
+// State returns the shard's state in words and whether it is under way. The parameter all is the
+// number of its points, 0 if unknown.
 func (s *Status) State(all int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {
@@ -79,8 +83,8 @@ func (s *Status) State(all int, now time.Time) (string, bool) {
 	return "under way", true
 }
 
-// readShard looks through a file of rows: all lines are counted, the first two read.
-func readShard(name string) (s Status) {
+// readStatus reads a file of rows and returns its status.
+func readStatus(name string) (s Status) {
 	s.first = -1
 	f, err := os.Open(name)
 	if err != nil {
@@ -95,7 +99,7 @@ func readShard(name string) (s Status) {
 	}
 	s.wrote = info.ModTime()
 	defer func() {
-		if t := s.wrote.Sub(born(f)).Seconds(); t > 0 && t < maxAge {
+		if t := s.wrote.Sub(creationTime(f)).Seconds(); t > 0 && t < maxAge {
 			s.Rate = float64(s.Rows) / t
 		}
 	}()
@@ -103,7 +107,7 @@ func readShard(name string) (s Status) {
 	if info.Size() == 0 {
 		return s
 	}
-	if err := m.start(); m.torn {
+	if err := m.readHeader(); m.torn {
 		s.cut = true
 		return s
 	} else if err != nil {
@@ -112,19 +116,19 @@ func readShard(name string) (s Status) {
 	}
 	s.header = m.header
 	for {
-		before := m.at
-		switch err := m.next(); {
+		before := m.point
+		switch err := m.readRow(); {
 		case m.torn:
 			s.cut = true
 			return s
 		case err != nil:
 			s.Err = err
 			return s
-		case m.at < 0:
+		case m.point < 0:
 			return s
 		}
 		if before < 0 {
-			s.first = m.at
+			s.first = m.point
 		}
 		s.Rows++
 	}

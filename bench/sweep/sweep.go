@@ -11,43 +11,42 @@ import (
 	"anesim/loader/network/keys"
 )
 
-// A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
-// that stands.
+// A workload is the program of a point: an operation whose keys are axes, or a fixed model.
 type workload struct {
 	name  string
-	model *anesim.Model // nil of an operation
+	model *anesim.Model // nil for an operation
 }
 
 // A Sweep is a grid over workloads and their keys, constants of the chip and registers.
 type Sweep struct {
-	workloads []workload // several change fastest
-	Name      string     // of all, for people
-	keys      int        // axes that are keys of the layer or the chip; the rest are register fields
+	workloads []workload // they change faster than the axes
+	Name      string     // the program, or the number of programs
+	keys      int        // number of axes that are keys of the layer or the chip; the others are register fields
 	grid      grid
-	area      *expression // nil where none is given
+	area      *expression // or nil
 	areaText  string
 	Origin    string // the last column of every row
 	Options   anesim.Options
 }
 
-// MaxPrograms bounds the programs of a sweep, which are all in memory.
+// MaxPrograms is the largest number of programs of a sweep, which are all in memory.
 const MaxPrograms = 1 << 10
 
-// A Description is what a sweep is made of.
+// A Description describes a sweep in the words of a command line.
 type Description struct {
 	Words   []string // programs, then the axes of keys, KEY=VALUES
 	Fields  []string // axes of register fields, GROUP.REGISTER.FIELD=VALUES
-	Area    string   // a sum of products of the chip's constants, "" for none
+	Area    string   // a sum of products of the chip's constants, or ""
 	Options anesim.Options
 
-	Open func(name string) (*anesim.Model, error) // a word that is no operation
+	Open func(name string) (*anesim.Model, error) // opens the model of a word that is not an operation
 }
 
-// New reads a description.
+// New returns the sweep of a description. Mistakes in the description are ArgumentErrors.
 func New(d *Description) (*Sweep, error) {
 	args, o := d.Words, d.Options
 	if len(args) == 0 {
-		return nil, wrong("missing operation or file: operations are %s", strings.Join(keys.Names(), " "))
+		return nil, argumentErrorf("missing operation or file; operations are %s", strings.Join(keys.Names(), " "))
 	}
 	o.Workers = 1
 	s := &Sweep{Options: o}
@@ -56,15 +55,15 @@ func New(d *Description) (*Sweep, error) {
 		words = len(args)
 	}
 	if words > MaxPrograms {
-		return nil, wrong("%d programs; a sweep takes at most %d", words, MaxPrograms)
+		return nil, argumentErrorf("found %d programs, want at most %d", words, MaxPrograms)
 	}
 	for _, word := range args[:words] {
-		w, err := d.workload(word, words > 1)
+		w, err := d.openWorkload(word, words > 1)
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.workloads, func(v workload) bool { return v.name == w.name }) {
-			return nil, wrong("%s is given twice", w.name)
+			return nil, argumentErrorf("%s is given twice", w.name)
 		}
 		s.workloads = append(s.workloads, w)
 	}
@@ -75,33 +74,33 @@ func New(d *Description) (*Sweep, error) {
 	var err error
 	if d.Area != "" {
 		if s.area, err = parseExpression(d.Area); err != nil {
-			return nil, wrong("--area: %v", err)
+			return nil, argumentErrorf("--area: %v", err)
 		}
 		s.areaText = strings.Join(strings.Fields(d.Area), "")
 	}
-	if err := s.axes(args[words:], d.Fields); err != nil {
+	if err := s.parseAxes(args[words:], d.Fields); err != nil {
 		return nil, err
 	}
-	s.Origin, err = s.origin()
+	s.Origin, err = s.describeOrigin()
 	return s, err
 }
 
-// isAxis reports whether a word gives a key values.
+// isAxis reports whether a word has the form KEY=VALUES, without spaces.
 func isAxis(word string) bool { return strings.Contains(word, "=") && !strings.Contains(word, " ") }
 
-// axes reads the keys and registers that vary.
-func (s *Sweep) axes(keys, fields []string) error {
+// parseAxes adds the axes of keys and of register fields.
+func (s *Sweep) parseAxes(keys, fields []string) error {
 	for i, word := range slices.Concat(keys, fields) {
 		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
 			switch m := s.workloads[0].model; {
 			case !isAxis(word):
-				return wrong("%q stands behind keys; programs come first", word)
+				return argumentErrorf("%q: want programs before keys", word)
 			case len(s.workloads) > 1:
-				return wrong("%s: several programs have no keys in common but those of the chip; the keys of a layer stand in quotes with its operation", word)
+				return argumentErrorf("%s: cannot vary a layer's key with several programs; want it in quotes with its operation", word)
 			case m.Kind() == anesim.KindLayer:
-				return wrong("%s: the layer's keys stand with its operation", word)
+				return argumentErrorf("%s: want the layer's keys in the quotes with its operation", word)
 			default:
-				return wrong("%s: a %v has no keys; --set gives register values", word, m.Kind())
+				return argumentErrorf("%s: %v has no keys; vary register fields with --set", word, m.Kind())
 			}
 		}
 		a, err := parseAxis(word)
@@ -109,7 +108,7 @@ func (s *Sweep) axes(keys, fields []string) error {
 			return err
 		}
 		if slices.ContainsFunc(s.grid, func(b axis) bool { return a.name == b.name }) {
-			return wrong("%s is given twice", a.name)
+			return argumentErrorf("%s is given twice", a.name)
 		}
 		if i < len(keys) {
 			s.keys++
@@ -119,18 +118,19 @@ func (s *Sweep) axes(keys, fields []string) error {
 	return nil
 }
 
-// workload reads a word: an operation, one with its keys in quotes, or a file.
-func (d *Description) workload(word string, several bool) (workload, error) {
+// openWorkload returns the workload of a word: an operation, an operation with its keys, or a
+// file. The parameter several is whether the sweep has other programs.
+func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, wrong("%s stands beside other programs: its keys go with it, as in '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("%s: want its keys in quotes with it when there are other programs, as in '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}
 	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(keys.Names(), op) {
 		m, err := anesim.Layer(op, strings.Fields(rest)...)
 		if err != nil {
-			return workload{}, inLayer(word, err)
+			return workload{}, quoteLayer(word, err)
 		}
 		return workload{word, m}, nil
 	}
@@ -138,8 +138,9 @@ func (d *Description) workload(word string, several bool) (workload, error) {
 	return workload{word, m}, err
 }
 
-// inLayer says which of the command line's layers is wrong.
-func inLayer(word string, err error) error {
+// quoteLayer prefixes err with the layer's word from the command line. An anesim.LayerError
+// becomes an ArgumentError.
+func quoteLayer(word string, err error) error {
 	err = fmt.Errorf("%q: %w", word, err)
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -147,18 +148,19 @@ func inLayer(word string, err error) error {
 	return err
 }
 
-// Try looks at the first point, so that mistakes in keys and fields end the command.
-func (s *Sweep) Try() error {
-	t, err := s.timer()
+// CheckFirstPoint builds the first point without timing it, and returns mistakes in keys and
+// fields as ArgumentErrors.
+func (s *Sweep) CheckFirstPoint() error {
+	t, err := s.newTimer()
 	if err != nil {
 		return err
 	}
-	values := s.grid.at(0)
-	if err := t.set(values); err != nil {
+	values := s.grid.valuesAt(0)
+	if err := t.configure(values); err != nil {
 		return &ArgumentError{err}
 	}
 	if s.workloads[0].model == nil {
-		_, err = s.layer(values)
+		_, err = s.buildLayer(values)
 	}
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -166,8 +168,8 @@ func (s *Sweep) Try() error {
 	return nil
 }
 
-// layer is the operation with a point's keys.
-func (s *Sweep) layer(values []string) (*anesim.Model, error) {
+// buildLayer returns the operation as a model with the keys of a point.
+func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
 		if name := s.grid[i].name; !strings.HasPrefix(name, ChipPrefix) {
@@ -177,22 +179,22 @@ func (s *Sweep) layer(values []string) (*anesim.Model, error) {
 	return anesim.Layer(s.workloads[0].name, keys...)
 }
 
-// Points is how many the sweep has.
+// Points returns the number of points.
 func (s *Sweep) Points() (int, error) {
-	n, err := s.grid.points()
+	n, err := s.grid.countPoints()
 	if n > MaxPoints/len(s.workloads) {
-		return 0, wrong("more than %d points", MaxPoints)
+		return 0, argumentErrorf("sweep has more than %d points", MaxPoints)
 	}
 	return n * len(s.workloads), err
 }
 
-// at is the program and the values of a point.
-func (s *Sweep) at(point int) (*workload, []string) {
+// programAt returns the program of a point and the values of its axes.
+func (s *Sweep) programAt(point int) (*workload, []string) {
 	n := len(s.workloads)
-	return &s.workloads[point%n], s.grid.at(point / n)
+	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
-// Files are those that the workloads were read from.
+// Files returns the names of the files and directories that the programs were read from.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
@@ -202,5 +204,5 @@ func (s *Sweep) Files() (names []string) {
 	return names
 }
 
-// Programs is how many programs the sweep has.
+// Programs returns the number of programs.
 func (s *Sweep) Programs() int { return len(s.workloads) }

@@ -98,14 +98,14 @@ func TestSweepChipConstants(t *testing.T) {
 		{"conv cin=3 cout=1 chip.Clock=1", "Clock: 1 Hz is out of range"},
 		{"conv cin=3 cout=1 chip.Clock=NaN", "is not a number"},
 		{"conv cin=3 cout=1 chip.Clock=1e9..2e9", "requires a step"},
-		{"conv cin=3 cout=1 chip.Clock=1e9..2e9+0", "does not get to its end"},
-		{"conv cin=3 cout=1 --pareto time", "requires two goals"},
-		{"conv cin=3 cout=1 --pareto time,speed", "a goal is time"},
+		{"conv cin=3 cout=1 chip.Clock=1e9..2e9+0", "does not reach its end"},
+		{"conv cin=3 cout=1 --pareto time", "want at least two goals"},
+		{"conv cin=3 cout=1 --pareto time,speed", "want time, energy"},
 		{"conv cin=3 cout=1 --pareto time,time", "is given twice"},
 		{"conv cin=3 cout=1 --pareto time,energy --resume x.csv", "mutually exclusive"},
 		{"conv cin=3 cout=1 --workers 4611686018427387904", "must be between 1 and 4096"},
 		{"conv cin=3 cout=1 --workers 0", "must be between 1 and 4096"},
-		{"conv cin=3 cout=1 --shard 1/9223372036854775807", "more than 268435456 parts"},
+		{"conv cin=3 cout=1 --shard 1/9223372036854775807", "want at most 268435456 parts"},
 		{"conv cin=3 cout=1 --shard 1/92233720368547758070", "want I/N"},
 	} {
 		_, errs, code := invoke(append([]string{"sweep"}, strings.Fields(tc.args)...)...)

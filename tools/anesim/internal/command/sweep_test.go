@@ -105,12 +105,12 @@ func TestSweepShardsAndResume(t *testing.T) {
 	old := strings.ReplaceAll(regexp.MustCompile(`(?m),[^,\n]*$`).ReplaceAllString(whole, ""), "\r", "")
 	for _, command := range [][]string{append(args, "--resume"), {"sweep", "merge"}, {"sweep", "front", "time,energy"}} {
 		name := writeFile(t, "old.csv", []byte(old))
-		if _, errs, code := invoke(append(command, name)...); code != exitFailed || !strings.Contains(errs, "no column origin") {
+		if _, errs, code := invoke(append(command, name)...); code != exitFailed || !strings.Contains(errs, "missing column origin") {
 			t.Errorf("%q of a file without origins: exit %d: %s", command[:2], code, errs)
 		}
 	}
 	_, errs, code := invoke("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
-	if code != exitFailed || !strings.Contains(errs, "line 2 is of another sweep") {
+	if code != exitFailed || !strings.Contains(errs, "line 2 belongs to another sweep") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -177,10 +177,10 @@ func TestSweepErrors(t *testing.T) {
 		{"convolve cin=3", `"convolve" is no file and no operation`},
 		{"conv cin=3 cout=1 dilations=2", "conv: dilations: no such key; conv has"},
 		{"conv cin=3 cin=4 cout=1", "cin is given twice"},
-		{"conv cin=8..4 cout=1", `cin: "8..4": the range does not get to its end`},
+		{"conv cin=8..4 cout=1", `cin: "8..4": range does not reach its end`},
 		{"conv cin=3 cout=1 --shard 0/2", `--shard "0/2": want I/N`},
 		{"conv cin=3 cout=1 --set X=1", `override "X=1"`},
-		{"relu c=1..60000 h=1..60000", "more than 268435456 points"},
+		{"relu c=1..60000 h=1..60000", "sweep has more than 268435456 points"},
 	} {
 		_, errs, code := invoke(append([]string{"sweep"}, strings.Fields(tc.args)...)...)
 		if code != exitUsage || !strings.HasPrefix(errs, "anesim: "+tc.want) {

@@ -6,16 +6,16 @@ import (
 	"anesim/bench/report"
 )
 
-// resultColumns are the columns behind those that say which point a row is. A module of its own,
-// tools/parquet, has their types beside their names.
+// resultColumns are the columns after the labels of a row. The module tools/parquet lists the
+// same names with their types.
 var resultColumns = [...]string{
 	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error", originColumn,
 }
 
-// areaColumn is the name of the column ahead of the results where an area is given.
+// areaColumn is the column before the results. A sweep without an area expression lacks it.
 const areaColumn = "area"
 
-// Header is the names of the columns of a row.
+// Header returns the names of a row's columns.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
 	for _, a := range s.grid {
@@ -27,9 +27,10 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label is the columns of a row that say which point it is.
+// Label returns the first columns of a point's row: its number, its program and the value of
+// each axis.
 func (s *Sweep) Label(point int) []string {
-	w, values := s.at(point)
+	w, values := s.programAt(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
 	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
 	for _, v := range values {
@@ -38,27 +39,28 @@ func (s *Sweep) Label(point int) []string {
 	return row
 }
 
-// row times a point.
-func (t *timer) row(point int) []string {
+// timeRow times a point and returns its row. If the point cannot be timed, the results are
+// empty and the column error has the reason.
+func (t *timer) timeRow(point int) []string {
 	row := t.Label(point)
-	w, values := t.at(point)
+	w, values := t.programAt(point)
 	results := len(resultColumns)
-	refused := func(err error) []string {
+	fail := func(err error) []string {
 		if t.area != nil && len(row) == 2+len(t.grid) {
 			row = append(row, "")
 		}
 		row = append(row, make([]string, results-2)...)
 		return append(row, report.Cell(err.Error()), t.Origin)
 	}
-	if err := t.set(values); err != nil {
-		return refused(err)
+	if err := t.configure(values); err != nil {
+		return fail(err)
 	}
 	if t.area != nil {
-		row = append(row, report.Number(t.area.value(&t.options.Chip)))
+		row = append(row, report.Number(t.area.evaluate(&t.options.Chip)))
 	}
-	r, problem, err := t.time(w, values)
+	r, problem, err := t.timeWorkload(w, values)
 	if err != nil {
-		return refused(err)
+		return fail(err)
 	}
 	a := r.Accounting()
 	low, high := r.Interval()
