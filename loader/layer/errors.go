@@ -30,18 +30,18 @@ type LayerError struct {
 func (e *LayerError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.What) }
 
 // Wrong says how the layer contradicts itself.
-func (l *Layer) Wrong(format string, args ...any) error {
+func (l *Layer) Errorf(format string, args ...any) error {
 	return &LayerError{l.Op, fmt.Sprintf(format, args...)}
 }
 
 // Unsupported says why no program shows the layer's registers.
-func (l *Layer) Unsupported(format string, args ...any) error {
+func (l *Layer) Unsupportedf(format string, args ...any) error {
 	return &UnsupportedError{l.Op, fmt.Sprintf(format, args...)}
 }
 
 // Within refuses what is more than a limit, which it names with its unit. The nearest layer
 // that fits is a format with the limit as its argument.
-func Within(limit string, got, most int, nearest string) error {
+func CheckLimit(limit string, got, most int, nearest string) error {
 	if got > most {
 		return &LimitError{limit, got, most, fmt.Sprintf(nearest, most)}
 	}

@@ -8,7 +8,7 @@ import (
 
 // Rests says what of a layer's lowering no program shows, "" where programs show it all:
 // its values and its time follow an arithmetic equivalent.
-func (l *Layer) Rests() string {
+func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
 	case l.Op == Pool:
@@ -23,7 +23,7 @@ func (l *Layer) Rests() string {
 		return "no program shows a dilated window: its taps stand apart with zeros between them"
 	case l.Op == Convolution && (w.Py >= w.Kh || w.Px >= w.Kw):
 		return "a window padded by itself is one with taps of zero weight here, whose sums may round otherwise than those without the padding; it is a depthwise task ahead of it in the one program"
-	case l.Op == Convolution && l.Activation.Rides():
+	case l.Op == Convolution && l.Activation.IsSingleTable():
 		return "a convolution's table stands ahead of the weights in every lane: programs show its bytes there, not their place"
 	case l.Op == ReduceMin:
 		return "no program shows a minimum over axes: it is the maximum of negatives"

@@ -84,7 +84,7 @@ type Layer struct {
 
 // Depthwise reports whether every channel is convolved by itself, which the engines have
 // a mode for.
-func (l *Layer) Depthwise() bool {
+func (l *Layer) IsDepthwise() bool {
 	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
 }
 
@@ -204,17 +204,17 @@ const (
 )
 
 // Tabulated reports whether the layer's own descriptors cannot do its activation.
-func (l *Layer) Tabulated() bool { return l.Activation != 0 && l.Activation != ReLU }
+func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
 // Followed reports whether the layer's activation is a task behind those of its operation:
 // the planar engine has no tables, and a task that looks its result up in one has no ReLU.
-func (l *Layer) Followed() bool {
-	return l.Op > Linear && (l.Tabulated() || l.Activation == ReLU && l.ByTable() && l.Op != RealDiv)
+func (l *Layer) NeedsActivationTask() bool {
+	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
 
 // ByTable reports whether the operation itself is looked up in a table: a quotient multiplies
 // by that of 1/x, the maximum and minimum with a number are tables.
-func (l *Layer) ByTable() bool {
+func (l *Layer) UsesOpTable() bool {
 	switch l.Op {
 	case RealDiv:
 		return l.Second == Runtime || l.Second == Itself

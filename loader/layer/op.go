@@ -69,7 +69,7 @@ const (
 
 // Rides reports whether an activation is one table and nothing else, so that the task that makes
 // its input may look it up: no scale or addend ahead of it, no mode and no task of its own.
-func (o Op) Rides() bool {
+func (o Op) IsSingleTable() bool {
 	switch o {
 	case Sigmoid, Tanh, GELU, SiLU, Sqrt, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Sign, Frac, Erf:
 		return true
@@ -110,7 +110,7 @@ func ParseOp(name string) (Op, bool) {
 
 // Tables is how many activation tables an operation takes: the first in Weights.Table,
 // the others in Weights.Tables.
-func (o Op) Tables() int {
+func (o Op) TableCount() int {
 	switch o {
 	case ReLU, Abs, Square, Cube, PReLU:
 		return 0
@@ -119,19 +119,19 @@ func (o Op) Tables() int {
 	case Ceil, Floor:
 		return 3
 	}
-	if o.Activates() {
+	if o.IsActivation() {
 		return 1
 	}
 	return 0
 }
 
 // Activates reports whether an operation is a function of one input.
-func (o Op) Activates() bool {
+func (o Op) IsActivation() bool {
 	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot
 }
 
 // joined reports whether an activation may follow in the same layer.
-func (o Op) joined() bool {
+func (o Op) acceptsActivation() bool {
 	switch o {
 	case RealDiv, Average, Tile:
 		return true

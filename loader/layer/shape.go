@@ -60,10 +60,10 @@ func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
 // Gapless reports whether rows fill whole units of 64 bytes: a tensor then has no gaps in
 // memory, and is the same in rows of any length that fills them too.
-func (s Shape) Gapless() bool { return s.W*ElementBytes%rowUnit == 0 }
+func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
 // Dilated is the window with taps d rows and columns apart.
-func (w Window) Dilated(d int) Window {
+func (w Window) WithDilation(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w
 }

@@ -101,7 +101,7 @@ func (w *Weights) Weight(i int) float16.Float16 {
 
 // Run is n elements of the filter from first on, which may stand in buf; nil without a
 // filter.
-func (w *Weights) Run(buf []float16.Float16, first, n int) []float16.Float16 {
+func (w *Weights) ReadRun(buf []float16.Float16, first, n int) []float16.Float16 {
 	switch {
 	case len(w.Filter) > 0:
 		return w.Filter[first : first+n]
@@ -123,7 +123,7 @@ func ValueAt(values []float16.Float16, i int) float16.Float16 {
 // Scaled returns the values, each times its factor, and nil for absent values. It returns false
 // if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
 // number above 65504.
-func Scaled(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+func Scale(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
 	if values == nil {
 		return nil, true
 	}

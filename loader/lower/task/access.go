@@ -42,7 +42,7 @@ func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, row
 // TileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
 // the result needs.
 func (t *registers) TileBytes(which Operand) int {
-	at := t.InL2At(which)
+	at := t.L2Layout(which)
 	channel, row, group := at.Channel, at.Row, at.Group
 	c := &t.g.Common
 	s := t.g.InShape()
@@ -50,10 +50,10 @@ func (t *registers) TileBytes(which Operand) int {
 		s.Height = min(s.Height, (tile-1)*max(1, int(c.ConvCfg.Sy()))+int(c.ConvCfg.Kh()))
 		s.Groups = 1
 	}
-	if t.InMemory() && group <= row {
+	if t.LoadsFirst() && group <= row {
 		s.Groups = 1
 	}
-	return span(s, channel, row, group, false) + row - min(row, channel*s.Channels)
+	return spanBytes(s, channel, row, group, false) + row - min(row, channel*s.Channels)
 }
 
 // Source is the tile of one of the sources, nil for the result.
@@ -68,7 +68,7 @@ func (t *Task) Source(which Operand) *Tile {
 }
 
 // span is the bytes from the first element of a tile to behind its last.
-func span(s regs.Shape, channel, row, group int, transposed bool) int {
+func spanBytes(s regs.Shape, channel, row, group int, transposed bool) int {
 	outer, inner := s.Channels, s.Width
 	if transposed {
 		outer, inner = inner, outer
@@ -78,7 +78,7 @@ func span(s regs.Shape, channel, row, group int, transposed bool) int {
 
 // Elementwise reports whether every element of the result comes from the ones at its
 // place.
-func (t *registers) Elementwise() bool {
+func (t *registers) IsElementwise() bool {
 	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
 		return false
 	}
@@ -90,7 +90,7 @@ func (t *registers) Elementwise() bool {
 }
 
 // On reports whether an operand is in memory.
-func (t *registers) On(which Operand) bool {
+func (t *registers) IsInMemory(which Operand) bool {
 	switch which {
 	case Operand1:
 		return t.g.Source1On()
@@ -118,7 +118,7 @@ func (t *registers) KernelBar() (uint32, bool) {
 
 // InL2At is where an operand stands in the L2, as far as the task says: a result that streams
 // out has no strides.
-func (t *registers) InL2At(which Operand) place.Layout {
+func (t *registers) L2Layout(which Operand) place.Layout {
 	l := &t.g.L2
 	switch which {
 	case Operand1:
@@ -131,35 +131,35 @@ func (t *registers) InL2At(which Operand) place.Layout {
 
 // ResultBytes is what a result takes in the L2 that has a layout there.
 func (t *registers) ResultBytes() int {
-	at := t.InL2At(OperandResult)
-	return span(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
+	at := t.L2Layout(OperandResult)
+	return spanBytes(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
 }
 
 // ResultTransposed reports whether the result has channels and columns transposed.
-func (t *registers) ResultTransposed() bool { return t.g.ResultTransposed() }
+func (t *registers) IsResultTransposed() bool { return t.g.ResultTransposed() }
 
 // LoadsWhole reports whether a task takes the whole of its first source at a time, in no
 // slices of columns, and has no other in memory.
-func (t *registers) LoadsWhole() bool {
+func (t *registers) LoadsWholeSource() bool {
 	return t.g.L2.SourceCfg.Type() == 2 && t.g.Common.TileCfg.TileHeight() == t.g.Common.OutDim.Hout() &&
 		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
 }
 
 // SameSource reports whether two tasks see their first sources in one shape.
-func SameSource(t, other *Task) bool {
+func HaveSameSource(t, other *Task) bool {
 	return t.g.InShape() == other.g.InShape() && t.g.Common.InDepth == other.g.Common.InDepth
 }
 
 // Whole makes the task take all rows at a time.
-func (t *registers) Whole() { t.TileRows(int(t.g.Common.OutDim.Hout())) }
+func (t *registers) SetFullTileHeight() { t.SetTileHeight(int(t.g.Common.OutDim.Hout())) }
 
 // Passes reports whether the MAC engines pass the source through.
-func (t *registers) Passes() bool {
+func (t *registers) IsPassThrough() bool {
 	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
 // Activates reports whether something follows the accumulator.
-func (t *registers) Activates() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
+func (t *registers) HasActivation() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
 
 // InShape is the shape of the first source, OutShape that of the result.
 func (t *registers) InShape() regs.Shape { return t.g.InShape() }
@@ -173,7 +173,7 @@ func (t *registers) TileHeight() int { return int(t.g.Common.TileCfg.TileHeight(
 func (t *registers) PatchLog2() uint32 { return t.g.Common.Cfg.ShMax() }
 
 // PatchFixed reports whether all patches are of one height.
-func (t *registers) PatchFixed() bool {
+func (t *registers) HasFixedPatch() bool {
 	c := t.g.Common.Cfg
 	return c.ShMin() > 0 && c.ShMin() == c.ShMax()
 }

@@ -12,7 +12,7 @@ func SetEightBit(t *Task, halves layer.Shape) {
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
 	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
-	passPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
+	setPassPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
 }
 
 // ByteTile returns the layout of a source of 8-bit elements.
@@ -23,11 +23,11 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skewed(1, engineFetches(&t.g.Common)...)
+	return l.Skew(1, engineFetches(&t.g.Common)...)
 }
 
 // MoveBytes makes the operands in memory surfaces of 8-bit elements (1/1).
-func MoveBytes(t *Task) {
+func SetByteSurfaces(t *Task) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = regs.SurfaceFmt(0).WithInterleave(1)
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)

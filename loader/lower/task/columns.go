@@ -34,22 +34,22 @@ func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout,
 	c := &t.g.Common
 	in, out := t.g.InShape(), t.g.OutShape()
 	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > place.SliceColumns || out.Width%columnTile != 0 ||
-		!longReduction(c, columnTile, out.Channels, w) {
+		!isLongReduction(c, columnTile, out.Channels, w) {
 		return source, result, false
 	}
 	saved := *c
 	high := min(4, columnPatches+7-min(7, Log2Ceil(out.Width)))
-	t.Cut(FixedPatch(high))
+	t.SetPatch(FixedPatch(high))
 	// Rows of a patch that are written together do not meet in a bank; no halo is beside
 	// them (2/2).
 	units := place.UnitBytes >> high
-	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skewed(1, place.Fetch{Rows: 8 / units, Apart: units})
+	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skew(1, place.Fetch{Rows: 8 / units, Apart: units})
 	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // what two patches read
 	room := l2 - result.Row*out.Height
 	for columns := room / in.Height / in.Channels / place.UnitBytes * (place.UnitBytes / layer.ElementBytes); columns >= least; columns -= place.UnitBytes / layer.ElementBytes {
-		source = place.PackedColumns(in, min(columns, in.Width)).Skewed(w.Sy, engineFetches(c)...)
+		source = place.PackedColumns(in, min(columns, in.Width)).Skew(w.Sy, engineFetches(c)...)
 		if source.Row*in.Height <= room {
-			return source, result.Moved(source.Row * in.Height), true
+			return source, result.WithBase(source.Row * in.Height), true
 		}
 	}
 	*c = saved

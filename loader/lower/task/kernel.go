@@ -12,7 +12,7 @@ func (t *registers) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
 
 // Kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
 // buffer of 64 bytes.
-func (t *Task) Kernel(base int, lanes []coeff.Lane) {
+func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
 	d.Reserved00 = kernelWord
 	for i := range d.CoeffBfrSize {
@@ -32,18 +32,18 @@ func (t *registers) TableLanes() int { return min(Engines, int(t.g.Common.Cout.C
 
 // Lookup gives the engines an activation table, base bytes into the constants. All of
 // them read the same 128 bytes.
-func (t *Task) Lookup(base int, table []byte) {
+func (t *Task) SetTable(base int, table []byte) {
 	lanes := make([]coeff.Lane, t.TableLanes())
 	for i := range lanes {
 		lanes[i].Size = coeff.TableBytes
 	}
-	t.Kernel(base, lanes)
+	t.SetKernel(base, lanes)
 	t.Table = table
-	t.activate(regs.ActivationTable)
+	t.setNonlinear(regs.ActivationTable)
 }
 
 // Coded says how the planes of the coefficients are written.
-func (t *Task) Coded(c coeff.Coding) {
+func (t *Task) SetCoding(c coeff.Coding) {
 	n := &t.g.NE
 	switch c {
 	case coeff.ZeroSkipping, coeff.Masked:

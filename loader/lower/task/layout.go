@@ -46,15 +46,15 @@ func (t *Task) SourceTile() place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skewed(max(1, int(c.ConvCfg.Sy())), engineFetches(c)...)
+	return l.Skew(max(1, int(c.ConvCfg.Sy())), engineFetches(c)...)
 }
 
 // PlanarTile is the layout of a source of a planar task.
 func (t *Task) PlanarTile() place.Layout {
 	if s := t.g.InShape(); s.Height == 1 && s.Width > 1 {
-		return t.PlanarColumns()
+		return t.PackedPlanarTile()
 	}
-	return t.SkewedPlanar()
+	return t.SkewedPlanarTile()
 }
 
 // KeptTile is planarTile of a source that later tasks read in the L2: whole rows, where a
@@ -68,12 +68,12 @@ func (t *Task) KeptTile() place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skewed(1, place.PlanarFetch)
+	return l.Skew(1, place.PlanarFetch)
 }
 
 // PlanarColumns is the layout of a planar task's source without a skew: the columns of
 // its patch side by side (81/83).
-func (t *Task) PlanarColumns() place.Layout {
+func (t *Task) PackedPlanarTile() place.Layout {
 	c := &t.g.Common
 	s := t.g.InShape()
 	l := place.PackedColumns(s, min(s.Width, 1<<c.PlanarPatch.Log2W()))
@@ -84,12 +84,14 @@ func (t *Task) PlanarColumns() place.Layout {
 
 // SkewedPlanar is the layout of a planar source with a skew whatever its height: that of
 // a reduction which nothing else reads has one even in a single row (5/5).
-func (t *Task) SkewedPlanar() place.Layout { return t.PlanarColumns().Skewed(1, place.PlanarFetch) }
+func (t *Task) SkewedPlanarTile() place.Layout {
+	return t.PackedPlanarTile().Skew(1, place.PlanarFetch)
+}
 
 // planarPatch is log2 of the planar engine's patch: at most 256 pixels, 512 of forms 4
 // and 5 and of form 6 from that width on (140/145). Form 6 takes rows before columns
 // (2/2).
-func planarPatch(form regs.PlanarForm, width, height int) (w, h uint32) {
+func planarPatchLog2(form regs.PlanarForm, width, height int) (w, h uint32) {
 	most := uint32(8)
 	if form == regs.FormBiasScale || form == regs.FormReduction || form == regs.FormTwoReduced && width >= 512 {
 		most = 9

@@ -9,23 +9,23 @@ import (
 // A MAC is what a task of the MAC engines computes, without the places of its operands and
 // coefficients.
 type MAC struct {
-	Op        regs.MACOp
-	In, Out   regs.Shape
-	Window    *layer.Window // nil passes the source through
-	Alone     bool          // every result channel reads its own source channel alone
-	Pixels    int           // that a step makes; 0 as 1
-	Transpose bool          // channels and columns of the result
-	Blocks    bool          // the source is columns in blocks
-	Bias      bool          // a row of biases ahead of the weights
-	Scale     Factor        // behind the accumulator
-	Added     uint16        // fp16, to what a table looks up
-	ReLU      bool
-	Table     []byte // looked up with the results, ahead of the weights of every lane
+	Op         regs.MACOp
+	In, Out    regs.Shape
+	Window     *layer.Window // nil passes the source through
+	PerChannel bool          // every result channel reads its own source channel alone
+	Pixels     int           // that a step makes; 0 as 1
+	Transpose  bool          // channels and columns of the result
+	Blocks     bool          // the source is columns in blocks
+	Bias       bool          // a row of biases ahead of the weights
+	Scale      Factor        // behind the accumulator
+	Addend     uint16        // fp16, to what a table looks up
+	ReLU       bool
+	Table      []byte // looked up with the results, ahead of the weights of every lane
 }
 
 // Task is the task, with everything but its operands and coefficients.
 func (m MAC) Task() *Task {
-	t := engineTask(m.Op, m.In, m.Out)
+	t := newEngineTask(m.Op, m.In, m.Out)
 	c, n := &t.g.Common, &t.g.NE
 	if w := m.Window; w != nil {
 		c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
@@ -34,43 +34,43 @@ func (m MAC) Task() *Task {
 	if m.Pixels > 1 {
 		c.ConvCfg = c.ConvCfg.WithSx(uint32(m.Pixels)).WithOx(uint32(m.Pixels))
 	}
-	if m.Alone {
-		t.unicast()
+	if m.PerChannel {
+		t.setUnicast()
 	}
 	c.Cfg = c.Cfg.WithTranspose(m.Transpose)
-	t.engines(m.Out.Channels)
+	t.setActiveEngines(m.Out.Channels)
 	if m.Window == nil {
-		passPatch(c, m.Out)
+		setPassPatch(c, m.Out)
 	} else {
-		densePatch(c, m.Out, m.Alone, m.Window)
+		setDensePatch(c, m.Out, m.PerChannel, m.Window)
 		if m.Blocks {
-			blockPatch(c, m.In.Height)
+			setBlockPatch(c, m.In.Height)
 		}
-		outputGroups(c, m.Out.Channels, m.Alone)
+		setOutputGroups(c, m.Out.Channels, m.PerChannel)
 	}
 	n.MACCfg = n.MACCfg.WithBiasMode(m.Bias)
-	n.PostScale = n.PostScale.WithPostScale(m.Scale.half())
-	n.AccBias = n.AccBias.WithAccBias(m.Added)
+	n.PostScale = n.PostScale.WithPostScale(m.Scale.halfBits())
+	n.AccBias = n.AccBias.WithAccBias(m.Addend)
 	switch {
 	case m.Table != nil:
 		t.Table = m.Table
-		t.activate(regs.ActivationTable)
+		t.setNonlinear(regs.ActivationTable)
 	case m.ReLU:
-		t.activate(regs.ReLU)
+		t.setNonlinear(regs.ReLU)
 	}
 	return t
 }
 
 // Copy passes a source through the engines unchanged.
-func Copy(s regs.Shape) *Task {
-	return MAC{Op: regs.PassThrough, In: s, Out: s, Alone: true}.Task()
+func NewCopy(s regs.Shape) *Task {
+	return MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true}.Task()
 }
 
 // Maximum is the maximum over all channels.
-func Maximum(in regs.Shape) *Task {
+func NewChannelMaximum(in regs.Shape) *Task {
 	out := in
 	out.Channels = 1
-	t := MAC{Op: regs.ChannelMaximum, In: in, Out: out, Alone: true}.Task()
+	t := MAC{Op: regs.ChannelMaximum, In: in, Out: out, PerChannel: true}.Task()
 	c := &t.g.Common
 	c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(uint32(in.Channels))
 	t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
@@ -85,10 +85,10 @@ const elementProduct regs.MACOp = 10
 
 // ChannelPairs multiplies each channel of one tensor by the one of another that stands beside
 // it: twice as many channels as the result has.
-func ChannelPairs(out regs.Shape) *Task {
+func NewChannelProduct(out regs.Shape) *Task {
 	in := out
 	in.Channels *= 2
-	t := MAC{Op: elementProduct, In: in, Out: out, Alone: true}.Task()
+	t := MAC{Op: elementProduct, In: in, Out: out, PerChannel: true}.Task()
 	c := &t.g.Common
 	c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(2).WithElemMultMode(true)
 	c.DPE = c.DPE.WithCategory(2)
@@ -97,10 +97,10 @@ func ChannelPairs(out regs.Shape) *Task {
 }
 
 // Transposing is a pass-through that makes pixels channels and channels pixels.
-func Transposing(in regs.Shape) *Task {
-	t := MAC{Op: regs.PassThrough, In: in, Out: in, Alone: true, Transpose: true}.Task()
+func NewTranspose(in regs.Shape) *Task {
+	t := MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true, Transpose: true}.Task()
 	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
-	t.engines(max(in.Width, place.UnitBytes/layer.ElementBytes))
+	t.setActiveEngines(max(in.Width, place.UnitBytes/layer.ElementBytes))
 	c := &t.g.Common
 	if in.Height == 1 && in.Channels <= place.UnitBytes/layer.ElementBytes {
 		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
@@ -115,7 +115,7 @@ func Transposing(in regs.Shape) *Task {
 }
 
 // Aside marks that a task's neighbours on both sides run on the planar engine too.
-func (t *Task) Aside(previous, next bool) *Task {
+func (t *Task) MarkPlanarNeighbours(previous, next bool) *Task {
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPreviousPlanar(previous).WithNextPlanar(next)
 	return t
 }

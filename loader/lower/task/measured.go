@@ -13,9 +13,9 @@ import (
 // source from memory or writes its result there or not.
 func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 	g := new(regs.Groups)
-	streamed(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
+	setFoldedShape(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
 	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
-	moves(g, read, write)
+	enableDMA(g, read, write)
 	return g
 }
 
@@ -36,10 +36,10 @@ func TablePass(m, k int, read, write bool) *regs.Groups {
 func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	in := regs.Shape{Groups: 1, Channels: heads, Height: k, Width: n}
 	interleave, multiply = new(regs.Groups), new(regs.Groups)
-	streamed(interleave, in)
+	setFoldedShape(interleave, in)
 	interleave.Common.Cfg = interleave.Common.Cfg.WithPlanarForm(regs.FormConstant)
-	moves(interleave, true, true)
-	streamed(multiply, regs.Shape{Groups: 1, Channels: heads, Height: 1, Width: k})
+	enableDMA(interleave, true, true)
+	setFoldedShape(multiply, regs.Shape{Groups: 1, Channels: heads, Height: 1, Width: k})
 	multiply.Common.TaskInfo = multiply.Common.TaskInfo.WithTaskNID(1)
 	multiply.NE.MACCfg = multiply.NE.MACCfg.WithOpMode(regs.MultiplyAccumulate)
 	lane := uint32((2*in.Elements()/Engines + 63) &^ 63)
@@ -55,7 +55,7 @@ func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 
 // streamed sets a shape. One beyond what a task takes folds: rows into channels,
 // channels into groups, with as many elements or a few more.
-func streamed(g *regs.Groups, s regs.Shape) {
+func setFoldedShape(g *regs.Groups, s regs.Shape) {
 	fold := func(from, to *int, most int) {
 		for *from > most {
 			*from, *to = (*from+1)/2, *to*2
@@ -74,7 +74,7 @@ func streamed(g *regs.Groups, s regs.Shape) {
 }
 
 // moves says what of a task the tile DMA moves.
-func moves(g *regs.Groups, read, write bool) {
+func enableDMA(g *regs.Groups, read, write bool) {
 	if read {
 		g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(true).WithDepMode(3)
 	}

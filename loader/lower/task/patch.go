@@ -11,7 +11,7 @@ import (
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
 // 4, or 5 where the source is small; 0 for channels by themselves (104/104, the 5 from
 // the coefficients' layout only).
-func outputGroups(c *regs.Common, channels int, unicast bool) {
+func setOutputGroups(c *regs.Common, channels int, unicast bool) {
 	if unicast || channels <= Engines {
 		return
 	}
@@ -27,7 +27,7 @@ func outputGroups(c *regs.Common, channels int, unicast bool) {
 // ShMin and ShMax as the engines see fit unless the two are the same: the small source mode up to
 // 8 columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction fixes it,
 // unless every channel is convolved by itself.
-func densePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
+func setDensePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
 	if out.Width <= 8 {
 		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
 		return
@@ -37,7 +37,7 @@ func densePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
 		top = 7 - min(7, Log2Ceil(out.Width))
 	}
 	c.Cfg = c.Cfg.WithShMax(top)
-	if !unicast && longReduction(c, out.Width, out.Channels, w) {
+	if !unicast && isLongReduction(c, out.Width, out.Channels, w) {
 		c.Cfg = c.Cfg.WithShMin(top).WithShPref(top)
 	}
 }
@@ -46,7 +46,7 @@ func densePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
 // so many columns and channels (81/84; any threshold from 289 to 512 fits up to 32
 // columns, above them one between 576 and 2304). Few channels at a stride, or of more than
 // 32 columns, leave it open (6/6).
-func longReduction(c *regs.Common, columns, channels int, w *layer.Window) bool {
+func isLongReduction(c *regs.Common, columns, channels int, w *layer.Window) bool {
 	long := 512
 	if columns > 32 {
 		long = 1024
@@ -59,7 +59,7 @@ func longReduction(c *regs.Common, columns, channels int, w *layer.Window) bool 
 // columns, but no higher than the source (44/52), and fixed where that is 4 at up to 8
 // columns (6/6). Columns that are no whole patches of 128 take the highest (2/2, both
 // copies without a table), a single row none.
-func passPatch(c *regs.Common, out regs.Shape) {
+func setPassPatch(c *regs.Common, out regs.Shape) {
 	if out.Height == 1 {
 		return
 	}
@@ -75,7 +75,7 @@ func passPatch(c *regs.Common, out regs.Shape) {
 type Patch func(t *Task)
 
 // Cut gives a task a patch.
-func (t *Task) Cut(p Patch) { p(t) }
+func (t *Task) SetPatch(p Patch) { p(t) }
 
 // KeptPatch is the patch of a pass-through or maximum whose source a planar task reads
 // after it: a row higher than passPatch where the source is lower than the patch, and
@@ -83,14 +83,14 @@ func (t *Task) Cut(p Patch) { p(t) }
 func KeptPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Height > 1 {
-			t.Cut(FixedPatch(min(7-min(7, Log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height))))))
+			t.SetPatch(FixedPatch(min(7-min(7, Log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height))))))
 		}
 	}
 }
 
 // PassedFixed is log2 of the rows of a patch that a planar task hands over tile by tile
 // (14/15).
-func PassedFixed(s regs.Shape) uint32 {
+func LinkedPatchLog2(s regs.Shape) uint32 {
 	if s.Height > 1 {
 		return 4
 	}
@@ -107,7 +107,7 @@ func FixedPatch(sh uint32) Patch {
 
 // HandedPatch makes a planar task's patch that of the next task, which takes its tiles one
 // by one (15/15).
-func HandedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
+func LinkedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
 
 // PlanarPatch is a patch of 1<<w columns and 1<<h rows on the planar engine.
 func PlanarPatch(w, h uint32) Patch {
@@ -118,18 +118,18 @@ func PlanarPatch(w, h uint32) Patch {
 }
 
 // TileRows makes the task take so many rows of the result at a time.
-func (t *registers) TileRows(rows int) {
+func (t *registers) SetTileHeight(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
 // RowsByPatch takes the rows of one patch at a time.
-func RowsByPatch(t *Task) {
+func OnePatchPerTile(t *Task) {
 	high := t.g.Common.Cfg.ShMax()
 	if t.Planar() {
 		high = t.g.Common.PlanarPatch.Log2H()
 	}
 	if rows := 1 << high; rows < t.TileHeight() {
-		t.TileRows(rows)
+		t.SetTileHeight(rows)
 	}
 }
 
@@ -146,25 +146,25 @@ func SlicedPatch(s regs.Shape) Patch {
 
 // FoldedPatch is the planar patch of a folded row: that of the row, folded (5/5).
 func FoldedPatch(t *Task) {
-	w, _ := planarPatch(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
-	t.Cut(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
+	w, _ := planarPatchLog2(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
+	t.SetPatch(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
 }
 
 // ringPatch is the patch of a ring.
 func ringPatch(t *Task) {
 	if t.Planar() {
-		t.Cut(PlanarPatch(RingLog2, RingLog2))
+		t.SetPatch(PlanarPatch(RingLog2, RingLog2))
 	} else {
-		t.Cut(FixedPatch(RingLog2))
+		t.SetPatch(FixedPatch(RingLog2))
 	}
-	t.TileRows(RingRows)
+	t.SetTileHeight(RingRows)
 }
 
 // WidePatch widens a planar task's patch to 512 columns where rows are wider than 256.
 func WidePatch(width int) Patch {
 	return func(t *Task) {
 		if width > 256 {
-			t.Cut(PlanarPatch(9, 0))
+			t.SetPatch(PlanarPatch(9, 0))
 		}
 	}
 }
@@ -174,7 +174,7 @@ const smallHeight = 8
 
 // blockPatch is the patch of a product of blocks: the block's height where that is less
 // than the small source mode takes (111 for two rows, 222 for four; 8 as 64 rows, 4/4).
-func blockPatch(c *regs.Common, height int) {
+func setBlockPatch(c *regs.Common, height int) {
 	if height >= smallHeight {
 		return
 	}

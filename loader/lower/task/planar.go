@@ -7,14 +7,14 @@ type Planar struct {
 	Form          regs.PlanarForm
 	In            regs.Shape // of the first source, and of the result where nothing is reduced
 	Op            Operation
-	First, Second Seen
+	First, Second SourceView
 	Transposed    bool   // the result, channels and columns
 	Depth         int    // 0 as 1
 	Bias          uint16 // fp16, added before the scale
 	Scale         Factor
 	Mean          int  // how many values a result is the mean of; 0 leaves sums
 	Root          bool // 1/sqrt of the result and Added
-	Added         uint16
+	Addend        uint16
 	Reciprocal    bool
 	Absolute      bool
 	ReLU          bool // on the result
@@ -28,7 +28,7 @@ type Operation uint8
 
 // The operations. Those of a reduction apply to the values that are reduced.
 const (
-	Alone             Operation = iota // one source as it is, or its sum
+	OneSource         Operation = iota // one source as it is, or its sum
 	Sum                                // of two
 	Difference                         // of two
 	Product                            // of two
@@ -40,24 +40,24 @@ const (
 )
 
 // Seen is how a task sees one of its sources.
-type Seen struct {
-	Along      Along // axes along which it repeats
-	Transposed bool  // channels and columns
+type SourceView struct {
+	Repeat     RepeatAxes // axes along which it repeats
+	Transposed bool       // channels and columns
 }
 
 // Along is a set of axes along which a source repeats.
-type Along uint8
+type RepeatAxes uint8
 
 // Axes of a source.
 const (
-	C Along = 1 << iota
+	C RepeatAxes = 1 << iota
 	H
 	W
 	D
 )
 
 // If is the axes where a condition holds, none otherwise.
-func (a Along) If(cond bool) Along {
+func (a RepeatAxes) If(cond bool) RepeatAxes {
 	if cond {
 		return a
 	}
@@ -66,24 +66,24 @@ func (a Along) If(cond bool) Along {
 
 // A Factor is what a result is multiplied by, 1 if none is given: 0 is a factor too.
 type Factor struct {
-	by    uint16
-	given bool
+	bits  uint16
+	isSet bool
 }
 
 // By is a factor by its fp16 bits.
-func By(half uint16) Factor { return Factor{half, true} }
+func NewFactor(half uint16) Factor { return Factor{half, true} }
 
 // half is the factor's fp16 bits.
-func (f Factor) half() uint16 {
-	if f.given {
-		return f.by
+func (f Factor) halfBits() uint16 {
+	if f.isSet {
+		return f.bits
 	}
 	return HalfOne
 }
 
 // Task is the task, with everything but its operands.
 func (p Planar) Task() *Task {
-	t := planarTask(p.Form, p.In, p.In)
+	t := newPlanarTask(p.Form, p.In, p.In)
 	pe := &t.g.PE
 	cfg := pe.Cfg.WithReluEn(p.ReLU).WithAbsolute(p.Absolute).WithReciprocal(p.Reciprocal).WithRsqrt(p.Root)
 	switch p.Op {
@@ -107,23 +107,23 @@ func (p Planar) Task() *Task {
 		t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
 	}
 	pe.Cfg = cfg
-	pe.BiasScale = pe.BiasScale.WithScale(p.Scale.half()).WithBias(p.Bias)
+	pe.BiasScale = pe.BiasScale.WithScale(p.Scale.halfBits()).WithBias(p.Bias)
 	if p.Mean > 0 {
-		pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocal(p.Mean))
+		pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocalBits(p.Mean))
 	}
 	if p.Root {
-		pe.PreScale = pe.PreScale.WithPreScale(p.Added)
+		pe.PreScale = pe.PreScale.WithPreScale(p.Addend)
 	}
 	if p.SecondReLU {
 		t.g.L2.Cfg = t.g.L2.Cfg.WithInputReLU2(true)
 	}
 	if p.Depth > 1 {
-		t.deep(p.Depth)
+		t.setDepth(p.Depth)
 	}
-	a, b := p.First.Along, p.Second.Along
+	a, b := p.First.Repeat, p.Second.Repeat
 	t.g.Common.PlanarOperands = regs.PlanarOperands(0).
 		WithSrc1BroadcastC(a&C != 0).WithSrc1BroadcastH(a&H != 0).WithSrc1BroadcastW(a&W != 0).WithSrc1BroadcastD(a&D != 0).
 		WithSrc2BroadcastC(b&C != 0).WithSrc2BroadcastH(b&H != 0).WithSrc2BroadcastW(b&W != 0).WithSrc2BroadcastD(b&D != 0).
 		WithSrc1Transpose(p.First.Transposed).WithSrc2Transpose(p.Second.Transposed).WithResultTranspose(p.Transposed)
-	return t.Aside(p.Previous, p.Next)
+	return t.MarkPlanarNeighbours(p.Previous, p.Next)
 }

@@ -15,7 +15,7 @@ const (
 func NarrowPatch(t *Task) {
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
-	t.Cut(FixedPatch(narrowPatch))
+	t.SetPatch(FixedPatch(narrowPatch))
 	t.columns = narrowColumns
 }
 
@@ -24,7 +24,7 @@ func NarrowPatch(t *Task) {
 func StreamedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		w, h := min(max(Log2Ceil(s.Width), 4), streamedLog2W), min(Log2Ceil(s.Height), streamedLog2H)
-		t.Cut(PlanarPatch(w, h))
-		t.TileRows(min(s.Height, 1<<h))
+		t.SetPatch(PlanarPatch(w, h))
+		t.SetTileHeight(min(s.Height, 1<<h))
 	}
 }

@@ -17,7 +17,7 @@ import (
 func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
 
 // reciprocal is 1/n as fp32 bits.
-func reciprocal(n int) uint32 {
+func reciprocalBits(n int) uint32 {
 	return math.Float32bits(float32(1 / float64(n)))
 }
 
@@ -48,7 +48,7 @@ type registers struct {
 const MaxTasks = 1 << 16
 
 // Refused returns the error of the first task that has a word that does not fit.
-func Refused(tasks []*Task) error {
+func FirstError(tasks []*Task) error {
 	for _, t := range tasks {
 		if t.err != nil {
 			return t.err
@@ -63,11 +63,11 @@ func (t *registers) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 // A Tile is a surface in the L2. A source tile is loaded by the task that owns it, a
 // result tile computed.
 type Tile struct {
-	At     place.Layout
-	Bytes  int
-	Owner  *Task // of a result that several tasks write, the last
-	Result bool
-	Beside *Tile // the part before it of a result that several tasks write, nil of the first
+	At       place.Layout
+	Bytes    int
+	Owner    *Task // of a result that several tasks write, the last
+	Result   bool
+	Previous *Tile // the part before it of a result that several tasks write, nil of the first
 }
 
 // What a task has at most.
@@ -118,7 +118,7 @@ func (t *registers) setL2(w *regs.L2Word, n int) {
 
 // place writes a tile's layout; group is nil where it is not written: only tiles that
 // the DMA fills have one.
-func (t *registers) place(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
+func (t *registers) setLayout(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
 	t.setL2(base, at.Base)
 	t.setL2(channel, at.Channel)
 	t.setL2(row, at.Row)
@@ -136,9 +136,9 @@ func (t *registers) refuse(what string, got, most int) {
 }
 
 // engineTask is a task of the MAC engines from in to out.
-func engineTask(op regs.MACOp, in, out regs.Shape) *Task {
+func newEngineTask(op regs.MACOp, in, out regs.Shape) *Task {
 	t := New()
-	t.shape(in, out)
+	t.setShape(in, out)
 	c, n := &t.g.Common, &t.g.NE
 	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16)
@@ -151,12 +151,12 @@ func engineTask(op regs.MACOp, in, out regs.Shape) *Task {
 }
 
 // planarTask is a task of the planar engine with neutral scales.
-func planarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
+func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	t := New()
-	t.shape(in, out)
+	t.setShape(in, out)
 	c, p := &t.g.Common, &t.g.PE
 	c.Cfg = c.Cfg.WithPlanarForm(form)
-	w, h := planarPatch(form, in.Width, in.Height)
+	w, h := planarPatchLog2(form, in.Width, in.Height)
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
 	switch form {
 	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
@@ -168,7 +168,7 @@ func planarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	return t
 }
 
-func (t *registers) shape(in, out regs.Shape) {
+func (t *registers) setShape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
 		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
 			t.refuse(fmt.Sprintf("task of %d groups, %d channels, %dx%d: an extent", s.Groups, s.Channels, s.Height, s.Width),
@@ -185,21 +185,21 @@ func (t *registers) shape(in, out regs.Shape) {
 }
 
 // engines spreads the task's output channels over the MAC engines (62/62).
-func (t *registers) engines(channels int) {
+func (t *registers) setActiveEngines(channels int) {
 	log2 := Log2Ceil(min(Engines, channels))
 	t.g.Common.Cfg = t.g.Common.Cfg.WithActiveNE(log2)
 	t.h.Bases = t.h.Bases.WithENE(log2 + 1)
 }
 
 // unicast makes every result channel read its own source channel alone.
-func (t *registers) unicast() {
+func (t *registers) setUnicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
 
 // Source1 reads the first source from memory into the L2 at a tile, which it keeps for
 // later tasks when keep is set.
-func (t *Task) Source1(m place.Memory, at place.Layout, keep bool) *Tile {
-	t.describe1(m)
+func (t *Task) LoadSource1(m place.Memory, at place.Layout, keep bool) *Tile {
+	t.setSource1Strides(m)
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1Base, m.Base)
 	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
@@ -213,13 +213,13 @@ func (t *Task) Source1(m place.Memory, at place.Layout, keep bool) *Tile {
 		}
 		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
 	}
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = &Tile{At: at, Owner: t, Bytes: at.Row * int(t.g.Common.InDim.Hin())}
 	return t.First
 }
 
 // describe1 writes a first source's strides without turning its DMA on.
-func (t *registers) describe1(m place.Memory) {
+func (t *registers) setSource1Strides(m place.Memory) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1RowStride, m.Row)
 	t.setDMA(&d.Src1PlaneStride, m.Plane)
@@ -232,7 +232,7 @@ func (t *registers) describe1(m place.Memory) {
 var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
 
 // Source2 reads the second source from memory; its enable bit stays clear.
-func (t *Task) Source2(m place.Memory, at place.Layout) {
+func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src2Base, m.Base)
 	t.setDMA(&d.Src2RowStride, m.Row)
@@ -245,35 +245,35 @@ func (t *Task) Source2(m place.Memory, at place.Layout) {
 	t.h.Control = t.h.Control.WithSrcLoc(true) // any source (346/346)
 	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
-	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.g.Common.Cfg |= bothInMemory
 }
 
 // Reads takes the first source from a tile of an earlier task.
-func (t *Task) Reads(from *Tile, at place.Layout) {
+func (t *Task) ReadTile(from *Tile, at place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
+	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
 	t.First = from
 }
 
 // Joins takes the second source from a tile of an earlier task.
-func (t *Task) Joins(from *Tile, at place.Layout) {
+func (t *Task) ReadSecondTile(from *Tile, at place.Layout) {
 	l := &t.g.L2
-	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
+	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.Second = from
 }
 
 // ReadsScratch is reads of a surface the task before described in the scratch buffer.
-func (t *Task) ReadsScratch(from *Tile, at place.Layout, m place.Memory) {
-	t.Reads(from, at)
-	t.SourceDescribed(m)
+func (t *Task) ReadDescribedTile(from *Tile, at place.Layout, m place.Memory) {
+	t.ReadTile(from, at)
+	t.MarkSourceDescribed(m)
 }
 
 // Writes streams the result through the L2 at base to memory. Bit 26 of the
 // destination goes with bit 3 of the L2 result (83/83).
-func (t *Task) Writes(m place.Memory, base int) {
-	t.describeResult(m)
+func (t *Task) WriteResult(m place.Memory, base int) {
+	t.setResultStrides(m)
 	d := &t.g.TileDMADst
 	t.setDMA(&d.DstBase, m.Base)
 	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
@@ -284,7 +284,7 @@ func (t *Task) Writes(m place.Memory, base int) {
 	t.Result = &Tile{At: place.Layout{Base: base}, Owner: t, Result: true}
 }
 
-func (t *registers) describeResult(m place.Memory) {
+func (t *registers) setResultStrides(m place.Memory) {
 	d := &t.g.TileDMADst
 	t.setDMA(&d.DstRowStride, m.Row)
 	t.setDMA(&d.DstPlaneStride, m.Plane)
@@ -295,23 +295,23 @@ func (t *registers) describeResult(m place.Memory) {
 }
 
 // Leaves keeps the result in the L2.
-func (t *Task) Leaves(at place.Layout, bytes int) *Tile {
+func (t *Task) KeepResult(at place.Layout, bytes int) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
 	t.Result = &Tile{At: at, Owner: t, Result: true, Bytes: bytes}
 	return t.Result
 }
 
 // LeavesScratch is leaves of a result the next task finds described in the scratch
 // buffer.
-func (t *Task) LeavesScratch(at place.Layout, bytes int, m place.Memory) *Tile {
-	t.ResultDescribed(m)
-	return t.Leaves(at, bytes)
+func (t *Task) KeepDescribedResult(at place.Layout, bytes int, m place.Memory) *Tile {
+	t.MarkResultDescribed(m)
+	return t.KeepResult(at, bytes)
 }
 
 // activate applies a table or ReLU behind the engine's operation.
-func (t *registers) activate(n regs.Nonlinear) {
+func (t *registers) setNonlinear(n regs.Nonlinear) {
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
 }
 
@@ -319,7 +319,7 @@ func (t *registers) activate(n regs.Nonlinear) {
 func (t *registers) Planar() bool { return t.g.Planar() }
 
 // InMemory reports whether the first source comes from memory.
-func (t *registers) InMemory() bool { return t.g.Source1On() }
+func (t *registers) LoadsFirst() bool { return t.g.Source1On() }
 
 // Log2Ceil is the smallest k with 1<<k >= n.
 func Log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }
