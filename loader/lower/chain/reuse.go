@@ -21,9 +21,8 @@ import (
 
 // Cache hints of a source, bits 4-15 of its DMA configuration.
 const (
-	hintMask = 0xfff0
-	// the source is read once
-	hintOnce        = 0x3880
+	hintMask        = 0xfff0
+	hintOnce        = 0x3880 // the source is read once
 	hintAgain       = 0xbb80 // a later task reads it again
 	hintLast        = 0x3b00 // this is the last of several reads
 	hintScratchLast = 0x3900 // the last or only read of bytes in the scratch buffer
@@ -157,8 +156,7 @@ type access struct {
 	source         [2]byteRange
 	on             [2]bool   // read by the tile DMA
 	result, kernel byteRange // kernel is the range of weights in the scratch buffer
-	// the tile DMA writes the result
-	writes bool
+	writes         bool      // the tile DMA writes the result
 }
 
 // memoryAccess returns the byte ranges of the step's operands, computed from its registers.

@@ -106,8 +106,7 @@ func (t *step) addWaits(r regs.L2Route, tile *task.Tile, other *task.Task, own b
 // Engines that produce a source tile by tile (seen in 67 of 68 tasks).
 const (
 	linkedEngine = 1 // the MAC engines
-	// the planar engine
-	linkedPlanar = 2
+	linkedPlanar = 2 // the planar engine
 )
 
 // overlapsPlanarResult reports whether a planar task left a result in the L2 that overlaps with
