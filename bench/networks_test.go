@@ -44,7 +44,7 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if says := fmt.Sprintf("ResNet-50 takes %.1f ms of engine on an M1.", float64(n.Kept)/1e6); !strings.Contains(string(page), says) {
+	if says := fmt.Sprintf("ResNet-50 takes %.1f ms of engine time on an M1.", float64(n.Kept)/1e6); !strings.Contains(string(page), says) {
 		t.Errorf("docs/accuracy.md does not say %q", says)
 	}
 	if n.Kept < 1.5e6 || n.Kept > 2.8e6 {

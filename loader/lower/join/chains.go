@@ -226,7 +226,7 @@ func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*
 	case l.Op == layer.Softmax:
 		g.Kind = rows.Softmax
 		return g, l.Axes == layer.AxisW
-	case l.Op == layer.ReLU || l.Op.Rides() || l.Op == layer.Inverse:
+	case l.Op == layer.ReLU || l.Op.IsSingleTable() || l.Op == layer.Inverse:
 		g.Kind = rows.Activation
 		return g, l.In.C == 1 && l.In.H > 1
 	}
@@ -243,9 +243,9 @@ func setMatMul(g *rows.Group, transposes map[string]transposition) bool {
 	if l.Op == layer.MatMul && l.Second == layer.Runtime {
 		g.Kind = rows.PairProduct
 		g.Heads, g.Rows = l.In.C, l.In.H
-		g.Turned = l.TransposeY
+		g.Transposed = l.TransposeY
 		if t, ok := transposes[g.Inputs[1]]; ok {
-			g.Inputs[1], g.Turned = t.from, !g.Turned
+			g.Inputs[1], g.Transposed = t.from, !g.Transposed
 		}
 		g.Activation = l.Activation
 		return l.In.C <= 64 && (l.Activation == 0 || l.Activation == layer.ReLU)
@@ -259,7 +259,7 @@ func setMatMul(g *rows.Group, transposes map[string]transposition) bool {
 	switch {
 	case l.Activation == layer.ReLU:
 		g.Activation = layer.ReLU
-	case l.Activation != 0 && !l.Activation.Rides():
+	case l.Activation != 0 && !l.Activation.IsSingleTable():
 		return false
 	case l.Activation != 0:
 		g.Table = g.Weights.Table

@@ -108,10 +108,10 @@ func (n *Network) Join() (*Joined, error) {
 		return nil, err
 	}
 	c, runs, into := j.placeSteps()
-	if err := layer.Within("number of descriptors in a network", len(c), task.MaxTasks, "split it into networks with at most %d descriptors"); err != nil {
+	if err := layer.CheckLimit("number of descriptors in a network", len(c), task.MaxTasks, "split it into networks with at most %d descriptors"); err != nil {
 		return nil, err
 	}
-	if err := task.Refused(c); err != nil {
+	if err := task.FirstError(c); err != nil {
 		return nil, err
 	}
 	return &Joined{&loader.Builder{
@@ -298,7 +298,7 @@ func (j *joiner) viewAs(node, tensor int, want layer.Shape) (int, error) {
 	switch {
 	case have.Elements() != want.Elements():
 		return 0, j.errorf(node, "input %q has shape %v, want as many elements as %v", j.tensors[tensor].name, have, want)
-	case have.W == want.W || have.Gapless() && want.Gapless():
+	case have.W == want.W || have.HasPackedRows() && want.HasPackedRows():
 		return tensor, nil // the same rows, or rows without gaps
 	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:
 		return 0, j.errorf(node, "cannot read shape %v as %v, because rows in memory are padded to different widths", have, want)
@@ -351,7 +351,7 @@ func (j *joiner) assignPorts() error {
 		t.spot = place.Spot{Bar: uint32(bar), Base: 0}
 		if bar < len(regs.BARs{}) {
 			m := place.Surface(t.spot.Bar, t.shape)
-			j.builder = append(j.builder, m.Port(t.name, d, t.shape))
+			j.builder = append(j.builder, m.ToPort(t.name, d, t.shape))
 		}
 		bar++
 	}
@@ -377,7 +377,7 @@ func (j *joiner) assignPorts() error {
 	if !outputsFirst {
 		addOutputs()
 	}
-	return layer.Within("number of inputs and outputs", bar-place.Bar4, maxNetworkPorts,
+	return layer.CheckLimit("number of inputs and outputs", bar-place.Bar4, maxNetworkPorts,
 		"split the network into parts with at most %d inputs and outputs")
 }
 

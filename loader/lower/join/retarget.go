@@ -24,8 +24,8 @@ func (j *joiner) retarget(step int, tasks []*task.Task, kept map[access]*residen
 		}
 	}
 	for k, t := range tasks {
-		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.InMemory() && !t.On(task.Operand2) {
-			t.Whole()
+		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.LoadsFirst() && !t.IsInMemory(task.Operand2) {
+			t.SetFullTileHeight()
 		}
 	}
 }
@@ -45,7 +45,7 @@ type retargeter struct {
 func (r *retargeter) moveTiles(k, shift int) {
 	t := r.tasks[k]
 	for which := range task.OperandResult + 1 {
-		none := which == task.Operand2 && t.Second == nil && !t.On(task.Operand2)
+		none := which == task.Operand2 && t.Second == nil && !t.IsInMemory(task.Operand2)
 		if !none && r.kept[access{r.step, k, which}] == nil && !r.gone[r.plan[k].Source(which)] {
 			t.Shift(which, shift)
 		}
@@ -69,7 +69,7 @@ func (r *retargeter) useResident(k int, which task.Operand) {
 	at, _ := in.locate(r.plan[k], which)
 	at.Base += in.extent.Base
 	if in.tile == nil {
-		in.tile = &task.Tile{At: in.layout.Moved(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
+		in.tile = &task.Tile{At: in.layout.WithBase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
 	}
 	tile := in.tile
 	if len(in.loads) > 1 && in.isLoad(a) { // other steps wait for the last load
@@ -78,9 +78,9 @@ func (r *retargeter) useResident(k int, which task.Operand) {
 	if which == task.Operand1 {
 		r.j.visitReaders(a, func(i int, _ *place.Layout) bool {
 			if later := r.tasks[i]; r.plan[i].First == r.plan[k].First {
-				later.Takes1(at, tile)
+				later.ReplaceSource1(at, tile)
 			} else {
-				later.Takes2(at, tile)
+				later.ReplaceSource2(at, tile)
 			}
 			return true
 		})
@@ -88,17 +88,17 @@ func (r *retargeter) useResident(k int, which task.Operand) {
 	switch {
 	case in.isLoad(a):
 		in.tile.Owner, in.tile.Result = t, false
-		t.Keeps(at, tile)
+		t.KeepSource(at, tile)
 		next := in.accesses[len(in.loads)]
-		if t.Passes() && r.j.steps[next.step].part.output.Tasks[next.task].Planar() {
-			t.Cut(task.KeptPatch(t.InShape()))
+		if t.IsPassThrough() && r.j.steps[next.step].part.output.Tasks[next.task].Planar() {
+			t.SetPatch(task.KeptPatch(t.InShape()))
 		}
 	case which == task.Operand1:
-		t.Takes1(at, in.tile)
+		t.ReplaceSource1(at, in.tile)
 	case which == task.Operand2:
-		t.Takes2(at, in.tile)
+		t.ReplaceSource2(at, in.tile)
 	default:
 		in.tile.Owner = t
-		t.Stays(at, in.tile)
+		t.ReplaceResult(at, in.tile)
 	}
 }
