@@ -9,11 +9,8 @@ import (
 
 // buildClip returns the input limited to the node's bounds. Constant bounds become one layer, or
 // none if they limit nothing. If a bound is computed, a maximum and a minimum are used.
-func buildClip(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildClip(n *Chooser, x Operand) (Operand, error) {
+	var err error
 	if n.Given(1) && n.Const(1) == nil || n.Given(2) && n.Const(2) == nil {
 		for i, op := range [...]layer.Op{layer.Max, layer.Min} {
 			if !n.Given(1 + i) {
@@ -68,21 +65,13 @@ func applyLeakyReLU(n *Chooser, x Operand, slope float64) (Operand, error) {
 	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
-func buildLeakyRelu(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err == nil {
-		x, err = applyLeakyReLU(n, x, float64(n.Float("alpha", 0.01)))
-	}
-	return x, err
+func buildLeakyRelu(n *Chooser, x Operand) (Operand, error) {
+	return applyLeakyReLU(n, x, float64(n.Float("alpha", 0.01)))
 }
 
 // buildPRelu computes relu(x) + slope*min(x, 0). It uses a single layer if the slope is one
 // constant number or one constant per channel.
-func buildPRelu(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildPRelu(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c != nil && c.Elements() == 1 {
 		v, err := c.Scalar()
@@ -130,11 +119,7 @@ func isPerChannel(dims []int, s layer.Shape) bool {
 // buildElu computes factor*(relu(x) + alpha*(exp(min(x/divisor, 0)) - 1)) for Elu, Selu and Celu.
 // The ELU table would need a single layer, but its error exceeds 0.01, so Elu uses it only if
 // tables are wanted.
-func buildElu(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildElu(n *Chooser, x Operand) (Operand, error) {
 	alpha, factor, divisor := float64(n.Float("alpha", 1)), 1.0, 1.0
 	if n.Op == "Elu" && n.wantsTable(5) {
 		l := layer.Unary(layer.ELU, x.shape())
@@ -189,20 +174,12 @@ func applyHardSigmoid(n *Chooser, x Operand, alpha, beta float64) (Operand, erro
 	return applyClamp(n, y, 0, 1)
 }
 
-func buildHardSigmoid(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err == nil {
-		x, err = applyHardSigmoid(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
-	}
-	return x, err
+func buildHardSigmoid(n *Chooser, x Operand) (Operand, error) {
+	return applyHardSigmoid(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 }
 
 // buildQuickGelu computes x*sigmoid(alpha*x).
-func buildQuickGelu(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildQuickGelu(n *Chooser, x Operand) (Operand, error) {
 	y, err := n.mulScalar(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
 		y, err = n.applyUnary(layer.Sigmoid, y)
@@ -226,11 +203,7 @@ func (n *Chooser) wantsTable(layers int) bool {
 
 // buildSoftsign computes x/(1+|x|). The Softsign table errs by up to 0.005 and is used only if
 // tables are wanted.
-func buildSoftsign(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildSoftsign(n *Chooser, x Operand) (Operand, error) {
 	if n.wantsTable(4) {
 		return n.applyUnary(layer.Softsign, x)
 	}
@@ -248,25 +221,18 @@ func buildSoftsign(n *Chooser) (Operand, error) {
 }
 
 // buildRsqrt computes 1/sqrt(x + epsilon) in one layer.
-func buildRsqrt(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err == nil {
-		l := layer.Unary(layer.Rsqrt, x.shape())
-		l.Epsilon = n.Float("epsilon", 0)
-		x, err = n.addLayer(l, layer.Weights{}, x.Dims, x)
-	}
-	return x, err
+func buildRsqrt(n *Chooser, x Operand) (Operand, error) {
+	l := layer.Unary(layer.Rsqrt, x.shape())
+	l.Epsilon = n.Float("epsilon", 0)
+	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
 // buildScaledLog computes log(scale*x + shift) as log(x + shift/scale) + log(scale), whose
 // intermediate values fit in fp16.
-func buildScaledLog(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildScaledLog(n *Chooser, x Operand) (Operand, error) {
 	c := float64(n.Float("scale", 1))
-	if x, err = n.addScalar(x, float64(n.Float("shift", 0))/c); err == nil {
+	x, err := n.addScalar(x, float64(n.Float("shift", 0))/c)
+	if err == nil {
 		x, err = n.applyUnary(layer.Log, x)
 	}
 	if err == nil {
@@ -293,21 +259,13 @@ func buildRoundSmall(n *Chooser) (Operand, error) {
 }
 
 // buildThresholdedRelu returns x where it is above the threshold alpha, and 0 elsewhere.
-func buildThresholdedRelu(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildThresholdedRelu(n *Chooser, x Operand) (Operand, error) {
 	return keepBeyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
 // buildShrink returns 0 for elements within lambd of zero, and moves all others towards zero by
 // bias.
-func buildShrink(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildShrink(n *Chooser, x Operand) (Operand, error) {
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
 	above, err := keepBeyond(n, x, 1, limit, -bias)
 	if err != nil {
@@ -327,7 +285,7 @@ func keepBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, err
 		y, err = n.addScalar(y, -limit)
 	}
 	if err == nil {
-		y, err = testPositive(n, y)
+		y, err = markPositive(n, y)
 	}
 	if err != nil {
 		return x, err
@@ -339,11 +297,7 @@ func keepBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, err
 }
 
 // buildMish computes x*tanh(softplus(x)).
-func buildMish(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildMish(n *Chooser, x Operand) (Operand, error) {
 	y, err := n.applyUnary(layer.Softplus, x)
 	if err == nil {
 		y, err = n.applyUnary(layer.Tanh, y)

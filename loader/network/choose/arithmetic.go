@@ -72,12 +72,8 @@ func buildMean(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-func buildNeg(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err == nil {
-		x, err = n.mulScalar(x, -1)
-	}
-	return x, err
+func buildNeg(n *Chooser, x Operand) (Operand, error) {
+	return n.mulScalar(x, -1)
 }
 
 // buildDiv divides the first input by the second. A constant divisor becomes a multiplication by

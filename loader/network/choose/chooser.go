@@ -41,9 +41,9 @@ type padding struct {
 	before, after []int // zeros per spatial axis
 }
 
-// packWeights sets the stored form and the scale of weights that were made from a packed constant.
+// setStoredForm sets the stored form and the scale of weights that were made from a packed constant.
 // It does nothing if p is nil or the weights have no values.
-func packWeights(w *layer.Weights, p *graph.Packing) {
+func setStoredForm(w *layer.Weights, p *graph.Packing) {
 	if p == nil || w.Filter == nil {
 		return
 	}

@@ -122,7 +122,7 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 		return Operand{}, fmt.Errorf("network has more than %d layers", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
-		packWeights(&l.Weights, c.Packing)
+		setStoredForm(&l.Weights, c.Packing)
 	}
 	l.Name, l.Op = n.Label, n.Operator()
 	if k := len(n.Net.Layers) - n.First; k > 0 {
@@ -483,19 +483,19 @@ func (n *Chooser) multiplyAlongAxis(x Operand, axis, out int, weight func(o, i i
 	}
 	result := slices.Clone(x.Dims)
 	result[axis] = out
-	filter := make([]float16.Float16, out*in)
+	matrix := make([]float16.Float16, out*in)
 	for o := range out {
 		for i := range in {
-			filter[o*in+i] = float16.Fromfloat32(float32(weight(o, i)))
+			matrix[o*in+i] = float16.Fromfloat32(float32(weight(o, i)))
 		}
 	}
 	if axis == len(x.Dims)-1 {
 		l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: out}
-		return n.addLayer(l, layer.Weights{Filter: filter}, result, x)
+		return n.addLayer(l, layer.Weights{Filter: matrix}, result, x)
 	}
 	last := x.Dims[len(x.Dims)-1]
 	s := layer.Shape{N: graph.Elements(x.Dims[:axis]), C: in, H: graph.Elements(x.Dims[axis+1:]) / max(1, last), W: last}
-	return n.addLayer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: filter}, result, x)
+	return n.addLayer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: matrix}, result, x)
 }
 
 // pickElements returns the elements of an axis at the given indices. Up to three runs of

@@ -81,11 +81,7 @@ func viewAsImage(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, er
 
 // buildConv builds a convolution over one, two or three spatial axes. If the input is a
 // zero-padded tensor, it reads the unpadded one and adds the padding to its own where possible.
-func buildConv(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildConv(n *Chooser, x Operand) (Operand, error) {
 	if len(x.Dims) == 5 {
 		return convolve3D(n, x)
 	}
@@ -240,11 +236,7 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 // buildConvTranspose builds a transposed convolution. An ordinary convolution computes the output
 // positions within one stride as separate channels, which are then interleaved. See
 // [convolvePhases].
-func buildConvTranspose(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 	k, err := readWeights(n, 1) // cout and cin change places: [cin][cout/groups][kh][kw]
 	if err != nil {
 		return Operand{}, err
@@ -368,11 +360,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 
 // buildPool builds a maximum or average pool. An average that does not count the padding is
 // corrected by a factor for each output position.
-func buildPool(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildPool(n *Chooser, x Operand) (Operand, error) {
 	if len(n.Out) > 1 && n.Out[1].Given() {
 		return Operand{}, errors.New("output Indices is used; the engine computes only the maxima")
 	}

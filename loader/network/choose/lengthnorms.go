@@ -11,11 +11,7 @@ import (
 
 // buildLRN divides each element by (bias + alpha/size * sum)^beta. The sum is over the squares of
 // a window of size neighbouring channels, and is computed with a band matrix of ones.
-func buildLRN(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildLRN(n *Chooser, x Operand) (Operand, error) {
 	size := n.Int("size", 0)
 	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
 	if size < 1 || len(x.Dims) < 3 {
@@ -43,11 +39,7 @@ func buildLRN(n *Chooser) (Operand, error) {
 
 // buildMeanVariance returns (x - mean)/sqrt(variance) over the node's axes. The default axes are
 // 0, 2 and 3.
-func buildMeanVariance(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildMeanVariance(n *Chooser, x Operand) (Operand, error) {
 	list, given, err := n.List("axes", -1)
 	if err != nil {
 		return Operand{}, err
@@ -85,11 +77,7 @@ func buildMeanVariance(n *Chooser) (Operand, error) {
 
 // buildLpNorm divides each vector along an axis by its length: the root of the sum of squares if p
 // is 2, and the sum of magnitudes if p is 1.
-func buildLpNorm(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildLpNorm(n *Chooser, x Operand) (Operand, error) {
 	axis, err := ops.Axis(len(x.Dims), n.Int("axis", -1))
 	if err != nil {
 		return Operand{}, err

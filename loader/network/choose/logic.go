@@ -58,8 +58,8 @@ func clampConstant(n *Chooser, i int) *graph.Const {
 	return out
 }
 
-// testPositive returns 1 where x > 0, and 0 elsewhere.
-func testPositive(n *Chooser, x Operand) (Operand, error) {
+// markPositive returns 1 where x > 0, and 0 elsewhere.
+func markPositive(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
 		return x, err
@@ -118,7 +118,7 @@ func compareRule(swapped, not bool) rule {
 	return func(n *Chooser) (Operand, error) {
 		x, err := subtractInputs(n, swapped)
 		if err == nil {
-			x, err = testPositive(n, x)
+			x, err = markPositive(n, x)
 		}
 		if err == nil && not {
 			x, err = n.Complement(x)
@@ -132,7 +132,7 @@ func compareRule(swapped, not bool) rule {
 func buildEqual(n *Chooser) (Operand, error) {
 	x, err := subtractInputs(n, false)
 	if err == nil {
-		x, err = testNonzero(n, x)
+		x, err = markNonzero(n, x)
 	}
 	if err == nil {
 		x, err = n.Complement(x)
@@ -140,8 +140,8 @@ func buildEqual(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// testNonzero returns 1 where x is not 0, and 0 elsewhere.
-func testNonzero(n *Chooser, x Operand) (Operand, error) {
+// markNonzero returns 1 where x is not 0, and 0 elsewhere.
+func markNonzero(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
 		return x, err
@@ -228,7 +228,7 @@ func buildCast(n *Chooser) (Operand, error) {
 	case to == graph.Bool && from != graph.Bool:
 		x, err := n.AnyInput(0)
 		if err == nil {
-			x, err = testNonzero(n, x)
+			x, err = markNonzero(n, x)
 		}
 		return x, err
 	case integer:

@@ -13,11 +13,7 @@ import (
 
 // buildTranspose permutes the axes of the input. If all readers of the result read the input
 // instead, its layers are marked as spare.
-func buildTranspose(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildTranspose(n *Chooser, x Operand) (Operand, error) {
 	perm, err := ops.Permutation(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -51,11 +47,7 @@ func buildConcat(n *Chooser) (Operand, error) {
 	return n.concatenate(axis, parts)
 }
 
-func buildSplit(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildSplit(n *Chooser, x Operand) (Operand, error) {
 	axis, err := ops.Axis(len(x.Dims), n.Int("axis", 0))
 	if err != nil {
 		return Operand{}, err
@@ -74,11 +66,7 @@ func buildSplit(n *Chooser) (Operand, error) {
 	return Operand{}, nil
 }
 
-func buildSlice(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildSlice(n *Chooser, x Operand) (Operand, error) {
 	runs, err := ops.Bounds(n.Node, x.Dims)
 	if err != nil {
 		return Operand{}, err
@@ -141,21 +129,13 @@ func buildGather(n *Chooser) (Operand, error) {
 	return x.As(n.Results[0].Dims...), err
 }
 
-func buildExpand(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err == nil {
-		x, err = n.broadcastTo(x, n.Results[0].Dims)
-	}
-	return x, err
+func buildExpand(n *Chooser, x Operand) (Operand, error) {
+	return n.broadcastTo(x, n.Results[0].Dims)
 }
 
 // buildTile repeats the input along each axis. An axis with one element is broadcast; others are
 // repeated by concatenation.
-func buildTile(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildTile(n *Chooser, x Operand) (Operand, error) {
 	times, _, err := n.List("repeats", 1)
 	if err != nil {
 		return Operand{}, err
@@ -184,11 +164,7 @@ func buildTile(n *Chooser) (Operand, error) {
 // buildPad adds constant values, copies of the edge, a reflection or a wrapped copy around a
 // tensor. Negative padding removes elements. Zeros around the spatial axes are recorded, so that
 // convolutions can add them themselves; the layers are then marked as spare.
-func buildPad(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildPad(n *Chooser, x Operand) (Operand, error) {
 	before, after, err := ops.Padding(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -254,11 +230,11 @@ func padConstant(n *Chooser, x Operand, axis, before, after int, value float64) 
 		if err := n.Spend((numberBytes + HalfBytes) * x.Dims[1] * k); err != nil {
 			return x, err
 		}
-		filter := make([]float64, x.Dims[1]*k)
+		taps := make([]float64, x.Dims[1]*k)
 		for c := range x.Dims[1] {
-			filter[c*k+after] = 1
+			taps[c*k+after] = 1
 		}
-		h, _ := (&graph.Const{Numbers: filter}).Halves()
+		h, _ := (&graph.Const{Numbers: taps}).Halves()
 		return n.addLayer(l, layer.Weights{Filter: h}, nil, x)
 	}
 	parts := []Operand{}
@@ -338,11 +314,7 @@ const maxPickedAxis = 1024
 
 // buildResize resizes the input along each axis, the last first, by multiplying it by a matrix of
 // interpolation weights.
-func buildResize(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildResize(n *Chooser, x Operand) (Operand, error) {
 	scales, out, err := ops.Scales(n.Node, x.Dims)
 	if err != nil {
 		return Operand{}, err
@@ -485,32 +457,24 @@ func cubicWeight(x, a float64, in, i int, exclude bool) float64 {
 	return sum
 }
 
-func buildDepthToSpace(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildDepthToSpace(n *Chooser, x Operand) (Operand, error) {
 	b, d := n.Int("blocksize", 1), x.Dims
 	c := d[1] / (b * b)
 	if n.Text("mode", "DCR") == "CRD" {
-		x, err = n.permute(x.As(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
-	} else {
-		x, err = n.permute(x.As(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
+		x, err := n.permute(x.As(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
+		return x.As(n.Results[0].Dims...), err
 	}
+	x, err := n.permute(x.As(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
 	return x.As(n.Results[0].Dims...), err
 }
 
-func buildSpaceToDepth(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildSpaceToDepth(n *Chooser, x Operand) (Operand, error) {
 	b, d := n.Int("blocksize", 1), x.Dims
 	perm := []int{0, 3, 5, 1, 2, 4}
 	if n.Text("mode", "DCR") == "CRD" {
 		perm = []int{0, 1, 3, 5, 2, 4}
 	}
-	x, err = n.permute(x.As(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
+	x, err := n.permute(x.As(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
 	return x.As(n.Results[0].Dims...), err
 }
 

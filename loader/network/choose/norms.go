@@ -24,11 +24,7 @@ func reduceNode(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 
 // buildReduceProd multiplies the elements along each reduced axis one by one. An axis may have up
 // to 64 elements.
-func buildReduceProd(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildReduceProd(n *Chooser, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -39,7 +35,7 @@ func buildReduceProd(n *Chooser) (Operand, error) {
 			continue
 		}
 		if x.Dims[i] > most {
-			return Operand{}, fmt.Errorf("axis %d to multiply has %d elements; want at most %d", i, x.Dims[i], most)
+			return Operand{}, fmt.Errorf("axis %d has %d elements to multiply; want at most %d", i, x.Dims[i], most)
 		}
 		full := x
 		for k := range full.Dims[i] {
@@ -57,11 +53,8 @@ func buildReduceProd(n *Chooser) (Operand, error) {
 	return x.As(n.Results[0].Dims...), nil
 }
 
-func buildReduceL1(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err == nil {
-		x, err = n.applyUnary(layer.Abs, x)
-	}
+func buildReduceL1(n *Chooser, x Operand) (Operand, error) {
+	x, err := n.applyUnary(layer.Abs, x)
 	if err == nil {
 		x, err = reduceNode(n, layer.ReduceSum, x)
 	}
@@ -89,13 +82,10 @@ func buildReduceL2(n *Chooser) (Operand, error) {
 
 // buildReduceLogSum computes log(sum(x)) for ReduceLogSum, and max + log(sum(exp(x - max))) for
 // ReduceLogSumExp.
-func buildReduceLogSum(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	if n.Op == "ReduceLogSum" {
-		if x, err = reduceNode(n, layer.ReduceSum, x); err == nil {
+		x, err := reduceNode(n, layer.ReduceSum, x)
+		if err == nil {
 			x, err = n.applyUnary(layer.Log, x)
 		}
 		return x, err
@@ -219,7 +209,7 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	var set layer.Axes
 	switch {
 	case len(inner) == 0:
-		return x, errors.New("norm has no axes")
+		return x, errors.New("norm has no axes to normalise")
 	case len(inner) == 1:
 		s, _ = ShapeOf(dims)
 		set = layer.AxisW
@@ -277,11 +267,7 @@ func applyAffine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Con
 // constantShape returns the constant's own dimensions.
 func constantShape(c *graph.Const) []int { return c.Dims }
 
-func buildLayerNorm(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
 	axes, err := readNormAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -388,11 +374,7 @@ func buildStatistics(n *Chooser, x Operand, first int) error {
 }
 
 // buildRMSNorm computes x*scale/sqrt(mean(x*x) + epsilon).
-func buildRMSNorm(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildRMSNorm(n *Chooser, x Operand) (Operand, error) {
 	axes, err := readNormAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -415,11 +397,7 @@ func buildRMSNorm(n *Chooser) (Operand, error) {
 	return y, err
 }
 
-func buildInstanceNorm(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildInstanceNorm(n *Chooser, x Operand) (Operand, error) {
 	if len(x.Dims) < 3 {
 		return Operand{}, fmt.Errorf("input has %d dimensions; want at least 3", len(x.Dims))
 	}
@@ -443,12 +421,8 @@ func channelShape(dims []int) func(c *graph.Const) []int {
 }
 
 // buildGroupNorm normalises each group of channels.
-func buildGroupNorm(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
+func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
-	if err != nil {
-		return Operand{}, err
-	}
 	if len(x.Dims) < 3 || groups < 1 || x.Dims[1]%groups != 0 {
 		return Operand{}, fmt.Errorf("cannot split the channels of shape %v into %d groups", x.Dims, groups)
 	}
@@ -471,11 +445,8 @@ func buildGroupNorm(n *Chooser) (Operand, error) {
 
 // buildBatchNorm multiplies each channel by a factor and adds a constant to it. Both are computed
 // from the node's statistics; a preceding convolution can absorb them later.
-func buildBatchNorm(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
+	var err error
 	if len(x.Dims) < 2 {
 		return Operand{}, fmt.Errorf("input has shape %v; want at least 2 axes", x.Dims)
 	}

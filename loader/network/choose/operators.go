@@ -13,6 +13,17 @@ import (
 // results names them itself, and returns the zero Operand.
 type rule func(n *Chooser) (Operand, error)
 
+// inputRule returns the rule that calls build with the node's first input as a tensor.
+func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
+	return func(n *Chooser) (Operand, error) {
+		x, err := n.input(0)
+		if err != nil {
+			return Operand{}, err
+		}
+		return build(n, x)
+	}
+}
+
 // operators maps the name of an operator to its rule.
 var operators = newOperators()
 
@@ -50,48 +61,42 @@ func (n *Chooser) Choose() error {
 // newOperators returns the rules of all operators that the engine computes.
 func newOperators() map[string]rule {
 	t := map[string]rule{
-		"Conv": buildConv, "ConvTranspose": buildConvTranspose, "Gemm": buildGemm, "Linear": buildLinear,
+		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinear),
 		"MatMul": buildMatMul, "Einsum": buildEinsum,
-		"MaxPool": buildPool, "AveragePool": buildPool,
+		"MaxPool": inputRule(buildPool), "AveragePool": inputRule(buildPool),
 		"GlobalAveragePool": globalPoolRule(layer.ReduceMean), "GlobalMaxPool": globalPoolRule(layer.ReduceMax),
 		"Add": binaryRule(layer.Add), "Sub": binaryRule(layer.Sub), "Mul": binaryRule(layer.Mul), "Max": binaryRule(layer.Max),
 		"Min": binaryRule(layer.Min), "Sum": binaryRule(layer.Add), "Mean": buildMean,
 		"Div": buildDiv, "Pow": buildPow, "Where": buildWhere,
-		"Clip": buildClip, "LeakyRelu": buildLeakyRelu, "PRelu": buildPRelu,
-		"Elu": buildElu, "Selu": buildElu, "Celu": buildElu,
-		"HardSigmoid": buildHardSigmoid, "HardSwish": unaryRule(layer.HardSwish), "ThresholdedRelu": buildThresholdedRelu,
-		"Shrink": buildShrink, "Mish": buildMish, "CumSum": buildCumSum, "Trilu": buildTrilu,
-		"LRN": buildLRN, "MeanVarianceNormalization": buildMeanVariance, "LpNormalization": buildLpNorm, "RNN": recurrentRule(1),
-		"Neg": buildNeg,
+		"Clip": inputRule(buildClip), "LeakyRelu": inputRule(buildLeakyRelu), "PRelu": inputRule(buildPRelu),
+		"Elu": inputRule(buildElu), "Selu": inputRule(buildElu), "Celu": inputRule(buildElu),
+		"HardSigmoid": inputRule(buildHardSigmoid), "HardSwish": unaryRule(layer.HardSwish), "ThresholdedRelu": inputRule(buildThresholdedRelu),
+		"Shrink": inputRule(buildShrink), "Mish": inputRule(buildMish), "CumSum": inputRule(buildCumSum), "Trilu": inputRule(buildTrilu),
+		"LRN": inputRule(buildLRN), "MeanVarianceNormalization": inputRule(buildMeanVariance), "LpNormalization": inputRule(buildLpNorm), "RNN": recurrentRule(1),
+		"Neg": inputRule(buildNeg),
 		"Erf": unaryRule(layer.Erf), "Softplus": unaryRule(layer.Softplus), "Log": unaryRule(layer.Log), "Floor": unaryRule(layer.Floor), "Ceil": unaryRule(layer.Ceil),
-		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": buildSoftsign, "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
+		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": inputRule(buildSoftsign), "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
 		"Relu": unaryRule(layer.ReLU), "Sigmoid": unaryRule(layer.Sigmoid), "Tanh": unaryRule(layer.Tanh), "Exp": unaryRule(layer.Exp),
 		"Sqrt": unaryRule(layer.Sqrt), "Gelu": unaryRule(layer.GELU), "FastGelu": unaryRule(layer.GELU), "Swish": unaryRule(layer.SiLU), "SiLU": unaryRule(layer.SiLU),
 		"Greater": compareRule(false, false), "Less": compareRule(true, false), "GreaterOrEqual": compareRule(true, true), "LessOrEqual": compareRule(false, true),
 		"Equal": buildEqual, "Not": buildNot, "And": logicRule(layer.Mul), "Or": logicRule(layer.Max), "Xor": logicRule(layer.Sub),
-		"Rsqrt": buildRsqrt, "RoundSmall": buildRoundSmall, "QuickGelu": buildQuickGelu,
+		"Rsqrt": inputRule(buildRsqrt), "RoundSmall": buildRoundSmall, "QuickGelu": inputRule(buildQuickGelu),
 		"Softmax": buildSoftmax, "LogSoftmax": buildLogSoftmax,
-		"BatchNormalization": buildBatchNorm, "InstanceNormalization": buildInstanceNorm, "GroupNormalization": buildGroupNorm,
-		"LayerNormalization": buildLayerNorm, "RMSNormalization": buildRMSNorm, "ScaledLog": buildScaledLog, "SimplifiedLayerNormalization": buildRMSNorm,
+		"BatchNormalization": inputRule(buildBatchNorm), "InstanceNormalization": inputRule(buildInstanceNorm), "GroupNormalization": inputRule(buildGroupNorm),
+		"LayerNormalization": inputRule(buildLayerNorm), "RMSNormalization": inputRule(buildRMSNorm), "ScaledLog": inputRule(buildScaledLog), "SimplifiedLayerNormalization": inputRule(buildRMSNorm),
 		"Identity": buildView, "Dropout": buildDropout, "Reshape": buildView, "Flatten": buildView,
 		"Squeeze": buildView, "Unsqueeze": buildView, "Cast": buildCast, "CastLike": buildCast,
-		"Transpose": buildTranspose, "Concat": buildConcat, "Split": buildSplit, "Slice": buildSlice,
-		"Gather": buildGather, "Expand": buildExpand, "Tile": buildTile, "Pad": buildPad,
-		"Resize": buildResize, "Upsample": buildResize,
-		"DepthToSpace": buildDepthToSpace, "SpaceToDepth": buildSpaceToDepth,
+		"Transpose": inputRule(buildTranspose), "Concat": buildConcat, "Split": inputRule(buildSplit), "Slice": inputRule(buildSlice),
+		"Gather": buildGather, "Expand": inputRule(buildExpand), "Tile": inputRule(buildTile), "Pad": inputRule(buildPad),
+		"Resize": inputRule(buildResize), "Upsample": inputRule(buildResize),
+		"DepthToSpace": inputRule(buildDepthToSpace), "SpaceToDepth": inputRule(buildSpaceToDepth),
 		"LSTM": recurrentRule(4), "GRU": recurrentRule(3),
-		"ReduceProd": buildReduceProd, "ReduceL1": buildReduceL1,
+		"ReduceProd": inputRule(buildReduceProd), "ReduceL1": inputRule(buildReduceL1),
 		"ReduceL2": buildReduceL2, "ReduceSumSquare": buildReduceSumSquare,
-		"ReduceLogSum": buildReduceLogSum, "ReduceLogSumExp": buildReduceLogSum,
+		"ReduceLogSum": inputRule(buildReduceLogSum), "ReduceLogSumExp": inputRule(buildReduceLogSum),
 	}
 	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
-		t[name] = func(n *Chooser) (Operand, error) {
-			x, err := n.input(0)
-			if err != nil {
-				return x, err
-			}
-			return reduceNode(n, op, x)
-		}
+		t[name] = inputRule(func(n *Chooser, x Operand) (Operand, error) { return reduceNode(n, op, x) })
 	}
 	return t
 }

@@ -39,9 +39,10 @@ func buildGemm(n *Chooser) (Operand, error) {
 	return y, nil
 }
 
-// multiplyGemmConstant returns alpha*x*c. If C is a constant with one value per column, or a
-// single value, it is added as the layer's bias, and added is true. The factors alpha and beta are
-// multiplied into the weights and the bias if fp16 keeps their precision.
+// multiplyGemmConstant returns alpha*x*B for a constant B, which is c. If C is a constant with one
+// value per column, or a single value, beta*C is added as the layer's bias, and added is true. The
+// factors alpha and beta are multiplied into the weights and the bias if fp16 keeps their
+// precision; otherwise alpha is a layer of its own, and C is not added.
 func multiplyGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
 	out := n.Results[0].Dims
 	columns := out[1]
@@ -160,11 +161,7 @@ func buildMatMul(n *Chooser) (Operand, error) {
 }
 
 // buildLinear multiplies the input by constant weights [columns][k] and adds an optional bias.
-func buildLinear(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildLinear(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
 		return Operand{}, errors.New("weights are computed; want a constant")

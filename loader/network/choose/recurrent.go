@@ -239,7 +239,7 @@ func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, err
 		if q.rb == nil {
 			return sum, nil
 		}
-		return addHalves(n, sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
+		return addBias(n, sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
 	}
 	p, err := applyLinear(n, h, q.r, q.rb, gate*q.hidden, q.hidden)
 	if err != nil {
@@ -248,8 +248,8 @@ func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, err
 	return n.ApplyBinary(layer.Add, sum, p)
 }
 
-// addHalves adds one value of v to each column of x.
-func addHalves(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
+// addBias adds one value of v to each column of x.
+func addBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
 	return n.applyConstant(layer.Add, x, halvesConstant(v))
 }
 

@@ -12,11 +12,7 @@ import (
 
 // buildCumSum computes cumulative sums along an axis by multiplying it by a triangular matrix of
 // ones.
-func buildCumSum(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildCumSum(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
 		return Operand{}, errors.New("axis is computed; want a constant")
@@ -40,11 +36,7 @@ func buildCumSum(n *Chooser) (Operand, error) {
 
 // buildTrilu keeps the upper or lower triangle of each matrix and sets all other elements to zero.
 // It multiplies by a constant mask of ones and zeros.
-func buildTrilu(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildTrilu(n *Chooser, x Operand) (Operand, error) {
 	k, rank := 0, len(x.Dims)
 	if n.Given(1) {
 		c := n.Const(1)
