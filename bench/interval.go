@@ -112,9 +112,9 @@ func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64
 		for _, engine := range [...]bool{false, true} {
 			g := widthGroup{state, engine}
 			if len(within[g]) >= leastRows {
-				widths[g] = findWidth(within[g])
+				widths[g] = findTrialsWidth(within[g])
 			} else {
-				widths[g] = findWidth(all)
+				widths[g] = findTrialsWidth(all)
 			}
 		}
 	}
@@ -124,19 +124,28 @@ func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64
 // A trial is a ratio with bounds that were computed without it.
 type trial struct{ value, low, high float64 }
 
+// countHeld counts the trials whose bounds, widened by the factor w, hold their ratio.
+func countHeld(list []trial, w float64) (c Coverage) {
+	for _, x := range list {
+		low, high := widen(x.low, x.high, w)
+		c.add(low <= x.value && x.value <= high)
+	}
+	return c
+}
+
+// findTrialsWidth is findWidth for trials that count alike.
+func findTrialsWidth(list []trial) float64 {
+	return findWidth(len(list), func(w float64) float64 { return float64(countHeld(list, w).Holds) })
+}
+
 // findWidth returns the smallest factor, in steps of a twentieth, for which the widened
-// bounds hold the fraction hw.IntervalShare of the trials plus one, since the next trial
-// may lie outside.
-func findWidth(list []trial) float64 {
+// bounds hold the fraction hw.IntervalShare of n trials plus one, since the next trial
+// may lie outside. held returns how many they hold.
+func findWidth(n int, held func(w float64) float64) float64 {
 	const perUnit, most = 20, 400
-	for n := range most {
-		w := float64(perUnit+n) / perUnit
-		var c Coverage
-		for _, x := range list {
-			low, high := widen(x.low, x.high, w)
-			c.add(low <= x.value && x.value <= high)
-		}
-		if c.Holds == c.N || float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N+1)) {
+	for step := range most {
+		w := float64(perUnit+step) / perUnit
+		if h := held(w); h >= float64(n) || h >= float64(hw.IntervalShare*float64(n+1)) {
 			return w
 		}
 	}
@@ -151,7 +160,7 @@ func widen(low, high, w float64) (float64, float64) {
 // newRatio returns the properties of a row as a ratio without a value.
 func (s *Spreads) newRatio(r *measured.Row, by Protocol) ratio {
 	m := machineHost(r)
-	x := ratio{preset: m, folds: [...]string{ByShape: shapeOf(r), BySession: RowSession(r)}, kind: kindOf(r), engine: isEngineTier(r.Tier)}
+	x := ratio{preset: m, folds: [...]string{ByShape: shapeOf(r), BySession: RowSession(r), ByKind: kindOf(r)}, kind: kindOf(r), engine: isEngineTier(r.Tier)}
 	x.state = s.state(m, x.folds[BySession], by)
 	return x
 }

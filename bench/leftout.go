@@ -10,9 +10,6 @@ import (
 //go:embed residuals.txt
 var residuals string
 
-// numProtocols is the number of protocols.
-const numProtocols = 2
-
 // A Prediction is the model's estimate for a row from a fit without the row's fold.
 type Prediction struct {
 	Time   float64 // nanoseconds of a call

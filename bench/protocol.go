@@ -17,14 +17,23 @@ const (
 	// machine's other sessions, or from a pool of similar machines. The result shows how
 	// the fit generalises to unseen machines.
 	BySession
+	// ByKind leaves out all rows of a kind: the result shows how the fit generalises to work
+	// that no row measures. Only the engine's band of such work is derived from it.
+	ByKind
 )
 
-// Protocols returns all protocols.
+// numProtocols is the number of protocols.
+const numProtocols = 3
+
+// Protocols returns the protocols by which reports state errors.
 func Protocols() []Protocol { return []Protocol{ByShape, BySession} }
 
 func (p Protocol) String() string {
-	if p == BySession {
+	switch p {
+	case BySession:
 		return "session"
+	case ByKind:
+		return "kind"
 	}
 	return "shape"
 }

@@ -177,7 +177,7 @@ func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Opt
 func (x *explainer) addDescriptors() {
 	rests := ""
 	if n := x.base.Model.Network(); n != nil && len(n.Layers) == 1 {
-		rests = n.Layers[0].Lower.Rests()
+		rests = n.Layers[0].Lower.Caveat()
 	}
 	for i := range x.base.Report.Descriptors {
 		d := &x.base.Report.Descriptors[i]
@@ -249,7 +249,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.addPart(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Rests()}, &a, l.Report, l.Report.Working())
+		x.addPart(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat()}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })

@@ -43,6 +43,7 @@ type Total struct {
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
 	Rows       int               `json:"interval_rows,omitempty"` // number of measured rows behind the interval
+	Unmeasured clock.Nanoseconds `json:"unmeasured_ns"`           // part of TimeNs that no measured row covers
 	WorkingNs  clock.Nanoseconds `json:"working_ns"`              // time that the rates refer to
 	WallNs     clock.Nanoseconds `json:"wall_ns"`
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
@@ -214,7 +215,7 @@ func totalOf(r *hw.Report) Total {
 	b := r.Bounds()
 	p := r.Parts()
 	return Total{
-		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WorkingNs: r.Working(), WallNs: r.Time,
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, Unmeasured: b.Unmeasured, WorkingNs: r.Working(), WallNs: r.Time,
 		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
 		EnergyOf: EnergyOf(&p, r.Dispatch),
 		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: RatesOf(r),

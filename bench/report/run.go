@@ -60,6 +60,7 @@ type Descriptor struct {
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high"`
 	WorkingNs  clock.Nanoseconds `json:"working_ns"`    // time that rates and power refer to
 	Rows       int               `json:"interval_rows"` // number of measured rows behind the interval
+	Measured   bool              `json:"measured"`      // whether measured rows cover the work
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
 	EnergyOf   Energy            `json:"energy_parts_nj"`
 	PowerW     float64           `json:"power_w"`
@@ -227,7 +228,7 @@ func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 		Exe:  Exe(d.Exe),
 		MACs: d.MACs, Skipped: d.Skipped, Zero: d.ZeroMACs, ZeroSaves: d.ZeroSaves,
 		Bound: a.Bound(), Advice: Advice(d),
-		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, WorkingNs: d.Working(), Rows: b.Rows,
+		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, WorkingNs: d.Working(), Rows: b.Rows, Measured: d.Measured(),
 		EnergyNJ: d.Energy,
 		EnergyOf: EnergyOf(e, 0),
 		PowerW:   d.Watts(), Counters: Counters(d.Counters),

@@ -48,7 +48,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	}
 	for _, v := range r.values {
 		if v.Const != nil {
-			r.Saturated += v.Const.Beyond
+			r.Saturated += v.Const.Clamped
 		}
 	}
 	if r.Saturated > 0 {
@@ -265,7 +265,7 @@ func (n *nodeReader) refuse(why error) {
 	}
 	var shape *layer.Shape
 	for i, out := range n.Out {
-		if !out.Given() || out.Dims == nil || !graph.Fits(out.Dims) {
+		if !out.Given() || out.Dims == nil || !graph.FitsEngine(out.Dims) {
 			continue
 		}
 		s, _ := choose.ShapeOf(out.Dims)

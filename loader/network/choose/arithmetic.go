@@ -179,8 +179,8 @@ func storeSelected(n *Chooser, c, mask *graph.Const, out []int, side int) (Opera
 		return Operand{}, graph.ErrBudget
 	}
 	selected := make([]float64, graph.Elements(dims))
-	graph.Each(dims, graph.Repeated(mask.Dims, dims), 0, func(k, at int) { selected[k] = mask.Numbers[at] })
-	graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
+	graph.Each(dims, graph.BroadcastStrides(mask.Dims, dims), 0, func(k, at int) { selected[k] = mask.Numbers[at] })
+	graph.Each(dims, graph.BroadcastStrides(c.Dims, dims), 0, func(k, at int) {
 		if selected[k] != 0 {
 			selected[k] = v[at]
 		}

@@ -212,7 +212,7 @@ func (n *Chooser) applyScalar(op layer.Op, x Operand, v float64) (Operand, error
 	if err != nil {
 		return x, err
 	}
-	n.Saturated += c.Beyond
+	n.Saturated += c.Clamped
 	return n.addLayer(l, layer.Weights{Second: h}, x.Dims, x)
 }
 
@@ -617,7 +617,7 @@ func (n *Chooser) acceptsNarrow(t graph.Type) bool {
 // merged into N. It returns an error if the number of elements is too large.
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e := [4]int{1, 1, 1, 1}
-	if err := graph.Countable(dims); err != nil {
+	if err := graph.CheckExtents(dims); err != nil {
 		return layer.Shape{}, err
 	}
 	if extra := len(dims) - len(e); extra > 0 {

@@ -117,12 +117,12 @@ func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 }
 
 // scaleHalves returns the values multiplied by a factor. It returns false if they lose precision,
-// see [layer.Scaled].
+// see [layer.Scale].
 func scaleHalves(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
 	}
-	return layer.Scaled(v, func(int) float32 { return float32(by) })
+	return layer.Scale(v, func(int) float32 { return float32(by) })
 }
 
 func buildMatMul(n *Chooser) (Operand, error) {
