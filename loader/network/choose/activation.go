@@ -245,17 +245,15 @@ func buildScaledLog(n *Chooser, x Operand) (Operand, error) {
 // even one. Between 1024 and 2048 fp16 has only integers, so adding 1536 rounds the element and
 // subtracting 1536 again is exact. Larger elements are not rounded correctly, but stay at least
 // 512 in magnitude.
-func buildRoundSmall(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
+func buildRoundSmall(n *Chooser, x Operand) (Operand, error) {
 	for _, by := range [...]float64{1536, -1536} {
-		if err != nil {
+		var err error
+		if x, err = n.applyScalar(layer.Add, x, by); err != nil {
 			return Operand{}, err
 		}
-		if x, err = n.applyScalar(layer.Add, x, by); err == nil {
-			n.Net.Layers[len(n.Net.Layers)-1].Rounds = true
-		}
+		n.Net.Layers[len(n.Net.Layers)-1].Rounds = true
 	}
-	return x, err
+	return x, nil
 }
 
 // buildThresholdedRelu returns x where it is above the threshold alpha, and 0 elsewhere.

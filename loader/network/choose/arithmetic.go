@@ -122,7 +122,7 @@ func buildDiv(n *Chooser) (Operand, error) {
 }
 
 // buildWhere selects elements of two tensors. For a constant condition it adds the products of
-// each tensor with a mask of ones and zeros.
+// each tensor with a mask of ones and zeros. For a computed one, see [selectByTensor].
 func buildWhere(n *Chooser) (Operand, error) {
 	c := n.Const(0)
 	if c == nil {

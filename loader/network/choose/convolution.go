@@ -20,6 +20,7 @@ type convWeights struct {
 	v                 []float16.Float16
 }
 
+// weight returns the weight of output channel o, input channel i, row y and column x.
 func (k *convWeights) weight(o, i, y, x int) float16.Float16 {
 	return k.v[((o*k.cin+i)*k.kh+y)*k.kw+x]
 }
@@ -51,7 +52,7 @@ func (k *convWeights) dilate(n *Chooser, dy, dx int) (convWeights, error) {
 func readWeights(n *Chooser, i int) (convWeights, error) {
 	c := n.Const(i)
 	if c == nil {
-		return convWeights{}, errors.New("weights are computed; want a constant")
+		return convWeights{}, errors.New("weights are computed; want constants")
 	}
 	v, err := c.Halves()
 	d := c.Dims
@@ -131,7 +132,7 @@ func canAbsorb(n *Chooser, p padding, w ops.Window) bool {
 	return true
 }
 
-// biasValues holds the bias of a layer.
+// A biasValues holds the bias of a layer.
 type biasValues struct {
 	given bool              // whether the layer has a bias
 	v     []float16.Float16 // one per channel; nil if they are in a file that was not read

@@ -213,9 +213,9 @@ func buildPad(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, nil
 }
 
-// padConstant adds elements with the given value before and after an axis of x. Zeros around the
-// rows or columns of an image are added by a depthwise convolution, whose only nonzero tap is one.
-// Everything else is a concatenation with constant tensors.
+// padConstant adds elements with the given value before and after an axis of x. A few zeros around
+// the rows or columns of an image are added by a depthwise convolution, whose only nonzero tap is
+// one. Everything else is a concatenation with constant tensors.
 func padConstant(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	rank := len(x.Dims)
 	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {

@@ -116,26 +116,11 @@ func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 
 // globalPoolRule returns the rule that reduces all spatial axes with op.
 func globalPoolRule(op layer.Op) rule {
-	return func(n *Chooser) (Operand, error) {
-		x, err := n.input(0)
-		if err != nil {
-			return Operand{}, err
-		}
+	return inputRule(func(n *Chooser, x Operand) (Operand, error) {
 		axes := slices.Repeat([]bool{true}, len(x.Dims))
 		axes[0], axes[1] = false, false
 		return n.reduceAxes(op, x, axes)
-	}
-}
-
-// applySoftmax adds the softmax layer of the node. Its result has the shape returned by
-// readSoftmaxInput.
-func applySoftmax(n *Chooser) (Operand, error) {
-	x, axis, err := readSoftmaxInput(n)
-	if err != nil {
-		return x, err
-	}
-	s, set := viewAxis(x.Dims, axis)
-	return n.addLayer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, x.Dims, x)
+	})
 }
 
 // readSoftmaxInput returns the input of a softmax, viewed with the shape in which it is
@@ -163,11 +148,12 @@ func readSoftmaxInput(n *Chooser) (x Operand, axis int, err error) {
 }
 
 func buildSoftmax(n *Chooser) (Operand, error) {
-	y, err := applySoftmax(n)
+	x, axis, err := readSoftmaxInput(n)
 	if err != nil {
 		return Operand{}, err
 	}
-	return y.As(n.Results[0].Dims...), nil
+	s, set := viewAxis(x.Dims, axis)
+	return n.addLayer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, n.Results[0].Dims, x)
 }
 
 // buildLogSoftmax computes x - max - log(sum(exp(x - max))). It does not take the logarithm of a

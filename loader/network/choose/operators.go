@@ -80,7 +80,7 @@ func newOperators() map[string]rule {
 		"Sqrt": unaryRule(layer.Sqrt), "Gelu": unaryRule(layer.GELU), "FastGelu": unaryRule(layer.GELU), "Swish": unaryRule(layer.SiLU), "SiLU": unaryRule(layer.SiLU),
 		"Greater": compareRule(false, false), "Less": compareRule(true, false), "GreaterOrEqual": compareRule(true, true), "LessOrEqual": compareRule(false, true),
 		"Equal": buildEqual, "Not": buildNot, "And": logicRule(layer.Mul), "Or": logicRule(layer.Max), "Xor": logicRule(layer.Sub),
-		"Rsqrt": inputRule(buildRsqrt), "RoundSmall": buildRoundSmall, "QuickGelu": inputRule(buildQuickGelu),
+		"Rsqrt": inputRule(buildRsqrt), "RoundSmall": inputRule(buildRoundSmall), "QuickGelu": inputRule(buildQuickGelu),
 		"Softmax": buildSoftmax, "LogSoftmax": buildLogSoftmax,
 		"BatchNormalization": inputRule(buildBatchNorm), "InstanceNormalization": inputRule(buildInstanceNorm), "GroupNormalization": inputRule(buildGroupNorm),
 		"LayerNormalization": inputRule(buildLayerNorm), "RMSNormalization": inputRule(buildRMSNorm), "ScaledLog": inputRule(buildScaledLog), "SimplifiedLayerNormalization": inputRule(buildRMSNorm),

@@ -164,7 +164,7 @@ func buildMatMul(n *Chooser) (Operand, error) {
 func buildLinear(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("weights are computed; want a constant")
+		return Operand{}, errors.New("weights are computed; want constants")
 	}
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
 	b, err := readBias(n, 2, c.Dims[0])

@@ -96,7 +96,7 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	if n.Given(4) {
 		c := n.Const(4)
 		if c == nil {
-			return errors.New("sequence lengths are computed; want a constant")
+			return errors.New("sequence lengths are computed; want constants")
 		}
 		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
 			return fmt.Errorf("sequence lengths differ from the number of steps, %d", steps)
@@ -145,7 +145,7 @@ func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	}
 	if gates == 4 {
 		if n.Given(7) && n.Const(7) == nil {
-			return nil, errors.New("peephole weights are computed; want a constant")
+			return nil, errors.New("peephole weights are computed; want constants")
 		}
 		q.peep, errs[3] = readPart(7, 3*q.hidden)
 	}

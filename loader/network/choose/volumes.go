@@ -136,7 +136,7 @@ func stridedIndices(count, step, first int) []int {
 func convolve3D(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("weights are computed; want a constant")
+		return Operand{}, errors.New("weights are computed; want constants")
 	}
 	w, err := ops.WindowOf(n.Node, x.Dims[2:], c.Dims[2:])
 	if err != nil {
