@@ -20,7 +20,7 @@ type recurrence struct {
 	gates, hidden, in, batch int
 	w, r                     []float16.Float16
 	wb, rb                   []float16.Float16 // biases of w and r; nil if absent
-	peep                     []float16.Float16 // weights from the cell to the gates i, o and f; nil if absent
+	peephole                 []float16.Float16 // weights from the cell to the gates i, o and f; nil if absent
 	h, c                     Operand           // state and cell; the name is "" while they are zero
 }
 
@@ -90,8 +90,10 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 		return errors.New("custom activations, clip and input_forget are not supported; unroll the layer into matrix products")
 	case steps > maxSteps:
 		return fmt.Errorf("sequence has %d steps; want at most %d", steps, maxSteps)
-	case directions == 0 || n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:
-		return errors.New("weights are computed or direction is unknown; want constant weights and forward, reverse or bidirectional")
+	case directions == 0:
+		return fmt.Errorf("unknown direction %q; want forward, reverse or bidirectional", n.Text("direction", "forward"))
+	case n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:
+		return errors.New("weights or bias are computed; want constants")
 	}
 	if n.Given(4) {
 		c := n.Const(4)
@@ -147,7 +149,7 @@ func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 		if n.Given(7) && n.Const(7) == nil {
 			return nil, errors.New("peephole weights are computed; want constants")
 		}
-		q.peep, errs[3] = readPart(7, 3*q.hidden)
+		q.peephole, errs[3] = readPart(7, 3*q.hidden)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
@@ -276,10 +278,10 @@ func stepRNN(n *Chooser, q *recurrence, sum Operand) error {
 func stepLSTM(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	addPeephole := func(x Operand, k int) (Operand, error) {
-		if q.peep == nil || q.c.Name == "" {
+		if q.peephole == nil || q.c.Name == "" {
 			return x, nil
 		}
-		p, err := n.applyConstant(layer.Mul, q.c, halvesConstant(q.peep[k*q.hidden:(k+1)*q.hidden]))
+		p, err := n.applyConstant(layer.Mul, q.c, halvesConstant(q.peephole[k*q.hidden:(k+1)*q.hidden]))
 		if err != nil {
 			return x, err
 		}
