@@ -3,46 +3,45 @@ package sweep
 import (
 	"fmt"
 	"slices"
+
+	"anesim/bench/report"
 )
 
-// A Front is the Pareto front of a sweep: the designs that no other design dominates. Less is
-// better in every goal. A design is a row, or the sum of one row per program if the sweep has
-// several programs.
+// A Front holds the designs that no other design dominates; less is better in every goal. A
+// design is a row, or the sum of one row per program if a sweep has several programs.
 type Front struct {
-	Header  []string
-	goals   []goal
-	design  *design
-	designs []frontDesign
-	cloud   cloud // a sample of all designs, for a plot
+	Header []string
+	goals  []goal
+	design *design
+	points []frontPoint
+	cloud  cloud // sample of all designs, for a picture
 }
 
-// A frontDesign is a design's row and its goals' values.
-type frontDesign struct {
+type frontPoint struct {
 	row   []string
 	goals []float64
 }
 
-// NewFront returns an empty front for rows under header. The list has the names of two or more
-// goals, joined by commas.
+// NewFront returns an empty front for goals that are joined by commas.
 func NewFront(list string, header []string, programs int) (*Front, error) {
 	g, err := parseGoals(list, header)
 	if err != nil {
 		return nil, err
 	}
 	if len(g) < 2 {
-		return nil, argumentErrorf("%s: want at least two goals", list)
+		return nil, argumentErrorf("%s: want two goals or more", list)
 	}
 	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
 
-// Add adds a row to the front and removes the designs that it dominates. Designs with equal
-// goals are all kept. Add ignores a row with an error or without figures.
+// Add adds a row and removes the rows that it dominates. Rows that are equal in every goal
+// all stay. A row with an error is ignored.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.addRow(row)
 	if !ok || rowProblem(row) != "" {
 		return
 	}
-	p := frontDesign{row: row}
+	p := frontPoint{row: row}
 	for i := range f.goals {
 		v, err := f.goals[i].value(row)
 		if err != nil {
@@ -50,16 +49,16 @@ func (f *Front) Add(row []string) {
 		}
 		p.goals = append(p.goals, v)
 	}
-	f.cloud.addDesign(p.goals)
-	if slices.ContainsFunc(f.designs, func(q frontDesign) bool { return q.dominates(&p) }) {
+	f.cloud.add(p.goals)
+	if slices.ContainsFunc(f.points, func(q frontPoint) bool { return q.dominates(&p) }) {
 		return
 	}
-	f.designs = slices.DeleteFunc(f.designs, func(q frontDesign) bool { return p.dominates(&q) })
-	f.designs = append(f.designs, p)
+	f.points = slices.DeleteFunc(f.points, func(q frontPoint) bool { return p.dominates(&q) })
+	f.points = append(f.points, p)
 }
 
-// dominates reports whether p is no worse than q in every goal and better in at least one.
-func (p *frontDesign) dominates(q *frontDesign) bool {
+// dominates reports whether p is no worse than q in every goal and better in one.
+func (p *frontPoint) dominates(q *frontPoint) bool {
 	better := false
 	for i, v := range p.goals {
 		if v > q.goals[i] {
@@ -70,9 +69,9 @@ func (p *frontDesign) dominates(q *frontDesign) bool {
 	return better
 }
 
-// Write writes the rows of the front's designs in the order in which they were added.
+// Write writes the rows of the front.
 func (f *Front) Write(out *Output) error {
-	for _, p := range f.designs {
+	for _, p := range f.points {
 		if err := out.Write(p.row); err != nil {
 			return err
 		}
@@ -80,15 +79,15 @@ func (f *Front) Write(out *Output) error {
 	return nil
 }
 
-// ReadFront returns the front of the rows in the named files, one file for each shard of a
-// sweep. The goals are joined by commas.
+// ReadFront returns the front of a sweep's rows in files, one for each shard. goals are
+// joined by commas.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
-	files, closeAll, err := openShards(names)
-	defer closeAll()
+	files, closing, err := openShards(names)
+	defer closing()
 	if err != nil {
 		return nil, err
 	}
-	if err := files[0].readHeader(); err != nil {
+	if err := files[0].start(); err != nil {
 		return nil, err
 	}
 	best, err := NewFront(goals, files[0].row, programs)
@@ -103,7 +102,7 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 		return nil, err
 	}
 	if total%programs != 0 {
-		return nil, fmt.Errorf("found %d rows, want a multiple of %d, one for each program", total, programs)
+		return nil, fmt.Errorf("found %d rows; want a multiple of %s", total, report.Plural(programs, "program"))
 	}
 	return best, nil
 }

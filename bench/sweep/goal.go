@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// A goal is a quantity to minimise: a column, or the quotient of two.
+// A goal is a quantity of a design to minimise.
 type goal struct {
 	name   string
 	unit   string
 	column int // index in the header
-	over   int // the column to divide by, or -1
+	over   int // column to divide by, -1 for none
 }
 
-// value returns the goal's value in row, or an error if a column has no number or the divisor
-// is 0.
+// value returns the quantity for a row.
 func (g *goal) value(row []string) (float64, error) {
 	v, err := strconv.ParseFloat(row[g.column], 64)
 	if err != nil || g.over < 0 {
@@ -29,7 +28,7 @@ func (g *goal) value(row []string) (float64, error) {
 	return v / over, err
 }
 
-// label returns the title of the goal's axis in a plot, such as "time, ns".
+// label returns the label of the goal's axis in a picture.
 func (g *goal) label() string {
 	switch {
 	case g.unit == "":
@@ -39,26 +38,24 @@ func (g *goal) label() string {
 	}
 }
 
-// parseGoals parses goals joined by commas. Each must be in the header and occur once.
+// parseGoals parses names joined by commas. They refer to columns of a sweep's header.
 func parseGoals(list string, header []string) ([]goal, error) {
 	var out []goal
 	for name := range strings.SplitSeq(list, ",") {
 		g, ok := parseGoal(name, header)
 		switch {
 		case !ok && name == areaColumn:
-			return nil, argumentErrorf("%s: requires --area with an expression for the chip's area", name)
+			return nil, argumentErrorf("%s requires --area, the area as a function of the chip's constants", name)
 		case !ok:
-			return nil, argumentErrorf("unknown goal %q; want time, energy, power, dma, area or a chip. key of the sweep", name)
+			return nil, argumentErrorf("%s: unknown goal; want time, energy, power, dma, area or a chip. key of the sweep", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):
-			return nil, argumentErrorf("%s is given twice", name)
+			return nil, argumentErrorf("%s: duplicate goal", name)
 		}
 		out = append(out, g)
 	}
 	return out, nil
 }
 
-// parseGoal returns the goal of a name such as "power" or "chip.Engines", and whether the header
-// has its columns.
 func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name

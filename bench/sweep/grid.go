@@ -7,57 +7,55 @@ import (
 	"strings"
 )
 
-// ChipPrefix starts the name of an axis over a constant of the chip, such as "chip.Clock".
+// ChipPrefix is the prefix of the name of an axis over a chip's constant.
 const ChipPrefix = "chip."
 
+// Limits of a grid.
 const (
-	// maxValues is the largest number of values of an axis.
-	maxValues = 1 << 16
-	// MaxPoints is the largest number of points of a sweep.
+	maxValues = 1 << 16 // of one axis
 	MaxPoints = 1 << 28
 )
 
-// An axis is a key and its values.
+// An axis is a key with its values.
 type axis struct {
 	name   string
 	values []string
 }
 
-// A grid holds the axes of a sweep. Its points are all combinations of their values; the last
-// axis changes fastest.
+// A grid is all combinations of its axes' values. The last axis changes fastest.
 type grid []axis
 
 // parseAxis parses NAME=VALUES, where VALUES are values and ranges joined by commas.
 func parseAxis(s string) (axis, error) {
 	name, list, ok := strings.Cut(s, "=")
 	if !ok || name == "" || list == "" {
-		return axis{}, argumentErrorf("%q: want KEY=VALUES", s)
+		return axis{}, argumentErrorf("malformed axis %q; want KEY=VALUES", s)
 	}
 	a := axis{name: name}
 	for item := range strings.SplitSeq(list, ",") {
-		expandItem := expand
+		expand := expandItem
 		if strings.HasPrefix(name, ChipPrefix) {
-			expandItem = expandReal
+			expand = expandReal
 		}
-		values, err := expandItem(item)
+		values, err := expand(item)
 		if err != nil {
 			return axis{}, argumentErrorf("%s: %v", name, err)
 		}
 		a.values = append(a.values, values...)
 		if len(a.values) > maxValues {
-			return axis{}, argumentErrorf("%s: want at most %d values", name, maxValues)
+			return axis{}, argumentErrorf("%s has more than %d values", name, maxValues)
 		}
 	}
 	return a, nil
 }
 
-// expand returns the values of one item. An item is a value, or a range of integers FROM..TO,
-// FROM..TO+STEP or FROM..TO*FACTOR. The list ends above maxValues values.
-func expand(item string) ([]string, error) {
+// expandItem returns the values of one item: the item itself, or those of a range FROM..TO,
+// FROM..TO+STEP or FROM..TO*FACTOR.
+func expandItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
 		if item == "" {
-			return nil, fmt.Errorf("found an empty value")
+			return nil, fmt.Errorf("empty value")
 		}
 		return []string{item}, nil
 	}
@@ -83,7 +81,7 @@ func expand(item string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case from > to || step == 0 && (factor < 2 || from < 1) || factor == 1 && step < 1:
-		return nil, fmt.Errorf("%q: range does not reach its end", item)
+		return nil, fmt.Errorf("invalid range %q; want a start at or below the end and a positive step or a factor above 1", item)
 	}
 	var values []string
 	for v := from; v <= to && len(values) <= maxValues; v = v*factor + step {
@@ -92,8 +90,7 @@ func expand(item string) ([]string, error) {
 	return values, nil
 }
 
-// expandReal is like expand for real numbers. A range requires a step or a factor. Every number
-// is returned in its shortest form.
+// expandReal is like expandItem for real numbers. Numbers have their shortest form.
 func expandReal(item string) ([]string, error) {
 	number := func(s string) (float64, error) {
 		v, err := strconv.ParseFloat(s, 64)
@@ -111,7 +108,7 @@ func expandReal(item string) ([]string, error) {
 	if !ok {
 		return []string{text(from)}, nil
 	}
-	// A plus after an e belongs to the exponent.
+	// A plus or a minus after an e belongs to the exponent.
 	cut := -1
 	for i := range rest {
 		if rest[i] == '*' || rest[i] == '+' && i > 0 && rest[i-1] != 'e' && rest[i-1] != 'E' {
@@ -120,7 +117,7 @@ func expandReal(item string) ([]string, error) {
 		}
 	}
 	if cut < 0 {
-		return nil, fmt.Errorf("%q: range of real numbers requires a step; want FROM..TO+STEP or FROM..TO*FACTOR", item)
+		return nil, fmt.Errorf("invalid range %q of real numbers; want FROM..TO+STEP or FROM..TO*FACTOR", item)
 	}
 	to, err := number(rest[:cut])
 	if err != nil {
@@ -132,7 +129,7 @@ func expandReal(item string) ([]string, error) {
 	}
 	times := rest[cut] == '*'
 	if from > to || times && (by <= 1 || from <= 0) || !times && by <= 0 {
-		return nil, fmt.Errorf("%q: range does not reach its end", item)
+		return nil, fmt.Errorf("invalid range %q; want a start at or below the end and a positive step or a factor above 1", item)
 	}
 	var values []string
 	for i := 0; len(values) <= maxValues; i++ {
@@ -148,12 +145,12 @@ func expandReal(item string) ([]string, error) {
 	return values, nil
 }
 
-// parseRangeNumber parses a 32-bit integer, so that products of two do not overflow. The
-// prefix 0x marks a hexadecimal one.
+// parseRangeNumber parses an integer of at most 32 bits, so that products of two are exact.
+// It may be hexadecimal with 0x.
 func parseRangeNumber(s string) (int, error) {
 	v, err := strconv.ParseInt(s, 0, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a 32-bit integer", s)
+		return 0, fmt.Errorf("invalid number %q in a range; want an integer of at most 32 bits", s)
 	}
 	return int(v), nil
 }
@@ -164,13 +161,13 @@ func (g grid) countPoints() (int, error) {
 	for _, a := range g {
 		n *= len(a.values)
 		if n > MaxPoints {
-			return 0, argumentErrorf("sweep has more than %d points", MaxPoints)
+			return 0, argumentErrorf("grid has more than %d points", MaxPoints)
 		}
 	}
 	return n, nil
 }
 
-// valuesAt returns the values of a point, one for each axis.
+// valuesAt returns the values of one point, one for each axis.
 func (g grid) valuesAt(point int) []string {
 	values := make([]string, len(g))
 	for i := len(g) - 1; i >= 0; i-- {

@@ -8,38 +8,36 @@ import (
 	"anesim/hw/chip"
 )
 
-// knobSteps is the number of steps into which the range of a knob is divided.
-const knobSteps = 1 << 12
+// steps is the number of steps of a constant's range.
+const steps = 1 << 12
 
-// A knob is a constant of the chip and the range in which a search varies it.
+// A knob is a constant with its range.
 type knob struct {
 	name     string
 	low, top float64
 }
 
-// valueAt returns the value of a step from 0 to knobSteps. The ratio between consecutive values
-// is constant.
+// valueAt returns the value of a step from 0 to steps. Steps have equal ratios.
 func (k *knob) valueAt(step int) float64 {
 	switch step {
 	case 0:
 		return k.low
-	case knobSteps:
+	case steps:
 		return k.top
 	}
-	v := k.low * math.Pow(k.top/k.low, float64(step)/knobSteps)
-	// The last digits of math.Pow may differ between machines; the first six do not.
+	v := k.low * math.Pow(k.top/k.low, float64(step)/steps)
+	// Round to six digits, because the last digits differ between machines.
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	return min(max(v, k.low), k.top)
 }
 
-// nearestStep returns the step whose value is nearest to v on a logarithmic scale. A value out
-// of range counts as the end of the range.
+// nearestStep returns the step whose value is closest to v.
 func (k *knob) nearestStep(v float64) int {
 	v = min(max(v, k.low), k.top)
-	return int(math.Round(knobSteps * math.Log(v/k.low) / math.Log(k.top/k.low)))
+	return int(math.Round(steps * math.Log(v/k.low) / math.Log(k.top/k.low)))
 }
 
-// parseKnob parses chip.NAME=FROM..TO. It refuses constants that take whole numbers only.
+// parseKnob parses chip.NAME=FROM..TO.
 func parseKnob(word string) (knob, error) {
 	name, list, _ := strings.Cut(word, "=")
 	name, isChip := strings.CutPrefix(name, ChipPrefix)
@@ -47,10 +45,10 @@ func parseKnob(word string) (knob, error) {
 	low, err1 := strconv.ParseFloat(from, 64)
 	top, err2 := strconv.ParseFloat(to, 64)
 	if !isChip || !isRange || err1 != nil || err2 != nil {
-		return knob{}, argumentErrorf("%q: want chip.NAME=FROM..TO", word)
+		return knob{}, argumentErrorf("malformed constant %q; want chip.NAME=FROM..TO", word)
 	}
 	if !(low > 0 && top > low) || math.IsInf(top, 0) {
-		return knob{}, argumentErrorf("%q: want FROM above 0 and TO above FROM", word)
+		return knob{}, argumentErrorf("invalid range %q; want a positive start below the end", word)
 	}
 	c, err := chip.ByName(chip.Default)
 	if err != nil {
@@ -61,9 +59,9 @@ func parseKnob(word string) (knob, error) {
 			return knob{}, argumentErrorf("%v", err)
 		}
 	}
-	// Only a constant that takes whole numbers refuses a fraction inside the range.
+	// A value between two whole numbers is refused only for a count.
 	if chip.Set(&c, name, low+min(0.5, top-low)) != nil {
-		return knob{}, argumentErrorf("%s: takes whole numbers only; vary it with anesim sweep", name)
+		return knob{}, argumentErrorf("%s has whole numbers only; vary it with anesim sweep", name)
 	}
 	return knob{name, low, top}, nil
 }

@@ -4,5 +4,5 @@ package sweep
 
 import "os"
 
-// lockFile does nothing: this system cannot lock files.
-func lockFile(*os.File) error { return nil }
+// lock does nothing, because files cannot be locked on these systems.
+func lock(*os.File) error { return nil }

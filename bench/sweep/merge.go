@@ -14,29 +14,29 @@ import (
 	"anesim/bench/report"
 )
 
-// A shardFile reads the rows of one shard from a file.
+// A shardFile is a shard's file that is being read.
 type shardFile struct {
 	name   string
 	file   *os.File
 	rows   *rowReader
 	line   int
-	point  int // of the current row, -1 before the first and after the last
+	at     int // point of the current row, -1 at the end
 	row    []string
 	header []byte
 
-	columns []string // the names in the header
+	columns []string // names of the columns
 	torn    bool     // the file ends inside a row
 }
 
-// maxMergeFiles is the largest number of files that are open at a time.
+// maxMergeFiles is the maximum number of files that are open at a time.
 const maxMergeFiles = 1 << 10
 
-// Merge writes the rows of the named files, one for each shard of a sweep, to w in the order of
-// their points. It first checks that together they have every point once. If points is 0, it
-// derives the number of points from the values in the rows.
+// Merge writes the rows of shards' files in the order of their points. It first checks that
+// every point occurs exactly once. points is the number of points, or 0 to derive it from
+// the values in the rows.
 func Merge(w io.Writer, names []string, points int) error {
-	files, closeAll, err := openShards(names)
-	defer closeAll()
+	files, closing, err := openShards(names)
+	defer closing()
 	if err != nil {
 		return err
 	}
@@ -44,10 +44,10 @@ func Merge(w io.Writer, names []string, points int) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, flushBytes)
-	wroteHeader := false
+	begun := false
 	if _, err := mergeRows(files, func(f *shardFile) error {
-		if !wroteHeader {
-			wroteHeader = true
+		if !begun {
+			begun = true
 			out.Write(f.header)
 		}
 		_, err := out.Write(f.rows.line)
@@ -58,15 +58,14 @@ func Merge(w io.Writer, names []string, points int) error {
 	return out.Flush()
 }
 
-// checkShards reads all files and returns an error unless every point occurs exactly once. If
-// points is 0, it expects every combination of the values in the rows.
+// checkShards reads all files and returns an error unless every point occurs exactly once.
 func checkShards(files []*shardFile, points int) error {
 	var c *census
 	total, err := mergeRows(files, func(f *shardFile) error {
 		if c == nil {
 			c = newCensus(f.columns)
 		}
-		if err := c.add(f.row); err != nil {
+		if err := c.addRow(f.row); err != nil {
 			return f.errorf("%v", err)
 		}
 		return nil
@@ -79,7 +78,7 @@ func checkShards(files []*shardFile, points int) error {
 		want = c.countPoints()
 	}
 	if want = max(want, 1); total < want {
-		return fmt.Errorf("found %d of %d points: a shard is missing or incomplete", total, want)
+		return fmt.Errorf("found %d points of %d; a shard is missing or incomplete", total, want)
 	}
 	if points > 0 && total > points {
 		return fmt.Errorf("found %d points, more than --points %d", total, points)
@@ -87,22 +86,21 @@ func checkShards(files []*shardFile, points int) error {
 	return nil
 }
 
-// mergeRows calls visit for every row of the files in the order of the points, and returns the
-// number of rows. It stops with an error if a point is missing or occurs twice, or if the files
-// belong to different sweeps.
-func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err error) {
+// mergeRows reads the files together and calls do for each row in the order of the points,
+// which must have no gaps. total is the number of rows.
+func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err error) {
 	queue := make(mergeQueue, 0, len(files))
 	for _, f := range files {
-		if err := f.readHeader(); err != nil {
+		if err := f.start(); err != nil {
 			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
 			return 0, f.errorf("belongs to another sweep than %s", report.Printable(first.name))
 		}
-		if err := f.readRow(); err != nil {
+		if err := f.next(); err != nil {
 			return 0, err
 		}
-		if f.point >= 0 {
+		if f.at >= 0 {
 			queue = append(queue, f)
 		}
 	}
@@ -112,23 +110,23 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 	for ; len(queue) > 0; total++ {
 		f := queue[0]
 		switch {
-		case f.point < total:
-			return total, f.errorf("point %d appears twice", f.point)
-		case f.point > total:
-			return total, fmt.Errorf("no file has point %d: a shard is missing or incomplete", total)
+		case f.at < total:
+			return total, f.errorf("found point %d twice", f.at)
+		case f.at > total:
+			return total, fmt.Errorf("missing point %d; a shard is missing or incomplete", total)
 		}
 		if total == 0 {
-			first, origin = f, rowOrigin(f.row)
-		} else if o := rowOrigin(f.row); o != origin {
-			return total, f.errorf("belongs to another sweep than %s: %s", report.Printable(first.name), diffOrigins(o, origin))
+			first, origin = f, originOf(f.row)
+		} else if o := originOf(f.row); o != origin {
+			return total, f.errorf("belongs to another sweep than %s: %s", report.Printable(first.name), originDifference(o, origin))
 		}
-		if err := visit(f); err != nil {
+		if err := do(f); err != nil {
 			return total, err
 		}
-		if err := f.readRow(); err != nil {
+		if err := f.next(); err != nil {
 			return total, err
 		}
-		if f.point < 0 {
+		if f.at < 0 {
 			heap.Pop(&queue)
 		} else {
 			heap.Fix(&queue, 0)
@@ -137,22 +135,22 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 	return total, nil
 }
 
-// errorf formats an error with the file's name and the number of the current line.
+// errorf returns an error with the file's name and the current line.
 func (f *shardFile) errorf(format string, args ...any) error {
-	return addFileName(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
+	return inFile(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
 }
 
-// readHeader rewinds the file and reads its header.
-func (f *shardFile) readHeader() error {
+// start reads the file's header.
+func (f *shardFile) start() error {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	f.rows, f.line, f.point = newRowReader(f.file), 1, -1
+	f.rows, f.line, f.at = newRowReader(f.file), 1, -1
 	row, err := f.rows.next()
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
 	if err == nil && lacksOrigin(row) {
-		return addFileName(f.name, errNoOrigin)
+		return inFile(f.name, errNoOrigin)
 	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
 		return f.errorf("not the output of a sweep")
@@ -162,19 +160,18 @@ func (f *shardFile) readHeader() error {
 	return nil
 }
 
-// readRow reads the next row. It sets f.point to -1 at the end of the file, and f.torn if the
-// file ends inside a row.
-func (f *shardFile) readRow() error {
-	before := f.point
+// next reads a row. f.at becomes -1 after the last one.
+func (f *shardFile) next() error {
+	before := f.at
 	row, err := f.rows.next()
 	f.line++
 	if err == io.EOF {
-		f.point = -1
+		f.at = -1
 		return nil
 	}
 	if err == io.ErrUnexpectedEOF {
 		f.torn = true
-		return f.errorf("file ends in the middle of a row: finish its shard with --resume")
+		return f.errorf("file ends in the middle of a row; finish its shard with --resume")
 	}
 	if err != nil {
 		return f.errorf("%v", err)
@@ -184,9 +181,9 @@ func (f *shardFile) readRow() error {
 	case err != nil || at < 0 || at >= MaxPoints || len(row) != len(f.columns):
 		return f.errorf("not the output of a sweep")
 	case at <= before:
-		return f.errorf("point %d comes after point %d; want ascending points", at, before)
+		return f.errorf("found point %d after point %d", at, before)
 	}
-	f.row, f.point = row, at
+	f.row, f.at = row, at
 	return nil
 }
 
@@ -195,7 +192,7 @@ type mergeQueue []*shardFile
 
 func (q mergeQueue) Len() int { return len(q) }
 
-func (q mergeQueue) Less(i, j int) bool { return q[i].point < q[j].point }
+func (q mergeQueue) Less(i, j int) bool { return q[i].at < q[j].at }
 
 func (q mergeQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
@@ -207,25 +204,25 @@ func (q *mergeQueue) Pop() any {
 	return last
 }
 
-// openShards opens the named files. The caller must call closeAll, even after an error.
-func openShards(names []string) (files []*shardFile, closeAll func(), err error) {
-	closeAll = func() {
+// openShards opens files of rows. The caller must call closing, even after an error.
+func openShards(names []string) (files []*shardFile, closing func(), err error) {
+	closing = func() {
 		for _, f := range files {
 			f.file.Close()
 		}
 	}
 	if len(names) > maxMergeFiles {
-		return nil, closeAll, argumentErrorf("cannot read %d files; want at most %d", len(names), maxMergeFiles)
+		return nil, closing, argumentErrorf("found %d files; want at most %d", len(names), maxMergeFiles)
 	}
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return files, closeAll, err
+			return files, closing, err
 		}
 		files = append(files, &shardFile{name: name, file: f})
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closeAll, addFileName(name, errors.Join(err, errors.New("is not a regular file")))
+			return files, closing, inFile(name, errors.Join(err, errors.New("is not a regular file")))
 		}
 	}
-	return files, closeAll, nil
+	return files, closing, nil
 }

@@ -14,7 +14,6 @@ import (
 	"anesim/hw/chip"
 )
 
-// newTimer returns a timer for points of s.
 func (s *Sweep) newTimer() (*timer, error) {
 	t, err := anesim.NewTimer(s.Options)
 	if err != nil {
@@ -24,8 +23,8 @@ func (s *Sweep) newTimer() (*timer, error) {
 	return &timer{s, t, varied, s.Options}, nil
 }
 
-// pointSettings returns the chip and the register overrides of a point with these values.
-func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
+// settings returns the chip and the register overrides of a point.
+func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
 		name, ok := strings.CutPrefix(s.grid[i].name, ChipPrefix)
@@ -34,7 +33,7 @@ func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.
 		}
 		v, err := strconv.ParseFloat(values[i], 64)
 		if err != nil {
-			return c, nil, fmt.Errorf("%s=%s: not a number", s.grid[i].name, values[i])
+			return c, nil, fmt.Errorf("%s=%s is not a number", s.grid[i].name, values[i])
 		}
 		if err := chip.Set(&c, name, v); err != nil {
 			return c, nil, err
@@ -50,17 +49,17 @@ func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.
 	return c, overrides, nil
 }
 
-// describeMissing returns why the totals of a network are incomplete: the first faulting layer,
-// or the number of layers that are not modelled. It returns "" if they are complete.
+// describeMissing describes the layers of a network that are not in its total, or returns
+// "".
 func describeMissing(res *anesim.Result) string {
-	n, reason := 0, ""
+	n, why := 0, ""
 	for i := range res.Layers {
 		l := &res.Layers[i]
 		switch {
 		case l.Fault != nil:
 			return fmt.Sprintf("layer %s: device fault: %v", l.Layer.Name, *l.Fault)
 		case !l.Modelled() && n == 0:
-			reason = fmt.Sprintf("%s: %s", l.Layer.Name, l.Reason)
+			why = fmt.Sprintf("%s: %s", l.Layer.Name, l.Reason)
 			fallthrough
 		case !l.Modelled():
 			n++
@@ -69,22 +68,21 @@ func describeMissing(res *anesim.Result) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), reason)
+	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
 }
 
-// RunPoint runs a point and returns its result. The name of the result has the program if there
-// are several, and the value of every axis that has several.
+// RunPoint runs a point and returns the result with a name that identifies the point.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
-	w, values := s.programAt(point)
+	w, values := s.pointAt(point)
 	m, err := w.model, error(nil)
 	if m == nil {
-		if m, err = s.buildLayer(values); err != nil {
+		if m, err = s.newLayer(values); err != nil {
 			return report.ProfilePart{}, err
 		}
 	}
 	o := s.Options
 	o.Repeat = 1 // as for the rows
-	if o.Chip, o.Overrides, err = s.pointSettings(values); err != nil {
+	if o.Chip, o.Overrides, err = s.settings(values); err != nil {
 		return report.ProfilePart{}, err
 	}
 	name := []string{fmt.Sprintf("point %d:", point)}
@@ -103,9 +101,8 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times the points first to n-1 of a shard on several goroutines, and calls write with
-// their rows in order. It calls idle regularly while it waits for a row. An error of write or
-// idle ends it.
+// Time times the points of a shard from index first up to n on several goroutines, and
+// passes their rows to write in order. It calls idle periodically.
 func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, idle func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {
@@ -117,17 +114,17 @@ func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string)
 	return computeInOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].timeRow(part.Point(k)) }, write, idle)
 }
 
-// A timer times points of a sweep one at a time.
+// A timer times points of a sweep one after the other.
 type timer struct {
 	*Sweep
 	engine  *anesim.Timer
-	varied  bool           // an axis is a constant of the chip
-	options anesim.Options // of the current point
+	varied  bool           // some axis is a constant of the chip
+	options anesim.Options // of the point
 }
 
-// configure gives the engine the chip's constants and the register overrides of a point.
+// configure sets the constants and register values of a point.
 func (t *timer) configure(values []string) error {
-	c, overrides, err := t.pointSettings(values)
+	c, overrides, err := t.settings(values)
 	if err != nil {
 		return err
 	}
@@ -144,12 +141,12 @@ func (t *timer) configure(values []string) error {
 	return nil
 }
 
-// timeWorkload returns the report of a workload with a point's values. The problem is the reason
-// why the report is incomplete, or "".
+// timeWorkload returns the report of a workload. problem describes why the report is
+// incomplete, or is "".
 func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, problem string, err error) {
 	m := w.model
 	if m == nil {
-		if m, err = t.buildLayer(values); err != nil {
+		if m, err = t.newLayer(values); err != nil {
 			return nil, "", err
 		}
 	}

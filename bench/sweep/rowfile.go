@@ -12,29 +12,29 @@ import (
 	"strings"
 )
 
-// An Output writes rows as CSV, several at a time. If it is interrupted, the file ends with a
-// complete row, or with a partial one that Resume removes.
+// An Output writes complete rows in batches. If the command is stopped, the file ends with
+// a complete row, or with a partial one that Resume replaces.
 type Output struct {
-	w         io.Writer
-	header    []string
-	Rows      int // rows that the file had when Resume opened it
-	hasHeader bool
-	pending   []byte
+	w       io.Writer
+	header  []string
+	Rows    int // number of rows already in the file
+	begun   bool
+	pending []byte
 }
 
-// NewOutput returns an Output that writes header and rows to w.
+// NewOutput returns an Output that writes rows under a header to w.
 func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
 
-// flushBytes is the number of pending bytes above which Write flushes.
+// flushBytes is the maximum number of pending bytes.
 const flushBytes = 32 << 10
 
-// Write adds a row, and flushes if many bytes are pending.
+// Write adds a row.
 func (o *Output) Write(row []string) error {
-	if !o.hasHeader {
-		o.pending = append(o.pending, csvLine(o.header)...)
-		o.hasHeader = true
+	if !o.begun {
+		o.pending = append(o.pending, formatLine(o.header)...)
+		o.begun = true
 	}
-	o.pending = append(o.pending, csvLine(row)...)
+	o.pending = append(o.pending, formatLine(row)...)
 	if len(o.pending) < flushBytes {
 		return nil
 	}
@@ -51,23 +51,23 @@ func (o *Output) Flush() error {
 	return err
 }
 
-// csvLine returns a row as a line of CSV.
-func csvLine(row []string) []byte {
+// formatLine returns a row as a line of CSV.
+func formatLine(row []string) []byte {
 	var b []byte
 	for i, field := range row {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if strings.ContainsAny(field, "\"\r\n") || strings.HasPrefix(field, " ") || strings.Contains(field, ",") || field == `\.` {
-			return quotedLine(row)
+			return quoteLine(row)
 		}
 		b = append(b, field...)
 	}
 	return append(b, '\n')
 }
 
-// quotedLine returns a row as a line of CSV, with quotes around the fields that need them.
-func quotedLine(row []string) []byte {
+// quoteLine is formatLine for a row with fields that must be quoted.
+func quoteLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
 	c.Write(row)
@@ -75,11 +75,11 @@ func quotedLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// Finish writes the pending rows, and the header if there were no rows. It then syncs the file if
-// the output is a RowFile.
+// Finish writes the pending rows, and the header if there were no rows. It then flushes a
+// file to disk.
 func (o *Output) Finish() error {
-	if !o.hasHeader {
-		o.pending, o.hasHeader = append(o.pending, csvLine(o.header)...), true
+	if !o.begun {
+		o.pending, o.begun = append(o.pending, formatLine(o.header)...), true
 	}
 	if err := o.Flush(); err != nil {
 		return err
@@ -90,44 +90,44 @@ func (o *Output) Finish() error {
 	return nil
 }
 
-// OpenRows opens a file of rows to resume, and creates it if it does not exist. It locks the
-// file until it is closed. If a cluster starts a task twice because it believes the first node
-// is dead, one of the two fails here.
+// OpenRows opens a file of rows for appending, or creates it, and locks it. If a task runs
+// twice because its node was considered dead, the lock stops one of them.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, addFileName(name, errors.New("is not a regular file"))
+		return nil, inFile(name, errors.New("is not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(f); err != nil {
+	if err := lock(f); err != nil {
 		f.Close()
-		return nil, addFileName(name, err)
+		return nil, inFile(name, err)
 	}
 	return &RowFile{f}, nil
 }
 
-// A RowFile is a file of rows that is locked against other writers.
+// A RowFile is a file of rows that no other process writes.
 type RowFile struct{ *os.File }
 
-// errLocked is the error for a file of rows that another process has locked.
-var errLocked = errors.New("locked by another process that writes it")
+// errLocked is returned if another process writes the file.
+var errLocked = errors.New("file is locked by another process")
 
-// maxRow is the largest length of a line in bytes. The axes of a command line need fewer.
+// maxRow is the maximum length of a line in bytes, enough for as many columns as fit on a
+// command line.
 const maxRow = 1 << 20
 
-// A rowReader reads a file of rows, one per line, and records where the last complete row ends.
+// A rowReader reads a file of rows and remembers the end of the last complete one.
 type rowReader struct {
 	r    *bufio.Reader
-	line []byte // the last line with its newline
-	end  int64  // offset after the last complete row
+	line []byte // last line, with its newline
+	end  int64
 }
 
 func newRowReader(r io.Reader) *rowReader { return &rowReader{r: bufio.NewReaderSize(r, 1<<16)} }
 
-// next reads a row. It returns io.EOF at the end of the file, and io.ErrUnexpectedEOF if the file
-// ends inside a row.
+// next reads a row. It returns io.EOF at the end, and io.ErrUnexpectedEOF if the file ends
+// inside a row.
 func (r *rowReader) next() ([]string, error) {
 	r.line = r.line[:0]
 	for {
@@ -135,7 +135,7 @@ func (r *rowReader) next() ([]string, error) {
 		r.line = append(r.line, part...)
 		switch {
 		case len(r.line) > maxRow:
-			return nil, fmt.Errorf("line is longer than %d bytes", maxRow)
+			return nil, fmt.Errorf("line exceeds %d bytes", maxRow)
 		case err == bufio.ErrBufferFull:
 			continue
 		case err == io.EOF && len(r.line) > 0:
@@ -152,16 +152,15 @@ func (r *rowReader) next() ([]string, error) {
 	return csv.NewReader(bytes.NewReader(r.line)).Read()
 }
 
-// rows is the part of a file that Resume needs.
+// rows is a file of rows.
 type rows interface {
 	io.ReadWriteSeeker
 	Truncate(size int64) error
 }
 
-// Resume makes the output continue after the last complete row of f and removes a partial row
-// after it. The header must be the output's. Each row must have the labels that label returns
-// and the given origin, and there may be at most `most` rows. If f belongs to another sweep,
-// Resume returns an error and does not change f.
+// Resume continues after the last complete row of a file. It returns an error if a row does
+// not have the labels that label returns or another origin, or if there are more than most
+// rows.
 func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
@@ -170,8 +169,9 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			break
 		}
 		if err == io.ErrUnexpectedEOF {
-			// In a file of a sweep the incomplete line is a partial row or a partial header.
-			if i == 0 && !bytes.HasPrefix(csvLine(o.header), r.line) {
+			// The rest after the last complete row is the start of a row if the file is
+			// ours.
+			if i == 0 && !bytes.HasPrefix(formatLine(o.header), r.line) {
 				return errors.New("not the output of a sweep; choose another file")
 			}
 			break
@@ -180,7 +180,7 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if i > most {
-			return errors.New("file has more rows than the sweep has points")
+			return errors.New("file has more rows than the grid")
 		}
 		want := o.header
 		if i > 0 {
@@ -192,10 +192,10 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
 			return fmt.Errorf("line %d belongs to another sweep", i+1)
 		}
-		if i > 0 && rowOrigin(row) != origin {
-			return fmt.Errorf("line %d belongs to another sweep: %s", i+1, diffOrigins(origin, rowOrigin(row)))
+		if i > 0 && originOf(row) != origin {
+			return fmt.Errorf("line %d belongs to another sweep: %s", i+1, originDifference(origin, originOf(row)))
 		}
-		o.hasHeader, o.Rows = true, i
+		o.begun, o.Rows = true, i
 	}
 	if err := f.Truncate(r.end); err != nil {
 		return err

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// A Shard is part i of n of a sweep's points, with i from 1 to n: every n-th point from point
-// i-1 on.
+// A Shard is every n-th point. i is its number from 1 to n.
 type Shard struct{ i, n int }
 
-// Point returns the number of the shard's k-th point in the sweep.
+// Point returns the shard's k-th point.
 func (s Shard) Point(k int) int { return k*s.n + s.i - 1 }
 
-// Points returns how many of the sweep's total points are in the shard.
+// Points returns how many of total points the shard has.
 func (s Shard) Points(total int) int { return (total - s.i + s.n) / s.n }
 
-// ParseShard parses I/N. The empty text means all points.
+// ParseShard parses I/N. An empty text means all points.
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{1, 1}, nil
@@ -24,10 +23,10 @@ func ParseShard(s string) (Shard, error) {
 	i, err1 := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(second)
 	if err1 == nil && err2 == nil && n > MaxPoints {
-		return Shard{}, argumentErrorf("%q: want at most %d parts", s, MaxPoints)
+		return Shard{}, argumentErrorf("%q has more than %d parts", s, MaxPoints)
 	}
 	if err1 != nil || err2 != nil || i < 1 || i > n {
-		return Shard{}, argumentErrorf("%q: want I/N with I from 1 to N", s)
+		return Shard{}, argumentErrorf("%q is not a shard; want I/N with I from 1 to N", s)
 	}
 	return Shard{i, n}, nil
 }

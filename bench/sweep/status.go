@@ -10,26 +10,25 @@ import (
 	"anesim/bench/report"
 )
 
-// stalePeriod is the time without a new row after which an incomplete shard counts as stale.
+// stalePeriod is the time without new rows after which an incomplete shard is stale.
 const stalePeriod = time.Minute
 
-// maxAge is an age in seconds that no file reaches. A file that seems older has no known creation
-// time.
+// maxAge is the maximum plausible age of a file in seconds. Older creation times are
+// ignored.
 const maxAge = 1e9
 
-// A Status is the progress of a shard as its file shows it.
+// A Status is the progress of a shard's file.
 type Status struct {
 	Rows   int
-	first  int       // the first point, or -1 if there are no rows
-	cut    bool      // the file ends inside a row
-	Rate   float64   // rows per second, or 0 if unknown
-	wrote  time.Time // of the last write
+	first  int     // first point, -1 if there is none
+	cut    bool    // the last row is incomplete
+	Rate   float64 // rows per second, 0 if unknown
+	wrote  time.Time
 	header []byte
 	Err    error
 }
 
-// Points returns how many of a sweep's points the shard has to time, or 0 if that is unknown. The
-// shard's number follows from its first row.
+// Points returns how many of all points the shard has, or 0 if unknown.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -37,18 +36,18 @@ func (s *Status) Points(points, shards int) int {
 	return Shard{s.first + 1, shards}.Points(points)
 }
 
-// ReadStatus reads the progress of the named files. If over is positive, it reads them twice,
-// that long apart, and measures the rates in between; otherwise it estimates them from the age of
-// the files. Errors are in Status.Err, also for a file of another sweep than the first.
+// ReadStatus returns the progress of files of rows. If over is positive, it reads them
+// twice, over apart, and computes the rates from the difference. A file of another sweep
+// than the first has its Err set.
 func ReadStatus(names []string, over time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
-		list[i] = readStatus(name)
+		list[i] = readShard(name)
 	}
 	if over > 0 {
 		time.Sleep(over)
 		for i, name := range names {
-			again := readStatus(name)
+			again := readShard(name)
 			again.Rate = max(0, float64(again.Rows-list[i].Rows)/over.Seconds())
 			list[i] = again
 		}
@@ -66,8 +65,8 @@ func ReadStatus(names []string, over time.Duration) []Status {
 	return list
 }
 
-// State returns the shard's state in words and whether it is under way. The parameter all is the
-// number of its points, 0 if unknown.
+// State describes the state of a shard with all points, and reports whether it is in
+// progress.
 func (s *Status) State(all int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {
@@ -83,8 +82,8 @@ func (s *Status) State(all int, now time.Time) (string, bool) {
 	return "under way", true
 }
 
-// readStatus reads a file of rows and returns its status.
-func readStatus(name string) (s Status) {
+// readShard reads a file of rows. It counts all lines and parses only the first two.
+func readShard(name string) (s Status) {
 	s.first = -1
 	f, err := os.Open(name)
 	if err != nil {
@@ -99,7 +98,7 @@ func readStatus(name string) (s Status) {
 	}
 	s.wrote = info.ModTime()
 	defer func() {
-		if t := s.wrote.Sub(creationTime(f)).Seconds(); t > 0 && t < maxAge {
+		if t := s.wrote.Sub(birthTime(f)).Seconds(); t > 0 && t < maxAge {
 			s.Rate = float64(s.Rows) / t
 		}
 	}()
@@ -107,7 +106,7 @@ func readStatus(name string) (s Status) {
 	if info.Size() == 0 {
 		return s
 	}
-	if err := m.readHeader(); m.torn {
+	if err := m.start(); m.torn {
 		s.cut = true
 		return s
 	} else if err != nil {
@@ -116,19 +115,19 @@ func readStatus(name string) (s Status) {
 	}
 	s.header = m.header
 	for {
-		before := m.point
-		switch err := m.readRow(); {
+		before := m.at
+		switch err := m.next(); {
 		case m.torn:
 			s.cut = true
 			return s
 		case err != nil:
 			s.Err = err
 			return s
-		case m.point < 0:
+		case m.at < 0:
 			return s
 		}
 		if before < 0 {
-			s.first = m.point
+			s.first = m.at
 		}
 		s.Rows++
 	}

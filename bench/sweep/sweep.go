@@ -17,32 +17,33 @@ type workload struct {
 	model *anesim.Model // nil for an operation
 }
 
-// A Sweep is a grid over workloads and their keys, constants of the chip and registers.
+// A Sweep is a grid of workloads and axes of their keys, constants of the chip and
+// registers.
 type Sweep struct {
-	workloads []workload // they change faster than the axes
-	Name      string     // the program, or the number of programs
-	keys      int        // number of axes that are keys of the layer or the chip; the others are register fields
+	workloads []workload // change faster than all axes
+	Name      string     // name of the workloads for people
+	keys      int        // number of axes that are keys of the layer or the chip; the rest are register fields
 	grid      grid
-	area      *expression // or nil
+	area      *expression // nil if none is given
 	areaText  string
-	Origin    string // the last column of every row
+	Origin    string // last column of every row
 	Options   anesim.Options
 }
 
-// MaxPrograms is the largest number of programs of a sweep, which are all in memory.
+// MaxPrograms is the maximum number of programs in a sweep, which are all kept in memory.
 const MaxPrograms = 1 << 10
 
-// A Description describes a sweep in the words of a command line.
+// A Description describes a sweep.
 type Description struct {
 	Words   []string // programs, then the axes of keys, KEY=VALUES
 	Fields  []string // axes of register fields, GROUP.REGISTER.FIELD=VALUES
-	Area    string   // a sum of products of the chip's constants, or ""
+	Area    string   // a sum of products of the chip's constants, "" for none
 	Options anesim.Options
 
-	Open func(name string) (*anesim.Model, error) // opens the model of a word that is not an operation
+	Open func(name string) (*anesim.Model, error) // opens a word that is not an operation
 }
 
-// New returns the sweep of a description. Mistakes in the description are ArgumentErrors.
+// New returns the sweep of a description. Mistakes in the description are *ArgumentErrors.
 func New(d *Description) (*Sweep, error) {
 	args, o := d.Words, d.Options
 	if len(args) == 0 {
@@ -55,15 +56,15 @@ func New(d *Description) (*Sweep, error) {
 		words = len(args)
 	}
 	if words > MaxPrograms {
-		return nil, argumentErrorf("found %d programs, want at most %d", words, MaxPrograms)
+		return nil, argumentErrorf("found %d programs; want at most %d", words, MaxPrograms)
 	}
 	for _, word := range args[:words] {
-		w, err := d.openWorkload(word, words > 1)
+		w, err := d.parseWorkload(word, words > 1)
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.workloads, func(v workload) bool { return v.name == w.name }) {
-			return nil, argumentErrorf("%s is given twice", w.name)
+			return nil, argumentErrorf("duplicate program %s", w.name)
 		}
 		s.workloads = append(s.workloads, w)
 	}
@@ -85,22 +86,22 @@ func New(d *Description) (*Sweep, error) {
 	return s, err
 }
 
-// isAxis reports whether a word has the form KEY=VALUES, without spaces.
+// isAxis reports whether a word gives values to a key.
 func isAxis(word string) bool { return strings.Contains(word, "=") && !strings.Contains(word, " ") }
 
-// parseAxes adds the axes of keys and of register fields.
+// parseAxes adds the keys and registers that vary.
 func (s *Sweep) parseAxes(keys, fields []string) error {
 	for i, word := range slices.Concat(keys, fields) {
 		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
 			switch m := s.workloads[0].model; {
 			case !isAxis(word):
-				return argumentErrorf("%q: want programs before keys", word)
+				return argumentErrorf("unexpected %q after keys; want programs first", word)
 			case len(s.workloads) > 1:
-				return argumentErrorf("%s: cannot vary a layer's key with several programs; want it in quotes with its operation", word)
+				return argumentErrorf("unexpected key %s; several programs share only keys of the chip, so write the keys of a layer in quotes with its operation", word)
 			case m.Kind() == anesim.KindLayer:
-				return argumentErrorf("%s: want the layer's keys in the quotes with its operation", word)
+				return argumentErrorf("unexpected key %s; write the layer's keys with its operation", word)
 			default:
-				return argumentErrorf("%s: %v has no keys; vary register fields with --set", word, m.Kind())
+				return argumentErrorf("unexpected key %s of a %v; set register values with --set", word, m.Kind())
 			}
 		}
 		a, err := parseAxis(word)
@@ -108,7 +109,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 			return err
 		}
 		if slices.ContainsFunc(s.grid, func(b axis) bool { return a.name == b.name }) {
-			return argumentErrorf("%s is given twice", a.name)
+			return argumentErrorf("duplicate axis %s", a.name)
 		}
 		if i < len(keys) {
 			s.keys++
@@ -118,19 +119,19 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 	return nil
 }
 
-// openWorkload returns the workload of a word: an operation, an operation with its keys, or a
-// file. The parameter several is whether the sweep has other programs.
-func (d *Description) openWorkload(word string, several bool) (workload, error) {
+// parseWorkload parses a word: an operation, an operation with its keys in quotes, or a
+// file.
+func (d *Description) parseWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, argumentErrorf("%s: want its keys in quotes with it when there are other programs, as in '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("missing keys of %s; with several programs want them with the operation, as in '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}
 	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(keys.Names(), op) {
 		m, err := anesim.Layer(op, strings.Fields(rest)...)
 		if err != nil {
-			return workload{}, quoteLayer(word, err)
+			return workload{}, wrapLayerError(word, err)
 		}
 		return workload{word, m}, nil
 	}
@@ -138,9 +139,8 @@ func (d *Description) openWorkload(word string, several bool) (workload, error) 
 	return workload{word, m}, err
 }
 
-// quoteLayer prefixes err with the layer's word from the command line. An anesim.LayerError
-// becomes an ArgumentError.
-func quoteLayer(word string, err error) error {
+// wrapLayerError adds the layer's text to an error.
+func wrapLayerError(word string, err error) error {
 	err = fmt.Errorf("%q: %w", word, err)
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -148,9 +148,8 @@ func quoteLayer(word string, err error) error {
 	return err
 }
 
-// CheckFirstPoint builds the first point without timing it, and returns mistakes in keys and
-// fields as ArgumentErrors.
-func (s *Sweep) CheckFirstPoint() error {
+// Try checks the first point, so that mistakes in keys and fields are detected early.
+func (s *Sweep) Try() error {
 	t, err := s.newTimer()
 	if err != nil {
 		return err
@@ -160,7 +159,7 @@ func (s *Sweep) CheckFirstPoint() error {
 		return &ArgumentError{err}
 	}
 	if s.workloads[0].model == nil {
-		_, err = s.buildLayer(values)
+		_, err = s.newLayer(values)
 	}
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -168,8 +167,8 @@ func (s *Sweep) CheckFirstPoint() error {
 	return nil
 }
 
-// buildLayer returns the operation as a model with the keys of a point.
-func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
+// newLayer returns the operation with a point's keys.
+func (s *Sweep) newLayer(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
 		if name := s.grid[i].name; !strings.HasPrefix(name, ChipPrefix) {
@@ -179,22 +178,22 @@ func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	return anesim.Layer(s.workloads[0].name, keys...)
 }
 
-// Points returns the number of points.
+// Points returns the number of points in the sweep.
 func (s *Sweep) Points() (int, error) {
 	n, err := s.grid.countPoints()
 	if n > MaxPoints/len(s.workloads) {
-		return 0, argumentErrorf("sweep has more than %d points", MaxPoints)
+		return 0, argumentErrorf("more than %d points", MaxPoints)
 	}
 	return n * len(s.workloads), err
 }
 
-// programAt returns the program of a point and the values of its axes.
-func (s *Sweep) programAt(point int) (*workload, []string) {
+// pointAt returns the program and the values of a point.
+func (s *Sweep) pointAt(point int) (*workload, []string) {
 	n := len(s.workloads)
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
-// Files returns the names of the files and directories that the programs were read from.
+// Files returns the names of the files that the workloads were read from.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
@@ -204,5 +203,5 @@ func (s *Sweep) Files() (names []string) {
 	return names
 }
 
-// Programs returns the number of programs.
+// Programs returns the number of programs in the sweep.
 func (s *Sweep) Programs() int { return len(s.workloads) }

@@ -4,12 +4,12 @@ import (
 	"time"
 )
 
-// idlePeriod is the time between calls of idle while computeInOrder waits for a row.
+// idlePeriod is the interval at which computed rows are flushed to the file.
 const idlePeriod = 100 * time.Millisecond
 
-// computeInOrder computes items first to n-1 on several goroutines and writes their rows in
-// order. While it waits for the next row it calls idle every idlePeriod, on the goroutine that
-// writes. It returns the first error of write or idle.
+// computeInOrder computes items first to n-1 on several goroutines and writes them in
+// order. It calls idle periodically on the goroutine that writes. An error of write or idle
+// stops it.
 //
 //	feed --> workers --> done flags
 //	   \--> queue, in order --> write

@@ -6,16 +6,16 @@ import (
 	"anesim/bench/report"
 )
 
-// resultColumns are the columns after the labels of a row. The module tools/parquet lists the
-// same names with their types.
+// resultColumns are the columns after the labels of a point. tools/parquet, a module of its
+// own, lists their types by name.
 var resultColumns = [...]string{
 	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error", originColumn,
 }
 
-// areaColumn is the column before the results. A sweep without an area expression lacks it.
+// areaColumn is the name of the column before the results if an area is given.
 const areaColumn = "area"
 
-// Header returns the names of a row's columns.
+// Header returns the names of the columns.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
 	for _, a := range s.grid {
@@ -27,10 +27,9 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label returns the first columns of a point's row: its number, its program and the value of
-// each axis.
+// Label returns the columns of a row that identify a point.
 func (s *Sweep) Label(point int) []string {
-	w, values := s.programAt(point)
+	w, values := s.pointAt(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
 	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
 	for _, v := range values {
@@ -39,13 +38,13 @@ func (s *Sweep) Label(point int) []string {
 	return row
 }
 
-// timeRow times a point and returns its row. If the point cannot be timed, the results are
-// empty and the column error has the reason.
+// timeRow times a point and returns its row. A point that cannot be timed has its error in
+// the row.
 func (t *timer) timeRow(point int) []string {
 	row := t.Label(point)
-	w, values := t.programAt(point)
+	w, values := t.pointAt(point)
 	results := len(resultColumns)
-	fail := func(err error) []string {
+	refused := func(err error) []string {
 		if t.area != nil && len(row) == 2+len(t.grid) {
 			row = append(row, "")
 		}
@@ -53,14 +52,14 @@ func (t *timer) timeRow(point int) []string {
 		return append(row, report.Cell(err.Error()), t.Origin)
 	}
 	if err := t.configure(values); err != nil {
-		return fail(err)
+		return refused(err)
 	}
 	if t.area != nil {
 		row = append(row, report.Number(t.area.evaluate(&t.options.Chip)))
 	}
 	r, problem, err := t.timeWorkload(w, values)
 	if err != nil {
-		return fail(err)
+		return refused(err)
 	}
 	a := r.Accounting()
 	low, high := r.Interval()
