@@ -5,7 +5,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Keeps leaves a source from memory in the L2.
+// KeepSource makes the task keep its first source, which it loads from memory, in the L2 at the
+// layout at. to becomes the tile of the source.
 func (t *Task) KeepSource(at place.Layout, to *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
@@ -16,7 +17,7 @@ func (t *Task) KeepSource(at place.Layout, to *Tile) {
 	t.First = to
 }
 
-// Takes1 makes the first source a tile in the L2.
+// ReplaceSource1 makes the task read its first source from a tile in the L2 instead of memory.
 func (t *Task) ReplaceSource1(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
@@ -31,7 +32,7 @@ func (t *Task) ReplaceSource1(at place.Layout, from *Tile) {
 	t.SetSourceFlags()
 }
 
-// Takes2 makes the second source a tile in the L2.
+// ReplaceSource2 makes the task read its second source from a tile in the L2 instead of memory.
 func (t *Task) ReplaceSource2(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
@@ -46,8 +47,8 @@ func (t *Task) ReplaceSource2(at place.Layout, from *Tile) {
 	t.SetSourceFlags()
 }
 
-// InL2 writes which sources of a planar task come from memory: 0x33 both, 0x32 the
-// second, 0x31 the first or none.
+// SetSourceFlags sets which sources of a planar task with two sources come from memory. The flags
+// in Common.Cfg are 0x33 for both, 0x32 for the second, and 0x31 for the first or none.
 func (t *Task) SetSourceFlags() {
 	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
 		return
@@ -66,11 +67,12 @@ func (t *Task) SetSourceFlags() {
 	default:
 		*c |= bothInMemory
 		d := &t.g.TileDMASrc
-		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // any source (346/346)
+		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // set if any source is in memory (346/346)
 	}
 }
 
-// Stays leaves a result in the L2 that went to memory.
+// ReplaceResult makes the task keep its result in the L2 at the layout at instead of writing it
+// to memory. to becomes the tile of the result.
 func (t *Task) ReplaceResult(at place.Layout, to *Tile) {
 	blank := blankRegisters().TileDMADst
 	t.g.TileDMADst = blank
