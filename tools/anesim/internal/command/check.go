@@ -165,6 +165,9 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
+	if f.lint && len(o.Overrides) > 0 {
+		return usage.Errorf("cannot combine --lint with --set: lint reads the registers of the file; anesim patch --set writes them to a file")
+	}
 	base, err := readBaseline(f.baseline, f.update)
 	if err != nil {
 		return input.InFile(f.baseline, err)
