@@ -309,19 +309,26 @@ func normaliseInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Oper
 	if err != nil {
 		return x, err
 	}
-	v, err := n.ApplyBinary(layer.Mul, d, d)
+	v, err := inverseRMS(n, d, axes, epsilon)
+	if err != nil {
+		return x, err
+	}
+	return n.ApplyBinary(layer.Mul, d, v)
+}
+
+// inverseRMS returns 1/sqrt(mean(x*x) + epsilon). The mean is taken over the given axes, whose
+// extents become 1.
+func inverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
+	y, err := n.ApplyBinary(layer.Mul, x, x)
 	if err == nil {
-		v, err = n.reduceAxes(layer.ReduceMean, v, axes)
+		y, err = n.reduceAxes(layer.ReduceMean, y, axes)
 	}
 	if err != nil {
 		return x, err
 	}
-	l := layer.Unary(layer.Rsqrt, v.shape())
+	l := layer.Unary(layer.Rsqrt, y.shape())
 	l.Epsilon = epsilon
-	if v, err = n.addLayer(l, layer.Weights{}, v.Dims, v); err != nil {
-		return x, err
-	}
-	return n.ApplyBinary(layer.Mul, d, v)
+	return n.addLayer(l, layer.Weights{}, y.Dims, y)
 }
 
 // buildStatistics builds the optional outputs of a layer norm: the mean, and 1/sqrt(variance +
@@ -343,17 +350,9 @@ func buildStatistics(n *Chooser, x Operand, first int) error {
 	}
 	d, err := n.ApplyBinary(layer.Sub, x, mean)
 	if err == nil {
-		d, err = n.ApplyBinary(layer.Mul, d, d)
-	}
-	if err == nil {
-		d, err = n.reduceAxes(layer.ReduceMean, d, axes)
+		d, err = inverseRMS(n, d, axes, n.Float("epsilon", 1e-5))
 	}
 	if err != nil {
-		return err
-	}
-	l := layer.Unary(layer.Rsqrt, d.shape())
-	l.Epsilon = n.Float("epsilon", 1e-5)
-	if d, err = n.addLayer(l, layer.Weights{}, d.Dims, d); err != nil {
 		return err
 	}
 	return n.NameResult(2, d)
@@ -365,16 +364,8 @@ func buildRMSNorm(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	y, err := n.ApplyBinary(layer.Mul, x, x)
+	y, err := inverseRMS(n, x, axes, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = n.reduceAxes(layer.ReduceMean, y, axes)
-	}
-	if err != nil {
-		return Operand{}, err
-	}
-	l := layer.Unary(layer.Rsqrt, y.shape())
-	l.Epsilon = n.Float("epsilon", 1e-5)
-	if y, err = n.addLayer(l, layer.Weights{}, y.Dims, y); err == nil {
 		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	if err == nil {
