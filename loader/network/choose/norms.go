@@ -94,20 +94,7 @@ func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	largest, err := n.reduceAxes(layer.ReduceMax, x, axes)
-	if err != nil {
-		return Operand{}, err
-	}
-	y, err := n.ApplyBinary(layer.Sub, x, largest)
-	if err == nil {
-		y, err = n.applyUnary(layer.Exp, y)
-	}
-	if err == nil {
-		y, err = n.reduceAxes(layer.ReduceSum, y, axes)
-	}
-	if err == nil {
-		y, err = n.applyUnary(layer.Log, y)
-	}
+	_, largest, y, err := shiftedLogSumExp(n, x, axes)
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Add, y, largest)
 	}
@@ -165,25 +152,30 @@ func buildLogSoftmax(n *Chooser) (Operand, error) {
 	}
 	axes := make([]bool, len(x.Dims))
 	axes[axis] = true
-	largest, err := n.reduceAxes(layer.ReduceMax, x, axes)
-	if err != nil {
-		return Operand{}, err
+	d, _, sum, err := shiftedLogSumExp(n, x, axes)
+	if err == nil {
+		d, err = n.ApplyBinary(layer.Sub, d, sum)
 	}
-	d, err := n.ApplyBinary(layer.Sub, x, largest)
-	if err != nil {
-		return Operand{}, err
+	return d.As(n.Results[0].Dims...), err
+}
+
+// shiftedLogSumExp returns the largest elements of x along the given axes, the differences x - largest,
+// and log(sum(exp(x - largest))). Subtracting the largest element keeps exp within fp16.
+func shiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, largest, sum Operand, err error) {
+	largest, err = n.reduceAxes(layer.ReduceMax, x, axes)
+	if err == nil {
+		difference, err = n.ApplyBinary(layer.Sub, x, largest)
 	}
-	sum, err := n.applyUnary(layer.Exp, d)
+	if err == nil {
+		sum, err = n.applyUnary(layer.Exp, difference)
+	}
 	if err == nil {
 		sum, err = n.reduceAxes(layer.ReduceSum, sum, axes)
 	}
 	if err == nil {
 		sum, err = n.applyUnary(layer.Log, sum)
 	}
-	if err == nil {
-		d, err = n.ApplyBinary(layer.Sub, d, sum)
-	}
-	return d.As(n.Results[0].Dims...), err
+	return difference, largest, sum, err
 }
 
 // applyLayerNorm returns (x - mean)/sqrt(variance + epsilon) over all axes of x from first on, in
