@@ -191,7 +191,7 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 		return nil, nil, err
 	}
 	if best.over > 0 {
-		return nil, nil, fmt.Errorf("no design within the budget was found: the nearest, %s, misses it by %.3g %%", s.words(best), 100*best.over)
+		return nil, nil, fmt.Errorf("no design within the budget was found: the nearest, %s, misses it by %.3g%%", s.words(best), 100*best.over)
 	}
 	return start, best, nil
 }

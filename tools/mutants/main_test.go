@@ -56,7 +56,7 @@ func TestOutside(t *testing.T) { t.Skip() }
 `
 
 // Mutants of a small module: those that live, those that do not compile, those of one
-// operator that gremlins counts twice, and those outside functions.
+// operatorOf that gremlins counts twice, and those outside functions.
 func TestCount(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "m.go": code, "m_test.go": tests} {

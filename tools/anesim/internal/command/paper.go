@@ -15,8 +15,9 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// onlyAreas takes the rows of other areas out. Areas of two words are given as one argument.
-func onlyAreas(d *paper.Document, areas []string) error {
+// selectAreas removes the rows of all areas but the given ones. It keeps all rows if areas is
+// empty.
+func selectAreas(d *paper.Document, areas []string) error {
 	var known []string
 	for _, r := range d.Rows {
 		if !slices.Contains(known, r.Area) {
@@ -38,13 +39,14 @@ func paperCommand() *cobra.Command {
 	var asJSON, differs bool
 	c := &cobra.Command{
 		Use:   "paper [AREA...]",
-		Short: "The documents' figures beside the model's",
-		Long: `Paper prints a row for each claim of the published descriptions of the engine that
-carries a number and that a run can show: the document's figure, what the model comes to,
-whether the two agree within the row's tolerance, and what in the documents says otherwise.
-Figures that the model has from the documents as data have no row, unless two documents
-differ. Places where documents disagree without such a number follow. With AREAs, such as latency or power, it prints their rows
-alone; with --differs those alone that do not agree.`,
+		Short: "Compare the documents' figures with the model's",
+		Long: `Paper compares the published descriptions of the engine with the model. It prints a row for
+each claim that has a number and that a run can show: the document's figure, the model's,
+whether they agree within the row's tolerance, and which other document contradicts the
+claim. Figures that the model takes from the documents as data have no row, unless two
+documents differ. After the rows it lists conflicts between documents without such a
+number. AREA arguments, such as latency or power, select rows; --differs selects the rows
+that do not agree.`,
 		Example: `  anesim paper
   anesim paper latency sharing state
   anesim paper --differs
@@ -56,7 +58,7 @@ alone; with --differs those alone that do not agree.`,
 			if err != nil {
 				return err
 			}
-			if err := onlyAreas(d, areas); err != nil {
+			if err := selectAreas(d, areas); err != nil {
 				return err
 			}
 			if differs {
@@ -92,14 +94,14 @@ alone; with --differs those alone that do not agree.`,
 				return p.Err
 			}
 			p.Printf("")
-			p.Printf("where documents disagree:")
+			p.Printf("conflicts between documents:")
 			for _, x := range d.Conflicts {
 				p.Printf("  %s: %s; %s. Taken: %s", x.What, x.One, x.Other, x.Taken)
 			}
 			return p.Err
 		},
 	}
-	c.Flags().BoolVar(&differs, "differs", false, "only rows that do not agree")
+	c.Flags().BoolVar(&differs, "differs", false, "print only rows that do not agree")
 	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
 	return c
 }
