@@ -58,7 +58,7 @@ func (n *nodeReader) stage(l *list.Layer) *list.Stage {
 		switch {
 		case !v.Given():
 		case c != nil:
-			kept, err := c.Kept()
+			kept, err := c.Detach()
 			if err != nil {
 				return nil
 			}

@@ -98,7 +98,7 @@ func TestONNXLayers(t *testing.T) {
 			picture, ox.Node("Resize", "a", in("x")), ox.Node("Relu", "y", in("nothing")),
 			ox.Node("Transpose", "t", in("x"), ox.List("perm", 0, 2, 1, 3)),
 		}, []string{
-			"a: its scales or sizes are computed, not constants", `y: no node before makes "nothing"`,
+			"a: scales or sizes are invalid; want one constant per axis", `y: no earlier node produces "nothing"`,
 			"t transpose(x) 1x8x4x8",
 		}},
 		{"sum over axes", []ox.Message{

@@ -24,6 +24,7 @@ const (
 func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Network, error) {
 	budget := &graph.Budget{Bytes: min(foldedBytes*size+16<<20, maxFolded)}
 	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget), values: m.Values}}
+	r.Tables = o.Tables
 	r.Net.Name = m.Name
 	for _, note := range notes {
 		r.Note("%s", note)
@@ -47,7 +48,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	}
 	for _, v := range r.values {
 		if v.Const != nil {
-			r.Saturated += v.Const.Beyond
+			r.Saturated += v.Const.Clamped
 		}
 	}
 	if r.Saturated > 0 {
@@ -264,7 +265,7 @@ func (n *nodeReader) refuse(why error) {
 	}
 	var shape *layer.Shape
 	for i, out := range n.Out {
-		if !out.Given() || out.Dims == nil || !graph.Fits(out.Dims) {
+		if !out.Given() || out.Dims == nil || !graph.FitsEngine(out.Dims) {
 			continue
 		}
 		s, _ := choose.ShapeOf(out.Dims)

@@ -20,7 +20,7 @@ func TestUnmadeResult(t *testing.T) {
 		node ox.Message
 		want string
 	}{
-		{"i", pair, `m; r no node before makes "i"; y`},
+		{"i", pair, `m; r no earlier node produces "i"; y`},
 		{"j", branch, `p; r the shape of "i" is not known; y`},
 	} {
 		net, err := ReadONNX(ox.Model(

@@ -174,8 +174,8 @@ func chosen(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, err
 		return Operand{}, graph.ErrBudget
 	}
 	chosen := make([]float64, graph.Elements(dims))
-	graph.Each(dims, graph.Repeated(mask.Dims, dims), 0, func(k, at int) { chosen[k] = mask.Numbers[at] })
-	graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
+	graph.Each(dims, graph.BroadcastStrides(mask.Dims, dims), 0, func(k, at int) { chosen[k] = mask.Numbers[at] })
+	graph.Each(dims, graph.BroadcastStrides(c.Dims, dims), 0, func(k, at int) {
 		if chosen[k] != 0 {
 			chosen[k] = v[at]
 		}

@@ -202,7 +202,7 @@ func (n *Chooser) withNumber(op layer.Op, x Operand, v float64) (Operand, error)
 	if err != nil {
 		return x, err
 	}
-	n.Saturated += c.Beyond
+	n.Saturated += c.Clamped
 	return n.layer(l, layer.Weights{Second: h}, x.Dims, x)
 }
 
@@ -596,7 +596,7 @@ func (n *Chooser) narrow(t graph.Type) bool {
 // ShapeOf is the engine's shape of a tensor.
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e := [4]int{1, 1, 1, 1}
-	if err := graph.Countable(dims); err != nil {
+	if err := graph.CheckExtents(dims); err != nil {
 		return layer.Shape{}, err
 	}
 	if extra := len(dims) - len(e); extra > 0 {

@@ -2,17 +2,18 @@ package graph
 
 import "errors"
 
-// A Budget is how many bytes constants may still be worked out to.
+// A Budget is the number of bytes that computed constants may still take.
 type Budget struct{ Bytes int }
 
-// ErrBudget says that a node needs more worked out than its file may ask for.
-var ErrBudget = errors.New("constants of many times the bytes of the file, or beyond what is worked out")
+// ErrBudget is returned for a node whose constants would exceed the budget of its file.
+var ErrBudget = errors.New("computed constants exceed the limit for a file of this size")
 
-// NumberBytes are those of a number that is worked out.
+// NumberBytes is the size of a computed number.
 const NumberBytes = 8
 
-// Spend takes bytes, each so many times, for what is to be worked out, before it is made: sizes come from shapes, of
-// which a few bytes of a file may state any. The error is [ErrBudget], and takes nothing.
+// Spend subtracts bytes times the product of counts from the budget. Callers spend before they
+// allocate, because a few bytes of a file can state any shape. If the budget is too small,
+// Spend leaves it unchanged and returns [ErrBudget].
 func (b *Budget) Spend(bytes int, counts ...int) error {
 	for _, n := range counts {
 		if n > 0 && bytes > b.Bytes/n {

@@ -2,16 +2,16 @@ package graph
 
 import "fmt"
 
-// An OrderError is nodes of which one reads what is neither known nor made by a node before it.
+// An OrderError reports a node that reads a tensor that is neither known nor produced by an
+// earlier node.
 type OrderError struct{ Node, Tensor string }
 
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("node %q reads %q, which no node before it makes", e.Node, e.Tensor)
+	return fmt.Sprintf("node %q reads %q, which no earlier node produces", e.Node, e.Tensor)
 }
 
-// Check makes sure that every node reads inputs, constants and what nodes before it make.
-// Errors are a *[OrderError]. A file may have nodes that do not; a pass leaves none where there
-// were none.
+// Check reports an [OrderError] for the first node that reads anything but inputs, constants
+// and results of earlier nodes. A file may contain such nodes. A pass must not add any.
 func Check(nodes []*Node) error {
 	made := make(map[*Value]bool, len(nodes))
 	for _, n := range nodes {

@@ -8,27 +8,28 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Const is a tensor whose values the file has or what it has gives. Values stay as
-// the file has them until they are asked for; an absent value stands in another file that
-// is not there.
+// A Const is a constant tensor, from the file or computed from constants of the file. Values
+// stay in the file until they are asked for. They are absent if they are stored in another file
+// that was not read.
 type Const struct {
 	Dims    []int
 	Type    Type
-	Source  Source    // its values in the order of dims, or
-	Numbers []float64 // those that were worked out, or
+	Source  Source    // reads the values, in the order of Dims; or
+	Numbers []float64 // computed values, or
 	Half    []float16.Float16
-	Packing *Packing // nil where the file has the values themselves
-	Beyond  int      // finite values that fp16 has no room for, once they were rounded
+	Packing *Packing // nil if the file stores plain values
+	Clamped int      // number of finite values beyond fp16's range, counted by Halves
 }
 
-// A Packing is how the file holds values that are expanded here, which the engine may hold
-// in a form of its own.
+// A Packing describes how the file compresses values that are expanded here. The engine may
+// store them in a compressed form of its own.
 type Packing struct {
 	Form  Packed
-	Scale []float16.Float16 // of bytes: of all, or of each element of an axis
+	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each element of an axis
 }
 
-// Scaled is the packing of bytes with scales: one, or one of each element of an axis.
+// Scaled returns the packing of 8-bit values with one scale, or with one scale for each element
+// of an axis.
 func Scaled(scale []float64) *Packing {
 	p := &Packing{Form: Bytes, Scale: make([]float16.Float16, len(scale))}
 	for i, s := range scale {
@@ -37,31 +38,31 @@ func Scaled(scale []float64) *Packing {
 	return p
 }
 
-// Packed is a way to hold values in fewer bytes.
+// Packed is a compressed form of values.
 type Packed uint8
 
-// The ways.
+// The compressed forms.
 const (
-	Bytes   Packed = iota + 1 // whole numbers of eight bits times a scale
+	Bytes   Packed = iota + 1 // 8-bit integers times a scale
 	Palette                   // indices into a list of values
 	Sparse                    // a mask and the values in it
 )
 
-// A Source is values that stand in a file.
+// A Source reads values that are stored in a file.
 type Source interface {
-	External() bool // whether that is a file which was not read
+	External() bool // reports whether the file was not read
 	Numbers() ([]float64, error)
 	Halves() ([]float16.Float16, error)
 	Each(set func(i int, v float64)) error
 }
 
-// Elements is how many there are.
+// Elements returns the number of elements.
 func (c *Const) Elements() int { return Elements(c.Dims) }
 
-// Absent reports whether the values stand in a file that was not read.
+// Absent reports whether the values are stored in a file that was not read.
 func (c *Const) Absent() bool { return c.Source != nil && c.Source.External() }
 
-// Values are the elements in order.
+// Values returns the elements in order.
 func (c *Const) Values() ([]float64, error) {
 	switch {
 	case c.Half != nil:
@@ -76,9 +77,9 @@ func (c *Const) Values() ([]float64, error) {
 	return c.Source.Numbers()
 }
 
-// Halves returns the elements rounded to fp16, and nil if they are absent. Finite elements that
-// fp16 has no room for become the largest number it has, as converters to fp16 make them: a
-// mask of -3.4e38 stays one that 0 times gives 0.
+// Halves returns the elements rounded to fp16, or nil if they are absent. Finite elements
+// beyond fp16's range become its largest number, as converters to fp16 do. A mask of -3.4e38
+// therefore stays finite, and 0 times it is 0.
 func (c *Const) Halves() ([]float16.Float16, error) {
 	switch {
 	case c.Absent():
@@ -105,34 +106,35 @@ func (c *Const) Halves() ([]float16.Float16, error) {
 	return out, nil
 }
 
-// clamp puts the largest fp16 number in the place of infinities that are finite in v, and
+// clamp replaces infinities in out that are finite in v with the largest fp16 number, and
 // counts them.
 func (c *Const) clamp(out []float16.Float16, v []float64) {
-	c.Beyond = 0
+	c.Clamped = 0
 	for i, h := range out {
 		if isInfinite(h) && !math.IsInf(v[i], 0) {
 			out[i] = h&0x8000 | largestHalf
-			c.Beyond++
+			c.Clamped++
 		}
 	}
 }
 
 func isInfinite(h float16.Float16) bool { return h.IsInf(0) }
 
-// largestHalf is 65504.
+// largestHalf is the fp16 number 65504.
 const largestHalf = 0x7bff
 
-// As is the constant in another shape.
+// As returns the constant with another shape. Both share their values.
 func (c *Const) As(dims []int) *Const {
 	d := *c
 	d.Dims = dims
 	return &d
 }
 
-// Ints are the elements of a tensor of integers, bounded so that sums of a few are exact.
+// Ints returns the elements of an integer tensor, clamped to ±2^40 so that sums of a few of
+// them are exact.
 func (c *Const) Ints() ([]int, error) {
 	if c.Type.IsFloat() {
-		return nil, fmt.Errorf("elements of %v, want integers", c.Type)
+		return nil, fmt.Errorf("found elements of type %v, want integers", c.Type)
 	}
 	v, err := c.Values()
 	if err != nil {
@@ -145,10 +147,10 @@ func (c *Const) Ints() ([]int, error) {
 	return out, nil
 }
 
-// Scalar is the only element.
+// Scalar returns the only element.
 func (c *Const) Scalar() (float64, error) {
 	if c.Elements() != 1 || c.Absent() {
-		return 0, fmt.Errorf("a constant of shape %v, want one value", c.Dims)
+		return 0, fmt.Errorf("found a constant of shape %v, want one value", c.Dims)
 	}
 	v, err := c.Values()
 	if err != nil {
@@ -157,9 +159,10 @@ func (c *Const) Scalar() (float64, error) {
 	return v[0], nil
 }
 
-// Kept is the constant with its values in memory, once the file is closed: those with a
-// fraction in fp16, as all that reaches the engine is. An absent one stays without.
-func (c *Const) Kept() (*Const, error) {
+// Detach returns the constant with its values in memory, so that the file can be closed. Floats
+// are rounded to fp16, as the engine gets no others. A constant with absent values is returned
+// unchanged.
+func (c *Const) Detach() (*Const, error) {
 	switch {
 	case c.Source == nil, c.Absent():
 		return c, nil

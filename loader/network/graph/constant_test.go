@@ -62,8 +62,8 @@ func TestConst(t *testing.T) {
 			t.Errorf("values are %v, %v", v, err)
 		}
 		h, err := c.Halves()
-		if err != nil || !slices.Equal(h, halves(want...)) || c.Beyond != 2 {
-			t.Errorf("halves are %v with %d beyond fp16, %v", h, c.Beyond, err)
+		if err != nil || !slices.Equal(h, halves(want...)) || c.Clamped != 2 {
+			t.Errorf("halves are %v with %d beyond fp16, %v", h, c.Clamped, err)
 		}
 		if c.Elements() != 5 || c.Absent() {
 			t.Errorf("%d elements, absent: %t", c.Elements(), c.Absent())
@@ -83,7 +83,7 @@ func TestConst(t *testing.T) {
 func TestAbsentConst(t *testing.T) {
 	c := &Const{Dims: []int{2}, Type: Float, Source: stored{outside: true, v: []float64{1, 2}}}
 	h, err := c.Halves()
-	kept, keptErr := c.Kept()
+	kept, keptErr := c.Detach()
 	if !c.Absent() || h != nil || err != nil || kept != c || keptErr != nil {
 		t.Errorf("absent: %t, halves %v, %v; kept %v, %v", c.Absent(), h, err, kept, keptErr)
 	}
@@ -97,7 +97,7 @@ func TestAbsentConst(t *testing.T) {
 	if _, err := short.Halves(); !errors.Is(err, errUnread) {
 		t.Errorf("halves of a short file: %v", err)
 	}
-	if _, err := short.Kept(); !errors.Is(err, errUnread) {
+	if _, err := short.Detach(); !errors.Is(err, errUnread) {
 		t.Errorf("keeping a short file's: %v", err)
 	}
 	if _, err := short.Scalar(); !errors.Is(err, errUnread) {
@@ -108,11 +108,11 @@ func TestAbsentConst(t *testing.T) {
 // TestKept holds that what is kept once the file is closed is in memory: whole numbers as they
 // are, since fp16 has not all of them, and those with a fraction in fp16.
 func TestKept(t *testing.T) {
-	whole, err := (&Const{Dims: []int{1}, Type: Int64, Source: stored{v: []float64{100001}}}).Kept()
+	whole, err := (&Const{Dims: []int{1}, Type: Int64, Source: stored{v: []float64{100001}}}).Detach()
 	if err != nil || whole.Source != nil || whole.Numbers[0] != 100001 {
 		t.Errorf("a whole number is kept as %+v, %v", whole, err)
 	}
-	third, err := (&Const{Dims: []int{1}, Type: Float, Source: stored{v: []float64{1. / 3}}}).Kept()
+	third, err := (&Const{Dims: []int{1}, Type: Float, Source: stored{v: []float64{1. / 3}}}).Detach()
 	if err != nil || third.Source != nil || !slices.Equal(third.Half, halves(1./3)) {
 		t.Errorf("a third is kept as %+v, %v", third, err)
 	}

@@ -1,8 +1,8 @@
-// Package graph is a network as its file has it: nodes, the tensors between them, and their
-// constants.
+// Package graph represents a network as its file states it: nodes, the tensors between them,
+// and their constants.
 //
-// The engine computes in fp16 alone, but a file has whole numbers beside it: shapes, places
-// and weights of eight bits with a scale. What is worked out before the engine runs has to
-// be right in the file's own types, so that a [Const] keeps its values in them, and leaves
-// those of a file in the file until something asks for them.
+// The engine computes in fp16 only, but a file also has integers: shapes, indices, and 8-bit
+// weights with a scale. Everything that is computed before the engine runs must be exact in the
+// types of the file. A [Const] therefore keeps its values in these types, and leaves values in
+// the file until they are needed.
 package graph

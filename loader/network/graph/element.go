@@ -6,7 +6,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Rounded is v as an element of the type: integers wrap as two's complement does.
+// Rounded returns v rounded to an element of type elem. Integers wrap as in two's complement.
 func Rounded(elem Type, v float64) float64 {
 	switch elem {
 	case Float:
@@ -38,7 +38,7 @@ func Rounded(elem Type, v float64) float64 {
 	return math.Trunc(v)
 }
 
-// Truth is a truth value as a number.
+// Truth returns 1 for true and 0 for false.
 func Truth(b bool) float64 {
 	if b {
 		return 1

@@ -6,60 +6,60 @@ import (
 	"slices"
 )
 
-// A Graph is nodes between inputs and outputs: a model's, or the branch of a node that has a
-// condition.
+// A Graph is a list of nodes with inputs and outputs: a whole model, or a branch of a node that
+// has a condition.
 type Graph struct {
 	Nodes   []*Node // in an order in which they can run
 	Outputs []*Value
 	Consts  map[string]*Const // by the names of their values
 }
 
-// A Value is a tensor that nodes read, and what is known of it.
+// A Value is a tensor that nodes read, with the facts known about it.
 type Value struct {
-	Name string // "" for an input that is left out, or a result that nothing asks for
-	Dims []int  // nil if they are not known; those of one number are empty
-	Type Type   // 0 if it is not known
+	Name string // "" for an omitted input, or a result that nothing reads
+	Dims []int  // nil if unknown, empty for a single number
+	Type Type   // 0 if unknown
 	// Const is the tensor's elements if they do not depend on the network's inputs.
 	Const *Const
-	// Why says why Dims are not known.
+	// Why says why Dims is unknown.
 	Why string
-	// Stated is what the file says of the tensor, nil for nothing.
+	// Stated holds the shape and type that the file states, or nil.
 	Stated *Result
-	// Range is the least and the largest element, nil if they are not known.
+	// Range bounds the elements. It is nil if they have no known bounds.
 	Range *Range
-	// Scale is what the elements have to be multiplied by, 0 as 1: fp16 has no room for large
-	// whole numbers, so that some tensors are taken smaller by a power of two.
+	// Scale is the factor that turns elements into the file's values; 0 means 1. Some tensors
+	// of large integers are scaled down by a power of two to fit fp16.
 	Scale float64
-	// Bypassed says that a reader of the tensor reads what it is a transpose of instead.
+	// Bypassed reports whether a reader of this transposed tensor now reads the original.
 	Bypassed bool
 
-	// Least are the least extents of a tensor whose extents depend on values, of which Dims are
-	// the largest; nil for any other.
+	// Least holds the least extents of a tensor whose extents depend on values. Dims then holds
+	// the largest. It is nil for all other tensors.
 	Least []int
-	// Span bounds elements that are made of such extents.
+	// Span bounds elements that are computed from such extents.
 	Span *Span
-	// Filled says that a node reads a tensor of Least at its largest, with zeros beyond, and
-	// Mixed that the engine mixes its rows.
+	// Filled reports whether a node reads a tensor with Least at its largest, padded with zeros.
+	// Mixed reports whether the engine mixes its rows.
 	Filled, Mixed bool
 }
 
-// A Range is the least and the largest number of a tensor.
+// A Range holds the least and the largest element of a tensor.
 type Range struct{ Low, High float64 }
 
-// A Span is the least and the largest value of every element of a tensor.
+// A Span holds the least and the largest value of every element of a tensor.
 type Span struct{ Low, High *Const }
 
-// A Result is the shape and the type of a tensor that a node makes.
+// A Result is the shape and the type of a tensor that a node produces.
 type Result struct {
 	Dims []int
 	Type Type
-	MACs int // multiply-accumulates that the operator's definition takes for it
+	MACs int // multiply-accumulates by the operator's definition
 }
 
-// Given reports whether the value is a tensor, and not left out.
+// Given reports whether the value is a tensor rather than an omitted input.
 func (v *Value) Given() bool { return v != nil && v.Name != "" }
 
-// Shape gives the value dimensions. Those of one number may be nil.
+// Shape sets the dimensions. A nil dims means a single number.
 func (v *Value) Shape(dims []int) {
 	if v.Dims = dims; dims == nil {
 		v.Dims = []int{}
@@ -72,21 +72,22 @@ func (v *Value) Set(c *Const) {
 	v.Shape(c.Dims)
 }
 
-// Forget leaves nothing of what a node said of the value but its range and its bounds.
+// Forget clears the constant, shape and type that a node gave the value. It keeps the range and
+// the bounds.
 func (v *Value) Forget() { v.Const, v.Dims, v.Type = nil, nil, 0 }
 
-// A Node is one operator.
+// A Node is a call of one operator.
 type Node struct {
 	Name       string // may be empty
 	Op, Domain string
 	In         []*Value // none is nil
 	Out        []*Value
 	Attr       map[string]*Attr
-	Opset      int64 // the version of the standard operators that the file asks for
-	Off        int64 // byte of the file
+	Opset      int64 // version of the standard operators that the file uses
+	Off        int64 // byte offset in the file
 }
 
-// An Attr is an argument of a node that is no tensor; the field of its kind is set.
+// An Attr is an argument of a node that is not a tensor. Only the field of its kind is set.
 type Attr struct {
 	Int    int64
 	Float  float32
@@ -98,7 +99,7 @@ type Attr struct {
 	Graph  *Graph
 }
 
-// ListOf is an attribute of whole numbers.
+// ListOf returns a list attribute of integers.
 func ListOf(v ...int) *Attr {
 	a := &Attr{}
 	for _, x := range v {
@@ -107,7 +108,7 @@ func ListOf(v ...int) *Attr {
 	return a
 }
 
-// Operator is the operator's name with its domain, if that is not the standard one.
+// Operator returns the operator's name, with its domain unless that is the standard one.
 func (n *Node) Operator() string {
 	if n.Domain == "" || n.Domain == "ai.onnx" {
 		return n.Op
@@ -115,13 +116,13 @@ func (n *Node) Operator() string {
 	return n.Domain + "." + n.Op
 }
 
-// Given reports whether an optional input is there.
+// Given reports whether input i is present.
 func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Given() }
 
-// Asked reports whether something asks for a result.
+// Asked reports whether result i has a name, so that something can read it.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
-// Const is an input's constant, nil for none.
+// Const returns the constant that input i is, or nil if it is not one.
 func (n *Node) Const(i int) *Const {
 	if !n.Given(i) {
 		return nil
@@ -129,7 +130,7 @@ func (n *Node) Const(i int) *Const {
 	return n.In[i].Const
 }
 
-// Type is the type of an input, 0 if it is not known.
+// Type returns the type of input i, or 0 if it is unknown.
 func (n *Node) Type(i int) Type {
 	if i < len(n.In) {
 		return n.In[i].Type
@@ -137,7 +138,7 @@ func (n *Node) Type(i int) Type {
 	return 0
 }
 
-// Dims are the dimensions of an input that must be known.
+// Dims returns the dimensions of input i, or an error if they are unknown.
 func (n *Node) Dims(i int) ([]int, error) {
 	if !n.Given(i) {
 		return nil, fmt.Errorf("input %d is missing", i)
@@ -148,11 +149,12 @@ func (n *Node) Dims(i int) ([]int, error) {
 	case v.Why != "":
 		return nil, errors.New(v.Why)
 	default:
-		return nil, fmt.Errorf("no node before makes %q", v.Name)
+		return nil, fmt.Errorf("no earlier node produces %q", v.Name)
 	}
 }
 
-// Int is an attribute, bounded so that a product of two is exact.
+// Int returns an integer attribute, or missing if it is absent. The value is clamped so that a
+// product of two is exact.
 func (n *Node) Int(name string, missing int) int {
 	if a := n.Attr[name]; a != nil {
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))
@@ -160,7 +162,7 @@ func (n *Node) Int(name string, missing int) int {
 	return missing
 }
 
-// Float is an attribute.
+// Float returns a float attribute, or missing if it is absent.
 func (n *Node) Float(name string, missing float32) float32 {
 	if a := n.Attr[name]; a != nil {
 		return a.Float
@@ -168,7 +170,7 @@ func (n *Node) Float(name string, missing float32) float32 {
 	return missing
 }
 
-// Text is an attribute.
+// Text returns a string attribute, or missing if it is absent.
 func (n *Node) Text(name, missing string) string {
 	if a := n.Attr[name]; a != nil {
 		return a.Text
@@ -176,8 +178,9 @@ func (n *Node) Text(name, missing string) string {
 	return missing
 }
 
-// List is a list of integers: an attribute, or, in later versions of an operator, a constant
-// input, -1 for none. It reports whether either is there.
+// List returns a list of integers: an attribute or, in later versions of an operator, a
+// constant input. An input of -1 means that there is none. List reports false if neither is
+// present.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
 	if a := n.Attr[name]; a != nil {
 		values := a.Ints
@@ -195,10 +198,10 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 	}
 	c := n.Const(input)
 	if c == nil {
-		return nil, false, fmt.Errorf("%s is computed, not a constant", n.In[input].Name)
+		return nil, false, fmt.Errorf("%s is computed; want a constant", n.In[input].Name)
 	}
 	if c.Elements() > MaxList {
-		return nil, false, fmt.Errorf("%s has %d elements; a list has at most %d", n.In[input].Name, c.Elements(), MaxList)
+		return nil, false, fmt.Errorf("%s has %d elements; want at most %d", n.In[input].Name, c.Elements(), MaxList)
 	}
 	v, err := c.Ints()
 	return slices.Clone(v), true, err

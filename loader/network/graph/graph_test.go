@@ -34,7 +34,7 @@ func TestNode(t *testing.T) {
 	if d, err := n.Dims(0); err != nil || !slices.Equal(d, []int{2, 3}) {
 		t.Errorf("dimensions are %v, %v", d, err)
 	}
-	for i, want := range map[int]string{1: "input 1 is missing", 3: `no node before makes "y"`, 4: "the loop has none"} {
+	for i, want := range map[int]string{1: "input 1 is missing", 3: `no earlier node produces "y"`, 4: "the loop has none"} {
 		if _, err := n.Dims(i); err == nil || err.Error() != want {
 			t.Errorf("dimensions of input %d: %v, want %s", i, err, want)
 		}
@@ -63,8 +63,8 @@ func TestAttributes(t *testing.T) {
 		{"one", -1, []int{4}, ""}, // as old files have a list of one
 		{"huge", -1, []int{-1 << 40}, ""},
 		{"none", 0, []int{3, -1}, ""},
-		{"none", 1, nil, "computed is computed, not a constant"},
-		{"none", 2, nil, "a list has at most"},
+		{"none", 1, nil, "computed is computed; want a constant"},
+		{"none", 2, nil, "want at most"},
 	} {
 		got, ok, err := n.List(c.name, c.input)
 		if c.why != "" {
@@ -127,7 +127,7 @@ func TestPlaces(t *testing.T) {
 		t.Error("2 repeats to 3")
 	}
 	var at []int
-	Each([]int{2, 2, 2}, Repeated([]int{2, 1}, []int{2, 2, 2}), 5, func(i, place int) { at = append(at, place) })
+	Each([]int{2, 2, 2}, BroadcastStrides([]int{2, 1}, []int{2, 2, 2}), 5, func(i, place int) { at = append(at, place) })
 	if !slices.Equal(at, []int{5, 5, 6, 6, 5, 5, 6, 6}) {
 		t.Errorf("a repeated column stands at %v", at)
 	}
@@ -150,8 +150,8 @@ func TestBounds(t *testing.T) {
 		{[]int{1 << 21, 1 << 20}, false, false},
 		{make([]int, MaxRank+1), false, false},
 	} {
-		if err := Countable(c.dims); (err == nil) != c.countable || Fits(c.dims) != c.fits {
-			t.Errorf("%v is countable: %v, fits: %t", c.dims, err, Fits(c.dims))
+		if err := CheckExtents(c.dims); (err == nil) != c.countable || FitsEngine(c.dims) != c.fits {
+			t.Errorf("%v is countable: %v, fits: %t", c.dims, err, FitsEngine(c.dims))
 		}
 	}
 }

@@ -1,29 +1,29 @@
 package graph
 
-// A Model is a network as a file has it.
+// A Model is the network that a file describes.
 type Model struct {
 	Graph
 	Name    string
 	Inputs  []Port // without the constants
 	Results []Port
-	Values  map[string]*Value // every tensor by its name
+	Values  map[string]*Value // all tensors by name
 }
 
-// A Port is what a file states of a tensor that goes into a network or comes out of it.
+// A Port is the file's description of an input or an output of the network.
 type Port struct {
 	Name string
 	Type Type
 	Dims []Dim // nil if the file states no shape
 }
 
-// A Dim is one dimension of a port: a size, or a name, or neither.
+// A Dim is one dimension of a port: a size, a name, or neither.
 type Dim struct {
 	Size int64
 	Name string
 }
 
-// Sizes is the shape and type of a port all of whose dimensions have sizes that the engine may
-// have, nil for any other.
+// Sizes returns the shape and type of the port. It returns nil if a dimension has no size or
+// one outside 1 to MaxExtent.
 func (p *Port) Sizes() *Result {
 	if p.Dims == nil {
 		return nil

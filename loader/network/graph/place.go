@@ -2,7 +2,7 @@ package graph
 
 import "fmt"
 
-// Elements is how many elements a tensor of dims has.
+// Elements returns the number of elements of a tensor with the given dimensions.
 func Elements(dims []int) int {
 	e := 1
 	for _, d := range dims {
@@ -11,7 +11,7 @@ func Elements(dims []int) int {
 	return e
 }
 
-// Strides are the steps of each axis of a tensor that stands without gaps.
+// Strides returns the step of each axis of a dense tensor, in elements.
 func Strides(dims []int) []int {
 	s := make([]int, len(dims))
 	step := 1
@@ -22,7 +22,8 @@ func Strides(dims []int) []int {
 	return s
 }
 
-// Each calls visit with the place in a tensor of given steps of every element of dims.
+// Each calls visit for every element of dims in order, with its index and its offset in a
+// tensor with the given steps, starting at offset first.
 func Each(dims, steps []int, first int, visit func(i, at int)) {
 	n := Elements(dims)
 	index := make([]int, len(dims))
@@ -41,9 +42,9 @@ func Each(dims, steps []int, first int, visit func(i, at int)) {
 	}
 }
 
-// Broadcast is the shape of what an elementwise operation makes of tensors.
+// Broadcast returns the shape of an elementwise operation on tensors of the given shapes.
 func Broadcast(shapes ...[]int) ([]int, error) {
-	out := []int{} // nil would be a shape that is not known
+	out := []int{} // nil would mean an unknown shape
 	for _, s := range shapes {
 		for len(out) < len(s) {
 			out = append([]int{1}, out...)
@@ -57,15 +58,16 @@ func Broadcast(shapes ...[]int) ([]int, error) {
 			case *o == 1:
 				*o = d
 			default:
-				return nil, fmt.Errorf("%v with %v", shapes[0], s)
+				return nil, fmt.Errorf("cannot broadcast shapes %v and %v", shapes[0], s)
 			}
 		}
 	}
 	return out, nil
 }
 
-// Repeated are the steps of a tensor of dims that repeats to out.
-func Repeated(dims, out []int) []int {
+// BroadcastStrides returns the steps of a tensor of shape dims that is broadcast to shape out.
+// The step of a repeated axis is 0.
+func BroadcastStrides(dims, out []int) []int {
 	steps := make([]int, len(out))
 	own := Strides(dims)
 	for i, d := range dims {
@@ -80,29 +82,30 @@ func Repeated(dims, out []int) []int {
 const (
 	MaxRank     = 16
 	MaxElements = 1 << 31 // along one axis
-	MaxExtent   = 1 << 24 // along an axis of the engine, whose own limit is far below
-	MaxList     = 1 << 20 // of a list of axes, sizes or places that says how a node works
+	MaxExtent   = 1 << 24 // along an axis of an engine tensor; the engine's limit is far lower
+	MaxList     = 1 << 20 // of a list argument, such as axes, sizes or indices
 )
 
-// Countable makes sure that the product of dimensions is a count.
-func Countable(dims []int) error {
+// CheckExtents returns an error if dims has too many axes, or if the product of its extents
+// exceeds 2^40.
+func CheckExtents(dims []int) error {
 	if len(dims) > MaxRank {
-		return fmt.Errorf("%d dimensions", len(dims))
+		return fmt.Errorf("found %d dimensions; want at most 16", len(dims))
 	}
 	room := 1 << 40
 	for _, d := range dims {
 		if d < 0 || d > MaxElements || d > room {
-			return fmt.Errorf("shape %v", dims)
+			return fmt.Errorf("shape %v is out of range", dims)
 		}
 		room /= max(1, d)
 	}
 	return nil
 }
 
-// Fits reports whether the engine may take a tensor of dims: it has four axes, the first of
-// which are together where there are more.
-func Fits(dims []int) bool {
-	if Countable(dims) != nil {
+// FitsEngine reports whether the engine may accept a tensor of shape dims. It has four axes;
+// the leading axes are merged if there are more.
+func FitsEngine(dims []int) bool {
+	if CheckExtents(dims) != nil {
 		return false
 	}
 	if extra := len(dims) - 4; extra > 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Type is the type of a tensor's elements.
+// A Type is the element type of a tensor.
 type Type int64
 
-// The types, by the numbers that ONNX has for them.
+// The types, with the numbers that ONNX gives them.
 const (
 	Float    Type = 1
 	Uint8    Type = 2
@@ -29,7 +29,7 @@ const (
 	BFloat16 Type = 16
 )
 
-// types are the names and sizes of the types that are read.
+// types holds the names and widths of the supported types.
 var types = map[Type]struct {
 	name  string
 	width int
@@ -39,7 +39,7 @@ var types = map[Type]struct {
 	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
 }
 
-// String is the type's name as numpy spells it.
+// String returns the type's name as numpy spells it.
 func (t Type) String() string {
 	if x, ok := types[t]; ok {
 		return x.name
@@ -47,15 +47,15 @@ func (t Type) String() string {
 	return "type " + strconv.FormatInt(int64(t), 10)
 }
 
-// Width is the bytes of an element, 0 for a type that is not read.
+// Width returns the size of an element in bytes, or 0 if the type is not supported.
 func (t Type) Width() int { return types[t].width }
 
-// IsFloat reports whether the type has a fraction.
+// IsFloat reports whether the type is a floating-point type.
 func (t Type) IsFloat() bool {
 	return t == Float || t == Float16 || t == Double || t == BFloat16
 }
 
-// Append appends v as an element of the type.
+// Append appends v, encoded as a little-endian element of type t, to b.
 func (t Type) Append(b []byte, v float64) []byte {
 	le := binary.LittleEndian
 	switch t {
@@ -80,7 +80,7 @@ func (t Type) Append(b []byte, v float64) []byte {
 	return le.AppendUint64(b, i)
 }
 
-// Integer is v as an integer, the nearest one where it is beyond 64 bits.
+// Integer returns v truncated to an integer and clamped to 64 bits. NaN becomes 0.
 func Integer(v float64) int64 {
 	switch {
 	case v >= math.MaxInt64:

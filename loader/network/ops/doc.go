@@ -1,11 +1,11 @@
-// Package ops is what operators are, whether the engine has a form for them or not.
+// Package ops describes operators, whether or not the engine can run them.
 //
-// The engine has a few dozen operations and fixed shapes; a file has any of ONNX's operators
-// and computes shapes as it computes values. So every operator has a row in one table: how
-// the shapes and types of its results follow from its operands, so that one layer that is
-// missing does not hide those behind it; how it is worked out on constants, which the host
-// does too with what the engine has no form for; the range of its results; and what it has
-// in common with others, such as that its elements do not depend on each other.
+// The engine has a few dozen operations and needs fixed shapes. A file may use any ONNX
+// operator, and may compute shapes the way it computes values. One table therefore has a row
+// for each operator. The row holds the rule that infers the shapes and types of the results, so
+// that an unsupported layer does not hide the layers after it. It also holds the function that
+// computes the results from constants, which the host uses for operators that the engine lacks;
+// the range of the results; and properties such as "elementwise".
 //
-// A rule sees one node and what is known of its inputs, and changes neither.
+// A rule looks at one node and at facts about its inputs. It changes neither.
 package ops

@@ -8,7 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// FoldBytes is the bytes that an element of a node's result takes while it is worked out.
+// FoldBytes returns the number of bytes that computing a node needs for each element of its
+// result. It is 0 for a node that only reshapes.
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {
@@ -20,28 +21,28 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
-// wholes is a constant of int64.
-func wholes(dims []int, v ...float64) *graph.Const {
+// int64Const returns a constant of type int64.
+func int64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }
 
-// Literal is what a Constant node holds.
+// Literal returns the constant that a Constant node holds.
 func Literal(n *graph.Node) (*graph.Const, error) {
 	for name, a := range n.Attr {
 		var v []float64
 		switch name {
 		case "value":
 			if a.Const == nil {
-				return nil, errors.New("its value is no tensor")
+				return nil, errors.New(`attribute "value" is not a tensor`)
 			}
 			return a.Const.As(a.Const.Dims), nil
 		case "value_int":
-			return wholes(nil, float64(a.Int)), nil
+			return int64Const(nil, float64(a.Int)), nil
 		case "value_ints":
 			for _, x := range a.Ints {
 				v = append(v, float64(x))
 			}
-			return wholes([]int{len(v)}, v...), nil
+			return int64Const([]int{len(v)}, v...), nil
 		case "value_float":
 			return &graph.Const{Type: graph.Float, Numbers: []float64{float64(a.Float)}}, nil
 		case "value_floats":
@@ -51,31 +52,32 @@ func Literal(n *graph.Node) (*graph.Const, error) {
 			return &graph.Const{Dims: []int{len(v)}, Type: graph.Float, Numbers: v}, nil
 		}
 	}
-	return nil, errors.New("a constant of text or of places and values")
+	return nil, errors.New("found no dense numbers; want value, value_int, value_ints, value_float or value_floats")
 }
 
-// foldSize gives the extents of a tensor, or their product.
+// foldSize returns the extents of a tensor (Shape) or their product (Size).
 func foldSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	dims, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	if n.Op == "Size" {
-		return []*graph.Const{wholes(nil, float64(graph.Elements(dims)))}, nil
+		return []*graph.Const{int64Const(nil, float64(graph.Elements(dims)))}, nil
 	}
-	first, last := within(n.Int("start", 0), len(dims)), within(n.Int("end", len(dims)), len(dims))
+	first, last := clampBound(n.Int("start", 0), len(dims)), clampBound(n.Int("end", len(dims)), len(dims))
 	v := []float64{}
 	for _, d := range dims[first:max(first, last)] {
 		v = append(v, float64(d))
 	}
-	return []*graph.Const{wholes([]int{len(v)}, v...)}, nil
+	return []*graph.Const{int64Const([]int{len(v)}, v...)}, nil
 }
 
 func foldView(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return []*graph.Const{n.Const(0).As(res[0].Dims)}, nil
 }
 
-// foldCast gives the values another type; floats lose their fraction in integers.
+// foldCast converts the values to another type. Floats lose their fraction when they become
+// integers.
 func foldCast(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c, to := n.Const(0), res[0].Type
 	if to.Width() == 0 || c.Type.Width() == 0 {
@@ -90,7 +92,7 @@ func foldCast(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := made(res, slices.Clone(v))
+	made := resultConst(res, slices.Clone(v))
 	made[0].Packing = c.Packing
 	return made, nil
 }
@@ -105,7 +107,7 @@ func foldRange(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for i := range out {
 		out[i] = start + float64(float64(i)*delta)
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -113,11 +115,11 @@ func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	if a := n.Attr["value"]; a != nil && a.Const != nil {
 		v, err := a.Const.Values()
 		if err != nil || len(v) != 1 {
-			return nil, errors.Join(err, errors.New("its value is no single number"))
+			return nil, errors.Join(err, errors.New(`attribute "value" is not a single number`))
 		}
 		fill = v[0]
 	}
-	return made(res, slices.Repeat([]float64{fill}, graph.Elements(res[0].Dims))), nil
+	return resultConst(res, slices.Repeat([]float64{fill}, graph.Elements(res[0].Dims))), nil
 }
 
 func foldWhere(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -127,7 +129,7 @@ func foldWhere(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for i := range v {
 		c := n.Const(i)
 		if c == nil {
-			return nil, errors.New("one of its three inputs is missing")
+			return nil, fmt.Errorf("input %d is missing; want 3 inputs", i)
 		}
 		var err error
 		if v[i], err = c.Values(); err != nil {
@@ -136,25 +138,26 @@ func foldWhere(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	condition := n.Const(0)
 	for i, c := range []*graph.Const{n.Const(1), n.Const(2)} {
-		graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
-			if (v[0][place(k, dims, condition.Dims)] != 0) == (i == 0) {
+		graph.Each(dims, graph.BroadcastStrides(c.Dims, dims), 0, func(k, at int) {
+			if (v[0][broadcastOffset(k, dims, condition.Dims)] != 0) == (i == 0) {
 				out[k] = v[1+i][at]
 			}
 		})
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// place is where element k of a tensor of dims out stands in one that repeats to it.
-func place(k int, out, dims []int) int {
-	at, steps, from := 0, graph.Repeated(dims, out), graph.Strides(out)
+// broadcastOffset returns the offset of element k of a tensor of shape out within a tensor of
+// shape dims that is broadcast to it.
+func broadcastOffset(k int, out, dims []int) int {
+	at, steps, from := 0, graph.BroadcastStrides(dims, out), graph.Strides(out)
 	for i := range out {
 		at += k / from[i] % out[i] * steps[i]
 	}
 	return at
 }
 
-// foldDequantize gives weights of integers their scale.
+// foldDequantize multiplies integer weights by their scale, after subtracting the zero point.
 func foldDequantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c, scale := n.Const(0), n.Const(1)
 	if scale == nil {
@@ -182,7 +185,7 @@ func foldDequantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		each, extent = graph.Elements(c.Dims[axis+1:]), c.Dims[axis]
 	}
 	if len(s) != extent || len(zero) != extent {
-		return nil, fmt.Errorf("%d scales and %d zero points for %d channels", len(s), len(zero), extent)
+		return nil, fmt.Errorf("found %d scales and %d zero points for %d channels; want one of each per channel", len(s), len(zero), extent)
 	}
 	out := make([]float64, c.Elements())
 	set := func(i int, x float64) {
@@ -196,7 +199,7 @@ func foldDequantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			set(i, x)
 		}
 	}
-	made := made(res, out)
+	made := resultConst(res, out)
 	made[0].Packing = graph.Scaled(s)
 	return made, err
 }

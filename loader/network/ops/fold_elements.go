@@ -8,24 +8,25 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// scalar works out a function of each element.
-func scalar(f func(float64) float64) Folder {
-	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return mapped(n, res, f) }
+// foldUnary returns a Folder that applies f to each element.
+func foldUnary(f func(float64) float64) Folder {
+	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return mapElements(n, res, f) }
 }
 
-// pair works out a function of elements, from the first input on.
-func pair(f func(a, b float64) float64) Folder {
-	return whole(func(a, b float64, _ bool) float64 { return f(a, b) })
+// foldBinary returns a Folder that combines the inputs element by element with f, from the
+// first input on.
+func foldBinary(f func(a, b float64) float64) Folder {
+	return foldBinaryTyped(func(a, b float64, _ bool) float64 { return f(a, b) })
 }
 
-// compare is pair of a function whose results are truth values.
-func compare(f func(a, b float64) bool) Folder {
-	return pair(func(a, b float64) float64 { return graph.Truth(f(a, b)) })
+// foldComparison is like foldBinary for a function that returns a bool, stored as 0 or 1.
+func foldComparison(f func(a, b float64) bool) Folder {
+	return foldBinary(func(a, b float64) float64 { return graph.Truth(f(a, b)) })
 }
 
-// whole is pair of a function that is another one of whole numbers.
-func whole(f func(a, b float64, whole bool) float64) Folder {
-	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return mappedAll(n, res, f) }
+// foldBinaryTyped is like foldBinary, and also passes f whether the elements are integers.
+func foldBinaryTyped(f func(a, b float64, foldBinaryTyped bool) float64) Folder {
+	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return combineElements(n, res, f) }
 }
 
 func quotient(a, b float64, whole bool) float64 {
@@ -35,7 +36,8 @@ func quotient(a, b float64, whole bool) float64 {
 	return a / b
 }
 
-// remainder has the sign of the divisor if both are whole numbers, else that of the dividend.
+// remainder returns a modulo b. The result has the sign of b if both are integers, and the sign
+// of a otherwise.
 func remainder(a, b float64, whole bool) float64 {
 	r := math.Mod(a, b)
 	if whole && r != 0 && (r < 0) != (b < 0) {
@@ -44,8 +46,9 @@ func remainder(a, b float64, whole bool) float64 {
 	return r
 }
 
-// made is a constant of the node's first output.
-func made(res []graph.Result, v []float64) []*graph.Const {
+// resultConst returns v, rounded to the type of the first result, as a constant of the first
+// result's shape. It modifies v.
+func resultConst(res []graph.Result, v []float64) []*graph.Const {
 	r := res[0]
 	for i := range v {
 		v[i] = graph.Rounded(r.Type, v[i])
@@ -53,7 +56,7 @@ func made(res []graph.Result, v []float64) []*graph.Const {
 	return []*graph.Const{{Dims: r.Dims, Type: r.Type, Numbers: v}}
 }
 
-func mapped(n *graph.Node, res []graph.Result, f func(float64) float64) ([]*graph.Const, error) {
+func mapElements(n *graph.Node, res []graph.Result, f func(float64) float64) ([]*graph.Const, error) {
 	v, err := n.Const(0).Values()
 	if err != nil {
 		return nil, err
@@ -62,10 +65,10 @@ func mapped(n *graph.Node, res []graph.Result, f func(float64) float64) ([]*grap
 	for i, x := range v {
 		out[i] = f(x)
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-func mappedAll(n *graph.Node, res []graph.Result, f func(a, b float64, whole bool) float64) ([]*graph.Const, error) {
+func combineElements(n *graph.Node, res []graph.Result, f func(a, b float64, whole bool) float64) ([]*graph.Const, error) {
 	dims := res[0].Dims
 	var out []float64
 	for i := range n.In {
@@ -84,7 +87,7 @@ func mappedAll(n *graph.Node, res []graph.Result, f func(a, b float64, whole boo
 		if i == 0 {
 			out = make([]float64, graph.Elements(dims))
 		}
-		graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
+		graph.Each(dims, graph.BroadcastStrides(c.Dims, dims), 0, func(k, at int) {
 			if i == 0 {
 				out[k] = v[at]
 			} else {
@@ -92,7 +95,7 @@ func mappedAll(n *graph.Node, res []graph.Result, f func(a, b float64, whole boo
 			}
 		})
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldClip(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -100,12 +103,12 @@ func foldClip(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mapped(n, res, func(x float64) float64 { return min(max(x, low), high) })
+	return mapElements(n, res, func(x float64) float64 { return min(max(x, low), high) })
 }
 
-// foldMean is the mean of all inputs, element by element.
+// foldMean returns the mean of all inputs, element by element.
 func foldMean(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	c, err := mappedAll(n, res, func(a, b float64, _ bool) float64 { return a + b })
+	c, err := combineElements(n, res, func(a, b float64, _ bool) float64 { return a + b })
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +120,7 @@ func foldMean(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 
 func foldHardSigmoid(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	alpha, beta := float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5))
-	return mapped(n, res, func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) })
+	return mapElements(n, res, func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) })
 }
 
 func foldReduce(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -144,7 +147,7 @@ func foldReduce(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	out := slices.Repeat([]float64{start}, graph.Elements(kept))
 	for k, x := range v {
-		at := place(k, c.Dims, kept)
+		at := broadcastOffset(k, c.Dims, kept)
 		switch n.Op {
 		case "ReduceProd":
 			out[at] *= x
@@ -172,23 +175,24 @@ func foldReduce(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[k] = math.Log(x)
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// Repeatable is a second operand's constant in the shape that repeats to the first, as
-// old versions say it.
+// Repeatable returns c reshaped so that it broadcasts to the first operand of n. Only operators
+// before version 7, which name the axis in an attribute, need a new shape.
 func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
-	if len(c.Dims) == 0 || !placesSecond(n) {
+	if len(c.Dims) == 0 || !usesOldBroadcast(n) {
 		return c
 	}
 	first, _ := n.Dims(0)
-	if d, err := oldBroadcast(n, first, c.Dims); err == nil {
+	if d, err := oldBroadcastShape(n, first, c.Dims); err == nil {
 		return c.As(d)
 	}
 	return c
 }
 
-// ClipBounds are the bounds of a Clip: attributes, or inputs from version 11 on.
+// ClipBounds returns the bounds of a Clip, from its attributes or, since version 11, from its
+// inputs. A missing bound is infinite.
 func ClipBounds(n *graph.Node) (low, high float64, err error) {
 	bound := [2]float64{math.Inf(-1), math.Inf(1)}
 	for i, name := range [...]string{"min", "max"} {
@@ -200,7 +204,7 @@ func ClipBounds(n *graph.Node) (low, high float64, err error) {
 		}
 		c := n.Const(1 + i)
 		if c == nil {
-			return 0, 0, fmt.Errorf("its %s is computed, not a constant", name)
+			return 0, 0, fmt.Errorf("%s is computed; want a constant", name)
 		}
 		if bound[i], err = c.Scalar(); err != nil {
 			return 0, 0, err

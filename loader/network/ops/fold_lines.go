@@ -10,10 +10,11 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Functions of lines along an axis: what is largest, what is summed up, what is kept.
+// Operators that work on lines along an axis: search, sum, sort and selection.
 
-// line calls visit with every line along an axis: where it begins and its step.
-func line(dims []int, axis int, visit func(k, first, step int)) {
+// eachLine calls visit for every line along an axis, with the number of the line, the offset of
+// its first element and the step between elements.
+func eachLine(dims []int, axis int, visit func(k, first, step int)) {
 	step := graph.Elements(dims[axis+1:])
 	k := 0
 	for b := range graph.Elements(dims[:axis]) {
@@ -24,7 +25,7 @@ func line(dims []int, axis int, visit func(k, first, step int)) {
 	}
 }
 
-func foldArg(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+func foldArgMax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
@@ -35,10 +36,10 @@ func foldArg(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	out := make([]float64, graph.Elements(res[0].Dims))
 	if d[axis] == 0 && len(out) > 0 {
-		return nil, fmt.Errorf("none of %v is the largest", d)
+		return nil, fmt.Errorf("axis %d of shape %v is empty", axis, d)
 	}
 	last, least := n.Int("select_last_index", 0) != 0, n.Op == "ArgMin"
-	line(d, axis, func(k, first, step int) {
+	eachLine(d, axis, func(k, first, step int) {
 		best := 0
 		for i := range d[axis] {
 			a, b := v[first+i*step], v[first+best*step]
@@ -51,7 +52,7 @@ func foldArg(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out[k] = float64(best)
 	})
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -66,7 +67,7 @@ func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := res[0].Dims
 	k := to[axis]
 	if k > d[axis] {
-		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
+		return nil, fmt.Errorf("k is %d; want at most %d", k, d[axis])
 	}
 	values, places := make([]float64, graph.Elements(to)), make([]float64, graph.Elements(to))
 	sign := 1.0
@@ -74,8 +75,8 @@ func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		sign = -1
 	}
 	var from []int
-	line(d, axis, func(_, first, _ int) { from = append(from, first) })
-	line(to, axis, func(l, first, step int) {
+	eachLine(d, axis, func(_, first, _ int) { from = append(from, first) })
+	eachLine(to, axis, func(l, first, step int) {
 		order := make([]int, d[axis])
 		for i := range order {
 			order[i] = i
@@ -95,14 +96,14 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	which, _, err := operandValues(n, 1)
 	if err != nil || len(which) != 1 {
-		return nil, errors.Join(err, errors.New("its axis is no single number"))
+		return nil, errors.Join(err, errors.New("axis is not a single number"))
 	}
 	axis, err := Axis(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(v))
-	line(d, axis, func(_, first, step int) {
+	eachLine(d, axis, func(_, first, step int) {
 		sum := 0.0
 		for i := range d[axis] {
 			if n.Int("reverse", 0) != 0 {
@@ -118,11 +119,11 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// foldHardmax is one at the first of the largest. Before version 13 all axes from one on are
-// one.
+// foldHardmax sets the first maximum along an axis to 1 and all other elements to 0. Before
+// version 13, all axes from axis on count as one.
 func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
@@ -142,9 +143,9 @@ func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	out := make([]float64, len(v))
 	if len(v) == 0 {
-		return made(res, out), nil
+		return resultConst(res, out), nil
 	}
-	line(d, axis, func(_, first, step int) {
+	eachLine(d, axis, func(_, first, step int) {
 		best := first
 		for i := range d[axis] {
 			if v[first+i*step] > v[best] {
@@ -153,18 +154,18 @@ func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out[best] = 1
 	})
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-func foldReverse(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 2)
+func foldReverseSequence(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, lengths := in[0].numbers, in[0].dims, in[1].numbers
 	time, batch := n.Int("time_axis", 0), n.Int("batch_axis", 1)
 	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
-		return nil, fmt.Errorf("lengths %s of %v along axis %d", listed(lengths), d, time)
+		return nil, fmt.Errorf("lengths %s do not fit shape %v with time axis %d", formatNumbers(lengths), d, time)
 	}
 	out, own := make([]float64, len(v)), graph.Strides(d)
 	size := graph.Elements(d[2:])
@@ -178,11 +179,11 @@ func foldReverse(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			copy(out[to:to+size], v[b*own[batch]+from*own[time]:][:size])
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// listed is a list in words, of the first numbers if it is long.
-func listed(v []float64) string {
+// formatNumbers formats a list, cutting it after 32 numbers.
+func formatNumbers(v []float64) string {
 	const most = 32
 	if len(v) <= most {
 		return fmt.Sprint(v)
@@ -190,9 +191,9 @@ func listed(v []float64) string {
 	return fmt.Sprintf("%v and %d more", v[:most], len(v)-most)
 }
 
-// foldCompress keeps what a condition is true of.
+// foldCompress keeps the elements along an axis for which the condition is true.
 func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 2)
+	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +207,8 @@ func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := res[0].Dims
 	out := make([]float64, graph.Elements(to))
 	var from []int
-	line(d, axis, func(_, first, _ int) { from = append(from, first) })
-	line(to, axis, func(l, first, step int) {
+	eachLine(d, axis, func(_, first, _ int) { from = append(from, first) })
+	eachLine(to, axis, func(l, first, step int) {
 		k := 0
 		for i := range d[axis] {
 			if i < len(keep) && keep[i] != 0 && k < to[axis] {
@@ -216,11 +217,12 @@ func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// foldUnique gives each element of an axis, or of the tensor seen as a list, once: with where
-// it is first, which of them each one is, and how often there is one like it.
+// foldUnique returns the distinct parts of a tensor along an axis, or its distinct elements if
+// there is no axis attribute. The other results are the index of each distinct part's first
+// occurrence, the distinct part that each input part equals, and the number of occurrences.
 func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
@@ -233,12 +235,12 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	parts := make([][]float64, d[axis])
-	line(d, axis, func(_, first, step int) {
+	eachLine(d, axis, func(_, first, step int) {
 		for i := range parts {
 			parts[i] = append(parts[i], v[first+i*step])
 		}
 	})
-	firsts, group := distinct(parts)
+	firsts, group := groupEqual(parts)
 	kept := make([]int, len(firsts)) // groups in the order of the result
 	for i := range kept {
 		kept[i] = i
@@ -258,7 +260,7 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := slices.Clone(d)
 	to[axis] = len(kept)
 	out := make([]float64, graph.Elements(to))
-	line(to, axis, func(l, first, step int) {
+	eachLine(to, axis, func(l, first, step int) {
 		for k, g := range kept {
 			out[first+k*step] = parts[firsts[g]][l]
 		}
@@ -267,14 +269,14 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		where[k] = float64(firsts[g])
 	}
 	return []*graph.Const{
-		{Dims: to, Type: n.Const(0).Type, Numbers: out}, wholes([]int{len(where)}, where...),
-		wholes([]int{len(which)}, which...), wholes([]int{len(counts)}, counts...),
+		{Dims: to, Type: n.Const(0).Type, Numbers: out}, int64Const([]int{len(where)}, where...),
+		int64Const([]int{len(which)}, which...), int64Const([]int{len(counts)}, counts...),
 	}, nil
 }
 
-// distinct returns the groups of equal parts in the order of their values, each as the place of
-// its first part, and the group of every part.
-func distinct(parts [][]float64) (firsts, group []int) {
+// groupEqual groups equal parts. It returns the index of the first part of each group, with
+// groups in ascending order of their values, and the group of every part.
+func groupEqual(parts [][]float64) (firsts, group []int) {
 	order := make([]int, len(parts))
 	for i := range order {
 		order[i] = i
@@ -290,8 +292,8 @@ func distinct(parts [][]float64) (firsts, group []int) {
 	return firsts, group
 }
 
-// foldSoftmax is what each element's exponential is of the sum along an axis, or the logarithm
-// of that. Before version 13 all axes from one on are one.
+// foldSoftmax returns each element's exponential divided by the sum of exponentials along an
+// axis, or the logarithm of that. Before version 13, all axes from axis on count as one.
 func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
@@ -310,7 +312,7 @@ func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		axis = 1
 	}
 	out := make([]float64, len(v))
-	line(d, axis, func(_, first, step int) {
+	eachLine(d, axis, func(_, first, step int) {
 		largest, sum := math.Inf(-1), 0.0
 		for i := range d[axis] {
 			largest = max(largest, v[first+i*step])
@@ -325,5 +327,5 @@ func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }

@@ -6,8 +6,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// placed is the first input's values at places of every result element.
-func placed(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
+// foldStrided returns a constant of shape dims whose elements are read from the first input at
+// offset first with the given steps.
+func foldStrided(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
 	v, err := n.Const(0).Values()
 	if err != nil {
 		return nil, err
@@ -27,12 +28,12 @@ func foldTranspose(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for _, p := range perm {
 		steps = append(steps, own[p])
 	}
-	return placed(n, res[0].Dims, steps, 0)
+	return foldStrided(n, res[0].Dims, steps, 0)
 }
 
 func foldExpand(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	dims := res[0].Dims
-	return placed(n, dims, graph.Repeated(n.Const(0).Dims, dims), 0)
+	return foldStrided(n, dims, graph.BroadcastStrides(n.Const(0).Dims, dims), 0)
 }
 
 func foldTile(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -51,7 +52,7 @@ func foldTile(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out[i] = v[at]
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldSlice(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -65,7 +66,7 @@ func foldSlice(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		first += p.Begin * steps[i]
 		steps[i] *= p.Step
 	}
-	return placed(n, res[0].Dims, steps, first)
+	return foldStrided(n, res[0].Dims, steps, first)
 }
 
 func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -77,7 +78,7 @@ func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	var out []*graph.Const
 	steps, first := graph.Strides(c.Dims), 0
 	for _, r := range res {
-		p, err := placed(n, r.Dims, steps, first)
+		p, err := foldStrided(n, r.Dims, steps, first)
 		if err != nil {
 			return nil, err
 		}
@@ -109,13 +110,13 @@ func foldGather(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 				i += extent
 			}
 			if i < 0 || i >= extent {
-				return nil, fmt.Errorf("index %d of %d", i, extent)
+				return nil, fmt.Errorf("index %d is out of range for %d elements", i, extent)
 			}
 			at := (b*extent + i) * after
 			out = append(out, v[at:at+after]...)
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldConcat(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -138,5 +139,5 @@ func foldConcat(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		graph.Each(c.Dims, steps, first, func(i, at int) { out[at] = v[i] })
 		first += c.Dims[axis] * steps[axis]
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }

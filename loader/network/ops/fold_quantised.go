@@ -8,7 +8,7 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// zeroPoints are those of so many scales: the third input, zeros where it is left out.
+// zeroPoints returns the third input, or as many zeros as there are scales if it is left out.
 func zeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	if !n.Given(2) {
 		return make([]float64, scales), nil
@@ -17,7 +17,8 @@ func zeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	return zero, err
 }
 
-// foldQuantize rounds halves to the even number.
+// foldQuantize divides by the scale, rounds halves to even, adds the zero point and clamps to
+// the range of the result's type.
 func foldQuantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
@@ -40,7 +41,7 @@ func foldQuantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		inner, extent = graph.Elements(d[axis+1:]), d[axis]
 	}
 	if len(scale) != extent || len(zero) != extent {
-		return nil, fmt.Errorf("%d scales of %d channels", len(scale), extent)
+		return nil, fmt.Errorf("found %d scales and %d zero points for %d channels; want one of each per channel", len(scale), len(zero), extent)
 	}
 	low, high := math.Inf(-1), math.Inf(1)
 	switch res[0].Type {
@@ -58,12 +59,12 @@ func foldQuantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		k := i / max(1, inner) % extent
 		out[i] = min(max(math.RoundToEven(x/scale[k])+zero[k], low), high)
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// foldBlocks gives weights of whole numbers a scale a block along an axis.
+// foldBlocks dequantizes integer weights with one scale for each block along an axis.
 func foldBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 2)
+	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +76,11 @@ func foldBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	axis, err := Axis(len(d), n.Int("axis", 1))
 	block := n.Int("block_size", 1)
 	if err != nil || len(to) != len(d) || block < 1 || to[axis] != (d[axis]+block-1)/block || len(zero) != len(scale) {
-		return nil, errors.Join(err, fmt.Errorf("scales of %v in blocks of %d for %v", to, block, d))
+		return nil, errors.Join(err, fmt.Errorf("scales of shape %v in blocks of %d do not fit weights of shape %v", to, block, d))
 	}
 	for i := range d {
 		if i != axis && to[i] != d[i] {
-			return nil, fmt.Errorf("scales of %v for %v", to, d)
+			return nil, fmt.Errorf("scales of shape %v do not fit weights of shape %v", to, d)
 		}
 	}
 	out, own, of := make([]float64, len(v)), graph.Strides(d), graph.Strides(to)
@@ -94,5 +95,5 @@ func foldBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out[i] = (x - zero[at]) * scale[at]
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }

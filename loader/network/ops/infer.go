@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Infer works out the shapes and types of a node's results, of which the first has the
-// multiply-accumulates of the node.
+// Infer returns the shapes and types of a node's results. The first result carries the
+// multiply-accumulates of the whole node.
 func Infer(n *graph.Node) ([]graph.Result, error) {
 	f := Of(n.Op).Infer
 	if f == nil || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
@@ -19,21 +19,21 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 		return nil, err
 	}
 	for i, x := range r {
-		if err := graph.Countable(x.Dims); err != nil {
+		if err := graph.CheckExtents(x.Dims); err != nil {
 			return nil, err
 		}
 		if x.Dims == nil {
-			r[i].Dims = []int{} // one number; nil is a shape that is not known
+			r[i].Dims = []int{} // a single number; nil would mean an unknown shape
 		}
 	}
 	return r, nil
 }
 
-// of is one result of the first input's type.
-func of(n *graph.Node, dims []int) []graph.Result { return counted(n, dims, 0) }
+// oneResult returns one result with the type of the first input.
+func oneResult(n *graph.Node, dims []int) []graph.Result { return oneResultWithMACs(n, dims, 0) }
 
-// counted is one result of the first input's type, which takes so many multiply-accumulates.
-func counted(n *graph.Node, dims []int, macs int) []graph.Result {
+// oneResultWithMACs is like oneResult for a node that needs macs multiply-accumulates.
+func oneResultWithMACs(n *graph.Node, dims []int, macs int) []graph.Result {
 	return []graph.Result{{Dims: dims, Type: n.Type(0), MACs: macs}}
 }
 
@@ -42,7 +42,7 @@ func sameShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of(n, d), nil
+	return oneResult(n, d), nil
 }
 
 func broadcastShape(elem graph.Type) Rule {
@@ -55,8 +55,8 @@ func broadcastShape(elem graph.Type) Rule {
 			}
 			shapes = append(shapes, d)
 		}
-		if len(shapes) == 2 && len(shapes[1]) > 0 && placesSecond(n) {
-			d, err := oldBroadcast(n, shapes[0], shapes[1])
+		if len(shapes) == 2 && len(shapes[1]) > 0 && usesOldBroadcast(n) {
+			d, err := oldBroadcastShape(n, shapes[0], shapes[1])
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +66,7 @@ func broadcastShape(elem graph.Type) Rule {
 		if err != nil {
 			return nil, err
 		}
-		r := of(n, d)
+		r := oneResult(n, d)
 		if elem != 0 {
 			r[0].Type = elem
 		}
@@ -74,16 +74,16 @@ func broadcastShape(elem graph.Type) Rule {
 	}
 }
 
-// placesSecond reports whether the second operand repeats as the operators before version 7
-// say, which place it at an axis of the first.
-func placesSecond(n *graph.Node) bool { return n.Int("broadcast", 0) != 0 || n.Opset < 7 }
+// usesOldBroadcast reports whether the second operand broadcasts by the rules before version 7,
+// where an attribute names the axis of the first operand at which it is aligned.
+func usesOldBroadcast(n *graph.Node) bool { return n.Int("broadcast", 0) != 0 || n.Opset < 7 }
 
-// oldBroadcast is the second operand's shape as the operators before version 7 repeat
-// it: its dimensions stand at an axis of the first's.
-func oldBroadcast(n *graph.Node, a, b []int) ([]int, error) {
+// oldBroadcastShape returns the shape of the second operand, b, with ones appended so that it
+// broadcasts to a as the operators before version 7 define it.
+func oldBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 	if n.Int("broadcast", 0) == 0 {
 		if !slices.Equal(a, b) {
-			return nil, fmt.Errorf("%v with %v, and no broadcast attribute", a, b)
+			return nil, fmt.Errorf("shapes %v and %v differ; want equal shapes or a broadcast attribute", a, b)
 		}
 		return b, nil
 	}
@@ -92,7 +92,7 @@ func oldBroadcast(n *graph.Node, a, b []int) ([]int, error) {
 		axis += len(a)
 	}
 	if axis < 0 || axis+len(b) > len(a) {
-		return nil, fmt.Errorf("%v at axis %d of %v", b, axis, a)
+		return nil, fmt.Errorf("shape %v does not fit at axis %d of shape %v", b, axis, a)
 	}
 	return append(slices.Clone(b), slices.Repeat([]int{1}, len(a)-len(b)-axis)...), nil
 }

@@ -10,7 +10,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Dilation is those of rows and columns.
+// Dilation returns the dilation of rows and of columns. A window with one axis has a row
+// dilation of 1.
 func (w *Window) Dilation() (dy, dx int) {
 	if len(w.Dilations) == 1 {
 		return 1, w.Dilations[0]
@@ -18,21 +19,22 @@ func (w *Window) Dilation() (dy, dx int) {
 	return w.Dilations[0], w.Dilations[1]
 }
 
-// A Window is how a convolution or a pool walks the axes behind the channels.
+// A Window describes how a convolution or a pool moves over the spatial axes.
 type Window struct {
 	Taps, Strides, Dilations []int
 	Before, After            []int // padding
 	Out                      []int
 }
 
-// WindowOf reads the attributes of a convolution or a pool over axes of extents in.
+// WindowOf reads the window of a convolution or a pool over axes of extents in. The attribute
+// kernel_shape, if present, replaces taps.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, _ := n.List("kernel_shape", -1); ok {
 		taps = k
 	}
 	w := Window{Taps: taps}
 	if len(taps) != len(in) || len(in) == 0 {
-		return w, fmt.Errorf("a window of %d dimensions over %d", len(taps), len(in))
+		return w, fmt.Errorf("window has %d dimensions for %d spatial axes", len(taps), len(in))
 	}
 	ones := slices.Repeat([]int{1}, len(in))
 	read := func(name string, missing []int, least int) []int {
@@ -61,20 +63,20 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 	}
 	if w.Taps == nil {
-		return w, errors.New("its kernel, strides, dilations or pads are no window")
+		return w, errors.New("kernel_shape, strides, dilations or pads are invalid")
 	}
 	w.Out = make([]int, len(in))
 	for i, e := range in {
-		if err := w.pad(n.Text("auto_pad", "NOTSET"), i, e); err != nil {
+		if err := w.applyAutoPad(n.Text("auto_pad", "NOTSET"), i, e); err != nil {
 			return w, err
 		}
 		room := e + w.Before[i] + w.After[i] - w.span(i)
 		if room < 0 {
-			return w, fmt.Errorf("a window of %v does not fit %v", taps, in)
+			return w, fmt.Errorf("window %v does not fit input %v", taps, in)
 		}
 		w.Out[i] = room/w.Strides[i] + 1
 		if n.Int("ceil_mode", 0) != 0 && room%w.Strides[i] != 0 && w.Out[i]*w.Strides[i] < e+w.Before[i] {
-			// A last window that begins within the input is one more.
+			// With ceil_mode, a last window counts if it begins within the input.
 			w.Out[i]++
 			w.After[i] += w.Strides[i] - room%w.Strides[i]
 		}
@@ -82,11 +84,11 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	return w, nil
 }
 
-// span is what the taps of an axis cover.
+// span returns the number of elements from the first to the last tap of an axis.
 func (w *Window) span(axis int) int { return w.Dilations[axis]*(w.Taps[axis]-1) + 1 }
 
-// pad gives an axis of an extent the padding that a word says.
-func (w *Window) pad(auto string, axis, extent int) error {
+// applyAutoPad sets the padding of an axis of the given extent as auto_pad asks.
+func (w *Window) applyAutoPad(auto string, axis, extent int) error {
 	switch step := w.Strides[axis]; auto {
 	case "", "NOTSET":
 	case "VALID":
@@ -98,22 +100,23 @@ func (w *Window) pad(auto string, axis, extent int) error {
 			w.Before[axis], w.After[axis] = w.After[axis], w.Before[axis]
 		}
 	default:
-		return fmt.Errorf("auto_pad %q", auto)
+		return fmt.Errorf("unknown auto_pad %q; want NOTSET, VALID, SAME_UPPER or SAME_LOWER", auto)
 	}
 	return nil
 }
 
-// picture are the first input's dimensions, those behind batch and channels at least one.
-func picture(n *graph.Node) ([]int, error) {
+// imageDims returns the shape of the first input, which must have a spatial axis after batch
+// and channels.
+func imageDims(n *graph.Node) ([]int, error) {
 	d, err := n.Dims(0)
 	if err == nil && len(d) < 3 {
-		err = fmt.Errorf("its input has %d dimensions, want batch, channels and at least one more", len(d))
+		err = fmt.Errorf("input has %d dimensions; want batch, channels and at least one more", len(d))
 	}
 	return d, err
 }
 
-func convShapeOf(n *graph.Node) ([]graph.Result, error) {
-	d, err := picture(n)
+func convShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := imageDims(n)
 	if err != nil {
 		return nil, err
 	}
@@ -123,20 +126,20 @@ func convShapeOf(n *graph.Node) ([]graph.Result, error) {
 	}
 	groups := n.Int("group", 1)
 	if len(f) != len(d) || groups < 1 || f[1]*groups != d[1] || f[0]%groups != 0 {
-		return nil, fmt.Errorf("weights %v for %v in %d groups", f, d, groups)
+		return nil, fmt.Errorf("weights of shape %v do not fit input shape %v in %d groups", f, d, groups)
 	}
 	w, err := WindowOf(n, d[2:], f[2:])
 	if err == nil && !slices.Equal(w.Taps, f[2:]) {
-		err = fmt.Errorf("weights %v for a window of %v", f, w.Taps)
+		err = fmt.Errorf("weights of shape %v do not match kernel_shape %v", f, w.Taps)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return counted(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
+	return oneResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
 }
 
-// TransposedWindow is the window of a transposed convolution; before and after are what its
-// full result is cropped by.
+// TransposedWindow returns the window of a transposed convolution of input shape d and weights
+// shape f. Before and After are the number of elements cropped from the full result.
 func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	in := d[2:]
 	w, err := WindowOf(n, slices.Repeat([]int{graph.MaxExtent}, len(in)), f[2:])
@@ -152,13 +155,13 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 		shape = shape[2:]
 	}
 	if len(extra) != len(in) || shaped && len(shape) != len(in) {
-		return w, errors.New("its output_padding or output_shape is no extent an axis")
+		return w, errors.New("output_padding or output_shape is invalid; want one extent per spatial axis")
 	}
 	pads, padded, _ := n.List("pads", -1)
 	auto := n.Text("auto_pad", "NOTSET")
 	for i, e := range in {
 		if extra[i] < 0 || extra[i] > graph.MaxExtent || shaped && (shape[i] < 1 || shape[i] > graph.MaxExtent) {
-			return w, errors.New("its output_padding or output_shape is no extent an axis")
+			return w, errors.New("output_padding or output_shape is invalid; want one extent per spatial axis")
 		}
 		full := (e-1)*w.Strides[i] + w.Dilations[i]*(w.Taps[i]-1) + 1 + extra[i]
 		w.Before[i], w.After[i] = 0, 0
@@ -179,9 +182,9 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 				w.Before[i], w.After[i] = total-total/2, total/2
 			}
 		}
-		w.After[i] -= extra[i] // what is added behind is zeros of the same kind
+		w.After[i] -= extra[i] // the extra elements at the end are zeros too
 		if want < 1 {
-			return w, errors.New("an empty result")
+			return w, errors.New("result is empty")
 		}
 		w.Out[i] = want
 	}
@@ -189,7 +192,7 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 }
 
 func convTransposeShape(n *graph.Node) ([]graph.Result, error) {
-	d, err := picture(n)
+	d, err := imageDims(n)
 	if err != nil {
 		return nil, err
 	}
@@ -199,17 +202,17 @@ func convTransposeShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	groups := n.Int("group", 1)
 	if len(f) != len(d) || groups < 1 || f[0] != d[1] || f[0]%groups != 0 {
-		return nil, fmt.Errorf("weights %v for %v in %d groups", f, d, groups)
+		return nil, fmt.Errorf("weights of shape %v do not fit input shape %v in %d groups", f, d, groups)
 	}
 	w, err := TransposedWindow(n, d, f)
 	if err != nil {
 		return nil, err
 	}
-	return counted(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
+	return oneResultWithMACs(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
 }
 
 func poolShape(n *graph.Node) ([]graph.Result, error) {
-	d, err := picture(n)
+	d, err := imageDims(n)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +220,7 @@ func poolShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of(n, append([]int{d[0], d[1]}, w.Out...)), nil
+	return oneResult(n, append([]int{d[0], d[1]}, w.Out...)), nil
 }
 
 func gemmShape(n *graph.Node) ([]graph.Result, error) {
@@ -230,7 +233,7 @@ func gemmShape(n *graph.Node) ([]graph.Result, error) {
 		return nil, err
 	}
 	if len(a) != 2 || len(b) != 2 {
-		return nil, fmt.Errorf("%v times %v", a, b)
+		return nil, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
 	}
 	m, k, j, p := a[0], a[1], b[0], b[1]
 	if n.Int("transA", 0) != 0 {
@@ -240,9 +243,9 @@ func gemmShape(n *graph.Node) ([]graph.Result, error) {
 		j, p = p, j
 	}
 	if k != j {
-		return nil, fmt.Errorf("%v times %v", a, b)
+		return nil, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
 	}
-	return counted(n, []int{m, p}, m*k*p), nil
+	return oneResultWithMACs(n, []int{m, p}, m*k*p), nil
 }
 
 func linearShape(n *graph.Node) ([]graph.Result, error) {
@@ -252,11 +255,11 @@ func linearShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	w, err := n.Dims(1)
 	if err != nil || len(a) == 0 || len(w) != 2 || a[len(a)-1] != w[1] {
-		return nil, errors.Join(err, fmt.Errorf("%v times the turned %v", a, w))
+		return nil, errors.Join(err, fmt.Errorf("cannot multiply shape %v by transposed weights of shape %v", a, w))
 	}
 	out := slices.Clone(a)
 	out[len(a)-1] = w[0]
-	return counted(n, out, graph.Elements(out)*w[1]), nil
+	return oneResultWithMACs(n, out, graph.Elements(out)*w[1]), nil
 }
 
 func matmulShape(n *graph.Node) ([]graph.Result, error) {
@@ -268,17 +271,17 @@ func matmulShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, k, err := product2(a, b)
+	out, k, err := matmulDims(a, b)
 	if err != nil {
 		return nil, err
 	}
-	return counted(n, out, graph.Elements(out)*k), nil
+	return oneResultWithMACs(n, out, graph.Elements(out)*k), nil
 }
 
-// product2 is the shape of a matrix product and its reduction.
-func product2(a, b []int) ([]int, int, error) {
+// matmulDims returns the shape of a matrix product and the length of its reduction.
+func matmulDims(a, b []int) ([]int, int, error) {
 	if len(a) == 0 || len(b) == 0 {
-		return nil, 0, fmt.Errorf("%v times %v", a, b)
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
 	}
 	x, y := a, b
 	if len(a) == 1 {
@@ -289,11 +292,11 @@ func product2(a, b []int) ([]int, int, error) {
 	}
 	k := x[len(x)-1]
 	if k != y[len(y)-2] {
-		return nil, 0, fmt.Errorf("%v times %v", a, b)
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
 	}
 	out, err := graph.Broadcast(x[:len(x)-2], y[:len(y)-2])
 	if err != nil {
-		return nil, 0, fmt.Errorf("%v times %v", a, b)
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
 	}
 	out = slices.Clone(out)
 	if len(a) > 1 {
@@ -305,15 +308,16 @@ func product2(a, b []int) ([]int, int, error) {
 	return out, k, nil
 }
 
-// EinsumTerms reads an equation of letters.
+// EinsumTerms splits an einsum equation into one term per input and the term of the result.
+// Without an arrow, the result has the labels that occur once, in alphabetical order.
 func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
 	left, right, arrow := strings.Cut(eq, "->")
 	terms = strings.Split(left, ",")
 	if len(terms) != len(n.In) || strings.Contains(eq, ".") {
-		return nil, "", fmt.Errorf("equation %q", eq)
+		return nil, "", fmt.Errorf("unsupported equation %q; want one term per input and no ellipsis", eq)
 	}
-	if !arrow { // letters that stand once, in order
+	if !arrow { // labels that occur once, in alphabetical order
 		var letters []string
 		for l := 'A'; l <= 'z'; l++ {
 			if strings.Count(left, string(l)) == 1 {
@@ -337,11 +341,11 @@ func einsumShape(n *graph.Node) ([]graph.Result, error) {
 			return nil, err
 		}
 		if len(t) != len(d) {
-			return nil, fmt.Errorf("%q for %v", t, d)
+			return nil, fmt.Errorf("term %q does not fit shape %v", t, d)
 		}
 		for k, l := range t {
 			if old, ok := sizes[l]; ok && old != d[k] {
-				return nil, fmt.Errorf("%q has two sizes", l)
+				return nil, fmt.Errorf("label %q has two sizes", l)
 			}
 			sizes[l] = d[k]
 		}
@@ -349,7 +353,7 @@ func einsumShape(n *graph.Node) ([]graph.Result, error) {
 	out := []int{}
 	for _, l := range right {
 		if _, ok := sizes[l]; !ok {
-			return nil, fmt.Errorf("%q of the result is no axis", l)
+			return nil, fmt.Errorf("label %q of the result is in no input", l)
 		}
 		out = append(out, sizes[l])
 	}
@@ -357,35 +361,36 @@ func einsumShape(n *graph.Node) ([]graph.Result, error) {
 	for _, s := range sizes {
 		all *= float64(s)
 	}
-	return counted(n, out, int(min(all, 1<<50))), nil
+	return oneResultWithMACs(n, out, int(min(all, 1<<50))), nil
 }
 
 func depthToSpaceShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	b := n.Int("blocksize", 0)
 	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[1]%(b*b) != 0 {
-		return nil, errors.Join(err, fmt.Errorf("blocks of %d of %v", b, d))
+		return nil, errors.Join(err, fmt.Errorf("blocksize %d does not fit shape %v", b, d))
 	}
-	return of(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
+	return oneResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
 
 func spaceToDepthShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	b := n.Int("blocksize", 0)
 	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[2]%b != 0 || d[3]%b != 0 {
-		return nil, errors.Join(err, fmt.Errorf("blocks of %d of %v", b, d))
+		return nil, errors.Join(err, fmt.Errorf("blocksize %d does not fit shape %v", b, d))
 	}
-	return of(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
+	return oneResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
-// Padding is what a Pad adds before and behind each axis.
+// Padding returns the number of elements that a Pad adds before and after each axis. Negative
+// numbers crop.
 func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	pads, ok, err := n.List("pads", 1)
 	if !ok && n.Attr["paddings"] != nil { // version 1
 		pads, ok, err = n.List("paddings", -1)
 	}
 	if err != nil || !ok {
-		return nil, nil, errors.Join(err, errors.New("its pads are computed, not constants"))
+		return nil, nil, errors.Join(err, errors.New("pads are computed; want constants"))
 	}
 	before, after = make([]int, rank), make([]int, rank)
 	axes, given, err := n.List("axes", 3)
@@ -398,7 +403,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 		}
 	}
 	if len(pads) != 2*len(axes) {
-		return nil, nil, fmt.Errorf("pads %v for %d axes", pads, len(axes))
+		return nil, nil, fmt.Errorf("found pads %v for %d axes; want two per axis", pads, len(axes))
 	}
 	for i, a := range axes {
 		at, err := Axis(rank, a)
@@ -407,7 +412,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 		}
 		before[at], after[at] = pads[i], pads[i+len(axes)]
 		if max(before[at], after[at]) > graph.MaxExtent || min(before[at], after[at]) < -graph.MaxExtent {
-			return nil, nil, fmt.Errorf("pads %v", pads)
+			return nil, nil, fmt.Errorf("pads %v are out of range", pads)
 		}
 	}
 	return before, after, nil
@@ -426,10 +431,11 @@ func padShape(n *graph.Node) ([]graph.Result, error) {
 	for i := range out {
 		out[i] += before[i] + after[i]
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
-// Scales are what a Resize multiplies each axis by, and the shape it gives.
+// Scales returns the factor by which a Resize or an Upsample scales each axis of an input of
+// shape d, and the shape of the result.
 func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3
 	if n.Op == "Resize" && n.Opset >= 11 {
@@ -455,7 +461,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	if scales == nil {
 		list, ok, err := n.List("", sizes)
 		if err != nil || !ok || len(list) != len(axes) {
-			return nil, nil, errors.Join(err, errors.New("its scales or sizes are computed, not constants"))
+			return nil, nil, errors.Join(err, errors.New("scales or sizes are invalid; want one constant per axis"))
 		}
 		for i, a := range axes {
 			k, err := Axis(len(d), a)
@@ -466,12 +472,12 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 			whole[k] = float64(list[i]) / float64(max(1, d[k]))
 		}
 		if p := n.Text("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
-			return nil, nil, fmt.Errorf("keep_aspect_ratio_policy %q", p)
+			return nil, nil, fmt.Errorf("unsupported keep_aspect_ratio_policy %q; want stretch", p)
 		}
 		return whole, out, nil
 	}
 	if len(scales) != len(axes) {
-		return nil, nil, fmt.Errorf("%d scales for %d axes", len(scales), len(axes))
+		return nil, nil, fmt.Errorf("found %d scales for %d axes; want one per axis", len(scales), len(axes))
 	}
 	for i, a := range axes {
 		k, err := Axis(len(d), a)
@@ -481,7 +487,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 		whole[k] = scales[i]
 		e := math.Floor(float64(d[k]) * scales[i])
 		if !(e >= 0 && e < graph.MaxElements) {
-			return nil, nil, fmt.Errorf("scales %v", scales)
+			return nil, nil, fmt.Errorf("scales %v are out of range", scales)
 		}
 		out[k] = int(e)
 	}
@@ -497,10 +503,11 @@ func resizeShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
-// recurrentShape is every step's result, the last and, of an LSTM, the last cell.
+// recurrentShape infers the results of a recurrent operator: the output of every step, the last
+// output and, for an LSTM, the last cell state.
 func recurrentShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
@@ -508,11 +515,11 @@ func recurrentShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	w, err := n.Dims(1)
 	if err != nil || len(d) != 3 || len(w) != 3 {
-		return nil, errors.Join(err, fmt.Errorf("%v with weights %v", d, w))
+		return nil, errors.Join(err, fmt.Errorf("found input shape %v and weights shape %v; want 3 axes each", d, w))
 	}
 	r, err := n.Dims(2)
 	if err != nil || len(r) != 3 {
-		return nil, errors.Join(err, fmt.Errorf("recurrence weights %v", r))
+		return nil, errors.Join(err, fmt.Errorf("recurrence weights have shape %v; want 3 axes", r))
 	}
 	steps, batch, hidden := d[0], d[1], r[2]
 	y, last := []int{steps, w[0], batch, hidden}, []int{w[0], batch, hidden}

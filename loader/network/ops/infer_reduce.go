@@ -7,7 +7,7 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// ReducedAxes says of each axis whether a reduction goes over it.
+// ReducedAxes reports for each of rank axes whether a reduction runs over it.
 func ReducedAxes(n *graph.Node, rank int) ([]bool, error) {
 	list, given, err := n.List("axes", 1)
 	if err != nil {
@@ -47,18 +47,18 @@ func reduceShape(n *graph.Node) ([]graph.Result, error) {
 			out = append(out, 1)
 		}
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
-func globalShape(n *graph.Node) ([]graph.Result, error) {
+func globalPoolShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || len(d) < 3 {
-		return nil, errors.Join(err, errors.New("no picture"))
+		return nil, errors.Join(err, errors.New("input has fewer than 3 axes"))
 	}
-	return of(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
+	return oneResult(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
 }
 
-func argShape(n *graph.Node) ([]graph.Result, error) {
+func argMaxShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -85,14 +85,15 @@ func topKShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	k, ok, err := n.List("k", 1)
 	if err != nil || !ok || len(k) != 1 || k[0] < 0 {
-		return nil, errors.Join(err, errors.New("its k is no constant"))
+		return nil, errors.Join(err, errors.New("k is not a constant count"))
 	}
 	out := slices.Clone(d)
 	out[axis] = k[0]
 	return []graph.Result{{Dims: out, Type: n.Type(0)}, {Dims: out, Type: graph.Int64}}, nil
 }
 
-// layerNormShape is the norm, its mean and one over its root.
+// layerNormShape infers the results of a layer norm: the normalized tensor, the mean, and the
+// reciprocal of the standard deviation.
 func layerNormShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {

@@ -6,16 +6,18 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// The ranges of results in the table of operators.
+// Ranges used in the table of operators.
 var (
 	unit     = &graph.Range{Low: 0, High: 1}
 	signed   = &graph.Range{Low: -1, High: 1}
 	positive = &graph.Range{Low: 0, High: math.Inf(1)}
 )
 
-// Compared is the result of comparing a tensor with a number that is beyond what its
-// operator gives, such as a sigmoid's result with zero.
-func Compared(n *graph.Node) (result, ok bool) {
+// EvalComparison returns the result of comparing a tensor with a constant that lies outside the
+// range of the tensor's elements, such as a sigmoid's result with -1. ok is false if the range
+// does not decide the comparison, if the size of the tensor depends on values, or if the tensor
+// has more than 65,536 elements.
+func EvalComparison(n *graph.Node) (result, ok bool) {
 	const few = 1 << 16
 	if len(n.In) != 2 || n.Const(1) == nil || n.Const(0) != nil {
 		return false, false

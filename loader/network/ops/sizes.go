@@ -7,21 +7,21 @@ import (
 )
 
 // Some results have a size that depends on values: the boxes that a NonMaxSuppression keeps,
-// the places that a NonZero finds. The engine's programs have fixed shapes, so the host
-// computes such a result and what reads it, each in the size that it has in this run.
+// the indices that a NonZero finds. The engine's programs have fixed shapes, so the host
+// computes such a result and the nodes that read it, each in its size of the current run.
 //
-// Reading a graph needs no more than bounds. The dims of such a tensor are the largest that
-// it can have; Least has the smallest. The elements of what is computed from these extents,
-// such as the shape for a Reshape, have bounds as well, a Span.
+// Reading a graph only needs bounds. Dims of such a tensor are the largest extents and Least
+// the smallest. Elements computed from these extents, such as the shape for a Reshape, have
+// bounds as well: a Span.
 
-// A Spread is what is known of a result whose extents or elements depend on values.
+// A Spread holds the bounds of a result whose extents or elements depend on values.
 type Spread struct {
 	Least []int       // nil if the extents are always the same
 	Span  *graph.Span // nil if the elements have no known bounds
 }
 
 // dynamicAxis returns the axis of result i whose extent depends on the values that the node
-// reads, -1 if there is none.
+// reads, or -1 if there is none.
 func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 	switch n.Op {
 	case "NonMaxSuppression":
@@ -49,14 +49,14 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 	return -1
 }
 
-// Originates reports whether the operator gives results whose size depends on values.
-func Originates(n *graph.Node) bool {
-	return Of(n.Op).Has(Sizes) || cutsByValues(n)
+// MakesDynamic reports whether the node has results whose size depends on values.
+func MakesDynamic(n *graph.Node) bool {
+	return Of(n.Op).Has(Sizes) || hasComputedCut(n)
 }
 
-// cutsByValues reports whether the node keeps a part of its first input whose size is computed
-// and has no known bounds but that input's size.
-func cutsByValues(n *graph.Node) bool {
+// hasComputedCut reports whether the node keeps part of its first input, and the size of that
+// part is computed without known bounds.
+func hasComputedCut(n *graph.Node) bool {
 	computed := func(i int) bool {
 		return n.Given(i) && n.Const(i) == nil && n.In[i].Span == nil
 	}
@@ -69,16 +69,17 @@ func cutsByValues(n *graph.Node) bool {
 	return false
 }
 
-// Dynamic reports whether the node reads or makes a tensor whose size depends on values, or
-// reads elements that are made of such sizes.
-func Dynamic(n *graph.Node) bool {
-	return Originates(n) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
+// IsDynamic reports whether the node reads or produces a tensor whose size depends on values,
+// or reads elements that are computed from such sizes.
+func IsDynamic(n *graph.Node) bool {
+	return MakesDynamic(n) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
 }
 
-// corners calls visit with the node reading its inputs at their bounds: first all of them at
-// their largest, then every combination of least and largest, or, of many inputs, all of them
-// at their least.
-func corners(n *graph.Node, visit func(at *graph.Node)) {
+// eachCorner calls visit with copies of the node whose inputs are at their bounds. The first
+// copy has all inputs at their largest. The others are every combination of least and largest
+// inputs or, if there are more than 4 inputs with a span, one copy with all inputs at their
+// least.
+func eachCorner(n *graph.Node, visit func(at *graph.Node)) {
 	const most = 4 // inputs whose combinations are tried
 	sized := false
 	var spans []*graph.Value
@@ -114,27 +115,28 @@ func corners(n *graph.Node, visit func(at *graph.Node)) {
 	}
 }
 
-// Bound infers the largest shapes of a node's results, and what else is known of them.
-func Bound(n *graph.Node) ([]graph.Result, []Spread, error) {
+// InferBounds returns the largest shapes of a node's results, and the bounds of their extents
+// and elements.
+func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	var least, most []graph.Result
-	var failed error // of the largest inputs
-	loose := false   // whether nothing is known of the least extents
-	corners(n, func(at *graph.Node) {
+	var failed error // the error of Infer for the largest inputs
+	loose := false   // whether the least extents are unknown
+	eachCorner(n, func(at *graph.Node) {
 		switch made, err := Infer(at); {
 		case err != nil && most == nil && failed == nil && !loose:
 			failed = err
 		case err != nil:
 			loose = true
 		case most == nil:
-			most, least = cloned(made), cloned(made)
+			most, least = cloneResults(made), cloneResults(made)
 		default:
 			loose = !widen(least, most, made) || loose
 		}
 	})
-	if most == nil && cutsByValues(n) {
+	if most == nil && hasComputedCut(n) {
 		if d, err := n.Dims(0); err == nil {
 			most, failed = largestCut(n, d), nil
-			least = cloned(most)
+			least = cloneResults(most)
 		}
 	}
 	if most == nil {
@@ -143,7 +145,7 @@ func Bound(n *graph.Node) ([]graph.Result, []Spread, error) {
 	spreads := make([]Spread, len(most))
 	for i := range most {
 		switch axis := dynamicAxis(n, i, most[i]); {
-		case loose || failed != nil || cutsByValues(n):
+		case loose || failed != nil || hasComputedCut(n):
 			clear(least[i].Dims)
 		case axis >= 0:
 			least[i].Dims[axis] = 0
@@ -158,7 +160,7 @@ func Bound(n *graph.Node) ([]graph.Result, []Spread, error) {
 	return most, spreads, nil
 }
 
-// largestCut are the results of a node that keeps a part of a tensor of dims d.
+// largestCut returns the largest results of a node that keeps part of a tensor of shape d.
 func largestCut(n *graph.Node, d []int) []graph.Result {
 	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {
@@ -167,7 +169,7 @@ func largestCut(n *graph.Node, d []int) []graph.Result {
 	return r
 }
 
-func cloned(list []graph.Result) []graph.Result {
+func cloneResults(list []graph.Result) []graph.Result {
 	out := slices.Clone(list)
 	for i := range out {
 		out[i].Dims = slices.Clone(out[i].Dims)
@@ -175,8 +177,8 @@ func cloned(list []graph.Result) []graph.Result {
 	return out
 }
 
-// widen makes least and most bounds of further results, and reports whether they are: not of
-// results with another number of axes.
+// widen extends the bounds least and most to include more. It reports false if the results in
+// more have a different number or rank.
 func widen(least, most, more []graph.Result) bool {
 	if len(more) != len(most) {
 		return false
@@ -192,19 +194,19 @@ func widen(least, most, more []graph.Result) bool {
 	return true
 }
 
-// mostBounded is the most elements of a tensor whose elements' bounds are kept: shapes and
-// sizes are far smaller.
+// mostBounded is the largest number of elements of a tensor whose elements get bounds. Shapes
+// and sizes are far smaller.
 const mostBounded = 256
 
-// boundElements returns bounds of the elements of the only result if they are made of sizes that
-// depend on values by an operator whose result rises or falls with each of its operands.
+// boundElements returns bounds of the elements of the only result r. It returns nil unless the
+// elements are computed from sizes by an operator that is monotonic in each operand.
 func boundElements(n *graph.Node, r graph.Result) *graph.Span {
-	if graph.Elements(r.Dims) > mostBounded || !monotone(n) {
+	if graph.Elements(r.Dims) > mostBounded || !isMonotone(n) {
 		return nil
 	}
 	var s *graph.Span
 	sound := true
-	corners(n, func(at *graph.Node) {
+	eachCorner(n, func(at *graph.Node) {
 		made, err := Infer(at)
 		if !sound || err != nil || !slices.Equal(made[0].Dims, r.Dims) {
 			sound = false
@@ -236,9 +238,10 @@ func boundElements(n *graph.Node, r graph.Result) *graph.Span {
 	return s
 }
 
-// monotone reports whether bounds of the node's elements follow from those of its operands:
-// these are constants or have bounds, and the operator rises or falls with each of them.
-func monotone(n *graph.Node) bool {
+// isMonotone reports whether bounds of the result's elements follow from the bounds of the
+// operands: every operand is a constant or has bounds, and the operator is monotonic in each
+// bounded operand.
+func isMonotone(n *graph.Node) bool {
 	switch n.Op {
 	case "Shape", "Size":
 		return true
@@ -260,13 +263,13 @@ func monotone(n *graph.Node) bool {
 	return true
 }
 
-// RowByRow reports whether no element of the node's results depends on elements elsewhere along
-// the axes that vary, so that zeros beyond the actual rows spoil none.
-func RowByRow(n *graph.Node) bool {
+// IsRowwise reports whether no element of the node's results depends on other positions along
+// the axes whose extent varies. Zeros after the actual rows then change no other row.
+func IsRowwise(n *graph.Node) bool {
 	for i, v := range n.In {
 		least, dims := v.Least, v.Dims
 		for axis := range least {
-			if least[axis] != dims[axis] && !apart(n, i, axis, len(dims)) {
+			if least[axis] != dims[axis] && !isIndependentAlong(n, i, axis, len(dims)) {
 				return false
 			}
 		}
@@ -274,8 +277,9 @@ func RowByRow(n *graph.Node) bool {
 	return true
 }
 
-// apart reports whether the node treats elements along an axis of input i apart.
-func apart(n *graph.Node, i, axis, rank int) bool {
+// isIndependentAlong reports whether the node computes positions along an axis of input i
+// independently.
+func isIndependentAlong(n *graph.Node, i, axis, rank int) bool {
 	if Of(n.Op).Has(Elementwise) {
 		return true
 	}

@@ -54,7 +54,7 @@ func TestBound(t *testing.T) {
 		// A part of computed size may be all of it, or nothing.
 		{node("TopK", 2, nil, tensor(9), tensor(1)), "[9] [0]"},
 	} {
-		res, spreads, err := Bound(c.n)
+		res, spreads, err := InferBounds(c.n)
 		if err != nil {
 			t.Errorf("%s: %v", c.n.Op, err)
 			continue
@@ -69,7 +69,7 @@ func TestBound(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.n.Op, got, c.want)
 		}
 	}
-	if _, _, err := Bound(node("Add", 1, nil, upTo(8, 3), tensor(8, 4))); err == nil {
+	if _, _, err := InferBounds(node("Add", 1, nil, upTo(8, 3), tensor(8, 4))); err == nil {
 		t.Error("a sum of tensors that do not fit has bounds")
 	}
 }
@@ -93,7 +93,7 @@ func TestRowByRow(t *testing.T) {
 		{node("LayerNormalization", 1, attributes{"axis": of1(0)}, upTo(8, 3)), false},
 		{old("Softmax", attributes{"axis": of1(1)}, upTo(8, 3)), false}, // over all axes from one on
 	} {
-		if got := RowByRow(c.n); got != c.want {
+		if got := IsRowwise(c.n); got != c.want {
 			t.Errorf("%s works row by row: %t, want %t", c.n.Op, got, c.want)
 		}
 	}
@@ -115,8 +115,8 @@ func TestDynamic(t *testing.T) {
 		{node("Relu", 1, nil, upTo(4)), false, true},
 		{node("Relu", 1, nil, tensor(4)), false, false},
 	} {
-		if Originates(c.n) != c.makes || Dynamic(c.n) != c.either {
-			t.Errorf("%s makes a size: %t, has to do with one: %t; want %t and %t", c.n.Op, Originates(c.n), Dynamic(c.n), c.makes, c.either)
+		if MakesDynamic(c.n) != c.makes || IsDynamic(c.n) != c.either {
+			t.Errorf("%s makes a size: %t, has to do with one: %t; want %t and %t", c.n.Op, MakesDynamic(c.n), IsDynamic(c.n), c.makes, c.either)
 		}
 	}
 }

@@ -1,9 +1,10 @@
-// Package pattern changes a graph where the engine has more for a whole than for its parts.
+// Package pattern rewrites parts of a graph for which the engine has something better than the
+// separate nodes.
 //
-// Exporters write an operator in pieces: a GELU is five nodes, a norm seven. The engine does
-// the one with a table and the other with a chain of its own, so that pieces are found and
-// taken as the operator that they are ([Find]). Frameworks disagree on where channels stand,
-// which leaves transposes that undo each other, and each of them moves a whole tensor:
-// [Straighten] takes them out. Both look at nodes and tensors alone; whether the engine takes
-// what was found is decided later.
+// Exporters write some operators as several nodes: a GELU as five, a norm as seven. The engine
+// computes a GELU with a table and a norm with a chain of its own. [Find] therefore finds such
+// groups of nodes, and [Replace] puts a single operator in their place. Frameworks also order
+// axes differently, which leaves transposes that cancel each other, and each transpose moves a
+// whole tensor. [CancelTransposes] removes them. The package looks only at nodes and tensors.
+// Later packages decide whether the engine can run an operator.
 package pattern

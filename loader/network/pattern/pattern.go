@@ -8,15 +8,15 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A Match is nodes that together are one operator: what an exporter writes in pieces and
-// the engine does with a table or a chain of its own.
+// A Match is a group of nodes that together compute one operator.
 type Match struct {
-	Node   *graph.Node // the operator, in the place of its last piece
-	Inside []int       // the other pieces, whose results nothing else reads
+	Node   *graph.Node // the operator; it replaces the last node of the group
+	Inside []int       // indices of the other nodes, whose results nothing else reads
 }
 
-// Find finds the operators in pieces among nodes, by the index of their last piece. The
-// last pieces are tried first, so that a pattern is found before one that is part of it.
+// Find returns the matches among nodes by the index of their last node, and the set of the
+// other nodes in them. It tries the last nodes first, so that it finds a pattern before a
+// smaller one inside it.
 func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
 	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
 	for i := range nodes {
@@ -26,7 +26,7 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 		for _, in := range nodes[i].In {
 			m.readers[in]++
 		}
-		m.branches(nodes[i])
+		m.countBranchReads(nodes[i])
 	}
 	for _, out := range outputs {
 		m.readers[out]++
@@ -36,7 +36,7 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 		if inside[i] || len(nodes[i].Out) != 1 {
 			continue
 		}
-		f := m.match(i)
+		f := m.matchAt(i)
 		if f == nil || slices.ContainsFunc(f.Inside, func(k int) bool { return inside[k] || found[k] != nil }) {
 			continue
 		}
@@ -48,8 +48,9 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 	return found, inside
 }
 
-// Taken are the nodes with each match in the place of its last piece.
-func Taken(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*graph.Node {
+// Replace returns nodes with each match reduced to its operator, at the position of its last
+// node.
+func Replace(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*graph.Node {
 	var list []*graph.Node
 	for i, n := range nodes {
 		if f := found[i]; f != nil {
@@ -62,8 +63,8 @@ func Taken(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*gr
 	return list
 }
 
-// branches counts what the branches of a node read of the tensors around them.
-func (m *matcher) branches(node *graph.Node) {
+// countBranchReads counts the tensors that the branches of a node read.
+func (m *matcher) countBranchReads(node *graph.Node) {
 	for _, a := range node.Attr {
 		if a.Graph == nil {
 			continue
@@ -72,7 +73,7 @@ func (m *matcher) branches(node *graph.Node) {
 			for _, in := range inner.In {
 				m.readers[in]++
 			}
-			m.branches(inner)
+			m.countBranchReads(inner)
 		}
 		for _, out := range a.Graph.Outputs {
 			m.readers[out]++
@@ -80,22 +81,22 @@ func (m *matcher) branches(node *graph.Node) {
 	}
 }
 
-// A matcher walks from a result to what it is made of.
+// A matcher walks from a result back to the nodes that compute it.
 type matcher struct {
 	nodes   []*graph.Node
-	maker   map[*graph.Value]int // node of a tensor
+	maker   map[*graph.Value]int // index of the node that produces a tensor
 	readers map[*graph.Value]int
-	visited []int // nodes of the match at hand
+	visited []int // indices of the nodes in the current match
 }
 
-// patterns are tried in this order: a norm before the one that its centred rows alone are.
+// patterns lists the patterns in the order in which they are tried.
 var patterns = [...]func(m *matcher, out *graph.Value) *graph.Node{
-	(*matcher).gelu, (*matcher).silu, (*matcher).hardSwish, (*matcher).hardSigmoid, (*matcher).softplus, (*matcher).scaledLog,
-	(*matcher).softmax, (*matcher).norm,
+	(*matcher).matchGELU, (*matcher).matchSiLU, (*matcher).matchHardSwish, (*matcher).matchHardSigmoid, (*matcher).matchSoftplus, (*matcher).matchScaledLog,
+	(*matcher).matchSoftmax, (*matcher).matchNorm,
 }
 
-// match is the operator whose last piece is node i, nil where there is none.
-func (m *matcher) match(i int) *Match {
+// matchAt returns the match whose last node is node i, or nil if there is none.
+func (m *matcher) matchAt(i int) *Match {
 	for _, pattern := range patterns {
 		m.visited = m.visited[:0]
 		node := pattern(m, m.nodes[i].Out[0])
@@ -105,7 +106,7 @@ func (m *matcher) match(i int) *Match {
 		inside := slices.Clone(m.visited)
 		slices.Sort(inside)
 		inside = slices.DeleteFunc(slices.Compact(inside), func(k int) bool { return k == i })
-		if len(inside) == 0 || !m.enclosed(i, inside) || m.readsItself(node, inside) {
+		if len(inside) == 0 || !m.isEnclosed(i, inside) || m.readsItself(node, inside) {
 			continue
 		}
 		node.Name, node.Out, node.Opset, node.Off = m.nodes[i].Name, m.nodes[i].Out, m.nodes[i].Opset, m.nodes[i].Off
@@ -114,8 +115,8 @@ func (m *matcher) match(i int) *Match {
 	return nil
 }
 
-// enclosed reports whether nothing but the match reads what is inside of it.
-func (m *matcher) enclosed(last int, inside []int) bool {
+// isEnclosed reports whether only nodes of the match read the results of the nodes inside.
+func (m *matcher) isEnclosed(last int, inside []int) bool {
 	reads := map[*graph.Value]int{}
 	for _, k := range append(slices.Clone(inside), last) {
 		for _, in := range m.nodes[k].In {
@@ -132,8 +133,8 @@ func (m *matcher) enclosed(last int, inside []int) bool {
 	return true
 }
 
-// readsItself reports whether the operator reads a piece of it: in Sigmoid(s)*s, of which s is
-// a sigmoid too, both are.
+// readsItself reports whether the operator reads a result from inside the match. For
+// Sigmoid(s)*s with s a sigmoid, both sigmoids are inside.
 func (m *matcher) readsItself(node *graph.Node, inside []int) bool {
 	return slices.ContainsFunc(node.In, func(v *graph.Value) bool {
 		i, ok := m.maker[v]
@@ -141,8 +142,9 @@ func (m *matcher) readsItself(node *graph.Node, inside []int) bool {
 	})
 }
 
-// made is the node of an operator that makes a tensor, nil where another does.
-func (m *matcher) made(name *graph.Value, ops ...string) *graph.Node {
+// makerOf returns the node that produces a tensor if it is one of the given operators, and adds
+// it to the match. It returns nil otherwise.
+func (m *matcher) makerOf(name *graph.Value, ops ...string) *graph.Node {
 	i, ok := m.maker[name]
 	if !ok || !slices.Contains(ops, m.nodes[i].Op) || len(m.nodes[i].In) == 0 || m.nodes[i].Domain != "" && m.nodes[i].Domain != "ai.onnx" {
 		return nil
@@ -151,9 +153,10 @@ func (m *matcher) made(name *graph.Value, ops ...string) *graph.Node {
 	return m.nodes[i]
 }
 
-// constant is a tensor that the file states, nil for another.
-func (m *matcher) constant(name *graph.Value) *graph.Const {
-	for range 4 { // of nodes that leave values as they are
+// constantOf returns the constant that a tensor is, looking through Identity and Cast. It
+// returns nil if the tensor is not a constant.
+func (m *matcher) constantOf(name *graph.Value) *graph.Const {
+	for range 4 { // nodes that do not change values
 		if name == nil {
 			return nil
 		}
@@ -180,9 +183,10 @@ func (m *matcher) constant(name *graph.Value) *graph.Const {
 	return nil
 }
 
-// number is a constant of one element that widens no shape.
-func (m *matcher) number(name *graph.Value) (float64, bool) {
-	c := m.constant(name)
+// scalar returns a constant of one element with at most one axis, which broadcasts without
+// changing a shape.
+func (m *matcher) scalar(name *graph.Value) (float64, bool) {
+	c := m.constantOf(name)
 	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
 		return 0, false
 	}
@@ -190,35 +194,36 @@ func (m *matcher) number(name *graph.Value) (float64, bool) {
 	return v, err == nil
 }
 
-// near reports whether a constant is the one meant, as fp16 may have left it.
-func near(v, want float64) bool { return math.Abs(v-want) <= 2e-3*math.Abs(want) }
+// isNear reports whether v equals want up to the rounding error of fp16.
+func isNear(v, want float64) bool { return math.Abs(v-want) <= 2e-3*math.Abs(want) }
 
-// product takes a product apart: its constant factor and its other factors.
-func (m *matcher) product(name *graph.Value) (float64, []*graph.Value) {
-	return m.factors(name, 8)
+// splitProduct splits a product into its constant factor and its other factors.
+func (m *matcher) splitProduct(name *graph.Value) (float64, []*graph.Value) {
+	return m.collectFactors(name, 8)
 }
 
-func (m *matcher) factors(name *graph.Value, depth int) (float64, []*graph.Value) {
-	if v, ok := m.number(name); ok {
+// collectFactors splits a product like splitProduct, through at most depth nodes.
+func (m *matcher) collectFactors(name *graph.Value, depth int) (float64, []*graph.Value) {
+	if v, ok := m.scalar(name); ok {
 		return v, nil
 	}
 	if m.readers[name] > 1 || depth == 0 {
 		return 1, []*graph.Value{name}
 	}
-	n := m.made(name, "Mul", "Div", "Neg")
+	n := m.makerOf(name, "Mul", "Div", "Neg")
 	switch {
 	case n == nil:
 		return 1, []*graph.Value{name}
 	case n.Op == "Neg" && len(n.In) == 1:
-		c, f := m.factors(n.In[0], depth-1)
+		c, f := m.collectFactors(n.In[0], depth-1)
 		return -c, f
 	case n.Op == "Mul" && len(n.In) == 2:
-		c, f := m.factors(n.In[0], depth-1)
-		d, g := m.factors(n.In[1], depth-1)
+		c, f := m.collectFactors(n.In[0], depth-1)
+		d, g := m.collectFactors(n.In[1], depth-1)
 		return float64(c * d), append(f, g...)
 	case n.Op == "Div" && len(n.In) == 2:
-		if v, ok := m.number(n.In[1]); ok && v != 0 {
-			c, f := m.factors(n.In[0], depth-1)
+		if v, ok := m.scalar(n.In[1]); ok && v != 0 {
+			c, f := m.collectFactors(n.In[0], depth-1)
 			return c / v, f
 		}
 	}
@@ -226,48 +231,50 @@ func (m *matcher) factors(name *graph.Value, depth int) (float64, []*graph.Value
 	return 1, []*graph.Value{name}
 }
 
-// times reports whether a tensor is factor times x.
-func (m *matcher) times(name *graph.Value, factor float64, x *graph.Value) bool {
-	c, f := m.product(name)
-	return near(c, factor) && len(f) == 1 && f[0] == x
+// isMultiple reports whether a tensor is factor times x.
+func (m *matcher) isMultiple(name *graph.Value, factor float64, x *graph.Value) bool {
+	c, f := m.splitProduct(name)
+	return isNear(c, factor) && len(f) == 1 && f[0] == x
 }
 
-// plus takes a sum with a number apart.
-func (m *matcher) plus(name *graph.Value) (x *graph.Value, c float64, ok bool) {
-	n := m.made(name, "Add", "Sub")
+// splitSum splits a sum of a tensor and a number. It reports false if the tensor name is not
+// such a sum.
+func (m *matcher) splitSum(name *graph.Value) (x *graph.Value, c float64, ok bool) {
+	n := m.makerOf(name, "Add", "Sub")
 	if n == nil || len(n.In) != 2 {
 		return nil, 0, false
 	}
-	if v, ok := m.number(n.In[1]); ok {
+	if v, ok := m.scalar(n.In[1]); ok {
 		if n.Op == "Sub" {
 			v = -v
 		}
 		return n.In[0], v, true
 	}
-	if v, ok := m.number(n.In[0]); ok && n.Op == "Add" {
+	if v, ok := m.scalar(n.In[0]); ok && n.Op == "Add" {
 		return n.In[1], v, true
 	}
 	return nil, 0, false
 }
 
-// one is the only input of an operator's node that makes a tensor, nil where none does.
-func (m *matcher) one(name *graph.Value, ops ...string) *graph.Value {
-	if n := m.made(name, ops...); n != nil && len(n.In) == 1 {
+// argumentOf returns the only input of the node that produces a tensor, if the node is one of
+// the given operators. It returns nil otherwise.
+func (m *matcher) argumentOf(name *graph.Value, ops ...string) *graph.Value {
+	if n := m.makerOf(name, ops...); n != nil && len(n.In) == 1 {
 		return n.In[0]
 	}
 	return nil
 }
 
-// power reports whether factors are x to the power e.
-func (m *matcher) power(factors []*graph.Value, x *graph.Value, e float64) bool {
+// isPower reports whether the product of factors is x to the power e.
+func (m *matcher) isPower(factors []*graph.Value, x *graph.Value, e float64) bool {
 	sum := 0.0
 	for _, f := range factors {
 		if f == x {
 			sum++
-		} else if n := m.made(f, "Pow"); n != nil && len(n.In) == 2 && n.In[0] == x {
-			v, _ := m.number(n.In[1])
+		} else if n := m.makerOf(f, "Pow"); n != nil && len(n.In) == 2 && n.In[0] == x {
+			v, _ := m.scalar(n.In[1])
 			sum += v
-		} else if n := m.made(f, "Mul"); n != nil && len(n.In) == 2 && n.In[0] == x && n.In[1] == x {
+		} else if n := m.makerOf(f, "Mul"); n != nil && len(n.In) == 2 && n.In[0] == x && n.In[1] == x {
 			sum += 2
 		} else {
 			return false
@@ -276,9 +283,9 @@ func (m *matcher) power(factors []*graph.Value, x *graph.Value, e float64) bool 
 	return sum == e
 }
 
-// bounds are those of a clamp, and what it clamps.
-func (m *matcher) bounds(name *graph.Value) (x *graph.Value, low, high float64, ok bool) {
-	n := m.made(name, "Clip")
+// clipBounds returns the input and the bounds of the Clip that produces a tensor.
+func (m *matcher) clipBounds(name *graph.Value) (x *graph.Value, low, high float64, ok bool) {
+	n := m.makerOf(name, "Clip")
 	if n == nil {
 		return nil, 0, 0, false
 	}
@@ -288,36 +295,37 @@ func (m *matcher) bounds(name *graph.Value) (x *graph.Value, low, high float64, 
 			*v = float64(a.Float)
 		} else if len(n.In) <= 1+i {
 			return nil, 0, 0, false
-		} else if *v, ok = m.number(n.In[1+i]); !ok {
+		} else if *v, ok = m.scalar(n.In[1+i]); !ok {
 			return nil, 0, 0, false
 		}
 	}
 	return n.In[0], low, high, true
 }
 
-// axes are those of a reduction that keeps them, of x.
-func (m *matcher) axes(n *graph.Node) (axes []int, ok bool) {
+// reducedAxes returns the axes of a reduction that keeps its dimensions. It reports false for
+// any other reduction.
+func (m *matcher) reducedAxes(n *graph.Node) (reducedAxes []int, ok bool) {
 	if a := n.Attr["keepdims"]; a != nil && a.Int == 0 {
 		return nil, false
 	}
 	if a := n.Attr["axes"]; a != nil {
 		for _, v := range a.Ints {
-			axes = append(axes, int(v))
+			reducedAxes = append(reducedAxes, int(v))
 		}
 	} else if len(n.In) == 2 {
-		c := m.constant(n.In[1])
+		c := m.constantOf(n.In[1])
 		if c == nil {
 			return nil, false
 		}
 		var err error
-		if axes, err = c.Ints(); err != nil {
+		if reducedAxes, err = c.Ints(); err != nil {
 			return nil, false
 		}
 	}
-	return slices.Clone(axes), len(axes) > 0
+	return slices.Clone(reducedAxes), len(reducedAxes) > 0
 }
 
-// fused is an operator of one input with attributes.
-func fused(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
+// unaryNode returns a node of an operator with one input.
+func unaryNode(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
 	return &graph.Node{Op: op, In: []*graph.Value{x}, Attr: attributes}
 }

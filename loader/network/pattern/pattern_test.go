@@ -182,7 +182,7 @@ func TestTaken(t *testing.T) {
 	outputs := []*graph.Value{f.value("z")}
 	found, inside := Find(f.nodes, outputs)
 	var got []string
-	for _, n := range Taken(f.nodes, found, inside) {
+	for _, n := range Replace(f.nodes, found, inside) {
 		got = append(got, n.Op)
 	}
 	if want := []string{"Relu", "Softplus", "Neg"}; !slices.Equal(got, want) {
@@ -210,7 +210,7 @@ func TestStraighten(t *testing.T) {
 		{"a = Transpose x perm=0231; z = Relu a; y = Transpose z perm=0312", "y = Transpose z [0 3 1 2], z = Relu a"},
 	} {
 		f := read(c.text)
-		Straighten(f.nodes, []*graph.Value{f.value("y"), f.value("z")})
+		CancelTransposes(f.nodes, []*graph.Value{f.value("y"), f.value("z")})
 		var got []string
 		for _, n := range slices.Backward(f.nodes[1:]) {
 			text := fmt.Sprintf("%s = %s %s", n.Out[0].Name, n.Op, n.In[0].Name)

@@ -7,10 +7,11 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// Straighten makes one transpose of two that follow one another, and none of two that
-// undo each other, with elements' operators between them or without. An output of the
-// network is read by whoever runs it: no operator passes a transpose in front of it.
-func Straighten(nodes []*graph.Node, outputs []*graph.Value) {
+// CancelTransposes replaces two consecutive transposes with one, or with none if they cancel.
+// Operators for which [ops.Transparent] holds may be between them. A transpose is not moved
+// past a tensor that is an output of the network. Graphs with branches are left as they are,
+// because a branch may read any tensor.
+func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}
 	for _, out := range outputs {
 		readers[out]++
@@ -26,18 +27,18 @@ func Straighten(nodes []*graph.Node, outputs []*graph.Value) {
 		}
 	}
 	for i, node := range nodes {
-		if outer := order(node); outer != nil {
+		if outer := permutation(node); outer != nil {
 			at, between := node.In[0], []int(nil)
 			k, ok := maker[at]
 			for ok && readers[at] == 1 && ops.Of(nodes[k].Op).Has(ops.Transparent) && nodes[k].Domain == "" && len(nodes[k].In) > 0 {
 				between = append(between, k)
 				at = nodes[k].In[0]
 				before, made := maker[at]
-				k, ok = before, made && before < k // a file's nodes may run in a circle
+				k, ok = before, made && before < k // nodes of a file may form a cycle
 			}
 			if ok && len(between) == 0 || ok && readers[at] == 1 {
-				if inner := order(nodes[k]); len(inner) == len(outer) {
-					turn(nodes, node, nodes[k], between, inner, outer)
+				if inner := permutation(nodes[k]); len(inner) == len(outer) {
+					mergeTransposes(nodes, node, nodes[k], between, inner, outer)
 				}
 			}
 		}
@@ -47,8 +48,9 @@ func Straighten(nodes []*graph.Node, outputs []*graph.Value) {
 	}
 }
 
-// turn rewires the outer transpose of two; nodes between them go in front of both.
-func turn(nodes []*graph.Node, outer, inner *graph.Node, between, first, second []int) {
+// mergeTransposes makes the outer transpose read the input of the inner one and do the work of
+// both. Nodes between them are moved in front of both, but only if the transposes cancel.
+func mergeTransposes(nodes []*graph.Node, outer, inner *graph.Node, between, first, second []int) {
 	perm, same := &graph.Attr{}, true
 	for i, p := range second {
 		perm.Ints = append(perm.Ints, int64(first[p]))
@@ -64,7 +66,7 @@ func turn(nodes []*graph.Node, outer, inner *graph.Node, between, first, second 
 		u.In[0] = source
 		source = outer.In[0]
 		for _, k := range between {
-			nodes[k].Out[0].Stated = nil // the file states the shape it had behind the transpose
+			nodes[k].Out[0].Stated = nil // the file states the transposed shape
 		}
 	}
 	inner.Out[0].Bypassed = true
@@ -76,8 +78,9 @@ func turn(nodes []*graph.Node, outer, inner *graph.Node, between, first, second 
 	outer.Attr = map[string]*graph.Attr{"perm": perm}
 }
 
-// order is the permutation that a transpose states, nil for another node.
-func order(n *graph.Node) []int {
+// permutation returns the permutation of a Transpose, or nil if the node is not a Transpose
+// with a valid one.
+func permutation(n *graph.Node) []int {
 	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || n.Attr["perm"] == nil {
 		return nil
 	}

@@ -75,7 +75,7 @@ func TestRoutesAroundARefusal(t *testing.T) {
 		n.Operations[i].EngineNs = 1e3
 		n.Operations[i].MACs = 1e9
 	}
-	n.Operations[2].Refused, n.Operations[2].MACs = "it sorts; the host does it", 0
+	n.Operations[2].Refused, n.Operations[2].MACs = "sorting runs on the host", 0
 	p, err := Solve(n, machine(50))
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestRoutesAroundARefusal(t *testing.T) {
 	if want := "engine engine cpu engine engine"; places(p) != want && places(p) != strings.Replace(want, "cpu", "gpu", 1) {
 		t.Errorf("%s, want %s", places(p), want)
 	}
-	if s := p.Choices[2].Support[0]; s.Taken || s.Message != "it sorts; the host does it" || p.Choices[2].Crossing != 1<<20 {
+	if s := p.Choices[2].Support[0]; s.Taken || s.Message != "sorting runs on the host" || p.Choices[2].Crossing != 1<<20 {
 		t.Errorf("%+v", p.Choices[2])
 	}
 	var refused *RefusedError

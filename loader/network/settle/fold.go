@@ -27,7 +27,7 @@ func (s *settler) fold(n *Node) (bool, error) {
 		}
 		return true, become(n, c...)
 	}
-	if v, ok := ops.Compared(n.Node); ok {
+	if v, ok := ops.EvalComparison(n.Node); ok {
 		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err

@@ -137,12 +137,12 @@ func (s *settler) graph(g *graph.Graph) ([]*Node, error) {
 	nodes := graph.InReadingOrder(g.Nodes, g.Outputs)
 	whole := graph.Check(nodes) == nil // else settling them says what they miss
 	s.broken = s.broken || !whole
-	pattern.Straighten(nodes, g.Outputs)
+	pattern.CancelTransposes(nodes, g.Outputs)
 	if err := graph.Check(nodes); whole && err != nil {
 		return nil, fmt.Errorf("joining transposes: %w", err)
 	}
 	found, inside := pattern.Find(nodes, g.Outputs)
-	if err := graph.Check(pattern.Taken(nodes, found, inside)); whole && err != nil {
+	if err := graph.Check(pattern.Replace(nodes, found, inside)); whole && err != nil {
 		return nil, fmt.Errorf("finding patterns: %w", err)
 	}
 	var list []*Node
@@ -168,7 +168,7 @@ func (s *settler) pieces(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
 	made := *last
 	own.Out = []*graph.Value{&made}
 	n := &Node{Node: &own, Label: nodeName(i, f.Node)}
-	whole := !ops.Dynamic(n.Node) // the host may have functions for the pieces
+	whole := !ops.IsDynamic(n.Node) // the host may have functions for the pieces
 	if whole {
 		s.settle(n)
 	}
@@ -275,7 +275,7 @@ func give(n *Node) {
 		} else {
 			r = out.Stated
 		}
-		if r != nil && graph.Fits(r.Dims) {
+		if r != nil && graph.FitsEngine(r.Dims) {
 			out.Dims, out.Type = r.Dims, r.Type
 		}
 		if out.Dims == nil {

@@ -167,7 +167,7 @@ func TestShapes(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"a": "no shape rule", "c": "no shape rule", "d": `the shape of "c" is not known: Nonesuch2 has none`,
-		"e": "it is odd", "h": `no node before makes "nowhere"`,
+		"e": "it is odd", "h": `no earlier node produces "nowhere"`,
 	} {
 		if err := errs[name]; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)

@@ -28,7 +28,7 @@ func (s *settler) sized(n *Node) (bool, error) {
 	if !done {
 		return true, s.atLargest(n)
 	}
-	if !ops.RowByRow(n.Node) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Span != nil }) {
+	if !ops.IsRowwise(n.Node) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Span != nil }) {
 		return true, nil
 	}
 	out := make([]*graph.Value, len(n.Out)) // those of the host are the same
@@ -58,13 +58,13 @@ func differs(out []*graph.Value, results []graph.Result) bool {
 // whether it does. The node is a constant instead where that is, as the extent of an axis that
 // is always the same.
 func (s *settler) hosted(n *Node) (bool, error) {
-	if !ops.Dynamic(n.Node) || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
+	if !ops.IsDynamic(n.Node) || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
 		return false, nil
 	}
 	if !slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Given() && v.Const == nil }) {
 		return false, nil // constants, which fold refused for a reason of its own
 	}
-	results, spreads, err := ops.Bound(n.Node)
+	results, spreads, err := ops.InferBounds(n.Node)
 	if err != nil {
 		return false, err
 	}
@@ -81,14 +81,14 @@ func (s *settler) hosted(n *Node) (bool, error) {
 	n.Results, n.Bound, n.Spreads = results, results, spreads
 	n.Host = n.whyHosted()
 	for i, out := range n.Out {
-		if i < len(spreads) && spreads[i].Least != nil && ops.Originates(n.Node) {
+		if i < len(spreads) && spreads[i].Least != nil && ops.MakesDynamic(n.Node) {
 			n.Notes = append(n.Notes, fmt.Sprintf("%s: the size of %q depends on values; the time is that of the largest, %v", n.Label, out.Name, results[i].Dims))
 			break
 		}
 	}
 	for i, x := range spreads {
-		if !n.Asked(i) || !Hosts(n) {
-			continue
+		if !n.Asked(i) || !Hosts(n) || !graph.FitsEngine(results[i].Dims) {
+			continue // a result that does not fit gets no extents
 		}
 		if x.Least != nil {
 			n.Out[i].Least = x.Least
@@ -107,7 +107,7 @@ func (n *Node) whyHosted() error {
 			return fmt.Errorf("the size of %q depends on values; the host does it", v.Name)
 		}
 	}
-	if ops.Originates(n.Node) {
+	if ops.MakesDynamic(n.Node) {
 		return errors.New("the size of its result depends on values; the host does it")
 	}
 	return errors.New("it reads sizes that depend on values; the host does it")
@@ -116,8 +116,8 @@ func (n *Node) whyHosted() error {
 // atLargest settles a node that the engine computes, with its inputs at their largest. Where no
 // result mixes rows it is known how many of them are actual.
 func (s *settler) atLargest(n *Node) error {
-	if ops.RowByRow(n.Node) {
-		n.Bound, n.Spreads, _ = ops.Bound(n.Node)
+	if ops.IsRowwise(n.Node) {
+		n.Bound, n.Spreads, _ = ops.InferBounds(n.Node)
 	}
 	n.Largest = s.largest(n, n.Out)
 	if n.Largest.Err != nil {

@@ -94,7 +94,7 @@ func tabulate(l *layer.Layer, w *layer.Weights) error {
 	case op == layer.Pow:
 		w.Table, w.Tables = table(mac.Log2), [][]byte{table(mac.Exp2)}
 		return nil
-	case l.ByTable():
+	case l.UsesOpTable():
 		own := table(mac.Reciprocal)
 		if op != layer.RealDiv {
 			t, err := parametric(op, l, w)

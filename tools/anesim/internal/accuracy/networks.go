@@ -55,7 +55,7 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 		t.Add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f%%", 100*r.Time.Error()),
 			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
-	if p.Table(t, 0); p.Err != nil || !layers {
+	if p.WideTable(t, 0); p.Err != nil || !layers {
 		return p.Err
 	}
 	for i := range list {

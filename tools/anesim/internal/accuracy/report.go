@@ -205,12 +205,12 @@ func (r *Report) coverages() (list []coverage) {
 		engine = append(engine, b.Holds)
 	}
 	if len(engine) > 0 {
-		list = append(list, coverage{"engine", " for the engine's part, as run and model print it, with the row's session left out", engine})
+		list = append(list, coverage{"engine", ": engine's part, with the row's session left out", engine})
 	}
 	return list
 }
 
-// writeRows writes a table of all rows. On a terminal it leaves out columns that do not fit.
+// writeRows writes a table of all rows. On a terminal it leaves out columns that do not fit in its width.
 func (r *Report) writeRows(w io.Writer) error {
 	p := terminal.NewPager(w)
 	p.Printf("")
@@ -240,7 +240,7 @@ func (r *Report) writeRows(w io.Writer) error {
 		t.Add(s.Row.ID, fmt.Sprint(s.Row.Tier), fmt.Sprint(s.Row.Op), s.Chip, s.Session, state, latency, sustained,
 			fmt.Sprintf("%.4g", x.Time.Model/1e3), miss, fmt.Sprintf("%.4g-%.4g", in.Low/1e3, in.High/1e3), measured, model, off)
 	}
-	p.Table(t, 0)
+	p.WideTable(t, 0)
 	return p.Err
 }
 

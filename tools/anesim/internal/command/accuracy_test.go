@@ -174,7 +174,7 @@ func TestAccuracyCSV(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if !strings.Contains(out, "5 rows modelled, 1 not") || strings.Contains(out, "left out") || !strings.Contains(out, "measurements that their interval holds\n") {
+	if !strings.Contains(out, "5 rows modelled, 1 not") || strings.Contains(out, "unseen") || !strings.Contains(out, "measurements inside their interval\n") {
 		t.Errorf("%s", out)
 	}
 	if err := os.WriteFile(name, []byte("op,latency_us,M\nmatmul,1,x\n"), 0o644); err != nil {

@@ -51,7 +51,7 @@ hardware container. anesim run and anesim dump read all of these files.`,
 		Example: "  anesim convert conv.hwx -o conv.anec\n  anesim convert a.hwx b.hwx -o net.e5",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf("%s requires a file", c.CommandPath())
+				return usage.Errorf("%s: missing FILE argument", c.CommandPath())
 			}
 			return nil
 		},

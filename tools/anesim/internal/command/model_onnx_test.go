@@ -101,8 +101,11 @@ func TestModelTransformerEncoder(t *testing.T) {
 	count := map[string]int{}
 	for _, l := range r.Layers {
 		count[l.Op]++
+		if l.Activation != "" {
+			count[l.Op+" with "+l.Activation]++
+		}
 	}
-	for op, want := range map[string]int{"LayerNormalization": 2, "Gelu": 1, "Softmax": 1} {
+	for op, want := range map[string]int{"LayerNormalization": 2, "MatMul with gelu": 1, "Softmax": 1} {
 		if count[op] < want*layers {
 			t.Errorf("%d layers of %s, want %d", count[op], op, want*layers)
 		}

@@ -58,7 +58,7 @@ func TestPatchWeights(t *testing.T) {
 			if err := os.WriteFile(in, before, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			td := "td0"
+			td := "0" // with and without "td"
 			if tt.layer.Op == layer.Linear {
 				td = "td1"
 			}

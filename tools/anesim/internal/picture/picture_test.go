@@ -72,7 +72,7 @@ func TestFile(t *testing.T) {
 		{"timeline", Timeline, []string{"power, W", "wall time, us", "ActivePower fitted"}, "path", 1},
 		{"energy", Energy, []string{"one conv: ", "multiply-accumulates", "L2Energy assumed"}, "g", 2},
 		{"times", func(r *view.Report) *Picture { return Times(r.Points) }, []string{"mine", "other", "measured", "100 us"}, "circle", 2},
-		{"errors", func(r *view.Report) *Picture { return Errors(r.Points) }, []string{"mine", "error, %", "-40", "error +10.0 %"}, "circle", 2},
+		{"errors", func(r *view.Report) *Picture { return Errors(r.Points) }, []string{"mine", "error, %", "-40", "error +10.0%"}, "circle", 2},
 		{"front", func(*view.Report) *Picture { return front.Draw() }, []string{"time, ns", "area", "2 of 30 designs (3 of them shown)", "on the front"}, "circle", 5},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -74,6 +75,12 @@ func (p *Pager) Lines(list []string) {
 // is none.
 func (p *Pager) Table(t *Table, indent int) {
 	p.keepError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
+}
+
+// WideTable prints a table with an indent. It uses the width of the terminal, or all columns of the
+// table if there is none.
+func (p *Pager) WideTable(t *Table, indent int) {
+	p.keepError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
 }
 
 // TableWithin is like Table, but uses at most width columns.

@@ -11,14 +11,14 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// placeIn is an index that may count from the end.
-func placeIn(v float64, extent int) (int, error) {
+// resolveIndex returns v as an index into extent elements. A negative v counts from the end.
+func resolveIndex(v float64, extent int) (int, error) {
 	i := int(v)
 	if i < 0 {
 		i += extent
 	}
 	if i < 0 || i >= extent || v != v {
-		return 0, fmt.Errorf("place %g of %d", v, extent)
+		return 0, fmt.Errorf("index %g is out of range for %d elements", v, extent)
 	}
 	return i, nil
 }
@@ -32,14 +32,14 @@ func operandValues(n *graph.Node, i int) ([]float64, []int, error) {
 	return v, c.Dims, err
 }
 
-// An array is the values of a constant input in their shape.
+// An array holds the values and the shape of a constant input.
 type array struct {
 	numbers []float64
 	dims    []int
 }
 
-// operandsOf are the first k inputs.
-func operandsOf(n *graph.Node, k int) ([]array, error) {
+// readOperands returns the first k inputs.
+func readOperands(n *graph.Node, k int) ([]array, error) {
 	list := make([]array, k)
 	for i := range list {
 		v, d, err := operandValues(n, i)
@@ -52,18 +52,18 @@ func operandsOf(n *graph.Node, k int) ([]array, error) {
 }
 
 func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 2)
+	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil || len(to) != len(d) {
-		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
+		return nil, errors.Join(err, fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d))
 	}
 	for i := range d {
 		if i != axis && to[i] > d[i] {
-			return nil, fmt.Errorf("places of %v in %v", to, d)
+			return nil, fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d)
 		}
 	}
 	out := make([]float64, len(at))
@@ -71,25 +71,25 @@ func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 	own[axis] = 0
 	step := graph.Strides(d)[axis]
 	graph.Each(to, own, 0, func(k, base int) {
-		p, bad := placeIn(at[k], d[axis])
+		p, bad := resolveIndex(at[k], d[axis])
 		if bad != nil {
 			err = bad
 			return
 		}
 		out[k] = v[base+p*step]
 	})
-	return made(res, out), err
+	return resultConst(res, out), err
 }
 
 func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 2)
+	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	batch := n.Int("batch_dims", 0)
 	if len(to) == 0 || batch < 0 || batch >= len(to) || batch+to[len(to)-1] > len(d) {
-		return nil, fmt.Errorf("places of %v in %v behind %d axes", to, d, batch)
+		return nil, fmt.Errorf("indices of shape %v do not fit data of shape %v with batch_dims %d", to, d, batch)
 	}
 	k, own := to[len(to)-1], graph.Strides(d)
 	size := graph.Elements(d[batch+k:])
@@ -102,7 +102,7 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			base = r / shared * own[batch-1]
 		}
 		for j := range k {
-			p, err := placeIn(at[r*k+j], d[batch+j])
+			p, err := resolveIndex(at[r*k+j], d[batch+j])
 			if err != nil {
 				return nil, err
 			}
@@ -110,11 +110,12 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out = append(out, v[base:base+size]...)
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// reductionOf is what becomes of a value that something is put on.
-func reductionOf(n *graph.Node) (func(old, v float64) float64, error) {
+// reductionFunc returns the function that combines an old value with an update, chosen by the
+// reduction attribute.
+func reductionFunc(n *graph.Node) (func(old, v float64) float64, error) {
 	switch r := n.Text("reduction", "none"); r {
 	case "none":
 		return func(_, v float64) float64 { return v }, nil
@@ -127,12 +128,12 @@ func reductionOf(n *graph.Node) (func(old, v float64) float64, error) {
 	case "min":
 		return func(old, v float64) float64 { return min(old, v) }, nil
 	default:
-		return nil, fmt.Errorf("a reduction %q", r)
+		return nil, fmt.Errorf("unknown reduction %q; want none, add, mul, max or min", r)
 	}
 }
 
 func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 3)
+	in, err := readOperands(n, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -141,21 +142,21 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	if err != nil {
 		return nil, err
 	}
-	put, err := reductionOf(n)
+	put, err := reductionFunc(n)
 	if err == nil && len(to) != len(d) {
-		err = fmt.Errorf("places of %v in %v", to, d)
+		err = fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d)
 	}
 	if err != nil || len(with) != len(at) {
-		return nil, errors.Join(err, fmt.Errorf("%d values for %d places", len(with), len(at)))
+		return nil, errors.Join(err, fmt.Errorf("found %d updates for %d indices", len(with), len(at)))
 	}
 	out := slices.Clone(v)
 	own := graph.Strides(d)
 	step := own[axis]
 	own[axis] = 0
 	graph.Each(to, own, 0, func(k, base int) {
-		p, bad := placeIn(at[k], d[axis])
+		p, bad := resolveIndex(at[k], d[axis])
 		if bad == nil && base+p*step >= len(out) {
-			bad = fmt.Errorf("places of %v in %v", to, d)
+			bad = fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d)
 		}
 		if bad != nil {
 			err = bad
@@ -163,29 +164,29 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 		}
 		out[base+p*step] = put(out[base+p*step], with[k])
 	})
-	return made(res, out), err
+	return resultConst(res, out), err
 }
 
 func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 3)
+	in, err := readOperands(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	put, err := reductionOf(n)
+	put, err := reductionFunc(n)
 	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
-		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
+		return nil, errors.Join(err, fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d))
 	}
 	k := to[len(to)-1]
 	size := graph.Elements(d[k:])
 	out, own := slices.Clone(v), graph.Strides(d)
 	if len(with) != len(at)/max(1, k)*size {
-		return nil, fmt.Errorf("%d values for %d places", len(with), len(at)/max(1, k))
+		return nil, fmt.Errorf("found %d updates for %d indices", len(with), len(at)/max(1, k))
 	}
 	for r := range len(at) / max(1, k) {
 		base := 0
 		for j := range k {
-			p, err := placeIn(at[r*k+j], d[j])
+			p, err := resolveIndex(at[r*k+j], d[j])
 			if err != nil {
 				return nil, err
 			}
@@ -195,7 +196,7 @@ func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[base+i] = put(out[base+i], with[r*size+i])
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -205,7 +206,7 @@ func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	v, _, err := operandValues(n, 2)
 	if err != nil || len(v) != 2 {
-		return nil, errors.Join(err, errors.New("its values are not two"))
+		return nil, errors.Join(err, errors.New("values input does not have 2 elements"))
 	}
 	to := res[0].Dims
 	axis, err := Axis(len(d)+1, n.Int("axis", -1))
@@ -213,7 +214,7 @@ func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	out := slices.Repeat([]float64{v[0]}, graph.Elements(to))
-	line(to, axis, func(k, first, step int) {
+	eachLine(to, axis, func(k, first, step int) {
 		p := int(at[k])
 		if p < 0 {
 			p += to[axis]
@@ -222,7 +223,7 @@ func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[first+p*step] = v[1]
 		}
 	})
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -231,7 +232,7 @@ func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	if len(d) < 2 {
-		return nil, fmt.Errorf("a triangle of %v", d)
+		return nil, fmt.Errorf("found shape %v, want at least 2 axes", d)
 	}
 	k := 0.0
 	if n.Given(1) {
@@ -248,7 +249,7 @@ func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[i] = 0
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
 func foldEye(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -259,12 +260,12 @@ func foldEye(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[r*d[1]+c] = 1
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-func foldIs(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+func foldIsNaNOrInf(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	positive, negative := n.Int("detect_positive", 1) != 0, n.Int("detect_negative", 1) != 0
-	return mapped(n, res, func(x float64) float64 {
+	return mapElements(n, res, func(x float64) float64 {
 		if n.Op == "IsNaN" {
 			return graph.Truth(math.IsNaN(x))
 		}
@@ -272,7 +273,7 @@ func foldIs(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	})
 }
 
-// foldNonZero lists the places of what is not zero, a row for each axis.
+// foldNonZero lists the indices of nonzero elements, with one row for each axis.
 func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
@@ -290,10 +291,11 @@ func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		k++
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// foldRandom draws numbers, the same in every run: other ones than another runtime draws.
+// foldRandom draws pseudo-random numbers. They are the same in every run, but differ from the
+// numbers that another runtime draws.
 func foldRandom(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	seed := math.Float32bits(n.Float("seed", 0))
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Out[0].Name))))
@@ -307,5 +309,5 @@ func foldRandom(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[i] = low + float64((high-low)*r.Float64())
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }

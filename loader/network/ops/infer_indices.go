@@ -8,18 +8,19 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// likeShape is a result of the first input's type and another's shape.
-func likeShape(i int) Rule {
+// shapeOfInput returns a Rule for one result with the type of the first input and the shape of
+// input i.
+func shapeOfInput(i int) Rule {
 	return func(n *graph.Node) ([]graph.Result, error) {
 		d, err := n.Dims(i)
 		if err != nil {
 			return nil, err
 		}
-		return of(n, d), nil
+		return oneResult(n, d), nil
 	}
 }
 
-func truthShape(n *graph.Node) ([]graph.Result, error) {
+func boolShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	return []graph.Result{{Dims: d, Type: graph.Bool}}, err
 }
@@ -35,9 +36,9 @@ func gatherNDShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	batch := n.Int("batch_dims", 0)
 	if len(at) == 0 || batch < 0 || batch >= len(at) || at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d) || !slices.Equal(at[:batch], d[:batch]) {
-		return nil, fmt.Errorf("places of %v in %v", at, d)
+		return nil, fmt.Errorf("indices of shape %v do not fit data of shape %v", at, d)
 	}
-	return of(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
+	return oneResult(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
 }
 
 func oneHotShape(n *graph.Node) ([]graph.Result, error) {
@@ -47,11 +48,11 @@ func oneHotShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	c := n.Const(1)
 	if c == nil {
-		return nil, errors.New("its depth is computed, not a constant")
+		return nil, errors.New("depth is computed; want a constant")
 	}
 	depth, err := c.Scalar()
 	if err != nil || depth < 1 || depth > graph.MaxExtent {
-		return nil, errors.Join(err, fmt.Errorf("a depth of %g", depth))
+		return nil, errors.Join(err, fmt.Errorf("depth %g is out of range", depth))
 	}
 	axis, err := Axis(len(d)+1, n.Int("axis", -1))
 	if err != nil {
@@ -60,19 +61,19 @@ func oneHotShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: slices.Insert(slices.Clone(d), axis, int(depth)), Type: n.Type(2)}}, nil
 }
 
-func gridShape(n *graph.Node) ([]graph.Result, error) {
+func gridSampleShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	g, err := n.Dims(1)
 	if err != nil || len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
-		return nil, errors.Join(err, fmt.Errorf("a grid of %v for %v", g, d))
+		return nil, errors.Join(err, fmt.Errorf("grid of shape %v does not fit input shape %v", g, d))
 	}
-	return of(n, []int{d[0], d[1], g[1], g[2]}), nil
+	return oneResult(n, []int{d[0], d[1], g[1], g[2]}), nil
 }
 
-func roiShape(n *graph.Node) ([]graph.Result, error) {
+func roiAlignShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -80,22 +81,23 @@ func roiShape(n *graph.Node) ([]graph.Result, error) {
 	r, err := n.Dims(1)
 	h, w := n.Int("output_height", 1), n.Int("output_width", 1)
 	if err != nil || len(d) != 4 || len(r) != 2 || h < 1 || w < 1 {
-		return nil, errors.Join(err, fmt.Errorf("boxes of %v for %v", r, d))
+		return nil, errors.Join(err, fmt.Errorf("boxes of shape %v do not fit input shape %v", r, d))
 	}
-	return of(n, []int{r[0], d[1], h, w}), nil
+	return oneResult(n, []int{r[0], d[1], h, w}), nil
 }
 
-// sizeShape is the number of elements, or the extents as a list.
+// sizeShape infers the result of Size, a single number, or of Shape, a list of extents.
 func sizeShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || n.Op == "Size" {
 		return []graph.Result{{Dims: []int{}, Type: graph.Int64}}, err
 	}
-	first, last := within(n.Int("start", 0), len(d)), within(n.Int("end", len(d)), len(d))
+	first, last := clampBound(n.Int("start", 0), len(d)), clampBound(n.Int("end", len(d)), len(d))
 	return []graph.Result{{Dims: []int{max(0, last-first)}, Type: graph.Int64}}, nil
 }
 
-// suppressionShape is a row for each box that may be left.
+// suppressionShape infers the largest result of a NonMaxSuppression: one row for each box that
+// may be selected.
 func suppressionShape(n *graph.Node) ([]graph.Result, error) {
 	b, err := n.Dims(0)
 	if err != nil {
@@ -103,7 +105,7 @@ func suppressionShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	s, err := n.Dims(1)
 	if err != nil || len(b) != 3 || len(s) != 3 || b[2] != 4 || b[0] != s[0] || b[1] != s[2] {
-		return nil, errors.Join(err, fmt.Errorf("scores of %v for boxes of %v", s, b))
+		return nil, errors.Join(err, fmt.Errorf("scores of shape %v do not fit boxes of shape %v", s, b))
 	}
 	each := 0
 	if c := n.Const(2); c != nil {
@@ -118,7 +120,8 @@ func suppressionShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: []int{s[0] * s[1] * each, 3}, Type: graph.Int64}}, nil
 }
 
-// nonZeroShape is a column for each place that may not be zero, which of constants are counted.
+// nonZeroShape infers the largest result of a NonZero: one column for each element that may be
+// nonzero. The nonzero elements of a constant are counted.
 func nonZeroShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
@@ -166,10 +169,10 @@ func compressShape(n *graph.Node) ([]graph.Result, error) {
 		}
 		out[axis] = count
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
-// uniqueShape has room for elements all of which differ.
+// uniqueShape infers the largest result of a Unique, where all elements differ.
 func uniqueShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
@@ -186,14 +189,15 @@ func uniqueShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: out, Type: n.Type(0)}, places, places, places}, nil
 }
 
-// madeShape is what is filled without values to read: of a shape, or like another tensor.
-func madeShape(n *graph.Node) ([]graph.Result, error) {
+// generatedShape infers the result of an operator that reads no values, such as RandomUniform.
+// The shape is an attribute or the shape of the first input.
+func generatedShape(n *graph.Node) ([]graph.Result, error) {
 	d, given, err := n.List("shape", -1)
 	if err == nil && !given {
 		d, err = n.Dims(0)
 	}
 	if err != nil || n.Op == "EyeLike" && len(d) != 2 {
-		return nil, errors.Join(err, fmt.Errorf("shape %v", d))
+		return nil, errors.Join(err, fmt.Errorf("invalid shape %v", d))
 	}
 	elem := graph.Type(n.Int("dtype", 0))
 	if elem == 0 {

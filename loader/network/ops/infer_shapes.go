@@ -15,7 +15,7 @@ func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	list, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
+		return nil, errors.Join(err, errors.New("shape is computed; want a constant"))
 	}
 	to, known, free := slices.Clone(list), 1, -1
 	for i, d := range to {
@@ -26,19 +26,19 @@ func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 			free = i
 			continue
 		case d < 0 || d > graph.MaxElements:
-			return nil, fmt.Errorf("shape %v", list)
+			return nil, fmt.Errorf("invalid shape %v", list)
 		}
 		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
-			return nil, fmt.Errorf("%v as %v", from, list)
+			return nil, fmt.Errorf("cannot reshape %v to %v", from, list)
 		}
 	}
 	if free >= 0 {
 		to[free] = graph.Elements(from) / max(1, known)
 	}
 	if graph.Elements(to) != graph.Elements(from) {
-		return nil, fmt.Errorf("%v as %v", from, list)
+		return nil, fmt.Errorf("cannot reshape %v to %v", from, list)
 	}
-	return of(n, to), nil
+	return oneResult(n, to), nil
 }
 
 func flattenShape(n *graph.Node) ([]graph.Result, error) {
@@ -51,9 +51,9 @@ func flattenShape(n *graph.Node) ([]graph.Result, error) {
 		axis += len(d)
 	}
 	if axis < 0 || axis > len(d) {
-		return nil, fmt.Errorf("axis %d of %d dimensions", axis, len(d))
+		return nil, fmt.Errorf("axis %d is out of range for %d dimensions", axis, len(d))
 	}
-	return of(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
+	return oneResult(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
 }
 
 func squeezeShape(n *graph.Node) ([]graph.Result, error) {
@@ -69,13 +69,13 @@ func squeezeShape(n *graph.Node) ([]graph.Result, error) {
 	for i, e := range d {
 		named := slices.Contains(axes, i) || slices.Contains(axes, i-len(d))
 		if named && e != 1 {
-			return nil, fmt.Errorf("axis %d of %v has no 1 to drop", i, d)
+			return nil, fmt.Errorf("cannot squeeze axis %d of shape %v; want extent 1", i, d)
 		}
 		if e != 1 || given && !named {
 			out = append(out, e)
 		}
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
 func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
@@ -97,14 +97,15 @@ func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
 	slices.Sort(axes)
 	for _, a := range axes {
 		if a < 0 || a > len(out) {
-			return nil, fmt.Errorf("axis %d of %d dimensions", a, rank)
+			return nil, fmt.Errorf("axis %d is out of range for %d dimensions", a, rank)
 		}
 		out = slices.Insert(out, a, 1)
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
-// Permutation is the order of axes that a Transpose gives.
+// Permutation returns the order of axes of a Transpose. Without an attribute, it reverses the
+// axes.
 func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
@@ -115,11 +116,11 @@ func Permutation(n *graph.Node, rank int) ([]int, error) {
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, p := range sorted {
 		if i != p {
-			return nil, fmt.Errorf("permutation %v", perm)
+			return nil, fmt.Errorf("invalid permutation %v", perm)
 		}
 	}
 	if len(perm) != rank {
-		return nil, fmt.Errorf("a permutation of %d axes for %d", len(perm), rank)
+		return nil, fmt.Errorf("permutation has %d axes; want %d", len(perm), rank)
 	}
 	return perm, nil
 }
@@ -137,22 +138,22 @@ func transposeShape(n *graph.Node) ([]graph.Result, error) {
 	for i, p := range perm {
 		out[i] = d[p]
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
-// Axis is an axis counted from the front.
+// Axis returns axis counted from the front. A negative axis counts from the end.
 func Axis(rank, axis int) (int, error) {
 	at := axis
 	if at < 0 {
 		at += rank
 	}
 	if at < 0 || at >= rank {
-		return 0, fmt.Errorf("axis %d of %d dimensions", axis, rank)
+		return 0, fmt.Errorf("axis %d is out of range for %d dimensions", axis, rank)
 	}
 	return at, nil
 }
 
-func concatOf(n *graph.Node) ([]graph.Result, error) {
+func concatShape(n *graph.Node) ([]graph.Result, error) {
 	var out []int
 	missing := 0
 	if n.Opset < 4 {
@@ -172,21 +173,21 @@ func concatOf(n *graph.Node) ([]graph.Result, error) {
 			continue
 		}
 		if len(d) != len(out) {
-			return nil, fmt.Errorf("%v beside %v", out, d)
+			return nil, fmt.Errorf("cannot concatenate shapes %v and %v", out, d)
 		}
 		for j := range d {
 			if j != axis && d[j] != out[j] {
-				return nil, fmt.Errorf("%v beside %v", out, d)
+				return nil, fmt.Errorf("cannot concatenate shapes %v and %v", out, d)
 			}
 		}
 		if out[axis] += d[axis]; out[axis] > graph.MaxElements {
-			return nil, fmt.Errorf("shape %v", out)
+			return nil, fmt.Errorf("shape %v is too large", out)
 		}
 	}
 	if len(n.In) == 0 {
-		return nil, errors.New("it has no input")
+		return nil, errors.New("node has no input")
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
 func splitShape(n *graph.Node) ([]graph.Result, error) {
@@ -212,7 +213,7 @@ func splitShape(n *graph.Node) ([]graph.Result, error) {
 	var out []graph.Result
 	for _, s := range sizes {
 		if s < 0 || s > d[axis] {
-			return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
+			return nil, fmt.Errorf("parts %v do not add up to %d elements", sizes, d[axis])
 		}
 		sum += s
 		part := slices.Clone(d)
@@ -220,22 +221,22 @@ func splitShape(n *graph.Node) ([]graph.Result, error) {
 		out = append(out, graph.Result{Dims: part, Type: n.Type(0)})
 	}
 	if len(sizes) != len(n.Out) || sum != d[axis] {
-		return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
+		return nil, fmt.Errorf("parts %v do not add up to %d elements", sizes, d[axis])
 	}
 	return out, nil
 }
 
-// A Run is the elements of an axis that a slice takes.
+// A run describes the elements of an axis that a slice selects.
 type run struct{ Begin, Count, Step int }
 
-// Bounds are what a Slice takes of each axis.
+// Bounds returns the elements that a Slice selects on each axis.
 func Bounds(n *graph.Node, dims []int) ([]run, error) {
 	starts, _, err1 := n.List("starts", 1)
 	ends, _, err2 := n.List("ends", 2)
 	axes, given, err3 := n.List("axes", 3)
 	steps, stepped, err4 := n.List("steps", 4)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return nil, errors.New("its bounds are computed, not constants")
+		return nil, errors.New("bounds are computed; want constants")
 	}
 	if !given {
 		axes = nil
@@ -247,7 +248,7 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, errors.New("as many starts as ends, axes and steps are wanted")
+		return nil, errors.New("starts, ends, axes and steps differ in length")
 	}
 	runs := make([]run, len(dims))
 	for i, d := range dims {
@@ -261,7 +262,7 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 		d := dims[a]
 		switch {
 		case s > 0:
-			b, e := within(starts[i], d), within(ends[i], d)
+			b, e := clampBound(starts[i], d), clampBound(ends[i], d)
 			runs[a] = run{b, max(0, (e-b+s-1)/s), s}
 		case s < 0:
 			from := func(v int) int {
@@ -276,7 +277,7 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 			}
 			runs[a] = run{max(0, b), max(0, (b-e-s-1)/-s), s}
 		default:
-			return nil, errors.New("a step of 0")
+			return nil, errors.New("step is 0")
 		}
 		if runs[a].Count == 0 {
 			runs[a].Begin, runs[a].Step = 0, 1
@@ -285,8 +286,9 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 	return runs, nil
 }
 
-// within is a bound of an axis of n elements, counted from its end where it is negative.
-func within(bound, n int) int {
+// clampBound returns a slice bound of an axis of n elements, clamped to 0 through n. A negative
+// bound counts from the end.
+func clampBound(bound, n int) int {
 	if bound < 0 {
 		bound += n
 	}
@@ -306,7 +308,7 @@ func sliceShape(n *graph.Node) ([]graph.Result, error) {
 	for _, r := range runs {
 		out = append(out, r.Count)
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
 func gatherShape(n *graph.Node) ([]graph.Result, error) {
@@ -322,7 +324,7 @@ func gatherShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
+	return oneResult(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
 }
 
 func expandShape(n *graph.Node) ([]graph.Result, error) {
@@ -332,13 +334,13 @@ func expandShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	to, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
+		return nil, errors.Join(err, errors.New("shape is computed; want a constant"))
 	}
 	out, err := graph.Broadcast(d, to)
 	if err != nil {
 		return nil, err
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
 func tileShape(n *graph.Node) ([]graph.Result, error) {
@@ -348,16 +350,16 @@ func tileShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	times, ok, err := n.List("repeats", 1)
 	if err != nil || !ok || len(times) != len(d) {
-		return nil, errors.Join(err, errors.New("its repeats are no constants, one an axis"))
+		return nil, errors.Join(err, errors.New("repeats are invalid; want one constant per axis"))
 	}
 	out := slices.Clone(d)
 	for i, t := range times {
 		if t < 0 || t > graph.MaxElements/max(1, out[i]) {
-			return nil, fmt.Errorf("repeats %v", times)
+			return nil, fmt.Errorf("repeats %v are out of range", times)
 		}
 		out[i] *= t
 	}
-	return of(n, out), nil
+	return oneResult(n, out), nil
 }
 
 func whereShape(n *graph.Node) ([]graph.Result, error) {
@@ -373,7 +375,7 @@ func rangeShape(n *graph.Node) ([]graph.Result, error) {
 	for i := range v {
 		c := n.Const(i)
 		if c == nil {
-			return nil, errors.New("its bounds are computed, not constants")
+			return nil, errors.New("bounds are computed; want constants")
 		}
 		var err error
 		if v[i], err = c.Scalar(); err != nil {
@@ -382,19 +384,19 @@ func rangeShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	count := (v[1] - v[0]) / v[2]
 	if !(count < graph.MaxElements) {
-		return nil, fmt.Errorf("a range from %g to %g by %g", v[0], v[1], v[2])
+		return nil, fmt.Errorf("range from %g to %g by %g has too many elements", v[0], v[1], v[2])
 	}
 	whole := int(max(0, count))
 	if float64(whole) < count {
 		whole++
 	}
-	return of(n, []int{whole}), nil
+	return oneResult(n, []int{whole}), nil
 }
 
 func filledShape(n *graph.Node) ([]graph.Result, error) {
 	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
+		return nil, errors.Join(err, errors.New("shape is computed; want a constant"))
 	}
 	elem := graph.Float
 	if a := n.Attr["value"]; a != nil && a.Const != nil {

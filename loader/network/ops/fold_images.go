@@ -9,17 +9,17 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Functions of pictures at computed places: what finds boxes, and looks between pixels.
+// Operators on images at computed positions: box suppression and sampling between pixels.
 
-// foldSuppression finds boxes that overlap none of a higher score, class by class: as many rows
-// as there are such boxes.
+// foldSuppression selects boxes by descending score, class by class, dropping boxes that
+// overlap a selected one too much. The result has one row for each selected box.
 func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 2)
+	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	boxes, d, scores, s := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	bound := [3]float64{0, 0, math.Inf(-1)} // boxes a class, overlap, score
+	bound := [3]float64{0, 0, math.Inf(-1)} // boxes per class, overlap, score
 	for i := range bound {
 		if n.Given(2 + i) {
 			if bound[i], err = n.Const(2 + i).Scalar(); err != nil {
@@ -69,61 +69,62 @@ func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) 
 			}
 		}
 	}
-	return made([]graph.Result{{Dims: []int{len(out) / 3, 3}, Type: res[0].Type}}, out), nil
+	return resultConst([]graph.Result{{Dims: []int{len(out) / 3, 3}, Type: res[0].Type}}, out), nil
 }
 
-// foldGridSample looks up pictures at places between pixels, which a grid has from -1 to 1.
+// foldGridSample samples images between pixels, at grid coordinates from -1 to 1.
 func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 2)
+	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, grid, g := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && graph.Elements(g) > 0 {
-		return nil, fmt.Errorf("a grid of %v for %v", g, d)
+		return nil, fmt.Errorf("grid of shape %v does not fit input shape %v", g, d)
 	}
 	mode := n.Text("mode", "linear")
-	from := sampled{numbers: v, h: d[2], w: d[3], outside: n.Text("padding_mode", "zeros"), corners: n.Int("align_corners", 0) != 0}
+	from := imageSampler{numbers: v, h: d[2], w: d[3], outside: n.Text("padding_mode", "zeros"), corners: n.Int("align_corners", 0) != 0}
 	out := make([]float64, graph.Elements(res[0].Dims))
 	places := g[1] * g[2]
 	for b := range d[0] {
 		for i := range places {
-			x, y := from.pixel(grid[2*(b*places+i)], from.w), from.pixel(grid[2*(b*places+i)+1], from.h)
+			x, y := from.toPixels(grid[2*(b*places+i)], from.w), from.toPixels(grid[2*(b*places+i)+1], from.h)
 			if mode != "cubic" && mode != "bicubic" {
-				x, y = from.inside(x, from.w), from.inside(y, from.h)
+				x, y = from.reflectOrClamp(x, from.w), from.reflectOrClamp(y, from.h)
 			}
 			if x != x || y != y || math.Abs(x) > 1<<30 || math.Abs(y) > 1<<30 {
 				x, y = -2, -2
 			}
 			for c := range d[1] {
 				p := b*d[1] + c
-				if out[p*places+i], err = from.between(p, y, x, mode); err != nil {
+				if out[p*places+i], err = from.interpolate(p, y, x, mode); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// sampled are pictures that are looked up at places between pixels.
-type sampled struct {
+// An imageSampler samples images at positions between pixels.
+type imageSampler struct {
 	numbers []float64
 	h, w    int
-	outside string // what stands around a picture: zeros, border or reflection
-	corners bool   // whether -1 and 1 are the middle of the outermost pixels, not their edge
+	outside string // values outside an image: zeros, border or reflection
+	corners bool   // whether -1 and 1 mean the centers of the outermost pixels, not their edges
 }
 
-// pixel is the place of a grid, from -1 to 1, in pixels.
-func (s *sampled) pixel(x float64, extent int) float64 {
+// toPixels converts a grid coordinate from -1 to 1 to a pixel position.
+func (s *imageSampler) toPixels(x float64, extent int) float64 {
 	if s.corners {
 		return (x + 1) / 2 * float64(extent-1)
 	}
 	return (float64((x+1)*float64(extent)) - 1) / 2
 }
 
-// inside is the place that one outside of the picture is taken for.
-func (s *sampled) inside(x float64, extent int) float64 {
+// reflectOrClamp maps a position outside the image to the position inside it whose value the
+// padding mode uses. In mode zeros it returns x unchanged.
+func (s *imageSampler) reflectOrClamp(x float64, extent int) float64 {
 	low, high := -0.5, float64(extent)-0.5
 	if s.corners {
 		low, high = 0, float64(extent-1)
@@ -143,43 +144,44 @@ func (s *sampled) inside(x float64, extent int) float64 {
 	return x
 }
 
-// at is a pixel of picture p.
-func (s *sampled) at(p, y, x int) float64 {
+// pixelAt returns a pixel of image p, or the padding value if y, x is outside.
+func (s *imageSampler) pixelAt(p, y, x int) float64 {
 	if y < 0 || y >= s.h || x < 0 || x >= s.w {
 		if s.outside == "zeros" {
 			return 0
 		}
-		y, x = int(s.inside(float64(y), s.h)), int(s.inside(float64(x), s.w))
+		y, x = int(s.reflectOrClamp(float64(y), s.h)), int(s.reflectOrClamp(float64(x), s.w))
 	}
 	return s.numbers[(p*s.h+y)*s.w+x]
 }
 
-// between is picture p at a place between pixels.
-func (s *sampled) between(p int, y, x float64, mode string) (float64, error) {
+// interpolate returns the value of image p at a position between pixels.
+func (s *imageSampler) interpolate(p int, y, x float64, mode string) (float64, error) {
 	x0, y0, sum := math.Floor(x), math.Floor(y), 0.0
 	switch mode {
 	case "nearest":
-		return s.at(p, int(math.RoundToEven(y)), int(math.RoundToEven(x))), nil
+		return s.pixelAt(p, int(math.RoundToEven(y)), int(math.RoundToEven(x))), nil
 	case "linear", "bilinear":
 		for k := range 4 {
 			dy, dx := k/2, k%2
 			wy, wx := 1-math.Abs(y-y0-float64(dy)), 1-math.Abs(x-x0-float64(dx))
 			if wy*wx != 0 {
-				sum += float64(wy * wx * s.at(p, int(y0)+dy, int(x0)+dx))
+				sum += float64(wy * wx * s.pixelAt(p, int(y0)+dy, int(x0)+dx))
 			}
 		}
 		return sum, nil
 	case "cubic", "bicubic":
 		for k := range 16 {
 			dy, dx := k/4-1, k%4-1
-			sum += float64(cubicWeight(y-y0-float64(dy)) * cubicWeight(x-x0-float64(dx)) * s.at(p, int(y0)+dy, int(x0)+dx))
+			sum += float64(cubicWeight(y-y0-float64(dy)) * cubicWeight(x-x0-float64(dx)) * s.pixelAt(p, int(y0)+dy, int(x0)+dx))
 		}
 		return sum, nil
 	}
-	return 0, fmt.Errorf("a grid of mode %q", mode)
+	return 0, fmt.Errorf("unknown mode %q; want nearest, linear or cubic", mode)
 }
 
-// cubicWeight is that of an element at a distance, with the coefficient -0.75.
+// cubicWeight returns the cubic interpolation weight of a pixel at distance d, for the
+// parameter a = -0.75.
 func cubicWeight(d float64) float64 {
 	const a = -0.75
 	d = math.Abs(d)
@@ -192,16 +194,17 @@ func cubicWeight(d float64) float64 {
 	return 0
 }
 
-// foldRoiAlign averages, or takes the largest of, points between pixels in parts of boxes.
+// foldRoiAlign divides each box into cells, samples every cell at points between pixels and
+// returns the mean or the maximum of the samples.
 func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	in, err := operandsOf(n, 3)
+	in, err := readOperands(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, boxes, r, batch := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	to := res[0].Dims
 	if len(d) != 4 || len(r) != 2 || r[1] != 4 || len(batch) != r[0] || d[2]*d[3] == 0 && r[0] > 0 {
-		return nil, fmt.Errorf("boxes of %v for %v", r, d)
+		return nil, fmt.Errorf("boxes of shape %v do not fit input shape %v", r, d)
 	}
 	oh, ow, c := to[2], to[3], d[1]
 	scale, ratio := float64(n.Float("spatial_scale", 1)), n.Int("sampling_ratio", 0)
@@ -216,7 +219,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	h, w := d[2], d[3]
 	out := make([]float64, graph.Elements(to))
 	for k := range r[0] {
-		b, err := placeIn(batch[k], d[0])
+		b, err := resolveIndex(batch[k], d[0])
 		if err != nil {
 			return nil, err
 		}
@@ -231,14 +234,14 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			ny, nx = int(math.Ceil(sy)), int(math.Ceil(sx))
 		}
 		if ny > 1<<10 || nx > 1<<10 {
-			return nil, fmt.Errorf("%d by %d points in a part of a box", ny, nx)
+			return nil, fmt.Errorf("found %d x %d sample points in a cell; want at most 1024 x 1024", ny, nx)
 		}
 		for i := range c * oh * ow {
 			p, y, x := i/(oh*ow), i/ow%oh, i%ow
 			sum, largest := 0.0, math.Inf(-1)
 			for q := range ny * nx {
 				y, x := y1+sy*(float64(y)+(float64(q/nx)+0.5)/float64(ny)), x1+sx*(float64(x)+(float64(q%nx)+0.5)/float64(nx))
-				for _, part := range fourPixels(v[(b*c+p)*h*w:], h, w, y, x) {
+				for _, part := range bilinearTerms(v[(b*c+p)*h*w:], h, w, y, x) {
 					sum += part
 					largest = max(largest, part)
 				}
@@ -248,11 +251,12 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	}
-	return made(res, out), nil
+	return resultConst(res, out), nil
 }
 
-// fourPixels are the pixels around a place in a picture, by their weights.
-func fourPixels(picture []float64, h, w int, y, x float64) [4]float64 {
+// bilinearTerms returns the four pixels around a position in an image, each multiplied by its
+// bilinear weight. All are 0 if the position is more than a pixel outside.
+func bilinearTerms(image []float64, h, w int, y, x float64) [4]float64 {
 	if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) {
 		return [4]float64{}
 	}
@@ -266,6 +270,6 @@ func fourPixels(picture []float64, h, w int, y, x float64) [4]float64 {
 		x = float64(x0)
 	}
 	fy, fx := y-float64(y0), x-float64(x0)
-	at := func(y, x int) float64 { return picture[y*w+x] }
+	at := func(y, x int) float64 { return image[y*w+x] }
 	return [4]float64{(1 - fy) * (1 - fx) * at(y0, x0), (1 - fy) * fx * at(y0, x1), fy * (1 - fx) * at(y1, x0), fy * fx * at(y1, x1)}
 }
