@@ -151,5 +151,8 @@ func (r *Report) newCoverageTables() (list []pageTable) {
 		}
 		list = append(list, t)
 	}
+	if len(r.works) > 0 {
+		list = append(list, pageTable{"Work of the engine, the rows that cover it and its interval", []string{"", "rows", "low", "high"}, r.formatWorks()})
+	}
 	return list
 }

@@ -23,6 +23,7 @@ type Report struct {
 	left      []*bench.Accuracy // by protocol; nil for rows from a file
 	spreads   *bench.Spreads
 	bands     []bench.EngineBand // nil for rows from a file
+	works     []bench.WorkBand   // nil for rows from a file
 	intervals []bench.Interval   // one per row
 }
 
@@ -45,6 +46,9 @@ func New(rows []measured.Row, builtin bool) (*Report, error) {
 		return r, nil
 	}
 	if r.bands, err = bench.EngineBands(); err != nil {
+		return nil, err
+	}
+	if r.works, err = bench.WorkBands(); err != nil {
 		return nil, err
 	}
 	errs, err := bench.LeftOuts()
@@ -108,6 +112,9 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 			return err
 		}
 	}
+	if err := r.writeWorks(w); err != nil {
+		return err
+	}
 	if len(r.Unmodelled) > 0 {
 		fmt.Fprintln(w, "\nnot modelled")
 	}
@@ -115,6 +122,28 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 		fmt.Fprintf(w, "  %v\n", err)
 	}
 	return nil
+}
+
+// formatWorks returns the cells of the table of what rows cover.
+func (r *Report) formatWorks() (rows [][]string) {
+	for i := range r.works {
+		x := &r.works[i]
+		rows = append(rows, []string{x.Work.String(), strconv.Itoa(x.Rows), fmt.Sprintf("%+.0f%%", 100*(x.Low-1)), fmt.Sprintf("%+.0f%%", 100*(x.High-1))})
+	}
+	return rows
+}
+
+// writeWorks writes how many rows cover each kind of work, and its interval.
+func (r *Report) writeWorks(w io.Writer) error {
+	if len(r.works) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nwork of the engine, the rows that cover it and its interval\n")
+	t := terminal.NewTable(terminal.Word("", 0), terminal.Number("rows", 0), terminal.Number("low", 0), terminal.Number("high", 0))
+	for _, row := range r.formatWorks() {
+		t.Add(row...)
+	}
+	return t.Print(w, 0)
 }
 
 // writeGroups writes a table of groups, with columns for the fit to all rows and for each left-out
@@ -200,12 +229,17 @@ func (r *Report) coverages() (list []coverage) {
 	for i, by := range bench.Protocols()[:len(r.left)] {
 		add(r.left[i], by, fmt.Sprintf(", with the row's %v left out of the fit", by))
 	}
-	var engine []bench.Coverage
+	var engine, kind []bench.Coverage
 	for _, b := range r.bands {
-		engine = append(engine, b.Holds)
+		if b.Kind == bench.Unmeasured {
+			kind = append(kind, b.Holds)
+		} else {
+			engine = append(engine, b.Holds)
+		}
 	}
 	if len(engine) > 0 {
 		list = append(list, coverage{"engine", ": engine's part, with the row's session left out", engine})
+		list = append(list, coverage{bench.ByKind.String(), ": engine's part as for work without rows, with the row's kind left out", kind})
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -177,19 +178,12 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	ctx, stop := flags.Interruptible()
 	defer stop()
 	for _, x := range models {
-		res, err := x.model.Run(ctx, o)
+		res, err := x.run(ctx, o)
 		if err != nil {
-			return input.ModelError(x.model, err)
-		}
-		if faults := res.Report.Faults; len(faults) > 0 {
-			return input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+			return err
 		}
 		if f.lint {
-			var programs []*loader.Program
-			for i := range res.Programs {
-				programs = append(programs, res.Programs[i].Program)
-			}
-			list, err := lintPrograms(x.name, programs)
+			list, err := lintResult(x.name, res)
 			if err != nil {
 				return err
 			}
@@ -215,6 +209,27 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		err = cmp.Or(err, lintError(linted))
 	}
 	return err
+}
+
+// run runs the model. It returns an error if the device faults.
+func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
+	res, err := x.model.Run(ctx, o)
+	if err != nil {
+		return nil, input.ModelError(x.model, err)
+	}
+	if faults := res.Report.Faults; len(faults) > 0 {
+		return nil, input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+	}
+	return res, nil
+}
+
+// lintResult lints the programs of a run.
+func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
+	var programs []*loader.Program
+	for i := range res.Programs {
+		programs = append(programs, res.Programs[i].Program)
+	}
+	return lintPrograms(name, programs)
 }
 
 // finish writes the baseline, or reports the differences from it.

@@ -97,23 +97,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) {
-		name := resolveName(file, c.Model)
-		for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
-			if outfile.Same(out, name) {
-				return nil, &outfile.InputError{Output: out, Input: name}
-			}
-		}
-		var dims flags.Dims
-		if c.Dim != "" {
-			dims.Dims = []string{c.Dim}
-		}
-		m, err := dims.Open(anesim.OpenOptions{}, name, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		return input.WithParameters(m, name)
-	})
+	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) { return f.openModel(file, c) })
 	if err != nil {
 		return input.InFile(file, err)
 	}
@@ -139,6 +123,25 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 		return report.WriteDocument(c.OutOrStdout(), d)
 	}
 	return text.WriteLoad(c.OutOrStdout(), d)
+}
+
+// openModel opens the model of a client. It returns an error if the command writes to that file.
+func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.Model, error) {
+	name := resolveName(script, c.Model)
+	for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
+		if outfile.Same(out, name) {
+			return nil, &outfile.InputError{Output: out, Input: name}
+		}
+	}
+	var dims flags.Dims
+	if c.Dim != "" {
+		dims.Dims = []string{c.Dim}
+	}
+	m, err := dims.Open(anesim.OpenOptions{}, name, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return input.WithParameters(m, name)
 }
 
 // resolveName returns the path of a file named in a script. Relative names are relative to the

@@ -171,11 +171,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if doc.Placement, err = f.place(res); err != nil {
 		return input.InFile(file, err)
 	}
-	var x *explain.Explanation
-	if f.HTML != "" || !f.JSON && !f.CSV {
-		if x, err = f.explainNetwork(ctx, m, o, file); err != nil {
-			return input.InFile(file, err)
-		}
+	x, err := f.explainNetwork(ctx, m, o, file)
+	if err != nil {
+		return input.InFile(file, err)
 	}
 	if err := f.print(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
@@ -261,9 +259,13 @@ func (f *modelFlags) explainCommand(file string) string {
 	return how.Command("explain", flags...)
 }
 
-// explainNetwork tries changes to the network. It returns nil if the run used options for which
+// explainNetwork tries changes to the network. It returns nil if no output
+// shows the result, or if the run used options for which
 // explain has no flags.
 func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*explain.Explanation, error) {
+	if f.HTML == "" && (f.JSON || f.CSV) {
+		return nil, nil // JSON and CSV have no explanation
+	}
 	if f.isAltered() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // explain would describe the network without these changes
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -67,41 +68,52 @@ that do not agree.`,
 			if asJSON {
 				return report.WriteDocument(c.OutOrStdout(), d)
 			}
-			p := terminal.NewPager(c.OutOrStdout())
-			agree := 0
-			t := terminal.NewTable(terminal.Word("area", 1), terminal.Word("claim", 0), terminal.Number("document", 0), terminal.Number("model", 0), terminal.Word("verdict", 0), terminal.Word("basis", 1), terminal.Word("but", 2))
-			for _, r := range d.Rows {
-				if r.Verdict == "agrees" {
-					agree++
-				}
-				text := func(v float64) string {
-					switch r.Unit {
-					case "":
-						return fmt.Sprintf("%.6g", v)
-					case "hex":
-						return fmt.Sprintf("%#x", uint64(v))
-					}
-					return fmt.Sprintf("%.4g %s", v, r.Unit)
-				}
-				t.Add(r.Area, r.Claim, text(r.Document), text(r.Model), r.Verdict, r.Basis, r.Against)
-			}
-			p.Table(t, 0)
-			p.Printf("")
-			if !differs {
-				p.Printf("%d of %d agree", agree, len(d.Rows))
-			}
-			if len(areas) > 0 || differs {
-				return p.Err
-			}
-			p.Printf("")
-			p.Printf("conflicts between documents:")
-			for _, x := range d.Conflicts {
-				p.Printf("  %s: %s; %s. Taken: %s", x.What, x.One, x.Other, x.Taken)
-			}
-			return p.Err
+			return writePaper(c.OutOrStdout(), d, differs, differs || len(areas) > 0)
 		},
 	}
 	c.Flags().BoolVar(&differs, "differs", false, "print only rows that do not agree")
 	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
 	return c
+}
+
+// writePaper prints a row for each claim, and the conflicts between documents unless rows were
+// selected. If differs is set, the rows are those that do not agree.
+func writePaper(w io.Writer, d *paper.Document, differs, selected bool) error {
+	p := terminal.NewPager(w)
+	agree := 0
+	t := terminal.NewTable(
+		terminal.Word("area", 1), terminal.Word("claim", 0), terminal.Number("document", 0), terminal.Number("model", 0),
+		terminal.Word("verdict", 0), terminal.Word("basis", 1), terminal.Word("but", 2),
+	)
+	for _, r := range d.Rows {
+		if r.Verdict == "agrees" {
+			agree++
+		}
+		t.Add(r.Area, r.Claim, formatFigure(r.Document, r.Unit), formatFigure(r.Model, r.Unit), r.Verdict, r.Basis, r.Against)
+	}
+	p.Table(t, 0)
+	p.Printf("")
+	if !differs {
+		p.Printf("%d of %d agree", agree, len(d.Rows))
+	}
+	if selected {
+		return p.Err
+	}
+	p.Printf("")
+	p.Printf("conflicts between documents:")
+	for _, x := range d.Conflicts {
+		p.Printf("  %s: %s; %s. Taken: %s", x.What, x.One, x.Other, x.Taken)
+	}
+	return p.Err
+}
+
+// formatFigure formats a figure with its unit. The unit "hex" selects hexadecimal.
+func formatFigure(v float64, unit string) string {
+	switch unit {
+	case "":
+		return fmt.Sprintf("%.6g", v)
+	case "hex":
+		return fmt.Sprintf("%#x", uint64(v))
+	}
+	return fmt.Sprintf("%.4g %s", v, unit)
 }

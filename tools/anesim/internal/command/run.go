@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -165,38 +166,23 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		}
 		return input.ModelError(m, err)
 	}
-	if f.Out != "" {
-		if err := output.Write(f.Out, res, f.OtherFiles(how.file)); err != nil {
-			return err
-		}
-	}
-	if err := f.writeProfiles(ctx, res, how.file); err != nil {
+	if err := f.writeFiles(ctx, res, how); err != nil {
 		return err
-	}
-	if f.Record != "" {
-		if err := recordRun(f.Record, res, how.model); err != nil {
-			return err
-		}
 	}
 	doc := report.NewRun(res)
 	if f.Constants {
 		doc.Constants = report.ConstantsOf(res)
 	}
-	switch {
-	case f.JSON:
-		err = report.WriteDocument(stdout, doc)
-	case f.CSV:
-		for i := range doc.Descriptors {
-			if o.Each == nil {
+	if rows != nil {
+		if o.Each == nil {
+			for i := range doc.Descriptors {
 				rows.Descriptor(&doc.Descriptors[i])
 			}
 		}
 		rows.Repeat(doc.Descriptors, res.Report)
 		err = rows.End()
-	default:
-		if err = text.WriteRun(stdout, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err == nil {
-			err = writeExplainHint(stdout, m, how)
-		}
+	} else {
+		err = f.writeReport(stdout, m, res, doc, how)
 	}
 	if err != nil {
 		return err
@@ -210,6 +196,33 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		return input.InFile(filepath.Base(m.Name()), fmt.Errorf("device fault: %v", faults[0]))
 	}
 	return nil
+}
+
+// writeFiles writes the outputs, the profiles and the recording that the flags select.
+func (f *runFlags) writeFiles(ctx context.Context, res *anesim.Result, how printing) error {
+	if f.Out != "" {
+		if err := output.Write(f.Out, res, f.OtherFiles(how.file)); err != nil {
+			return err
+		}
+	}
+	if err := f.writeProfiles(ctx, res, how.file); err != nil {
+		return err
+	}
+	if f.Record == "" {
+		return nil
+	}
+	return recordRun(f.Record, res, how.model)
+}
+
+// writeReport writes the report of a run as JSON or text.
+func (f *runFlags) writeReport(w io.Writer, m *anesim.Model, res *anesim.Result, doc *report.Run, how printing) error {
+	if f.JSON {
+		return report.WriteDocument(w, doc)
+	}
+	if err := text.WriteRun(w, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err != nil {
+		return err
+	}
+	return writeExplainHint(w, m, how)
 }
 
 // writeExplainHint prints the command that explains what to change. It prints nothing for a model

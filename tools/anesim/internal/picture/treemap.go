@@ -39,17 +39,7 @@ func Energy(r *view.Report) *Picture {
 		return 0
 	})
 	if len(list) > maxLeaves {
-		rest := leaf{name: fmt.Sprintf("%d others", len(list)-maxLeaves), parts: energySegments(new(report.Energy))}
-		for _, x := range list[maxLeaves:] {
-			rest.value += x.value
-			for i := range x.parts {
-				rest.parts[i].value += x.parts[i].value
-			}
-		}
-		for i := range rest.parts {
-			rest.parts[i].text = clock.Nanojoules(rest.parts[i].value).String()
-		}
-		list = append(list[:maxLeaves:maxLeaves], rest)
+		list = append(list[:maxLeaves:maxLeaves], addLeaves(list[maxLeaves:]))
 	}
 	sum := 0.0
 	for _, x := range list {
@@ -81,6 +71,21 @@ func Energy(r *view.Report) *Picture {
 	}
 	return newPicture(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
 		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}}, draw)
+}
+
+// addLeaves returns a leaf with the energies of all leaves in list.
+func addLeaves(list []leaf) leaf {
+	rest := leaf{name: fmt.Sprintf("%d others", len(list)), parts: energySegments(new(report.Energy))}
+	for _, x := range list {
+		rest.value += x.value
+		for i := range x.parts {
+			rest.parts[i].value += x.parts[i].value
+		}
+	}
+	for i := range rest.parts {
+		rest.parts[i].text = clock.Nanojoules(rest.parts[i].value).String()
+	}
+	return rest
 }
 
 type box struct{ x, y, w, h float64 }

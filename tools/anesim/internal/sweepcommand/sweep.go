@@ -149,19 +149,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	total, err := s.Points()
+	n, err := f.countPoints(s, part)
 	if err != nil {
 		return err
-	}
-	if f.HTML != "" && total > maxPagePoints {
-		return usage.Errorf("--html: found %d points, want at most %d", total, maxPagePoints)
-	}
-	if err := s.Try(); err != nil {
-		return err
-	}
-	n := part.Points(total)
-	if (f.Pprof != "" || f.Trace != "") && n > maxProfiled {
-		return usage.Errorf("--pprof and --trace: want at most %d points, found %d; reduce them with --shard", maxProfiled, n)
 	}
 	out := sweep.NewOutput(stdout, s.Header())
 	if f.resume != "" {
@@ -196,6 +186,12 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err := out.Finish(); err != nil {
 		return err
 	}
+	return f.writeFiles(s, part, best, rows)
+}
+
+// writeFiles writes the picture of the front, the profile, the trace and the page that the flags
+// select.
+func (f *sweepFlags) writeFiles(s *sweep.Sweep, part sweep.Shard, best *sweep.Front, rows [][]string) error {
 	if f.picture != "" {
 		if err := drawFront(best, f.picture, s.Name, s.Options.Chip.Name); err != nil {
 			return err
@@ -208,6 +204,26 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		return nil
 	}
 	return f.writePage(s, rows)
+}
+
+// countPoints returns the number of points of a shard. It returns an error if the sweep has too many
+// points for the outputs that the flags select, or if its first point cannot be built.
+func (f *sweepFlags) countPoints(s *sweep.Sweep, part sweep.Shard) (int, error) {
+	total, err := s.Points()
+	if err != nil {
+		return 0, err
+	}
+	if f.HTML != "" && total > maxPagePoints {
+		return 0, usage.Errorf("--html: found %d points, want at most %d", total, maxPagePoints)
+	}
+	if err := s.Try(); err != nil {
+		return 0, err
+	}
+	n := part.Points(total)
+	if (f.Pprof != "" || f.Trace != "") && n > maxProfiled {
+		return 0, usage.Errorf("--pprof and --trace: want at most %d points, found %d; reduce them with --shard", maxProfiled, n)
+	}
+	return n, nil
 }
 
 // timePoints times the points of a shard, starting at point first, and shows a progress meter on

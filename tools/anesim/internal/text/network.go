@@ -38,6 +38,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
 	}
 	p.printTotals(&d.Total, d.Peak, dispatch)
+	p.printUnmeasured(res.Report)
 	p.printWall(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, d.Total.Saved)
 	p.printEnergies(&d.Total)
@@ -73,6 +74,9 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 		}
 		row := formatCells(columns, l)
 		row[0] += marked[l.Rests]
+		if l.Total.Unmeasured > l.Total.TimeNs/2 {
+			row[0] += " " + report.UnmeasuredMark
+		}
 		state, took := "", "-"
 		switch {
 		case l.HostNs > 0:
@@ -179,6 +183,7 @@ func (p pager) printChanges(x *explain.Explanation, explain string) {
 		return
 	}
 	var within, alone []string
+	unmeasured := false
 	for i := range x.Trials {
 		c := &x.Trials[i]
 		if c.Kind != "gating" && c.SavedNs < least*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
@@ -192,6 +197,10 @@ func (p pager) printChanges(x *explain.Explanation, explain string) {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
 		gain := formatGain(c, x.Now.TimeNs)
+		if isUnmeasured(c) {
+			gain += " " + report.UnmeasuredMark
+			unmeasured = true
+		}
 		line := truncate(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
 		if c.Before == x.Now {
 			within = append(within, line)
@@ -219,6 +228,9 @@ func (p pager) printChanges(x *explain.Explanation, explain string) {
 			p.Printf("what to change (%s tried, each on the layer alone; in the network it may gain less):", tried)
 		}
 		p.Lines(alone)
+	}
+	if unmeasured {
+		p.Printf("%s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("how, and what each change needs:")
 	p.Whole("  " + explain)

@@ -71,6 +71,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	}
 	p.Printf("")
 	p.printTotals(&d.Total, d.Peak, "the dispatch")
+	p.printUnmeasured(res.Report)
 	p.printWall(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, d.Total.Saved)
 	p.printEnergies(&d.Total)
