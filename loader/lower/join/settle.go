@@ -37,7 +37,7 @@ func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident,
 			at, _ := r.view(plan[k], which)
 			at.Base += r.extent.Base
 			if r.tile == nil {
-				r.tile = &task.Tile{At: r.at.WithBase(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
+				r.tile = &task.Tile{At: r.at.Rebase(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
 			}
 			tile := r.tile
 			if len(r.loads) > 1 && r.loadedBy(a) { // others wait for the last
