@@ -101,7 +101,7 @@ func TestInOthers(t *testing.T) {
 		{"y = QuantizeLinear x s", nil, "x 2x4; s ", "unstated: its scale is computed, not a constant: [2 4] uint8"},
 		{"y = QuantizeLinear x s", nil, "x 2x4; s :0", "unstated: a scale of 0: [2 4] uint8"},
 		{"y = QuantizeLinear x s z", attributes{"axis": whole(1)}, "x 1x3x2; s 3:0.5; z uint8 2:1", "unstated: 3 scales and 2 zero points: [1 3 2] uint8"},
-		{"y = DequantizeLinear x s z", attributes{"axis": whole(5)}, "x uint8 2x4; s 4:0.5; z uint8 4:3", "unstated: axis 5 of 2 dimensions: [2 4] float32"},
+		{"y = DequantizeLinear x s z", attributes{"axis": whole(5)}, "x uint8 2x4; s 4:0.5; z uint8 4:3", "unstated: axis 5 is out of range for 2 dimensions: [2 4] float32"},
 		{"y = DequantizeLinear x s z", nil, "x uint8 2x4; s :0.5; z uint8 :3", "same Sub Mul: [2 4] float32"},
 		{"y = DequantizeLinear x s", nil, "x int32 2x4; s :0.5", "unstated: numbers of int32; fp16 has those of eight bits exactly: [2 4] float32"},
 		{"y, s, z = DynamicQuantizeLinear x", nil, "x 2x4", "ReduceMax Max ReduceMin Min Sub Mul Max Reciprocal Mul Neg RoundSmall Clip Mul RoundSmall Add Clip: [2 4] uint8, [] float32, [] uint8"},

@@ -172,7 +172,7 @@ func (r *reader) constant(name string, v mil.Value) error {
 			if r.bytes += int64(n) * int64(elem.Width()); r.bytes > 4*int64(len(w))+1<<20 {
 				return errors.New("more values than four times the file of weights")
 			}
-			if raw, err = w.At(v.Offset, v.Type.Elem, n); err != nil {
+			if raw, err = w.Values(v.Offset, v.Type.Elem, n); err != nil {
 				return err
 			}
 		}
@@ -185,7 +185,7 @@ func (r *reader) constant(name string, v mil.Value) error {
 	}
 	if !t.External() {
 		t.Attach(raw)
-		if err := t.Valid(); err != nil {
+		if err := t.CheckValues(); err != nil {
 			return err
 		}
 	}
