@@ -194,7 +194,7 @@ func TestScriptErrors(t *testing.T) {
 		"send control BOOTS":           `line 1: command "BOOTS": want a name or a number`,
 		"call app ANE_DeviceOpen":      "line 1: no client app",
 		"client a rights=nope":         `line 1: right "nope"`,
-		"model a layer relu q=1":       "line 1: relu: q: no such key",
+		"model a layer relu q=1":       "line 1: relu: q: unknown key",
 		"set 0 x 1":                    "line 1: no program in slot 0",
 		"expect finished 1":            "line 1: finished: 0 requests, expected 1",
 		"send control BOOT x=1":        `line 1: "x": want priority`,

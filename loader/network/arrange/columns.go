@@ -168,6 +168,6 @@ func asConvolution(l, next *list.Layer) list.Layer {
 			}
 		}
 	}
-	c.Takes(next)
+	c.Absorb(next)
 	return c
 }

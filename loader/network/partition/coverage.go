@@ -84,7 +84,7 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 			c.Unsized++
 		}
 	}
-	for _, r := range n.Given() {
+	for _, r := range n.AllResults() {
 		if layer, ok := behind[r.Tensor]; ok {
 			c.Lost = append(c.Lost, Loss{r.Name, layer})
 		}

@@ -81,10 +81,10 @@ func TestLayerErrors(t *testing.T) {
 	}{
 		{"", exitUsage, "missing operation: want one of conv deconv matmul"},
 		{"convolution", exitUsage, `unknown operation "convolution"; want one of conv deconv matmul`},
-		{"conv cin=4 cout=4 dilations=2", exitUsage, "conv: dilations: no such key; conv has n cin h w cout k kh kw"},
-		{"conv cin=4 cout=x", exitUsage, `conv: cout: "x" is no number from 1 to`},
+		{"conv cin=4 cout=4 dilations=2", exitUsage, "conv: dilations: unknown key; conv has n cin h w cout k kh kw"},
+		{"conv cin=4 cout=x", exitUsage, `conv: cout: found "x", want a number from 1 to`},
 		{"conv cin=4", exitUsage, "conv: cout: missing; conv has"},
-		{"conv cin=4 cout", exitUsage, "conv: cout: want key=value"},
+		{"conv cin=4 cout", exitUsage, "conv: cout: not a key and value; want key=value"},
 		{"conv cin=4 cin=5 cout=4", exitUsage, "conv: cin: given twice"},
 		{"conv cin=4 cout=4 pad=full", exitUsage, `conv: pad: "full": want a number, top,bottom,left,right, same or valid`},
 		{"softmax c=4 axis=n", exitUsage, `softmax: axis: "n": want axes among c, h and w`},

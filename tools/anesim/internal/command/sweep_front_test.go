@@ -129,7 +129,7 @@ func TestSweepProgramErrors(t *testing.T) {
 		{[]string{net, "relu"}, "relu stands beside other programs: its keys go with it, as in 'relu c=64"},
 		{[]string{net, net}, "is given twice"},
 		{[]string{net, "chip.Clock=1e9", net}, "stands behind keys"},
-		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: no such key`},
+		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: unknown key`},
 		{append(grid, "--area", "2*Engine"), "--area: Engine: unknown constant; did you mean Engines or"},
 		{append(grid, "--area", "2*"), "a number or a constant of the chip is missing"},
 		{append(grid, "--area", "2 Engines"), "want + or - or *"},

@@ -175,7 +175,7 @@ func TestSweepErrors(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"", "missing operation or file"},
 		{"convolve cin=3", `"convolve" is no file and no operation`},
-		{"conv cin=3 cout=1 dilations=2", "conv: dilations: no such key; conv has"},
+		{"conv cin=3 cout=1 dilations=2", "conv: dilations: unknown key; conv has"},
 		{"conv cin=3 cin=4 cout=1", "cin is given twice"},
 		{"conv cin=8..4 cout=1", `cin: "8..4": the range does not get to its end`},
 		{"conv cin=3 cout=1 --shard 0/2", `--shard "0/2": want I/N`},
