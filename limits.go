@@ -33,7 +33,7 @@ func (r *Result) Limits() []evidence.Limit {
 	}
 	for i := range r.Layers {
 		l := &r.Layers[i]
-		if what := l.Layer.Lower.Rests(); what != "" && l.Modelled() {
+		if what := l.Layer.Lower.Caveat(); what != "" && l.Modelled() {
 			g.add(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
 		}
 	}

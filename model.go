@@ -69,6 +69,9 @@ type OpenOptions struct {
 	// InMemory keeps every tensor between layers of a network in memory, where a compiler would
 	// keep tensors that fit in the L2.
 	InMemory bool
+	// Tables uses one activation table for functions that otherwise take several exact layers;
+	// see [network.Options].
+	Tables bool
 	// Program provides information that a bare text lacks.
 	Program loader.Options
 }
@@ -155,7 +158,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 // openNetwork returns the model of the network that read returns. name gives it a name if it has
 // none.
 func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
-	n, err := read(network.Options{Dims: o.Dims})
+	n, err := read(network.Options{Dims: o.Dims, Tables: o.Tables})
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestPaddedByItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return res, m.Network().Layers[0].Lower.Rests()
+		return res, m.Network().Layers[0].Lower.Caveat()
 	}
 	const c, side = 64, 9
 	plain, none := run("cin=64 h=9 w=9 cout=64 k=1")
@@ -31,7 +31,7 @@ func TestPaddedByItself(t *testing.T) {
 			differ++
 		}
 	}
-	if says := strings.Contains(note, "may round otherwise"); none != "" || says != (differ > 0) {
+	if says := strings.Contains(note, "may round differently"); none != "" || says != (differ > 0) {
 		t.Errorf("%d of %d values differ, and the notes are %q and %q", differ, c*side*side, none, note)
 	}
 }

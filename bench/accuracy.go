@@ -9,23 +9,24 @@ import (
 	"anesim/hw"
 )
 
-// A Group is a summary of the rows that have something in common.
+// A Group is the summary of rows with a common property.
 type Group struct {
 	Name string
 	Summary
 }
 
-// An Accuracy is the model beside measured rows.
+// An Accuracy compares the model with measured rows.
 type Accuracy struct {
-	Rows       []Residual // those that are modelled, in order
-	Unmodelled []error    // the others: an *UnmodelledError, or one of the lowering
+	Rows       []Residual // modelled rows in order
+	Unmodelled []error    // one error for each other row: an *UnmodelledError, or a lowering error
 
-	Tiers, Ops []Group // of latencies; tiers end with T0+T1 and all
-	Sessions   []Group // of latencies, by session
-	Energy     []Group // of energies, by operation; the last two are the main ones and all
-	// States are of latencies of rows whose source has the mean of a sustained loop too:
-	// cold ones, whose least call took longer than that, against both times, and warm
-	// ones. "all, at speed" is all rows, each against the lesser of its two times.
+	Tiers, Ops []Group // latencies by tier and operation; tiers end with T0+T1 and all
+	Sessions   []Group // latencies by session
+	Energy     []Group // energies by operation; the last two groups are the main operations and all
+	// States summarises latencies of rows whose source also gives the mean of a sustained
+	// loop. Cold rows, whose least call took longer than that mean, are compared with both
+	// times, and so are warm ones. "all, at speed" has all rows, each compared with the
+	// lesser of its two times.
 	States []Group
 	// Roofline, Columns and Vendor are baselines on the same latencies: the larger of
 	// arithmetic and bytes at their peak rates, the columns of the vendor's cost dump, and
@@ -33,7 +34,7 @@ type Accuracy struct {
 	Roofline, Columns, Vendor []Group
 }
 
-// Compare holds the model against rows, with presets.
+// Compare compares the model with rows, using the given presets.
 func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 	samples, unmodelled := Samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}
@@ -50,7 +51,7 @@ func (a *Accuracy) summarize(p *Presets) error {
 		r := &a.Rows[i]
 		row := r.Sample.Row
 		if r.Time.Reference > 0 {
-			names := tierNames(row.Tier)
+			names := groupsOfTier(row.Tier)
 			tiers.add(r.Time, names...)
 			ops.add(r.Time, row.Op)
 			sessions.add(r.Time, r.Sample.Session)
@@ -63,7 +64,7 @@ func (a *Accuracy) summarize(p *Presets) error {
 		}
 		if r.Energy.Reference > 0 {
 			energy.add(r.Energy, row.Op, "all")
-			if mainEnergy(row.Op) {
+			if isMainEnergy(row.Op) {
 				energy.add(r.Energy, "matmul+conv+decode")
 			}
 		}
@@ -80,7 +81,7 @@ func (a *Accuracy) summarize(p *Presets) error {
 		{&a.Roofline, roof, tierOrder}, {&a.Columns, columns, tierOrder}, {&a.Vendor, vendor, tierOrder},
 	} {
 		var err error
-		if *x.to, err = x.from.summaries(x.last); err != nil {
+		if *x.to, err = x.from.summarize(x.last); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func (g groups) addState(r *Residual) {
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
 	if row.Tier != "T3" {
 		g.add(speed, "all, at speed")
-		if engineTier(row.Tier) {
+		if isEngineTier(row.Tier) {
 			g.add(speed, "T0+T1, at speed")
 		}
 	}
@@ -107,8 +108,9 @@ func (g groups) addState(r *Residual) {
 	}
 }
 
-// tierNames are the groups of a row's tier. Rows without a full shape count in no other.
-func tierNames(tier string) []string {
+// groupsOfTier returns the groups for rows of a tier. Rows of T3, without a full shape, are
+// only in their own group.
+func groupsOfTier(tier string) []string {
 	switch tier {
 	case "T0", "T1":
 		return []string{tier, "T0+T1", "all"}
@@ -121,12 +123,13 @@ func tierNames(tier string) []string {
 }
 
 // engineTier reports whether rows of a tier are engine-dominated or mixed.
-func engineTier(tier string) bool { return tier == "T0" || tier == "T1" }
+func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
-// mainEnergy reports whether an operation is of those whose energy the model is held to.
-func mainEnergy(op string) bool { return op == "matmul" || op == "conv" || op == "decode_model" }
+// isMainEnergy reports whether an operation is one of those by whose energy the model is
+// judged.
+func isMainEnergy(op string) bool { return op == "matmul" || op == "conv" || op == "decode_model" }
 
-// groups are pairs by name.
+// A groups maps names to pairs.
 type groups map[string][]Pair
 
 func (g groups) add(p Pair, names ...string) {
@@ -135,10 +138,11 @@ func (g groups) add(p Pair, names ...string) {
 	}
 }
 
-// summaries are the groups' in the order of their names, some of them last.
-func (g groups) summaries(last []string) ([]Group, error) {
+// summarize returns the summaries of the groups sorted by name, with the names in last at
+// the end.
+func (g groups) summarize(last []string) ([]Group, error) {
 	var out []Group
-	for _, n := range sorted(slices.Collect(maps.Keys(g)), last) {
+	for _, n := range sortNames(slices.Collect(maps.Keys(g)), last) {
 		s, err := Summarize(g[n])
 		if err != nil {
 			return nil, err
@@ -150,8 +154,8 @@ func (g groups) summaries(last []string) ([]Group, error) {
 	return out, nil
 }
 
-// sorted are names in order, some of them last.
-func sorted(names, last []string) []string {
+// sortNames sorts names in place and returns them with those in last at the end.
+func sortNames(names, last []string) []string {
 	slices.Sort(names)
 	first := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(last, n) })
 	for _, n := range last {
@@ -162,11 +166,11 @@ func sorted(names, last []string) []string {
 	return first
 }
 
-// tierOrder are the groups of tiers that stand last.
+// tierOrder lists the groups of tiers that come last.
 var tierOrder = []string{"T0+T1", "all"}
 
-// roofline is the naive estimate in nanoseconds: every multiply-accumulate at the peak
-// rate or every input, weight and output once at the memory's, whichever is longer.
+// roofline returns a naive estimate in nanoseconds: the longer of all multiply-accumulates
+// at the peak rate, and each input, weight and output once at the memory's rate.
 func (s *Sample) roofline(c *hw.Chip) float64 {
 	const lanes = 16 * 256
 	r := s.Row

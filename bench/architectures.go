@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// An architecture writes a network as the list of layers that loader/network reads.
-// Batch normalisation behind a convolution is its bias; elsewhere it is a factor and an
-// addend a channel. Weights are pseudo-random: no value matters to time.
+// An architecture writes a network as a list of layers for loader/network. Batch
+// normalisation after a convolution becomes its bias; elsewhere it is a factor and an
+// addend per channel. Weights are pseudo-random, because values do not affect the time.
 type architecture struct {
 	b    strings.Builder
 	n    int
@@ -20,27 +20,28 @@ func newArchitecture(name string) *architecture {
 	return a
 }
 
-// layer adds a layer behind the one before, or behind what "from" in its keys names.
-func (a *architecture) layer(format string, v ...any) string {
+// addLayer adds a layer after the previous one, or after the layers named by "from" in its
+// keys, and returns its name.
+func (a *architecture) addLayer(format string, v ...any) string {
 	a.n++
 	a.last = fmt.Sprintf("l%d", a.n)
 	fmt.Fprintf(&a.b, "  - {name: %s, %s}\n", a.last, fmt.Sprintf(format, v...))
 	return a.last
 }
 
-func (a *architecture) classifier(channels int) string {
-	a.layer("op: reduce, kind: mean, axis: hw")
-	a.layer("op: reshape, c: 1, h: 1, w: %d", channels)
-	a.layer("op: linear, n: 1000, bias: true")
+func (a *architecture) addClassifier(channels int) string {
+	a.addLayer("op: reduce, kind: mean, axis: hw")
+	a.addLayer("op: reshape, c: 1, h: 1, w: %d", channels)
+	a.addLayer("op: linear, n: 1000, bias: true")
 	return a.b.String()
 }
 
-// mobileOne is a MobileOne with its branches merged, as it is deployed: widths of its five
-// stages, and of how many blocks of the last two a gate of the channels (squeeze and
-// excitation, a sixteenth as wide) ends each half.
+// mobileOne returns a MobileOne with merged branches, as deployed. widths are those of its
+// five stages. gated is the number of blocks at the end of the last two stages in which a
+// squeeze-and-excitation gate, a sixteenth as wide, follows each convolution.
 func mobileOne(name string, widths [5]int, gated [2]int) string {
 	a := newArchitecture(name)
-	a.layer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
+	a.addLayer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
 	for stage, blocks := range [...]int{2, 8, 10, 1} {
 		width := widths[stage+1]
 		in := widths[stage]
@@ -52,58 +53,59 @@ func mobileOne(name string, widths [5]int, gated [2]int) string {
 			} else {
 				in = width
 			}
-			a.unit(fmt.Sprintf("groups: cin, k: 3, stride: %d, pad: 1", stride), in, gate)
-			a.unit(fmt.Sprintf("cout: %d, k: 1", width), width, gate)
+			a.addUnit(fmt.Sprintf("groups: cin, k: 3, stride: %d, pad: 1", stride), in, gate)
+			a.addUnit(fmt.Sprintf("cout: %d, k: 1", width), width, gate)
 		}
 	}
-	return a.classifier(widths[4])
+	return a.addClassifier(widths[4])
 }
 
-// unit is a convolution with a ReLU, between them the gate if there is one.
-func (a *architecture) unit(keys string, channels int, gate bool) {
+// addUnit adds a convolution with a ReLU, and a gate between them if gate is set.
+func (a *architecture) addUnit(keys string, channels int, gate bool) {
 	if !gate {
-		a.layer("op: conv, %s, bias: true, act: relu", keys)
+		a.addLayer("op: conv, %s, bias: true, act: relu", keys)
 		return
 	}
-	x := a.layer("op: conv, %s, bias: true", keys)
-	a.layer("op: reduce, kind: mean, axis: hw")
-	a.layer("op: conv, cout: %d, k: 1, bias: true, act: relu", channels/16)
-	a.layer("op: conv, cout: %d, k: 1, bias: true", channels)
-	g := a.layer("op: sigmoid")
-	a.layer("op: mul, from: [%s, %s]", x, g)
-	a.layer("op: relu")
+	x := a.addLayer("op: conv, %s, bias: true", keys)
+	a.addLayer("op: reduce, kind: mean, axis: hw")
+	a.addLayer("op: conv, cout: %d, k: 1, bias: true, act: relu", channels/16)
+	a.addLayer("op: conv, cout: %d, k: 1, bias: true", channels)
+	g := a.addLayer("op: sigmoid")
+	a.addLayer("op: mul, from: [%s, %s]", x, g)
+	a.addLayer("op: relu")
 }
 
-// denseNet121 is DenseNet-121: each layer of a block reads all that went before it there.
+// denseNet121 returns DenseNet-121, in which each layer of a block reads all earlier
+// outputs of the block.
 func denseNet121() string {
 	const growth, bottleneck = 32, 128
 	a := newArchitecture("densenet121")
-	a.layer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
-	a.layer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
+	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
+	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
 	channels := 64
 	blocks := [...]int{6, 12, 24, 16}
 	for i, layers := range blocks {
 		for range layers {
 			all := a.last
-			a.normalized()
-			a.layer("op: conv, cout: %d, k: 1, bias: true, act: relu", bottleneck)
-			next := a.layer("op: conv, cout: %d, k: 3, pad: 1", growth)
-			a.layer("op: concat, from: [%s, %s]", all, next)
+			a.addNormalization()
+			a.addLayer("op: conv, cout: %d, k: 1, bias: true, act: relu", bottleneck)
+			next := a.addLayer("op: conv, cout: %d, k: 3, pad: 1", growth)
+			a.addLayer("op: concat, from: [%s, %s]", all, next)
 			channels += growth
 		}
-		a.normalized()
+		a.addNormalization()
 		if i < len(blocks)-1 {
 			channels /= 2
-			a.layer("op: conv, cout: %d, k: 1", channels)
-			a.layer("op: pool, kind: avg, k: 2, stride: 2")
+			a.addLayer("op: conv, cout: %d, k: 1", channels)
+			a.addLayer("op: pool, kind: avg, k: 2, stride: 2")
 		}
 	}
-	return a.classifier(channels)
+	return a.addClassifier(channels)
 }
 
-// normalized is a batch normalisation and a ReLU.
-func (a *architecture) normalized() {
-	a.layer("op: mul, second: constant")
-	a.layer("op: add, second: constant")
-	a.layer("op: relu")
+// addNormalization adds a batch normalisation and a ReLU.
+func (a *architecture) addNormalization() {
+	a.addLayer("op: mul, second: constant")
+	a.addLayer("op: add, second: constant")
+	a.addLayer("op: relu")
 }

@@ -46,7 +46,7 @@ func TestCalibration(t *testing.T) {
 			t.Fatal(err)
 		}
 		var left [numProtocols][]Residual
-		for _, by := range Protocols() {
+		for by := range Protocol(numProtocols) {
 			g := Fit{Presets: StudyPresets()}
 			list, err := g.CrossValidate(samples, by)
 			if err != nil {
@@ -59,7 +59,7 @@ func TestCalibration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		chips := write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(&f.Presets, engineBands(publishedRows(t), predictions)))
+		chips := write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(t, &f.Presets, publishedRows(t), predictions))
 		hosts := write(t, filepath.Join("..", "hw", "host", "fitted_gen.go"), hostConstants(&f.Presets))
 		var head strings.Builder
 		head.WriteString(residualsHead)
@@ -102,7 +102,8 @@ func write(t *testing.T, name, text string) string {
 	return string(b)
 }
 
-func chipConstants(p *Presets, bands []EngineBand) string {
+func chipConstants(t *testing.T, p *Presets, rows []measured.Row, left map[string]LeftOut) string {
+	t.Helper()
 	var b strings.Builder
 	b.WriteString("package hw\n\nconst (\n")
 	for _, c := range freeConstants() {
@@ -120,11 +121,22 @@ func chipConstants(p *Presets, bands []EngineBand) string {
 		}
 		fmt.Fprintf(&b, "%sHoldTime = %.4g\n", name, chip.HoldTime.Value)
 	}
-	b.WriteString(")\n\n// Measured over estimated time of the engine, between which " + hw.IntervalWords + " rows lie whose\n// session the fit had not seen, and of how many rows. Kinds of few rows are pooled.\nconst (\n")
-	for _, e := range bands {
+	b.WriteString(")\n\n// Measured over estimated time of the engine, between which " + hw.IntervalWords + " rows lie whose\n// session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no\n// row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.\nconst (\n")
+	for _, e := range computeEngineBands(rows, left) {
 		fmt.Fprintf(&b, "%sLow, %sHigh, %sRows = %.3f, %.3f, %d\n", e.Kind, e.Kind, e.Kind, e.Low, e.High, e.Rows)
 	}
-	b.WriteString(")\n")
+	works, err := computeWorkBands(rows, left, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString(")\n\n// workRows is the number of measured rows that cover each kind of work.\nvar workRows = [WorkKinds]int{")
+	for i, w := range works {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, w.Rows)
+	}
+	b.WriteString("}\n")
 	return b.String()
 }
 
@@ -157,9 +169,9 @@ func hostConstants(p *Presets) string {
 }
 
 // residualsHead says what residuals.txt is. Digests of what it rests on follow.
-const residualsHead = `# What fits that had not seen a row's shape, then its session, made of it: each time us of a
-# call, us of the engine, mJ. Written by go test ./bench -run TestCalibration -calibrate of
-# what has these digests:
+const residualsHead = `# What fits that had not seen a row's shape, its session or its kind, in this order, made of it: each time
+# us of a call, us of the engine, mJ. Written by go test ./bench -run TestCalibration -calibrate
+# of what has these digests:
 `
 
 func residualLines(left *[numProtocols][]Residual) string {

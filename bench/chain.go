@@ -16,21 +16,21 @@ import (
 	"anesim/loader/lower"
 )
 
-// A Step is a descriptor, or a run of steps, and how often it runs.
+// A Step is a descriptor, or a run of steps, with its number of repetitions.
 type Step struct {
 	Task  *regs.Task // nil for a run of steps; shared between chains, never written to
 	Run   []Step
 	Count int
 }
 
-// A Chain is a row's descriptors, and what its call gives the host to do.
+// A Chain holds a row's descriptors and the host's load of its call.
 type Chain struct {
 	Steps []Step
 	Host  host.Load
-	Zero  float64 // share of multiply-accumulates one of whose operands is zero
+	Zero  float64 // fraction of multiply-accumulates with a zero operand
 }
 
-// descriptors yields every descriptor of steps with how often it runs in all.
+// descriptors yields every descriptor of steps with its total number of repetitions.
 func descriptors(steps []Step) iter.Seq2[int, *regs.Task] {
 	return func(yield func(int, *regs.Task) bool) { yieldTasks(steps, 1, yield) }
 }
@@ -49,25 +49,25 @@ func yieldTasks(steps []Step, times int, yield func(int, *regs.Task) bool) bool 
 	return true
 }
 
-// changed is steps with a change made to a copy of each descriptor.
-func changed(steps []Step, change func(*regs.Task)) []Step {
+// changeTasks returns steps in which change was applied to a copy of each descriptor.
+func changeTasks(steps []Step, change func(*regs.Task)) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
 		if s.Task != nil {
 			t := *s.Task
-			t.Operands = nil // of the registers before the change
+			t.Operands = nil // they belong to the registers before the change
 			change(&t)
 			s.Task = &t
 		}
-		s.Run = changed(s.Run, change)
+		s.Run = changeTasks(s.Run, change)
 		out[i] = s
 	}
 	return out
 }
 
-// Buffers of a chain's tensors in device memory, far apart: what a layer reads, what it
-// writes, and what does not change with the layer. Overlap of descriptors asks whether one
-// reads what another wrote; nothing else depends on an address.
+// Addresses of a chain's tensors in device memory, far apart: the input of a layer, its
+// output, and tensors that do not change with the layer. They only matter for the question
+// whether a descriptor reads what an earlier one wrote.
 const (
 	bufferBits = 36
 	constants  = uint64(1) << bufferBits
@@ -76,15 +76,16 @@ const (
 	tensors    = uint64(4) << bufferBits
 )
 
-// tensorBuffer is the buffer of a stack's i-th tensor. Two take turns.
+// tensorBuffer returns the address of a stack's i-th tensor. Two buffers alternate.
 func tensorBuffer(i int) uint64 { return tensors + uint64(i&1)<<bufferBits }
 
-// flow makes steps that read tensor 0 and write tensor 1 read tensor i and write the next.
-func flow(steps []Step, i int) []Step {
+// swapTensors changes steps that read tensor 0 and write tensor 1 so that they read tensor
+// i and write the next.
+func swapTensors(steps []Step, i int) []Step {
 	if i&1 == 0 {
 		return steps
 	}
-	return changed(steps, func(t *regs.Task) {
+	return changeTasks(steps, func(t *regs.Task) {
 		for _, b := range [...]*uint64{&t.Bases.Source1, &t.Bases.Destination} {
 			if *b >= tensors {
 				*b ^= 1 << bufferBits
@@ -93,13 +94,13 @@ func flow(steps []Step, i int) []Step {
 	})
 }
 
-// layers are the steps of a stack of n layers over one tensor after the other; layer makes
-// one, first and last saying where it stands. Layers in between are alike.
-func layers(n int, layer func(first, last bool) []Step) []Step {
+// stackLayers returns the steps of a stack of n layers. layer returns the steps of one
+// layer; first and last give its position. All layers in between are equal.
+func stackLayers(n int, layer func(first, last bool) []Step) []Step {
 	var out []Step
 	add := func(i, count int, steps ...Step) {
 		if count > 0 {
-			out = append(out, Step{Run: flow(steps, i), Count: count})
+			out = append(out, Step{Run: swapTensors(steps, i), Count: count})
 		}
 	}
 	add(0, 1, layer(true, n <= 1)...)
@@ -107,13 +108,13 @@ func layers(n int, layer func(first, last bool) []Step) []Step {
 		return out
 	}
 	middle := layer(false, false)
-	add(0, (n-2)/2, slices.Concat(flow(middle, 1), middle)...)
+	add(0, (n-2)/2, slices.Concat(swapTensors(middle, 1), middle)...)
 	add(1, (n-2)%2, middle...)
 	add(n-1, 1, layer(false, true)...)
 	return out
 }
 
-// An UnmodelledError is a row that no chain is built for.
+// An UnmodelledError reports a row for which no chain can be built.
 type UnmodelledError struct {
 	Row  string
 	What string
@@ -121,27 +122,28 @@ type UnmodelledError struct {
 
 func (e *UnmodelledError) Error() string { return fmt.Sprintf("row %s: %s", e.Row, e.What) }
 
-// A Lowerer makes chains of rows. It keeps the descriptors of layers it has seen.
+// A Lowerer makes chains of rows. It caches the descriptors of layers.
 type Lowerer struct {
 	layers map[string][]Step
 }
 
-// NewLowerer returns an empty one.
+// NewLowerer returns a Lowerer with an empty cache.
 func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
 
-// Chain is the row's descriptors. Layers go through package lower; what it does not
-// lower (tensors beyond the L2, batched products) is built from the rules read from real
-// programs, in stream.go. The error is an *UnmodelledError, or one of lower.
+// Chain returns the row's descriptors. Layers are compiled by package lower. For those it
+// does not support, such as tensors larger than L2 or batched matmuls, stream.go builds
+// descriptors by rules derived from real programs. The error is an *UnmodelledError or a
+// lowering error.
 func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	c := new(Chain)
 	build, ok := operationOf(r.Op)
 	if !ok {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is not modelled", r.Op)}
 	}
-	if what := build.missing(r); what != "" {
-		return nil, &UnmodelledError{r.ID, fmt.Sprintf("%s without %s", r.Op, what)}
+	if what := build.missingDimension(r); what != "" {
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("%s lacks dimension %s", r.Op, what)}
 	}
-	if what := excess(r); what != "" {
+	if what := findExcess(r); what != "" {
 		return nil, &UnmodelledError{r.ID, what}
 	}
 	if err := build.make(l, c, r); err != nil {
@@ -155,15 +157,16 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	if bits == 0 {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("weights of format %q are not modelled", r.Weights)}
 	}
-	c.Steps = narrow(c.Steps, bits)
+	c.Steps = narrowWeights(c.Steps, bits)
 	for n, t := range descriptors(c.Steps) {
 		c.Host.Moved += uint64(n) * t.Resolved(new(regs.Operands)).Bytes()
 	}
 	return c, nil
 }
 
-// excess says what of a row is beyond any program of the engine.
-func excess(r *measured.Row) string {
+// findExcess describes a size of a row that exceeds any program of the engine, or returns
+// "".
+func findExcess(r *measured.Row) string {
 	const elements, layers = 1 << 33, 1 << 12
 	v := func(n int) float64 { return float64(max(1, n)) }
 	for _, t := range [...]float64{
@@ -171,7 +174,7 @@ func excess(r *measured.Row) string {
 		v(r.N) * v(r.M) * v(r.K), v(r.N) * v(r.K) * v(r.Cols), v(r.N) * v(r.M) * v(r.Cols), v(r.N) * decoderKeys * decoderWidth,
 	} {
 		if t > elements {
-			return fmt.Sprintf("a tensor of %.3g elements", t)
+			return fmt.Sprintf("tensor has %.3g elements", t)
 		}
 	}
 	if r.Depth > layers {
@@ -180,13 +183,13 @@ func excess(r *measured.Row) string {
 	return ""
 }
 
-// An operation is how a row of it becomes a chain.
+// An operation describes how rows of an operation become chains.
 type operation struct {
-	needs []string // dimensions
+	needs []string // required dimensions
 	make  func(*Lowerer, *Chain, *measured.Row) error
 }
 
-func (o operation) missing(r *measured.Row) string {
+func (o operation) missingDimension(r *measured.Row) string {
 	for _, n := range o.needs {
 		v := map[string]int{
 			"N": r.N, "Cin": r.Cin, "H": r.H, "W": r.W, "Cout": r.Cout, "Kh": r.Kh, "Kw": r.Kw,
@@ -210,18 +213,19 @@ func (c *Chain) add(count int, steps ...Step) {
 	}
 }
 
-// lowered is a layer's descriptors.
-func (l *Lowerer) lowered(x layer.Layer) ([]Step, error) {
+// lower returns a layer's descriptors.
+func (l *Lowerer) lower(x layer.Layer) ([]Step, error) {
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {
 		return s, nil
 	}
 	w := layer.Weights{Table: make([]byte, tableBytes), Reciprocal: make([]byte, tableBytes)}
 	if win := x.Window; x.Op == layer.Convolution && (win.Sx > 1 || win.Sy > 1) {
-		// Lanes of a convolution with a stride leave zeros out: a measured one had none.
+		// The weight lanes of a convolution with strides omit zeros. The measured ones had
+		// none.
 		n := x.Cout * (x.In.C / x.Groups) * win.Kh * win.Kw
 		if n > maxStridedWeights {
-			return nil, fmt.Errorf("%d weights of a convolution with a stride; at most %d are packed", n, maxStridedWeights)
+			return nil, fmt.Errorf("found %d weights of a convolution with strides; want at most %d", n, maxStridedWeights)
 		}
 		w.Filter = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, n)
 	}

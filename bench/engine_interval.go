@@ -1,32 +1,36 @@
 package bench
 
 import (
+	"maps"
 	"slices"
 
 	"anesim/bench/measured"
+	"anesim/hw"
+	"anesim/hw/clock"
 	"anesim/hw/host"
 )
 
-// An EngineBand is what the interval of a descriptor's time is made with: measured over
-// estimated time of the engine, of so many rows whose session the fit had not seen.
+// An EngineBand holds the bounds for the interval of a descriptor's time: quantiles of
+// measured over estimated engine time, from rows whose session the fit had not seen.
 type EngineBand struct {
-	Kind      string // window, point, product or pass
+	Kind      string // window, point, product or pass, or unmeasured
 	Low, High float64
 	Rows      int
-	// Holds counts the rows that bounds of the other sessions' rows hold.
+	// Holds counts the rows that lie within the bounds derived from other sessions, or, of
+	// work that no row covers, those predicted without their kind that lie within the bounds.
 	Holds Coverage
-	// Width says how many times as far from 1 the bounds lie as the quantiles, so that they
-	// hold their share.
+	// Width is the factor by which the distance of the bounds from 1 exceeds that of the
+	// quantiles, so that they hold the required share.
 	Width float64
 }
 
-// An engineRatio is a measured over an estimated time of the engine.
+// An engineRatio is the measured engine time of a row divided by the estimated one.
 type engineRatio struct {
-	value         float64
-	kind, session string
+	value             float64
+	kind, session, op string
 }
 
-// EngineBands are the bands that the left-out predictions of the built-in rows make.
+// EngineBands returns the bands derived from left-out predictions of the built-in rows.
 func EngineBands() ([]EngineBand, error) {
 	rows, err := measured.Rows()
 	if err != nil {
@@ -36,72 +40,169 @@ func EngineBands() ([]EngineBand, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engineBands(rows, left), nil
+	return computeEngineBands(rows, left), nil
 }
 
-func engineBands(rows []measured.Row, left map[string]LeftOut) (bands []EngineBand) {
-	all := engineRatios(rows, left)
+// unmeasured names the band of work that no measured row covers.
+const unmeasured = "unmeasured"
+
+func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []EngineBand) {
+	all := engineRatios(rows, left, BySession)
 	for _, kind := range [...]string{"window", "point", "product", "pass"} {
 		list := slices.DeleteFunc(slices.Clone(all), func(r engineRatio) bool { return r.kind != kind })
 		if len(list) < leastRows {
 			list = all
 		}
-		bands = append(bands, engineBand(kind, list))
+		bands = append(bands, newEngineBand(kind, list))
 	}
-	return bands
+	return append(bands, newUnmeasuredBand(engineRatios(rows, left, ByKind)))
 }
 
-// engineRatios are those of rows whose time is mostly the engine's. What the host left out
-// of them is the host's of a fit without their session. Memory in a slow state is none of
-// the engine's.
-func engineRatios(rows []measured.Row, left map[string]LeftOut) (list []engineRatio) {
+// isEngineRow reports whether a row's time is mostly the engine's, as predicted without the
+// row's session. Hosts with memory in a slow state are excluded.
+func isEngineRow(r *measured.Row, left map[string]LeftOut) bool {
+	l, ok := left[r.ID]
+	p := &l[BySession]
+	return ok && r.Warm() > 0 && p.Engine > p.Time/2 && !isSlowHost(RowHost(r))
+}
+
+// engineRatios returns the ratios of rows whose time is mostly the engine's. The host's
+// part is subtracted, from a fit without the row's session or kind.
+func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (list []engineRatio) {
 	for i := range rows {
 		r := &rows[i]
-		l, ok := left[r.ID]
-		p := &l[BySession]
-		us := r.Warm()
-		if !ok || us == 0 || p.Engine <= p.Time/2 || slowHost(RowHost(r)) {
+		if !isEngineRow(r, left) {
 			continue
 		}
-		list = append(list, engineRatio{(us*1e3 - (p.Time - p.Engine)) / p.Engine, kindOf(r), RowSession(r)})
+		l := left[r.ID]
+		p := &l[by]
+		list = append(list, engineRatio{(r.Warm()*1e3 - (p.Time - p.Engine)) / p.Engine, kindOf(r), RowSession(r), r.Op})
 	}
 	return list
 }
 
-// engineBand is the band of ratios. Bounds made of the other sessions are tried on each
-// session's rows to tell how far apart they must be.
-func engineBand(kind string, list []engineRatio) EngineBand {
+// newEngineBand returns the band of ratios. To find the required width, it tests the bounds
+// from other sessions on each session's rows.
+func newEngineBand(kind string, list []engineRatio) EngineBand {
 	var trials []trial
 	for _, own := range list {
-		var others []float64
-		for _, x := range list {
-			if x.session != own.session {
-				others = append(others, x.value)
-			}
-		}
+		others := valuesOf(list, own.session)
 		if len(others) < 2 {
 			continue
 		}
 		low, high := band(others)
 		trials = append(trials, trial{own.value, low, high})
 	}
-	b := EngineBand{Kind: kind, Rows: len(list), Width: width(trials)}
-	var values []float64
+	return newBand(kind, list, trials, findTrialsWidth(trials))
+}
+
+// newUnmeasuredBand returns the band of work that no row covers. Such work is one more
+// operation, not one more row of those that have most rows. The band of all ratios is therefore
+// widened until it holds the required share of operations, each counted by the share of its
+// rows that it holds.
+func newUnmeasuredBand(list []engineRatio) EngineBand {
+	low, high := band(valuesOf(list, ""))
+	var trials []trial
+	operations := make(map[string][]trial)
 	for _, x := range list {
-		values = append(values, x.value)
+		t := trial{x.value, low, high}
+		trials = append(trials, t)
+		operations[x.op] = append(operations[x.op], t)
 	}
-	low, high := band(values)
-	b.Low, b.High = widened(low, high, b.Width)
-	for _, x := range trials {
-		low, high := widened(x.low, x.high, b.Width)
-		b.Holds.add(low <= x.value && x.value <= high)
+	width := findWidth(len(operations), func(w float64) (held float64) {
+		for _, op := range slices.Sorted(maps.Keys(operations)) {
+			c := countHeld(operations[op], w)
+			held += c.Share()
+		}
+		return held
+	})
+	return newBand(unmeasured, list, trials, width)
+}
+
+// valuesOf returns the ratios of all sessions but one.
+func valuesOf(list []engineRatio, except string) (values []float64) {
+	for _, x := range list {
+		if x.session != except {
+			values = append(values, x.value)
+		}
 	}
+	return values
+}
+
+// newBand returns the band of ratios, widened, with the trials that it holds.
+func newBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
+	low, high := band(valuesOf(list, ""))
+	b := EngineBand{Kind: kind, Rows: len(list), Holds: countHeld(trials, width), Width: width}
+	b.Low, b.High = widen(low, high, width)
 	b.Holds.Name = kind
 	return b
 }
 
-// slowHost reports that a host's sessions found memory in a slow state: its constants hold
-// one for every megabyte that the engine moves.
-func slowHost(name string) bool {
+// A WorkBand holds the number of rows that cover a kind of work. A row covers the work on
+// which the engine spends most of its time, if most of the row's time is the engine's.
+type WorkBand struct {
+	Work hw.Work
+	Rows int
+}
+
+// WorkBands returns the number of built-in rows that cover each kind of work.
+func WorkBands() ([]WorkBand, error) {
+	rows, err := measured.Rows()
+	if err != nil {
+		return nil, err
+	}
+	left, err := LeftOuts()
+	if err != nil {
+		return nil, err
+	}
+	p := DefaultPresets()
+	return computeWorkBands(rows, left, &p)
+}
+
+func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) ([]WorkBand, error) {
+	bands := make([]WorkBand, hw.WorkKinds)
+	for i := range bands {
+		bands[i].Work = hw.Work(i)
+	}
+	l := NewLowerer()
+	for i := range rows {
+		r := &rows[i]
+		if !isEngineRow(r, left) {
+			continue
+		}
+		c, err := l.Chain(r)
+		if err != nil {
+			return nil, err
+		}
+		if w, ok := c.mostWork(p.Chips[RowChip(r).Name]); ok {
+			bands[w].Rows++
+		}
+	}
+	return bands, nil
+}
+
+// mostWork returns the kind of work that takes more than half of a chain's time.
+func (c *Chain) mostWork(chip hw.Chip) (most hw.Work, ok bool) {
+	var times [hw.WorkKinds]clock.Nanoseconds
+	var all clock.Nanoseconds
+	var d hw.DescriptorReport
+	timer := hw.NewTimer(chip)
+	for n, task := range descriptors(c.Steps) {
+		timer.Time(&d, task)
+		t := clock.Nanoseconds(clock.Nanoseconds(n) * d.Time)
+		times[d.Work()] += t
+		all += t
+	}
+	for i, t := range times {
+		if t > all/2 {
+			return hw.Work(i), true
+		}
+	}
+	return 0, false
+}
+
+// isSlowHost reports whether a host's sessions found memory in a slow state, so that its
+// constants include a time for every megabyte that the engine moves.
+func isSlowHost(name string) bool {
 	return slices.ContainsFunc(host.Presets(), func(h host.Host) bool { return h.Name == name && h.Memory.Value > 0 })
 }

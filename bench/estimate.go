@@ -9,26 +9,26 @@ import (
 	"anesim/hw/tiles"
 )
 
-// An Estimate is what the model says of a row.
+// An Estimate is the model's estimate for a row.
 type Estimate struct {
 	Engine, Host clock.Nanoseconds
 	Energy       clock.Nanojoules
 	Descriptors  int
-	MACs         uint64            // without those that sparse weights skip
-	ZeroMACs     uint64            // of them, those with an operand of zero
-	Lookups, L2  uint64            // table look-ups, bytes of the scratchpad
+	MACs         uint64            // excluding those that sparse weights skip
+	ZeroMACs     uint64            // MACs with a zero operand
+	Lookups, L2  uint64            // table look-ups, bytes read and written in L2
 	Planar       uint64            // elements through the planar engine
-	Engines      int               // the most at work
-	Spared       clock.Nanoseconds // engines not at work, times how long
+	Engines      int               // maximum number of engines at work
+	Spared       clock.Nanoseconds // engine time of idle engines
 	DMA          dma.Traffic
-	Vendor       clock.Nanoseconds // the vendor compiler's estimate of the engine's part
-	Columns      clock.Nanoseconds // the engine's part by the columns of the vendor's cost dump
+	Vendor       clock.Nanoseconds // estimate of the engine time by the vendor's compiler
+	Columns      clock.Nanoseconds // engine time by the columns of the vendor's cost dump
 }
 
-// Wall is the whole time of a call.
+// Wall returns the total time of a call.
 func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
 
-// add adds n times another estimate's engine part.
+// add adds n times the engine part of another estimate.
 func (e *Estimate) add(n int, x *Estimate) {
 	e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * x.Engine)
 	e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * x.Vendor)
@@ -47,9 +47,9 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.DMA.Destination += uint64(n) * x.DMA.Destination
 }
 
-// estimate times steps one after the other. Of a run that repeats, the first and the
-// second time are timed: a descriptor overlaps with the one before it, so that every later
-// time is like the second.
+// estimate times steps one after the other. For a repeated run, it times the first two
+// repetitions. Descriptors overlap with the previous one, so all later repetitions take as
+// long as the second.
 func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
@@ -74,8 +74,9 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 	}
 }
 
-// columnTime is a descriptor's time in the vendor's cost dump: the slowest of its columns,
-// where bytes move at 22 GB/s and weights count unpadded (332 B take 15.0909 ns there).
+// columnTime returns a descriptor's time in the vendor's cost dump: that of its slowest
+// column, where bytes move at 22 GB/s and weights count without padding (332 B take 15.0909
+// ns there).
 func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	const bytesPerNanosecond = 22
 	u := &d.Units
@@ -83,7 +84,7 @@ func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// Estimate times a chain, descriptor by descriptor, and adds the host's part.
+// Estimate times a chain descriptor by descriptor and adds the host's part.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	var last hw.DescriptorReport
@@ -110,8 +111,8 @@ type Sample struct {
 	Session string
 }
 
-// Samples lowers the rows. Those that no chain is built for come back as errors, a
-// *UnmodelledError or one of the lowering each.
+// Samples returns a sample for each row that can be lowered, and an error for each other
+// row: an *UnmodelledError or a lowering error.
 func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	l := NewLowerer()
 	for i := range rows {
@@ -122,7 +123,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			continue
 		}
 		if r.Latency == 0 && r.Energy == 0 {
-			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "neither latency nor energy was published"})
+			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "missing latency and energy"})
 			continue
 		}
 		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r)})
@@ -130,13 +131,13 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	return samples, unmodelled
 }
 
-// Presets are the constants that estimates are made with.
+// Presets holds the constants that estimates use.
 type Presets struct {
 	Chips map[string]hw.Chip
 	Hosts map[string]host.Host
 }
 
-// DefaultPresets are those of the packages.
+// DefaultPresets returns the presets of packages hw and host.
 func DefaultPresets() Presets {
 	p := Presets{make(map[string]hw.Chip), make(map[string]host.Host)}
 	for _, c := range hw.Chips() {
@@ -148,7 +149,7 @@ func DefaultPresets() Presets {
 	return p
 }
 
-// Estimate is the model's word on a sample.
+// Estimate returns the model's estimate for a sample.
 func (p *Presets) Estimate(s *Sample) Estimate {
 	return s.Chain.Estimate(p.Chips[s.Chip], p.Hosts[s.Host])
 }

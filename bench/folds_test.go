@@ -89,8 +89,11 @@ func (p *Presets) pool(samples []Sample) {
 
 // fold is what samples of one fold have in common.
 func (p Protocol) fold(s *Sample) string {
-	if p == BySession {
+	switch p {
+	case BySession:
 		return s.Session
+	case ByKind:
+		return kindOf(s.Row)
 	}
 	return shapeOf(s.Row)
 }

@@ -9,30 +9,33 @@ import (
 	"anesim/hw"
 )
 
-// An Interval bounds what a measurement of a row would give: [hw.IntervalShare] of them lie
-// within. It rests on the left-out errors of so many rows.
+// An Interval is a prediction interval for a measurement of a row: it holds the fraction
+// [hw.IntervalShare] of measurements. Rows is the number of rows whose left-out errors it
+// is derived from.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
 }
 
-// Holds reports whether a time lies within.
+// Holds reports whether a time lies within the interval.
 func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 
-// leastRows are the fewest rows that an interval rests on: fewer are pooled with others.
+// leastRows is the minimum number of rows for an interval. Smaller groups are pooled with
+// others.
 const leastRows = 8
 
-// A ratio is a measured call over a left-out prediction of it.
+// A ratio is a measured call time divided by its left-out prediction.
 type ratio struct {
 	value  float64
 	preset string
 	folds  [numProtocols]string
 	kind   string
 	state  string
-	engine bool // of the tiers that the engine has most or much of
+	engine bool // the row is in a tier whose time is largely the engine's
 }
 
-// Spreads are the ratios that intervals are made of. It is for one goroutine.
+// A Spreads holds the ratios from which intervals are computed. It must be used by one
+// goroutine at a time.
 type Spreads struct {
 	ratios [numProtocols][]ratio
 	rows   map[string]int                    // by preset
@@ -40,7 +43,7 @@ type Spreads struct {
 	widen  map[string]map[widthGroup]float64 // by protocol and fold: see widths
 }
 
-// NewSpreads makes the spreads of the built-in rows.
+// NewSpreads returns the spreads of the built-in rows.
 func NewSpreads() (*Spreads, error) {
 	rows, err := measured.Rows()
 	if err != nil {
@@ -70,7 +73,7 @@ func NewSpreads() (*Spreads, error) {
 			continue
 		}
 		for p := range s.ratios {
-			x := s.of(r, Protocol(p))
+			x := s.newRatio(r, Protocol(p))
 			x.value = r.Latency * 1e3 / l[p].Time
 			s.ratios[p] = append(s.ratios[p], x)
 		}
@@ -78,17 +81,17 @@ func NewSpreads() (*Spreads, error) {
 	return s, nil
 }
 
-// A widthGroup is what rows have in common whose bounds are widened alike.
+// A widthGroup identifies rows whose bounds are widened by the same factor.
 type widthGroup struct {
 	state  string
 	engine bool
 }
 
-// widths says how many times as far from 1 the bounds of each group's intervals lie as the
-// quantiles, told by the rows outside a fold. Errors of one session go together, so that
-// quantiles of other sessions hold fewer of its rows than their share. A group of few rows
-// has the state's.
-func (s *Spreads) widths(by Protocol, fold string) map[widthGroup]float64 {
+// computeWidths returns the widening factor for the bounds of each group, computed from the
+// rows outside a fold. Errors within one session are correlated, so quantiles of other
+// sessions hold fewer of its rows than their share. A group with few rows uses the rows of
+// its state.
+func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64 {
 	within, states := make(map[widthGroup][]trial), make(map[string][]trial)
 	for i := range s.ratios[by] {
 		x := &s.ratios[by][i]
@@ -109,51 +112,62 @@ func (s *Spreads) widths(by Protocol, fold string) map[widthGroup]float64 {
 		for _, engine := range [...]bool{false, true} {
 			g := widthGroup{state, engine}
 			if len(within[g]) >= leastRows {
-				widths[g] = width(within[g])
+				widths[g] = findTrialsWidth(within[g])
 			} else {
-				widths[g] = width(all)
+				widths[g] = findTrialsWidth(all)
 			}
 		}
 	}
 	return widths
 }
 
-// A trial is a ratio with bounds that it has no part in.
+// A trial is a ratio with bounds that were computed without it.
 type trial struct{ value, low, high float64 }
 
-// width is the least factor, in steps of a twentieth, with which widened bounds hold
-// hw.IntervalShare of one trial more than there are, as the next one may lie outside.
-func width(list []trial) float64 {
+// countHeld counts the trials whose bounds, widened by the factor w, hold their ratio.
+func countHeld(list []trial, w float64) (c Coverage) {
+	for _, x := range list {
+		low, high := widen(x.low, x.high, w)
+		c.add(low <= x.value && x.value <= high)
+	}
+	return c
+}
+
+// findTrialsWidth is findWidth for trials that count alike.
+func findTrialsWidth(list []trial) float64 {
+	return findWidth(len(list), func(w float64) float64 { return float64(countHeld(list, w).Holds) })
+}
+
+// findWidth returns the smallest factor, in steps of a twentieth, for which the widened
+// bounds hold the fraction hw.IntervalShare of n trials plus one, since the next trial
+// may lie outside. held returns how many they hold.
+func findWidth(n int, held func(w float64) float64) float64 {
 	const perUnit, most = 20, 400
-	for n := range most {
-		w := float64(perUnit+n) / perUnit
-		var c Coverage
-		for _, x := range list {
-			low, high := widened(x.low, x.high, w)
-			c.add(low <= x.value && x.value <= high)
-		}
-		if c.Holds == c.N || float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N+1)) {
+	for step := range most {
+		w := float64(perUnit+step) / perUnit
+		if h := held(w); h >= float64(n) || h >= float64(hw.IntervalShare*float64(n+1)) {
 			return w
 		}
 	}
 	return float64(perUnit+most) / perUnit
 }
 
-// widened are bounds so many times as far from 1, the lower by its reciprocal.
-func widened(low, high, w float64) (float64, float64) {
+// widen returns bounds moved away from 1 by the factor w, the lower one by its reciprocal.
+func widen(low, high, w float64) (float64, float64) {
 	return 1 / (1 + float64(w*(1/low-1))), 1 + float64(w*(high-1))
 }
 
-// of says what kind of row a row is.
-func (s *Spreads) of(r *measured.Row, by Protocol) ratio {
+// newRatio returns the properties of a row as a ratio without a value.
+func (s *Spreads) newRatio(r *measured.Row, by Protocol) ratio {
 	m := machineHost(r)
-	x := ratio{preset: m, folds: [...]string{ByShape: shapeOf(r), BySession: RowSession(r)}, kind: kindOf(r), engine: engineTier(r.Tier)}
+	x := ratio{preset: m, folds: [...]string{ByShape: shapeOf(r), BySession: RowSession(r), ByKind: kindOf(r)}, kind: kindOf(r), engine: isEngineTier(r.Tier)}
 	x.state = s.state(m, x.folds[BySession], by)
 	return x
 }
 
-// state is how well the fit knows a session: whether the machine's constants rest on rows
-// enough of its own, and, with the session left out, on another session of it at all.
+// state classifies how well the fit knows a session: whether the machine's constants are
+// based on enough of its rows, or, with the session left out, whether there is another
+// session of the machine.
 func (s *Spreads) state(preset, session string, by Protocol) string {
 	if by == BySession {
 		for run := range s.runs[preset] {
@@ -169,14 +183,14 @@ func (s *Spreads) state(preset, session string, by Protocol) string {
 	return "few rows"
 }
 
-// Of is the interval around the model's time of a row, in nanoseconds. The row's own fold
-// has no part in it. A machine that no built-in row is of has the interval of one left
-// out.
+// Of returns the interval around the model's time of a row in nanoseconds. It does not use
+// the row's own fold. A machine without built-in rows gets the interval of a machine that
+// was left out.
 func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
-	own := s.of(r, by)
+	own := s.newRatio(r, by)
 	if by == ByShape && s.rows[own.preset] == 0 {
 		by = BySession
-		own = s.of(r, by)
+		own = s.newRatio(r, by)
 	}
 	low, high, n := s.bounds(&own, by, "")
 	if n == 0 {
@@ -184,14 +198,14 @@ func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
 	}
 	name := fmt.Sprint(by, own.folds[by])
 	if s.widen[name] == nil {
-		s.widen[name] = s.widths(by, own.folds[by])
+		s.widen[name] = s.computeWidths(by, own.folds[by])
 	}
-	low, high = widened(low, high, max(1, s.widen[name][widthGroup{own.state, own.engine}]))
+	low, high = widen(low, high, max(1, s.widen[name][widthGroup{own.state, own.engine}]))
 	return Interval{float64(model * low), float64(model * high), n}
 }
 
-// bounds are the quantiles of the ratios that are most like a row's and neither of its fold
-// nor of another, and how many those are.
+// bounds returns the quantiles of the ratios most similar to a row's, excluding its own
+// fold and another fold, and the number of these ratios.
 func (s *Spreads) bounds(own *ratio, by Protocol, fold string) (low, high float64, n int) {
 	var near, alike, all []float64
 	for _, x := range s.ratios[by] {
@@ -215,8 +229,9 @@ func (s *Spreads) bounds(own *ratio, by Protocol, fold string) (low, high float6
 	return 0, 0, 0
 }
 
-// band returns the bounds between which the next of so many values lies in hw.IntervalShare of
-// the cases: the values at the quantiles of one more than there are, with 1 between them.
+// band returns the bounds between which the next value lies with probability
+// hw.IntervalShare: the values at the quantiles of one more than there are. The bounds
+// always include 1.
 func band(values []float64) (low, high float64) {
 	slices.Sort(values)
 	at := func(p float64) float64 {
@@ -227,7 +242,7 @@ func band(values []float64) (low, high float64) {
 	return min(1, at(below)), max(1, at(1-below))
 }
 
-// A Coverage says how many of some measurements their intervals hold.
+// A Coverage counts the measurements that lie within their intervals.
 type Coverage struct {
 	Name     string
 	N, Holds int
@@ -241,14 +256,16 @@ func (c *Coverage) add(holds bool) {
 	}
 }
 
-// sound reports whether they hold their share.
-func (c *Coverage) sound() bool { return float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N)) }
+// isSufficient reports whether the intervals hold their share.
+func (c *Coverage) isSufficient() bool {
+	return float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N))
+}
 
-// Share is the part that is held.
+// Share returns the fraction of measurements within their intervals.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts how many measurements the intervals around left-out predictions hold:
-// by tier, then by session.
+// Coverage counts how many measurements lie within the intervals around left-out
+// predictions, by tier and by session.
 func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string
@@ -267,12 +284,12 @@ func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Cover
 			continue
 		}
 		holds := s.Of(r.Sample.Row, r.Time.Model, by).Holds(r.Time.Reference)
-		for _, n := range tierNames(r.Sample.Row.Tier) {
+		for _, n := range groupsOfTier(r.Sample.Row.Tier) {
 			add(n, holds)
 		}
 		add(sessionGroup+r.Sample.Session, holds)
 	}
-	for _, n := range sorted(names, tierOrder) {
+	for _, n := range sortNames(names, tierOrder) {
 		c := *count[n]
 		if len(n) > len(sessionGroup) && n[:len(sessionGroup)] == sessionGroup {
 			c.Name = n[len(sessionGroup):]
@@ -286,7 +303,7 @@ func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Cover
 
 const sessionGroup = "session "
 
-// kindOf is the kind of descriptor that most of a row's time goes to.
+// kindOf returns the kind of descriptor that takes most of a row's time.
 func kindOf(r *measured.Row) string {
 	switch {
 	case r.Kh*r.Kw > 1:

@@ -10,21 +10,18 @@ import (
 //go:embed residuals.txt
 var residuals string
 
-// numProtocols is the number of protocols.
-const numProtocols = 2
-
-// A Prediction is the model's word on a row, from a fit that left the row's fold out.
+// A Prediction is the model's estimate for a row from a fit without the row's fold.
 type Prediction struct {
 	Time   float64 // nanoseconds of a call
-	Engine float64 // of them, the engine's
+	Engine float64 // engine's part of Time in nanoseconds
 	Energy float64 // nanojoules
 }
 
-// A LeftOut is a row's predictions, by [Protocol].
+// A LeftOut holds a row's predictions by [Protocol].
 type LeftOut [numProtocols]Prediction
 
-// LeftOuts are the left-out predictions of the built-in rows, by row: those that the last
-// calibration wrote.
+// LeftOuts returns the left-out predictions of the built-in rows by row id, as written by
+// the last calibration.
 func LeftOuts() (map[string]LeftOut, error) { return parseLeftOuts(residuals) }
 
 func parseLeftOuts(text string) (map[string]LeftOut, error) {
@@ -37,7 +34,7 @@ func parseLeftOuts(text string) (map[string]LeftOut, error) {
 		}
 		f := strings.Fields(line)
 		if len(f) != 1+3*numProtocols {
-			return nil, fmt.Errorf("residuals.txt:%d: %d fields, want %d", n, len(f), 1+3*numProtocols)
+			return nil, fmt.Errorf("residuals.txt:%d: found %d fields; want %d", n, len(f), 1+3*numProtocols)
 		}
 		var l LeftOut
 		for p := range l {
@@ -57,8 +54,8 @@ func parseLeftOuts(text string) (map[string]LeftOut, error) {
 	return out, nil
 }
 
-// LeftOut is the accuracy that fits without the rows' folds have: what to expect of what
-// the fit has not seen. Rows that no fit left out do not count.
+// LeftOut returns the accuracy for fits without the rows' folds, which shows the errors to
+// expect for unseen rows. Rows without predictions are excluded.
 func (a *Accuracy) LeftOut(left map[string]LeftOut, by Protocol) (*Accuracy, error) {
 	out := new(Accuracy)
 	for _, r := range a.Rows {
@@ -73,7 +70,7 @@ func (a *Accuracy) LeftOut(left map[string]LeftOut, by Protocol) (*Accuracy, err
 	return out, out.summarize(&p)
 }
 
-// predict puts a prediction in place of the model's word.
+// predict replaces the model's estimate by a prediction.
 func (r *Residual) predict(p *Prediction) {
 	r.Time.Model, r.Engine, r.Energy.Model = p.Time, p.Engine, p.Energy
 }

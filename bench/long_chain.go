@@ -8,8 +8,9 @@ import (
 	"anesim/loader/lower"
 )
 
-// LongChain is the add example with its descriptor n times: whole the first time, then with
-// no more than its first record. Task numbers of 16 bits do not number so many; they are 0.
+// LongChain returns the add example with its descriptor repeated n times. All repetitions
+// but the first have only the first record. Task numbers are 0, because their 16 bits
+// cannot count so many.
 func LongChain(n int) (*loader.Program, error) {
 	b, err := lower.Example("add")
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"anesim/loader/network"
 )
 
-// A NetworkRow is a published time of one run of a whole network, one picture.
+// A NetworkRow is a published time of one run of a network on one image.
 type NetworkRow struct {
 	ID, Network string
 	Chip        string  // preset
-	Host        string  // preset; "" where none is of the machine
+	Host        string  // preset; "" if the machine has none
 	Machine     string  // as published
-	Latency     float64 // microseconds, with the host's part
+	Latency     float64 // microseconds, including the host's part
 	Source      string
 	text        func() string
 }
 
-// NetworkRows are the published times of networks whose layers are known. The A14's
-// engine is of the M1's generation; its memory is another.
+// NetworkRows returns the published times of networks with known layers. The A14's engine
+// belongs to the M1's generation, but its memory differs.
 func NetworkRows() []NetworkRow {
 	one := func(name string, widths [5]int, gated [2]int) func() string {
 		return func() string { return mobileOne(name, widths, gated) }
@@ -37,16 +37,16 @@ func NetworkRows() []NetworkRow {
 	}
 }
 
-// A NetworkTime is the engine's time of a network, with tensors between layers kept in the
-// L2 where they fit and with all of them in memory.
+// A NetworkTime is the engine time of a network, with tensors between layers kept in L2 if
+// they fit, and with all of them in memory.
 type NetworkTime struct {
 	Kept, InMemory clock.Nanoseconds
 	Layers         []LayerTime
 	Programs       int
-	Unmodelled     []string // layers that cannot be lowered, with the reason
+	Unmodelled     []string // names of layers that cannot be lowered, with the reason
 }
 
-// A LayerTime is the part of one layer.
+// A LayerTime is one layer's part of a NetworkTime.
 type LayerTime struct {
 	Name, Op       string
 	Kept, InMemory clock.Nanoseconds
@@ -91,23 +91,24 @@ func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 	return out, nil
 }
 
-// A NetworkResidual is a network's published time beside the model's.
+// A NetworkResidual compares a network's published time with the model's.
 type NetworkResidual struct {
 	Row    NetworkRow
 	Engine *NetworkTime
 	Host   clock.Nanoseconds
-	Time   Pair // nanoseconds of a run, with tensors kept in the L2
+	Time   Pair // nanoseconds of a run, with tensors kept in L2
 }
 
-// pictureBytes are a 224x224 picture's fp16 values, resultBytes those of 1000 classes.
+// pictureBytes is the size of a 224x224 image in fp16, and resultBytes that of the scores
+// of 1000 classes.
 const (
 	pictureBytes = 2 * 3 * 224 * 224
 	resultBytes  = 2 * 1000
 )
 
-// CompareNetworks holds the model against the published times of networks. The host's part
-// is that of the machine's preset; a machine without one has only its rows to tell it, and
-// a row's is then the median of what the engine leaves of the others.
+// CompareNetworks compares the model with the published times of networks. The host's part
+// comes from the machine's preset. For a machine without a preset, it is the median of the
+// published times minus the engine times of the machine's other rows.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {

@@ -44,7 +44,7 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if says := fmt.Sprintf("ResNet-50 takes %.1f ms of engine on an M1.", float64(n.Kept)/1e6); !strings.Contains(string(page), says) {
+	if says := fmt.Sprintf("ResNet-50 takes %.1f ms of engine time on an M1.", float64(n.Kept)/1e6); !strings.Contains(string(page), says) {
 		t.Errorf("docs/accuracy.md does not say %q", says)
 	}
 	if n.Kept < 1.5e6 || n.Kept > 2.8e6 {
@@ -55,8 +55,8 @@ func TestNetworks(t *testing.T) {
 // resNet50 is ResNet-50, version 1.5: the stride is in the 3x3 convolution.
 func resNet50() string {
 	a := newArchitecture("resnet50")
-	a.layer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
-	a.layer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
+	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
+	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
 	for stage, blocks := range [...]int{3, 4, 6, 3} {
 		width := 64 << stage
 		for i := range blocks {
@@ -66,14 +66,14 @@ func resNet50() string {
 			}
 			shortcut := in
 			if i == 0 {
-				shortcut = a.layer("op: conv, from: %s, cout: %d, k: 1, stride: %d, bias: true", in, 4*width, stride)
+				shortcut = a.addLayer("op: conv, from: %s, cout: %d, k: 1, stride: %d, bias: true", in, 4*width, stride)
 			}
-			a.layer("op: conv, from: %s, cout: %d, k: 1, bias: true, act: relu", in, width)
-			a.layer("op: conv, cout: %d, k: 3, stride: %d, pad: 1, bias: true, act: relu", width, stride)
-			out := a.layer("op: conv, cout: %d, k: 1, bias: true", 4*width)
-			a.layer("op: add, from: [%s, %s]", out, shortcut)
-			a.layer("op: relu")
+			a.addLayer("op: conv, from: %s, cout: %d, k: 1, bias: true, act: relu", in, width)
+			a.addLayer("op: conv, cout: %d, k: 3, stride: %d, pad: 1, bias: true, act: relu", width, stride)
+			out := a.addLayer("op: conv, cout: %d, k: 1, bias: true", 4*width)
+			a.addLayer("op: add, from: [%s, %s]", out, shortcut)
+			a.addLayer("op: relu")
 		}
 	}
-	return a.classifier(2048)
+	return a.addClassifier(2048)
 }

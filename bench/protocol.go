@@ -6,28 +6,37 @@ import (
 	"anesim/bench/measured"
 )
 
-// A Protocol is what a fold of a cross-validation leaves out of the fit.
+// A Protocol selects the rows that a fold of a cross-validation leaves out of the fit.
 type Protocol uint8
 
 const (
-	// ByShape leaves out all rows of a shape, on every machine: what is left says how the
-	// fit holds for shapes it has not seen.
+	// ByShape leaves out all rows of a shape on every machine. The result shows how the fit
+	// generalises to unseen shapes.
 	ByShape Protocol = iota
-	// BySession leaves out all rows of a session. Its host constants are then those of the
-	// other sessions of the machine, or, where it has none, the pool of its kind: what is
-	// left says how the fit holds for a machine it has not seen.
+	// BySession leaves out all rows of a session. Its host constants then come from the
+	// machine's other sessions, or from a pool of similar machines. The result shows how
+	// the fit generalises to unseen machines.
 	BySession
+	// ByKind leaves out all rows of a kind: the result shows how the fit generalises to work
+	// that no row measures. Only the engine's band of such work is derived from it.
+	ByKind
 )
 
-// Protocols are all of them.
+// numProtocols is the number of protocols.
+const numProtocols = 3
+
+// Protocols returns the protocols by which reports state errors.
 func Protocols() []Protocol { return []Protocol{ByShape, BySession} }
 
 func (p Protocol) String() string {
-	if p == BySession {
+	switch p {
+	case BySession:
 		return "session"
+	case ByKind:
+		return "kind"
 	}
 	return "shape"
 }
 
-// shapeOf is what rows of one shape have in common.
+// shapeOf returns a key that rows of one shape share.
 func shapeOf(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

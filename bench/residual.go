@@ -1,11 +1,11 @@
 package bench
 
-// A Residual is a row beside the model's word on it.
+// A Residual compares a row with the model's estimate.
 type Residual struct {
 	Sample *Sample
-	Time   Pair    // nanoseconds; the reference is 0 when no latency was published
-	Engine float64 // of the model's nanoseconds, the engine's
-	Energy Pair    // nanojoules; the reference is 0 when no energy was published
+	Time   Pair    // nanoseconds; the reference is 0 if no latency was published
+	Engine float64 // engine's part of the model's time in nanoseconds
+	Energy Pair    // nanojoules; the reference is 0 if no energy was published
 }
 
 func (p *Presets) residual(s *Sample) Residual {

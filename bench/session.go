@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// RowChip is the chip of a row's machine. The guide's runs name the H13g; of the M1
-// family only the M1 itself has the H13.
+// RowChip returns the chip of a row's machine. The guide's runs name the H13g, and within
+// the M1 family only the M1 itself has the H13.
 func RowChip(r *measured.Row) hw.Chip {
 	if r.Chip == "M1" {
 		return hw.M1()
@@ -17,9 +17,9 @@ func RowChip(r *measured.Row) hw.Chip {
 	return hw.M1Max()
 }
 
-// RowHost names a row's host preset, by its machine and chip. Rows whose latency has no
-// host part, and machines that say nothing of their software, have none. An M1 of another
-// model is taken for the Air, a larger chip elsewhere for the M1 Max.
+// RowHost returns the name of a row's host preset by its machine and chip. It is "none" for
+// rows whose latency excludes the host, and for machines with unknown software. Other M1
+// models use the preset of the Air, and larger chips that of the M1 Max.
 func RowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
@@ -29,8 +29,8 @@ func RowHost(r *measured.Row) string {
 
 const noHost = "none"
 
-// machineHost is the host preset of a row's machine, whether its latency has a host part
-// or not.
+// machineHost returns the host preset of a row's machine, even if its latency excludes the
+// host.
 func machineHost(r *measured.Row) string {
 	m := r.Machine
 	switch {
@@ -54,9 +54,9 @@ func machineHost(r *measured.Row) string {
 	return noHost
 }
 
-// RowSession names the session a row was measured in: a machine with its software, and
-// the capture where one machine has several. A capture's file ends in eight hexadecimal
-// digits of its own.
+// RowSession returns the name of the session in which a row was measured: a machine with
+// its software, and the capture if the machine has several. The name of a capture's file
+// ends in eight hexadecimal digits.
 func RowSession(r *measured.Row) string {
 	name := machineHost(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")

@@ -132,13 +132,20 @@ func TestIntervalsAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	left, err := LeftOuts()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := DefaultPresets()
-	if text := chipConstants(&p, bands); !strings.Contains(generated(t)[0], formatted(t, text)) {
+	if text := chipConstants(t, &p, publishedRows(t), left); !strings.Contains(generated(t)[0], formatted(t, text)) {
 		t.Errorf("hw/fitted_gen.go is not what the residuals and the constants make:\n%s\nFit again:\n%s", text, refit)
 	}
 	for _, b := range bands {
-		if !b.Holds.sound() {
+		if !b.Holds.isSufficient() {
 			t.Errorf("%s: intervals of the time of the engine hold %d of %d rows whose session they do not rest on", b.Kind, b.Holds.Holds, b.Holds.N)
+		}
+		if last := bands[len(bands)-1]; b.Kind != last.Kind && (b.Low <= last.Low || b.High >= last.High) {
+			t.Errorf("%s: %.3f to %.3f; work that no row covers has %.3f to %.3f, which is not wider", b.Kind, b.Low, b.High, last.Low, last.High)
 		}
 	}
 }
@@ -170,7 +177,7 @@ func TestFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var folds []fold
-	for _, by := range Protocols() {
+	for by := range Protocol(numProtocols) {
 		for i := range samples {
 			if f := (fold{by, by.fold(&samples[i])}); !slices.Contains(folds, f) {
 				folds = append(folds, f)
@@ -210,11 +217,7 @@ func TestFolds(t *testing.T) {
 	if err := g.Calibrate(samples); err != nil {
 		t.Fatal(err)
 	}
-	bands, err := EngineBands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, text := range [...]string{chipConstants(&g.Presets, bands), hostConstants(&g.Presets)} {
+	for i, text := range [...]string{chipConstants(t, &g.Presets, publishedRows(t), left), hostConstants(&g.Presets)} {
 		if !strings.Contains(generated(t)[i], formatted(t, text)) {
 			t.Errorf("a fit of today has other constants. Fit again:\n%s\n%s", refit, text)
 		}

@@ -6,36 +6,36 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// This file makes chains of the passes over tensors beyond the L2, and of the products
-// with a cache of keys for a batch of heads, that package lower has as single tasks.
+// This file builds the passes over tensors larger than L2, and the batched matmuls with a
+// cache of keys, which package lower supports only as single tasks.
 
-// streaming is a task that reads tensor 0 and writes tensor 1, where it moves them.
-func streaming(g *regs.Groups) Step {
+// newStep returns a task that reads tensor 0 and writes tensor 1 if its DMAs are on.
+func newStep(g *regs.Groups) Step {
 	t := &regs.Task{Groups: *g}
 	t.Bases.Source1, t.Bases.Destination = tensorBuffer(0), tensorBuffer(1)
 	return Step{Task: t, Count: 1}
 }
 
-// pass is a planar task over m rows of k elements.
-func pass(form regs.PlanarForm, m, k int, read, write bool) Step {
-	return streaming(task.PlanarPass(form, m, k, read, write))
+// planarPass returns a planar task over m rows of k elements.
+func planarPass(form regs.PlanarForm, m, k int, read, write bool) Step {
+	return newStep(task.PlanarPass(form, m, k, read, write))
 }
 
-// lookup is a pass of the MAC engines with a table.
-func lookup(m, k int, read, write bool) Step {
-	return streaming(task.TablePass(m, k, read, write))
+// tablePass returns a pass of the MAC engines with a table.
+func tablePass(m, k int, read, write bool) Step {
+	return newStep(task.TablePass(m, k, read, write))
 }
 
 // A sweep is one pass of an operation over its tensor.
 type sweep struct {
-	write bool // results as large as the source, else one a row
-	table bool // on the MAC engines, else planar
-	rows  bool // over one element a row: a table of the statistics
+	write bool // the result is as large as the source, otherwise one element per row
+	table bool // on the MAC engines, otherwise planar
+	rows  bool // over one element per row, a table of the statistics
 }
 
-// sweepsOf is how an operation along rows goes over its tensor: a reduction reads it, a
-// change reads and writes it. (The studied order of softmax and layer norm on tensors
-// beyond the L2; the norms alike.)
+// sweepsOf returns the passes of an operation along rows. A reduction reads the tensor, and
+// a change reads and writes it. The order of softmax and layer norm on tensors larger than
+// L2 was studied, and the other norms are assumed to be alike.
 func sweepsOf(op string) []sweep {
 	reads, writes, exps, stats := sweep{}, sweep{write: true}, sweep{write: true, table: true}, sweep{table: true, rows: true}
 	switch op {
@@ -49,11 +49,11 @@ func sweepsOf(op string) []sweep {
 	return []sweep{reads, writes, reads, stats, writes, writes} // layer norm, group norm
 }
 
-// passesOf are an operation's tasks over m rows of k elements. A tensor that fits the L2
+// passesOf returns an operation's tasks over m rows of k elements. A tensor that fits in L2
 // is read once and written once.
 func passesOf(op string, m, k int) []Step {
 	sweeps := sweepsOf(op)
-	resident := fp16(m*k) <= layer.MaxTile
+	resident := halfBytes(m*k) <= layer.MaxTile
 	var steps []Step
 	written := 0 // tensors so far
 	for i, s := range sweeps {
@@ -61,15 +61,15 @@ func passesOf(op string, m, k int) []Step {
 		var step Step
 		switch {
 		case s.rows:
-			step = lookup(1, min(m, layer.MaxExtent), false, false)
+			step = tablePass(1, min(m, layer.MaxExtent), false, false)
 		case s.table:
-			step = lookup(m, k, read, write)
+			step = tablePass(m, k, read, write)
 		case s.write:
-			step = pass(regs.FormTwoSources, m, k, read, write)
+			step = planarPass(regs.FormTwoSources, m, k, read, write)
 		default:
-			step = pass(regs.FormReduction, m, k, read, write)
+			step = planarPass(regs.FormReduction, m, k, read, write)
 		}
-		steps = append(steps, flow([]Step{step}, written)...)
+		steps = append(steps, swapTensors([]Step{step}, written)...)
 		if write {
 			written++
 		}
@@ -77,17 +77,18 @@ func passesOf(op string, m, k int) []Step {
 	return steps
 }
 
-// cached is a product of one row a head with a cache that is an input: a pair of tasks
-// as in any product of two inputs, over all heads of n sequences.
-func cached(n, heads, k, columns int) []Step {
+// cachedMatMul returns a matmul of one row per head with a cache that is an input. It is a
+// pair of tasks, as in any matmul of two inputs, over all heads of n sequences.
+func cachedMatMul(n, heads, k, columns int) []Step {
 	write, multiply := task.CachedProduct(n*heads, k, columns)
-	first, second := streaming(write), streaming(multiply)
+	first, second := newStep(write), newStep(multiply)
 	first.Task.Bases.Destination, second.Task.Bases.Kernel = scratch, scratch
 	second.Task.Bases.Source1, second.Task.Bases.Destination = 0, 0
 	return []Step{first, second}
 }
 
-// weightBits are the bits of a weight by format, 0 for formats that are not known.
+// weightBits returns the number of bits of a weight in the given format, or 0 for unknown
+// formats.
 func weightBits(format string) uint32 {
 	switch format {
 	case "", "fp16":
@@ -102,13 +103,13 @@ func weightBits(format string) uint32 {
 	return 0
 }
 
-// narrow scales the kernels of weights to their bits. Tables and operands that come as
-// kernels stay.
-func narrow(steps []Step, bits uint32) []Step {
+// narrowWeights scales the kernel sizes of weights to the given number of bits. Tables and
+// operands loaded as kernels do not change.
+func narrowWeights(steps []Step, bits uint32) []Step {
 	if bits == 16 {
 		return steps
 	}
-	return changed(steps, func(t *regs.Task) {
+	return changeTasks(steps, func(t *regs.Task) {
 		g := &t.Groups
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate || g.NE.KernelCfg.KernelFromScratch() {
 			return

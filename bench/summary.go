@@ -6,39 +6,38 @@ import (
 	"slices"
 )
 
-// A Pair is one number of the model beside the number it is held against, in one unit.
+// A Pair is a number of the model with its reference in the same unit.
 type Pair struct{ Model, Reference float64 }
 
-// Error is the model's relative error: 0.1 is ten per cent too much.
+// Error returns the model's relative error; 0.1 means ten percent too much.
 func (p Pair) Error() float64 { return (p.Model - p.Reference) / p.Reference }
 
-// Near is the relative error that Summary.Near counts up to: the accuracy that published
-// models of such engines call good.
+// Near is the relative error up to which Summary.Near counts. Published models of such
+// engines call it good accuracy.
 const Near = 0.17
 
-// A Summary says how far a model is from its references: statistics of the magnitudes of
-// the relative errors.
+// A Summary holds statistics of the magnitudes of the model's relative errors.
 type Summary struct {
 	N      int
 	Median float64
 	P90    float64 // 90th percentile
-	Near   float64 // share of pairs within Near
+	Near   float64 // fraction of pairs with an error of at most Near
 }
 
-// A PairError is a pair without a relative error: a number that is not finite, or a
-// reference that is not positive.
+// A PairError reports a pair without a relative error, because a number is not finite or
+// the reference is not positive.
 type PairError struct {
 	Index int
 	Pair  Pair
 }
 
 func (e *PairError) Error() string {
-	return fmt.Sprintf("pair %d: model %g, reference %g: no relative error", e.Index, e.Pair.Model, e.Pair.Reference)
+	return fmt.Sprintf("pair %d has no relative error: model %g, reference %g", e.Index, e.Pair.Model, e.Pair.Reference)
 }
 
-// Summarize summarizes pairs; of none it is zero. The error is a *PairError. Quantiles
-// lie on straight lines between the sorted errors, the first at 0 and the last at 1 (the
-// usual median, and the default of most packages).
+// Summarize returns the summary of pairs, which is zero if there are none. The error is a
+// *PairError. Quantiles are interpolated linearly between the sorted errors, the first at 0
+// and the last at 1 (the usual median, and the default of most packages).
 func Summarize(pairs []Pair) (Summary, error) {
 	if len(pairs) == 0 {
 		return Summary{}, nil
@@ -63,9 +62,9 @@ func Summarize(pairs []Pair) (Summary, error) {
 	}, nil
 }
 
-// quantile is the quantile at p of sorted values: value i of n stands at i/(n-1), from 0 on,
-// with straight lines between. No product is fused with a sum, so that it is the same on
-// every machine; the library's is not.
+// quantile returns the quantile at p of sorted values by linear interpolation, where value
+// i of n is at i/(n-1). Its sums are not fused with products, unlike the library's, so the
+// result is the same on every machine.
 func quantile(p float64, sorted []float64) float64 {
 	at := float64(p * float64(len(sorted)-1))
 	i := int(at)
@@ -76,7 +75,7 @@ func quantile(p float64, sorted []float64) float64 {
 	return float64(sorted[i]*(1-part)) + float64(sorted[i+1]*part)
 }
 
-// String is the summary on one line, errors in per cent.
+// String returns the summary on one line, with errors in percent.
 func (s Summary) String() string {
 	return fmt.Sprintf("n %d, median %.1f %%, p90 %.1f %%, within %.0f %%: %.0f %%",
 		s.N, 100*s.Median, 100*s.P90, 100*Near, 100*s.Near)

@@ -8,9 +8,10 @@ import (
 	"io"
 )
 
-// The binary form, little-endian. The sizes are the documents'; the widths inside a
-// descriptor are assumed: the longest block name has 21 bytes and cannot stand in it
-// beside the other three, so the name is a pointer, and four 64-bit words fill the 32.
+// The binary form of an init table, little-endian. The documents give the sizes. The widths
+// inside a descriptor are assumed: the longest block name has 21 bytes and does not fit
+// with the other three fields, so the name is a pointer, and four 64-bit words fill the 32
+// bytes.
 //
 //	descriptor, one per block in order   name pointer u64, MMIO base u64,
 //	                                     record pointer u64, record count u64
@@ -22,18 +23,17 @@ import (
 const (
 	descriptorBytes = 32
 	recordBytes     = 12
-	maxName         = 64 // bytes of a name read, end included
+	maxName         = 64 // maximum bytes of a name, including the zero byte
 )
 
-// ReadInit reads an init table of size bytes: the binary form, or CSV as ReadInitCSV
-// has it. A text has no zero byte; a descriptor's addresses always do.
+// ReadInit reads an init table of size bytes, in the binary form or as CSV (see
+// ReadInitCSV). It takes a table with a zero byte in its first 32 bytes as binary.
 //
-// A binary table must be full: every block of the M1 image with the base and the count
-// the image has. A table that cannot be read is an *InitError; so is a record that
-// InitTable.Check refuses, with its place in the file.
+// A binary table must be full: it must have every block of the M1 image with the same base
+// and record count. The error is an *InitError with the place in the file.
 func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
 	if size <= 0 {
-		return nil, &InitError{Index: -1, Off: 0, What: "no bytes"}
+		return nil, &InitError{Index: -1, Off: 0, What: "file is empty; want a table"}
 	}
 	head := make([]byte, min(size, descriptorBytes))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -42,7 +42,7 @@ func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
 	if bytes.IndexByte(head, 0) < 0 {
 		return ReadInitCSV(io.NewSectionReader(r, 0, size))
 	}
-	return (&binaryReader{r: r, size: size}).table()
+	return (&binaryReader{r: r, size: size}).readTable()
 }
 
 type binaryReader struct {
@@ -52,8 +52,9 @@ type binaryReader struct {
 	t     InitTable
 }
 
-// bytes reads n bytes at off, which the file states at the offset at.
-func (b *binaryReader) bytes(at, off, n uint64, what string) ([]byte, error) {
+// readBytes reads n bytes at off. The pointer to them is stored at file offset at, which
+// errors mention.
+func (b *binaryReader) readBytes(at, off, n uint64, what string) ([]byte, error) {
 	fail := func(err error, format string, args ...any) ([]byte, error) {
 		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: what + fmt.Sprintf(format, args...), Err: err}
 	}
@@ -71,9 +72,9 @@ func (b *binaryReader) bytes(at, off, n uint64, what string) ([]byte, error) {
 	return p, nil
 }
 
-func (b *binaryReader) table() (*InitTable, error) {
+func (b *binaryReader) readTable() (*InitTable, error) {
 	for at := uint64(0); ; at += descriptorBytes {
-		d, err := b.bytes(at, at, descriptorBytes, "block descriptor")
+		d, err := b.readBytes(at, at, descriptorBytes, "block descriptor")
 		if err != nil {
 			return nil, err
 		}
@@ -82,46 +83,46 @@ func (b *binaryReader) table() (*InitTable, error) {
 		if name|base|records|count == 0 {
 			break
 		}
-		if err := b.block(at, name, base, records, count); err != nil {
+		if err := b.readBlock(at, name, base, records, count); err != nil {
 			return nil, err
 		}
 	}
 	for _, want := range Blocks() {
 		if b.check.counts[want.Name] == 0 {
 			return nil, &InitError{Index: len(b.t.Records), Block: want.Name, Off: -1,
-				What: fmt.Sprintf("no records: a full table has %d", want.Records)}
+				What: fmt.Sprintf("missing records; a full table has %d", want.Records)}
 		}
 	}
 	return &b.t, nil
 }
 
-func (b *binaryReader) block(at, name, base, records, count uint64) error {
+func (b *binaryReader) readBlock(at, name, base, records, count uint64) error {
 	fail := func(block string, field int64, format string, args ...any) error {
 		return &InitError{Index: len(b.t.Records), Block: block, Off: int64(at) + field, What: fmt.Sprintf(format, args...)}
 	}
-	text, err := b.bytes(at, name, min(maxName, max(uint64(b.size), name)-name), "block name")
+	text, err := b.readBytes(at, name, min(maxName, max(uint64(b.size), name)-name), "block name")
 	if err != nil {
 		return err
 	}
 	text, _, ended := bytes.Cut(text, []byte{0})
 	if !ended {
-		return fail("", 0, "block name at %#x has no end within %d bytes", name, maxName)
+		return fail("", 0, "block name at %#x is not terminated within %d bytes", name, maxName)
 	}
 	block, ok := BlockNamed(string(text))
 	switch {
 	case !ok:
-		return fail("", 0, "no block of the M1 image is named %q", text)
+		return fail("", 0, "unknown block %q of the M1 image", text)
 	case base != block.Base:
-		return fail(block.Name, 8, "MMIO base %#x: expected %#x", base, block.Base)
+		return fail(block.Name, 8, "MMIO base is %#x; want %#x", base, block.Base)
 	case b.check.counts[block.Name] != 0:
-		return fail(block.Name, 0, "a second descriptor of the block")
+		return fail(block.Name, 0, "found a second descriptor of the block")
 	case count != uint64(block.Records):
-		// The first record that is missing, or one too many.
+		// Index of the first record that is missing or superfluous.
 		index := len(b.t.Records) + int(min(count, uint64(block.Records)))
 		return &InitError{Index: index, Block: block.Name, Off: int64(at) + 24,
-			What: fmt.Sprintf("record count %d: the M1 image has %d", count, block.Records)}
+			What: fmt.Sprintf("record count is %d; want %d as in the M1 image", count, block.Records)}
 	}
-	body, err := b.bytes(at+16, records, recordBytes*count, "records of "+block.Name)
+	body, err := b.readBytes(at+16, records, recordBytes*count, "records of "+block.Name)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (b *binaryReader) block(at, name, base, records, count uint64) error {
 	for i := range count {
 		p := body[recordBytes*i:]
 		rec := InitRecord{block.Name, le.Uint32(p), le.Uint32(p[4:]), le.Uint32(p[8:]), "bytes", "init table file"}
-		if what := b.check.add(rec); what != "" {
+		if what := b.check.check(rec); what != "" {
 			return &InitError{Index: len(b.t.Records), Block: block.Name, Off: int64(records + recordBytes*i), What: what}
 		}
 		b.t.Records = append(b.t.Records, rec)
@@ -137,9 +138,9 @@ func (b *binaryReader) block(at, name, base, records, count uint64) error {
 	return nil
 }
 
-// AppendBinary appends the table in the binary form to dst: one descriptor for each
-// block with records, in the order of Blocks. Evidence and source are not part of it.
-// A table that Check refuses is an *InitError.
+// AppendBinary appends the table in the binary form to dst, with one descriptor for each
+// block that has records, in the order of Blocks. Evidence and source are not stored. It
+// returns an *InitError if Check refuses the table.
 func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
 	if err := t.Check(); err != nil {
 		return dst, err

@@ -1,16 +1,16 @@
 package firmware
 
-// A Block is a run of MMIO addresses that init records write.
+// A Block is a range of MMIO addresses that init records write.
 type Block struct {
 	Name    string
 	Base    uint64 // byte address of offset 0
 	End     uint64 // first byte address past the block
-	Records int    // records of the M1 image
+	Records int    // number of records in the M1 image
 }
 
-// Blocks returns the ten blocks of the M1 image in the order it applies them
-// (decompiled, table C.13). Where a block ends is assumed: at the next base above it,
-// and after 4 MiB for the last, the distance between the large blocks.
+// Blocks returns the ten blocks of the M1 image in the order in which they are applied
+// (decompiled, table C.13). The ends of the blocks are assumed: each ends at the next
+// higher base, and the last one after 4 MiB, the distance between the large blocks.
 func Blocks() [10]Block {
 	return [10]Block{
 		{"ASC_CHINOOK", 0x2_6b00_0000, 0x2_6b40_0000, 24},
@@ -28,7 +28,7 @@ func Blocks() [10]Block {
 
 const baseANE = 0x2_6bc0_0000
 
-// BlockNamed finds a block by its name.
+// BlockNamed returns the block with the given name.
 func BlockNamed(name string) (Block, bool) {
 	for _, b := range Blocks() {
 		if b.Name == name {

@@ -9,37 +9,38 @@ import (
 
 // A Device executes tasks.
 type Device interface {
-	// SetTileEnables says which tiles compute: bit 2e+h is half h of engine e.
+	// SetTileEnables selects the tiles that compute. Bit 2e+h is half h of engine e.
 	SetTileEnables(mask uint32)
-	// Execute runs one task to its end. The task is lent to it and changes once it
-	// returns. It returns true when the device cannot go on; the device keeps the
-	// fault.
+	// Execute runs one task to its end. It must not keep t, which changes after the call.
+	// It returns true if the device cannot continue because of a fault, which the device
+	// records.
 	Execute(t *regs.Task) (halt bool)
 }
 
-// A Controller is the processor beside the engine: it applies the init table and walks
-// chains of descriptors.
+// A Controller models the processor that controls the engine. It applies the init table and
+// feeds chains of descriptors to the engine.
 type Controller struct {
-	// Overrides are applied to the task registers after each descriptor's records, as
-	// if the descriptor had written them.
+	// Overrides are written to the task registers after the records of each descriptor, as
+	// if the descriptor contained them.
 	Overrides []Override
-	// PowerTimes are what idle gaps cost; see Idle.
+	// PowerTimes determines the cost of idle gaps. See Idle.
 	PowerTimes PowerTimes
-	// Ungated brings every cluster up with the base: dynamic gating is off.
+	// Ungated disables dynamic gating: every cluster is powered up with the base.
 	Ungated bool
 
-	table  *InitTable
-	mmio   MMIO
-	power  Power
-	woke   clock.Nanoseconds // what the last Run's wake took
-	booted bool
+	table    *InitTable
+	mmio     MMIO
+	power    Power
+	wakeTime clock.Nanoseconds // time of the wake in the last Run
+	booted   bool
 }
 
-// New returns a controller at reset that will apply the table.
+// New returns a controller in the reset state that will apply the given table.
 func New(table *InitTable) *Controller { return &Controller{table: table} }
 
-// Boot resets the MMIO words and the power domains and applies the init table in order.
-// A table that cannot be applied is an *InitError and leaves the controller at reset.
+// Boot resets the MMIO words and the power domains and applies the init table in order. If
+// the table is invalid, Boot returns an *InitError and leaves the controller in the reset
+// state.
 func (c *Controller) Boot() error {
 	c.mmio, c.power, c.booted = MMIO{}, Power{}, false
 	if err := c.table.Check(); err != nil {
@@ -47,13 +48,13 @@ func (c *Controller) Boot() error {
 	}
 	for _, r := range c.table.Records {
 		b, _ := BlockNamed(r.Block)
-		c.mmio.write(b.Base+uint64(r.Offset), r.bits(), r.Value)
+		c.mmio.write(b.Base+uint64(r.Offset), r.affectedBits(), r.Value)
 	}
 	c.booted = true
 	return nil
 }
 
-func (c *Controller) start() error {
+func (c *Controller) ensureBooted() error {
 	if c.booted {
 		return nil
 	}
@@ -63,57 +64,59 @@ func (c *Controller) start() error {
 // MMIO returns the controller's register space.
 func (c *Controller) MMIO() *MMIO { return &c.mmio }
 
-// TileEnables reads the tile enable words: bit 2e+h is half h of engine e.
+// TileEnables returns the mask of enabled tiles from the tile enable words. Bit 2e+h is
+// half h of engine e.
 func (c *Controller) TileEnables() uint32 {
 	var mask uint32
 	for tile := range Tiles {
-		mask |= c.mmio.words[baseANE+uint64(tileEnable(tile))] & 1 << tile
+		mask |= c.mmio.words[baseANE+uint64(tileEnableOffset(tile))] & 1 << tile
 	}
 	return mask
 }
 
-// GateTiles clears the enables of the tiles in mask, a what-if after init: it boots
-// the controller if that was not done, so that the init table does not undo it. See
-// ParseTiles. An error is an *InitError from Boot.
+// GateTiles clears the enables of the tiles in mask, to explore the effect of fewer tiles.
+// It boots the controller first if necessary, so that the init table does not undo the
+// change. It returns an *InitError from Boot.
 func (c *Controller) GateTiles(mask uint32) error {
-	if err := c.start(); err != nil {
+	if err := c.ensureBooted(); err != nil {
 		return err
 	}
 	for tile := range Tiles {
 		if mask>>tile&1 != 0 {
-			c.mmio.write(baseANE+uint64(tileEnable(tile)), 1, 0)
+			c.mmio.write(baseANE+uint64(tileEnableOffset(tile)), 1, 0)
 		}
 	}
 	return nil
 }
 
-// Run boots the controller if that was not done, wakes the base domain, tells the device
-// which tiles compute, and executes the chain task by task until it ends or the device
-// halts; a task's clusters are powered before it. It returns the number of tasks executed.
+// Run executes a chain on the device until it ends or the device halts. It boots the
+// controller if necessary, wakes the base domain and sets the device's tile enables. It
+// powers the clusters that a task needs before the task. It returns the number of executed
+// tasks.
 //
-// A chain that cannot be walked is an error that wraps a *regs.StreamError naming the
-// descriptor; the tasks before it were executed. What the device finds wrong is no
-// error here.
+// If the chain is invalid, Run executes the tasks before the error and returns an error
+// that wraps a *regs.StreamError. Faults of the device are not errors.
 func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
 	x, err := c.Pass(p, untimed{d})
 	if err != nil {
 		return 0, err
 	}
-	c.woke = c.Wake(0)
+	c.wakeTime = c.Wake(0)
 	for more := true; more; {
 		_, more = x.Run()
 	}
 	return x.Tasks, x.Err
 }
 
-// An untimed device does not say how much time it has used.
+// An untimed is a Device that reports no elapsed time.
 type untimed struct{ Device }
 
 // Elapsed returns 0.
 func (untimed) Elapsed() clock.Nanoseconds { return 0 }
 
-// Overridden returns a stream that is p with overrides after what p itself modifies.
-func Overridden(p *regs.Stream, list []Override) *regs.Stream {
+// WithOverrides returns a copy of p that applies the overrides after p's own Modify. It
+// returns p itself if there are none.
+func WithOverrides(p *regs.Stream, list []Override) *regs.Stream {
 	if len(list) == 0 {
 		return p
 	}

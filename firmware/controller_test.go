@@ -199,7 +199,7 @@ func TestMMIO(t *testing.T) {
 	if _, err := m.Load(0x2_6bc0_d015); !errors.As(err, &e) || e.Addr != 0x2_6bc0_d015 {
 		t.Errorf("load: %v", err)
 	}
-	if err := m.MaskedWrite(2, 1, 1); !errors.As(err, &e) || e.Error() != "MMIO address 0x2 is no multiple of 4" {
+	if err := m.MaskedWrite(2, 1, 1); !errors.As(err, &e) || e.Error() != "MMIO address 0x2 is not a multiple of 4" {
 		t.Errorf("write: %v", err)
 	}
 }
@@ -216,17 +216,17 @@ func TestParseTiles(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ list, part, what string }{
-		{"32", "32", "leaves the tiles 0 to 31"},
-		{"0-3,30-32", "30-32", "leaves the tiles 0 to 31"},
-		{"99999", "99999", "is no tile and no range"},
-		{"3-0", "3-0", "backwards"},
-		{"1,,2", "", "is no tile"},
-		{"1,", "", "is no tile"},
-		{"-1", "-1", "is no tile"},
-		{"1-2-3", "1-2-3", "is no tile"},
-		{"all", "all", "is no tile"},
-		{"+1", "+1", "is no tile"},
-		{"0x1", "0x1", "is no tile"},
+		{"32", "32", "is outside tiles 0 to 31"},
+		{"0-3,30-32", "30-32", "is outside tiles 0 to 31"},
+		{"99999", "99999", "is not a tile or a range"},
+		{"3-0", "3-0", "whose end is below its start"},
+		{"1,,2", "", "is not a tile"},
+		{"1,", "", "is not a tile"},
+		{"-1", "-1", "is not a tile"},
+		{"1-2-3", "1-2-3", "is not a tile"},
+		{"all", "all", "is not a tile"},
+		{"+1", "+1", "is not a tile"},
+		{"0x1", "0x1", "is not a tile"},
 	} {
 		mask, err := ParseTiles(tc.list)
 		var e *TileError

@@ -15,10 +15,10 @@ var (
 	evidences  = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 )
 
-// ReadInitCSV reads an init table from lines of block, offset, mask, value and, when
-// they are there, evidence and source. Numbers are decimal or, after 0x, hexadecimal;
-// a first line that names the columns and lines from # on are skipped. The table may be
-// a part of the image's: records it leaves out are not applied. Errors are *InitError.
+// ReadInitCSV reads an init table from lines of block, offset, mask and value, optionally
+// followed by evidence and source. Numbers are decimal, or hexadecimal with 0x. A first
+// line with the column names is skipped, and # starts a comment line. The table may be
+// incomplete. Every error is an *InitError.
 func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	cr := csv.NewReader(r)
 	cr.FieldsPerRecord = -1
@@ -47,7 +47,7 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 		}
 		rec, what := parseRow(row)
 		if what == "" {
-			what = check.add(rec)
+			what = check.check(rec)
 		}
 		if what != "" {
 			line, _ := cr.FieldPos(0)
@@ -56,27 +56,27 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 		t.Records = append(t.Records, rec)
 	}
 	if len(t.Records) == 0 {
-		return nil, &InitError{Index: -1, Off: -1, What: "no records"}
+		return nil, &InitError{Index: -1, Off: -1, What: "table has no records"}
 	}
 	return t, nil
 }
 
-// parseRow reads a row, or says what is wrong with it.
+// parseRow parses a row. what describes a mistake, or is "".
 func parseRow(row []string) (rec InitRecord, what string) {
 	if len(row) < 4 || len(row) > len(csvColumns) {
-		return rec, fmt.Sprintf("%d columns: expected %s, and evidence and source if known", len(row), strings.Join(csvColumns[:4], ", "))
+		return rec, fmt.Sprintf("found %d columns; want %s, and optionally evidence and source", len(row), strings.Join(csvColumns[:4], ", "))
 	}
 	rec = InitRecord{Block: strings.Clone(row[0]), Evidence: "bytes", Source: "init table file"}
 	for i, to := range [...]*uint32{&rec.Offset, &rec.Mask, &rec.Value} {
 		v, err := parseNumber(row[1+i])
 		if err != nil || v>>32 != 0 {
-			return rec, fmt.Sprintf("%s %q is no 32-bit number", csvColumns[1+i], row[1+i])
+			return rec, fmt.Sprintf("%s %q is not a 32-bit number", csvColumns[1+i], row[1+i])
 		}
 		*to = uint32(v)
 	}
 	if len(row) > 4 {
 		if !slices.Contains(evidences, row[4]) {
-			return rec, fmt.Sprintf("evidence %q: expected one of %s", row[4], strings.Join(evidences, ", "))
+			return rec, fmt.Sprintf("unknown evidence %q; want one of %s", row[4], strings.Join(evidences, ", "))
 		}
 		rec.Evidence = strings.Clone(row[4])
 	}
@@ -86,7 +86,7 @@ func parseRow(row []string) (rec InitRecord, what string) {
 	return rec, ""
 }
 
-// WriteCSV writes the table in the form ReadInitCSV reads.
+// WriteCSV writes the table in the form that ReadInitCSV reads.
 func (t *InitTable) WriteCSV(w io.Writer) error {
 	cw := csv.NewWriter(w)
 	cw.Write(csvColumns)

@@ -1,8 +1,9 @@
-// Package firmware is the controller of the engine: it initialises the engine's
-// registers, then walks a chain of task descriptors and hands each task to the device.
+// Package firmware models the controller of the engine. The controller initialises the
+// engine's registers, then reads a chain of task descriptors and passes each task to the
+// device.
 //
-// On the chip a small processor does this. Its image holds a table of masked register
-// writes for ten MMIO blocks; nothing computes before they are applied, because the
+// On the chip a small processor does this. Its image contains a table of masked register
+// writes for ten MMIO blocks. Nothing computes before they are applied, because the
 // thirty-two tile enables are among them:
 //
 //	init table                 MMIO                        device
@@ -18,16 +19,17 @@
 //	          +------------------------------------------>| Execute            |
 //	                                                   2. +--------------------+
 //
-// A real image has 1994 records; the documents name 66 of them, which [Known] returns
-// with the evidence of each. [ReadInit] reads a full table, or a part of one as CSV.
+// A real image has 1994 records. The documents give 66 of them, which [Known] returns with
+// the evidence for each. [ReadInit] reads a full table, or a partial one as CSV.
 //
 // # Power
 //
-// The engine has five power domains, the base and four clusters of four engines. Each has
-// a status word whose low byte reads 0xff when it is on. A call brings the base up, then
-// the clusters of the engines that its tasks name; nothing goes down again until the
-// engine has idled so long that the rails go off, and then all of it does, to 0 W
-// (measured). What a call waits for that, the wake, is told by the idle gap before it:
+// The engine has five power domains: the base and four clusters of four engines. The low
+// byte of a domain's status word is 0xff while it is on. A call powers up the base, then
+// the clusters of the engines that its tasks use. Domains stay on until the engine has been
+// idle for so long that the rails go off, and then everything goes off at once, to 0 W
+// (measured). The wake is the time that a call waits for power. It depends on the preceding
+// idle gap:
 //
 //	wake                              260 ms  +--------- cold
 //	  ^                                       |
@@ -37,14 +39,15 @@
 //	  0                 100 ms               5 s
 //	  |<- rails on, waiting ->|<- rails off: 0 W
 //
-// [Power] is that state and [PowerTimes] its numbers, which come with the device; the
-// controller keeps one, wakes it in [Controller.Run] and idles it in [Controller.Idle].
-// All of it is the host's time: the engine's cycles know no wake.
+// [Power] is the state of the domains, and [PowerTimes] holds the constants, which come
+// with the device. The controller has a Power, wakes it in [Controller.Run] and lets it
+// idle in [Controller.Idle]. All of this is host time; the engine's cycle counts do not
+// include it.
 //
 // # Use
 //
 // [Controller.Boot] applies the table, [Controller.GateTiles] clears tile enables
-// afterwards as a what-if, and [Controller.Run] walks a chain. What the device does
-// wrong is the device's result; the errors of this package are about tables, lists and
+// afterwards to explore their effect, and [Controller.Run] executes a chain. Faults of the
+// device are reported by the device. The errors of this package concern tables, lists and
 // descriptor streams.
 package firmware

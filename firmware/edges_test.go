@@ -45,7 +45,7 @@ func TestReadInitToTheEnd(t *testing.T) {
 	for i := range 8 {
 		cut[i] = byte(len(full) >> (8 * i))
 	}
-	if _, err := ReadInit(bytes.NewReader(append(cut, "ASC_CHIN"...)), int64(len(cut)+8)); !errors.As(err, &e) || !strings.Contains(e.What, "no end within") {
+	if _, err := ReadInit(bytes.NewReader(append(cut, "ASC_CHIN"...)), int64(len(cut)+8)); !errors.As(err, &e) || !strings.Contains(e.What, "is not terminated within") {
 		t.Errorf("a name cut off: %v", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestStatusWords(t *testing.T) {
 		t.Fatal("no block ANE")
 	}
 	for d := range domains {
-		if got, want := Domain(d).status()-ane.Base, uint64(0xc000+8*d); got != want {
+		if got, want := Domain(d).statusAddress()-ane.Base, uint64(0xc000+8*d); got != want {
 			t.Errorf("%v: status at %#x of the block, want %#x", Domain(d), got, want)
 		}
 	}

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// An InitRecord is a masked read-modify-write of one MMIO word:
-// word = word &^ Mask | Value.
+// An InitRecord is a masked read-modify-write of one MMIO word: word = word &^ Mask |
+// Value.
 type InitRecord struct {
-	Block    string // name of the block, see Blocks
+	Block    string // name of the block; see Blocks
 	Offset   uint32 // bytes from the block's base
 	Mask     uint32
 	Value    uint32
 	Evidence string // measured, bytes, decompiled, fitted, inferred or assumed
-	Source   string // where the record stands, and what it does when that is known
+	Source   string // place in the documents, and the purpose if it is known
 }
 
-// bits are the bits the record decides: the documents' formula sets the bits of Value
-// whether Mask has them or not.
-func (r InitRecord) bits() uint32 { return r.Mask | r.Value }
+// affectedBits returns the bits that the record determines. The documents' formula sets the
+// bits of Value even outside Mask.
+func (r InitRecord) affectedBits() uint32 { return r.Mask | r.Value }
 
-// An InitTable is a list of init records in the order they are applied.
+// An InitTable is a list of init records in the order of application.
 type InitTable struct {
 	Records []InitRecord
 }
@@ -36,30 +36,30 @@ func (t *InitTable) Count(block string) int {
 	return n
 }
 
-// Check reports the first record that cannot be applied, as an *InitError: one of an
-// unknown block, misaligned, outside its block, beyond the count of its block in the
-// M1 image, or overlapping an earlier record with another value.
+// Check returns an *InitError for the first record that cannot be applied: one with an
+// unknown block, misaligned, outside its block, beyond the record count of its block in the
+// M1 image, or in conflict with an earlier record of the same word.
 func (t *InitTable) Check() error {
 	var c checker
 	for i, r := range t.Records {
-		if what := c.add(r); what != "" {
+		if what := c.check(r); what != "" {
 			return &InitError{Index: i, Block: r.Block, Off: -1, What: what}
 		}
 	}
 	return nil
 }
 
-// An InitError is an init table that cannot be read or applied.
+// An InitError reports an init table that cannot be read or applied.
 type InitError struct {
-	Index int    // record in the table, from 0; -1 when no record is to blame
+	Index int    // index of the record, -1 if the error concerns no record
 	Block string // block of the record, or ""
 	Off   int64  // byte offset in the binary form, -1 elsewhere
 	Line  int    // line in the CSV form, from 1; 0 elsewhere
-	What  string // what is wrong, and what was expected
-	Err   error  // the cause, or nil
+	What  string // the mistake and what was expected
+	Err   error  // cause, or nil
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *InitError) Unwrap() error { return e.Err }
 
 func (e *InitError) Error() string {
@@ -80,40 +80,40 @@ func (e *InitError) Error() string {
 	return b.String() + ": " + e.What
 }
 
-// A checker sees a table's records in order and says what is wrong with one.
+// A checker checks the records of a table in order.
 type checker struct {
 	counts map[string]int
-	words  map[uint64]decided
+	words  map[uint64]wordState
 }
 
-// decided is what earlier records made of a word: the bits they set, and to what.
-type decided struct {
+// A wordState holds the bits of a word that earlier records determined, and their values.
+type wordState struct {
 	bits, value uint32
 }
 
-func (c *checker) add(r InitRecord) string {
+func (c *checker) check(r InitRecord) string {
 	b, ok := BlockNamed(r.Block)
 	if !ok {
-		return fmt.Sprintf("no block of the M1 image is named %q", r.Block)
+		return fmt.Sprintf("unknown block %q of the M1 image", r.Block)
 	}
 	if c.words == nil {
-		c.counts, c.words = make(map[string]int), make(map[uint64]decided)
+		c.counts, c.words = make(map[string]int), make(map[uint64]wordState)
 	}
 	if c.counts[b.Name]++; c.counts[b.Name] > b.Records {
-		return fmt.Sprintf("more than the %d records the M1 image has for the block", b.Records)
+		return fmt.Sprintf("record count of the block exceeds %d, the count in the M1 image", b.Records)
 	}
 	addr := b.Base + uint64(r.Offset)
 	if addr%4 != 0 {
-		return fmt.Sprintf("offset %#x is no multiple of 4", r.Offset)
+		return fmt.Sprintf("offset %#x is not a multiple of 4", r.Offset)
 	}
 	if addr >= b.End {
 		return fmt.Sprintf("offset %#x is outside the block's %#x bytes", r.Offset, b.End-b.Base)
 	}
 	old := c.words[addr]
-	if common := old.bits & r.bits(); (old.value^r.Value)&common != 0 {
+	if common := old.bits & r.affectedBits(); (old.value^r.Value)&common != 0 {
 		return fmt.Sprintf("changes bits %#x of the word at %#x from %#x to %#x, which an earlier record set",
 			common, addr, old.value&common, r.Value&common)
 	}
-	c.words[addr] = decided{old.bits | r.bits(), old.value | r.Value}
+	c.words[addr] = wordState{old.bits | r.affectedBits(), old.value | r.Value}
 	return ""
 }

@@ -55,8 +55,8 @@ func TestCheck(t *testing.T) {
 		{"last word of a block", []InitRecord{rec("aneDpePpt", 0xffc, 1, 1)}, -1, ""},
 		{"past a block", []InitRecord{rec("ANE", 0, 1, 1), rec("aneDpePpt", 0x1000, 1, 1)}, 1, "outside the block's 0x1000 bytes"},
 		{"far past a block", []InitRecord{rec("ANE", 0xffff_fffc, 1, 1)}, 0, "outside the block's 0x400000 bytes"},
-		{"unknown block", []InitRecord{rec("ane", 0, 1, 1)}, 0, `named "ane"`},
-		{"misaligned", []InitRecord{rec("ANE", 0xd016, 1, 1)}, 0, "no multiple of 4"},
+		{"unknown block", []InitRecord{rec("ane", 0, 1, 1)}, 0, `unknown block "ane"`},
+		{"misaligned", []InitRecord{rec("ANE", 0xd016, 1, 1)}, 0, "not a multiple of 4"},
 		{"same record twice", []InitRecord{rec("ANE", 0xd014, 1, 1), rec("ANE", 0xd014, 1, 1)}, -1, ""},
 		{"other bits of a word", []InitRecord{rec("ANE", 0x10, 0xff, 0x12), rec("ANE", 0x10, 0xff00, 0x3400)}, -1, ""},
 		{"overlap that agrees", []InitRecord{rec("ANE", 0x10, 0xff, 0x12), rec("ANE", 0x10, 0xff0, 0x310)}, -1, ""},
@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 			"bits 0xf0 of the word at 0x26bc00010 from 0x10 to 0x20"},
 		{"change of the first of two", []InitRecord{rec("ANE", 0x10, 0xf, 2), rec("ANE", 0x10, 0xf0, 0x10), rec("ANE", 0x10, 0xf, 3)}, 2, "bits 0xf "},
 		{"overlap that clears a bit set outside its mask", []InitRecord{rec("ANE", 0x10, 0, 4), rec("ANE", 0x10, 4, 0)}, 1, "from 0x4 to 0x0"},
-		{"more than the image's", slices.Repeat([]InitRecord{rec("ASCWRAP", 0, 1, 1)}, 3), 2, "more than the 2 records"},
+		{"more than the image's", slices.Repeat([]InitRecord{rec("ASCWRAP", 0, 1, 1)}, 3), 2, "record count of the block exceeds 2"},
 	} {
 		err := (&InitTable{tc.records}).Check()
 		if tc.index < 0 {

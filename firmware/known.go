@@ -1,7 +1,7 @@
 package firmware
 
-// Known returns the 66 init records whose address, mask and value the documents give:
-// 32 tile enables, and at least one record of every block.
+// Known returns the 66 init records whose address, mask and value the documents give. They
+// include 32 tile enables and at least one record of every block.
 func Known() *InitTable {
 	t := new(InitTable)
 	add := func(block string, offset, mask, value uint32, evidence, source string) {
@@ -15,13 +15,13 @@ func Known() *InitTable {
 		add("sneCtrl", 0x28+4*i, 0x8fff_c000, 0x8fff_c000, "decompiled", "table C.14: QoS and credit word of a set")
 	}
 	for tile := range Tiles {
-		add("ANE", tileEnable(tile), 1, 1, "decompiled", "table C.14: tile clock and power enable")
+		add("ANE", tileEnableOffset(tile), 1, 1, "decompiled", "table C.14: tile clock and power enable")
 	}
 	add("ANE", 0x1_400c, 0xffff_ff00, 0x4010_1000, "decompiled", "table C.14: DMA descriptor base and configuration")
 	add("aneDpePpt", 0, 0xffff, 0x267e, "decompiled", "table C.14: peak-power base budget")
 	add("aneDpePpt", 0x42c, 0x3fff, 0, "decompiled", "table C.14: trailing control, armed to 0x3fff when power tracking starts")
-	// The documents also write two words in decimal, 7811476 and 207820, which are not
-	// these; the hexadecimal is taken because 0x773594 is 10^9/128.
+	// The documents also give two of these words in decimal, 7811476 and 207820, with other
+	// values. The hexadecimal ones are used because 0x773594 is 10^9/128.
 	for _, block := range [...]string{"aneDpePptAccp0", "aneDpePptAccp1", "aneDpePptAccp2"} {
 		add(block, 0, all, 0x77_3594, "decompiled", "table C.14: energy scale of a counter")
 	}

@@ -14,10 +14,10 @@ import (
 type Override struct {
 	Register regs.Register
 	Field    *regs.Field // nil for the whole word
-	Value    uint32      // in the field's own units, the raw bits
+	Value    uint32      // raw bits of the field or word
 }
 
-// String is the form ParseOverride reads.
+// String returns the override in the form that ParseOverride reads.
 func (o Override) String() string {
 	name := o.Register.Block + "." + o.Register.Name
 	if o.Field != nil {
@@ -34,26 +34,26 @@ func (o Override) Apply(f *regs.File) error {
 	return f.MaskedWrite(o.Register.Addr(), o.Field.With(0, 1<<o.Field.Width-1), o.Field.With(0, o.Value))
 }
 
-// An OverrideError is an override that cannot be read.
+// An OverrideError reports an override that cannot be parsed.
 type OverrideError struct {
-	Text string   // the whole override
-	What string   // what is wrong, and what was expected
-	Near []string // names that an unknown one may have meant
-	Err  error    // the cause, or nil
+	Text string   // text of the override
+	What string   // the mistake and what was expected
+	Near []string // known names close to an unknown one
+	Err  error    // cause, or nil
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *OverrideError) Unwrap() error { return e.Err }
 
 func (e *OverrideError) Error() string {
 	return fmt.Sprintf("override %q: %s", e.Text, e.What) + spelling.Hint(e.Near)
 }
 
-// ParseOverride reads GROUP.REGISTER.FIELD=VALUE, or GROUP.REGISTER=VALUE for a whole
-// word: "PE.Cfg.OpMode=1", "G4.Cfg.OpMode=1", "Common.InDim=0x10001". A group goes by
-// its number or block name, case aside; the value is decimal or, after 0x, hexadecimal.
-// A field's value is its raw bits: a stride field counts units, the whole word bytes.
-// What cannot be read is an *OverrideError.
+// ParseOverride parses GROUP.REGISTER.FIELD=VALUE, or GROUP.REGISTER=VALUE for a whole
+// word, such as "PE.Cfg.OpMode=1", "G4.Cfg.OpMode=1" or "Common.InDim=0x10001". A group is
+// given by its number or block name, ignoring case. The value is decimal, or hexadecimal
+// with 0x. The value of a field is its raw bits, so a stride field counts units while the
+// whole word counts bytes. The error is an *OverrideError.
 func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}
@@ -68,11 +68,11 @@ func ParseOverride(s string) (Override, error) {
 	}
 	name, value, ok := strings.Cut(s, "=")
 	if !ok {
-		return fail(nil, nil, "no value: expected GROUP.REGISTER.FIELD=VALUE")
+		return fail(nil, nil, "missing value; want GROUP.REGISTER.FIELD=VALUE")
 	}
 	path := strings.Split(strings.TrimSpace(name), ".")
 	if len(path) != 2 && len(path) != 3 {
-		return fail(nil, nil, "expected GROUP.REGISTER.FIELD=VALUE or GROUP.REGISTER=VALUE")
+		return fail(nil, nil, "malformed name; want GROUP.REGISTER.FIELD=VALUE or GROUP.REGISTER=VALUE")
 	}
 	var o Override
 	if o.Register, ok = regs.Lookup(path[0], path[1]); !ok {
@@ -82,9 +82,9 @@ func ParseOverride(s string) (Override, error) {
 		if e := regs.Absent(path[0]); e != nil {
 			return fail(e, nil, "%v", e)
 		}
-		blocks, registers := namesOf(path[0])
+		blocks, registers := registerNames(path[0])
 		if len(registers) == 0 {
-			return unknown(path[0], blocks, "no register group %q", path[0])
+			return unknown(path[0], blocks, "unknown register group %q", path[0])
 		}
 		return unknown(path[1], registers, "group %s has no register %q", path[0], path[1])
 	}
@@ -102,10 +102,10 @@ func ParseOverride(s string) (Override, error) {
 	}
 	v, err := parseNumber(strings.TrimSpace(value))
 	if err != nil {
-		return fail(err, nil, "%q is no number: expected decimal, or hexadecimal after 0x", strings.TrimSpace(value))
+		return fail(err, nil, "%q is not a number; want decimal, or hexadecimal with 0x", strings.TrimSpace(value))
 	}
 	if v>>width != 0 {
-		return fail(nil, nil, "value %#x does not fit %d bits", v, width)
+		return fail(nil, nil, "value %#x does not fit in %d bits", v, width)
 	}
 	o.Value = uint32(v)
 	return o, nil
@@ -118,8 +118,8 @@ func parseNumber(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// namesOf returns the names of every group, and of the registers of one.
-func namesOf(group string) (groups, registers []string) {
+// registerNames returns the names of all groups, and of the registers in the given group.
+func registerNames(group string) (groups, registers []string) {
 	for r := range regs.Registers() {
 		if !slices.Contains(groups, r.Block) {
 			groups = append(groups, r.Block)

@@ -1,6 +1,6 @@
 package firmware
 
-// The words that arm peak-power control, in the order of the stores (decompiled).
+// Words that arm peak-power control, in the order in which they are written (decompiled).
 const (
 	ppSystem  = 0x2_6b8f_0000
 	ppMode    = ppSystem + 4
@@ -11,11 +11,11 @@ const (
 	ppArmed = 0x3fff
 )
 
-// ArmPeakPower makes the five stores that start peak-power control. It boots the controller
-// if that was not done; an error is an *InitError from Boot. The words have no unit in the
-// documents, so that the budget itself is the device's.
+// ArmPeakPower performs the five writes that start peak-power control. It boots the
+// controller if necessary and returns an *InitError from Boot. The documents give no unit
+// for the words, so the budget itself is set on the device.
 func (c *Controller) ArmPeakPower() error {
-	if err := c.start(); err != nil {
+	if err := c.ensureBooted(); err != nil {
 		return err
 	}
 	const all = 1<<32 - 1
@@ -27,5 +27,5 @@ func (c *Controller) ArmPeakPower() error {
 	return nil
 }
 
-// PeakPowerArmed reports whether the control word says that peak-power control runs.
+// PeakPowerArmed reports whether the control word says that peak-power control is running.
 func (c *Controller) PeakPowerArmed() bool { return c.mmio.words[ppControl]&ppArmed == ppArmed }

@@ -9,19 +9,22 @@ import (
 	"anesim/hw/clock"
 )
 
-// A PowerPolicy is what a host sets of the engine's power management, by the three methods
-// that the documents name: power management, dynamic power gating and the time of its
-// hysteresis. The zero policy is the engine's own: managed, gated, and with the chip's time.
+// A PowerPolicy holds a host's settings of the engine's power management. They correspond
+// to the three methods that the documents name: power management, dynamic power gating and
+// the time of its hysteresis. The zero policy is the engine's default: managed, gated, and
+// with the chip's time.
 type PowerPolicy struct {
-	// AlwaysOn is management off: the rails never go off, no call waits for a wake.
+	// AlwaysOn disables power management: the rails never go off, and no call waits for a
+	// wake.
 	AlwaysOn bool
-	// Ungated is dynamic gating off: every cluster comes up with the base.
+	// Ungated disables dynamic gating: every cluster is powered up with the base.
 	Ungated bool
-	// Hysteresis is for how long after a dispatch everything stays on, 0 for the chip's time.
+	// Hysteresis is the time after a dispatch for which everything stays on, 0 for the
+	// chip's time.
 	Hysteresis clock.Nanoseconds
 }
 
-// A PolicyError is a list of settings that cannot be read.
+// A PolicyError reports a power setting that cannot be parsed.
 type PolicyError struct {
 	Setting string
 	What    string
@@ -29,11 +32,11 @@ type PolicyError struct {
 
 func (e *PolicyError) Error() string { return fmt.Sprintf("power setting %q: %s", e.Setting, e.What) }
 
-// policyKeys are the settings by name.
+// policyKeys describes the settings for messages.
 const policyKeys = "management=on|off, gating=on|off, hysteresis=DURATION"
 
-// ParsePowerPolicy reads settings such as "gating=off,hysteresis=50ms". An empty list is
-// the zero policy. Errors are a *PolicyError.
+// ParsePowerPolicy parses settings such as "gating=off,hysteresis=50ms". An empty list
+// gives the zero policy. Every error is a *PolicyError.
 func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 	seen := map[string]bool{}
 	for setting := range strings.SplitSeq(list, ",") {
@@ -46,14 +49,14 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 		}
 		switch {
 		case seen[key]:
-			return bad("%s is given twice", key)
+			return bad("duplicate key %s", key)
 		case !ok:
-			return bad("want %s", policyKeys)
+			return bad("unknown setting; want %s", policyKeys)
 		}
 		seen[key] = true
 		switch {
 		case (key == "management" || key == "gating") && value != "on" && value != "off":
-			return bad("want on or off")
+			return bad("unknown value; want on or off")
 		case key == "management":
 			p.AlwaysOn = value == "off"
 		case key == "gating":
@@ -61,22 +64,22 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 		case key == "hysteresis":
 			d, err := time.ParseDuration(value)
 			if err != nil || d <= 0 {
-				return bad("want a positive duration like 50ms")
+				return bad("invalid duration; want a positive one such as 50ms")
 			}
 			p.Hysteresis = clock.Nanoseconds(d.Nanoseconds())
 		default:
-			return bad("want %s", policyKeys)
+			return bad("unknown setting; want %s", policyKeys)
 		}
 	}
 	if p.AlwaysOn && p.Hysteresis > 0 {
-		return PowerPolicy{}, &PolicyError{list, "without management nothing goes off, whatever the hysteresis"}
+		return PowerPolicy{}, &PolicyError{list, "hysteresis has no effect without management"}
 	}
 	return p, nil
 }
 
-// With are the times under a policy. What a wake takes was measured where the rails go off
-// by themselves: under another hysteresis its ramp is taken to end where they do then
-// (assumed).
+// With returns the times under a policy. Wake times were measured with the chip's own
+// hysteresis. With another hysteresis, the ramp of the wake time is assumed to end where
+// the rails go off.
 func (t PowerTimes) With(p PowerPolicy) PowerTimes {
 	switch {
 	case p.AlwaysOn:

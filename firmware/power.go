@@ -24,7 +24,7 @@ const (
 	domains = 1 + Clusters
 )
 
-// String names the domain.
+// String returns the name of the domain, such as "cluster 0".
 func (d Domain) String() string {
 	if d == Base {
 		return "base"
@@ -32,21 +32,22 @@ func (d Domain) String() string {
 	return fmt.Sprintf("cluster %d", d-Cluster0)
 }
 
-// powerOn is the low byte of a status word whose domain is fully on; 0 is fully off
-// (decompiled, table C.12).
+// powerOn is the low byte of a status word whose domain is fully on. It is 0 for a domain
+// that is fully off (decompiled, table C.12).
 const powerOn = 0xff
 
-// status is the address of the domain's status word. The documents give 0xc000 + 8*d
-// without a block; ANE is assumed, where the tile enables follow at 0xd014.
-func (d Domain) status() uint64 { return baseANE + 0xc000 + 8*uint64(d) }
+// statusAddress returns the address of the domain's status word. The documents give 0xc000
+// + 8*d without a block. The block is assumed to be ANE, whose tile enables follow at
+// 0xd014.
+func (d Domain) statusAddress() uint64 { return baseANE + 0xc000 + 8*uint64(d) }
 
-// Domains is a set of power domains: bit d is domain d.
+// Domains is a set of power domains, with bit d for domain d.
 type Domains uint8
 
-// AllDomains is the base and the four clusters.
+// AllDomains contains the base and the four clusters.
 const AllDomains Domains = 1<<domains - 1
 
-// DomainsOf is the set of some domains.
+// DomainsOf returns the set of the given domains.
 func DomainsOf(ds ...Domain) (s Domains) {
 	for _, d := range ds {
 		s |= 1 << d
@@ -57,7 +58,7 @@ func DomainsOf(ds ...Domain) (s Domains) {
 // Has reports whether d is in the set.
 func (s Domains) Has(d Domain) bool { return s>>d&1 != 0 }
 
-// String lists the domains.
+// String returns the names of the domains separated by commas, or "none".
 func (s Domains) String() string {
 	var names []string
 	for d := range Domain(domains) {
@@ -71,19 +72,20 @@ func (s Domains) String() string {
 	return strings.Join(names, ", ")
 }
 
-// PowerTimes say what an idle gap does. The firmware has them from its device: see
-// hw.Chip for values and evidence. The zero PowerTimes wakes for nothing and goes dark at
-// once.
+// PowerTimes holds the effects of an idle gap. Its values come with the device; see hw.Chip
+// for values and evidence. With the zero PowerTimes no wake takes time, and everything goes
+// off at once.
 type PowerTimes struct {
-	WakeGap  clock.Nanoseconds // the gap from which a wake takes WakeTime
+	WakeGap  clock.Nanoseconds // shortest gap after which a wake takes WakeTime
 	WakeTime clock.Nanoseconds
-	ColdGap  clock.Nanoseconds // the gap from which it takes ColdWake
+	ColdGap  clock.Nanoseconds // shortest gap after which a wake takes ColdWake
 	ColdWake clock.Nanoseconds
-	RailsOff clock.Nanoseconds // how long after a dispatch the rails go off
+	RailsOff clock.Nanoseconds // time from a dispatch until the rails go off
 }
 
-// Wake is what the first call after an idle gap waits: nothing back to back, from there
-// on a straight line to WakeTime at WakeGap, flat to ColdGap and ColdWake behind it.
+// Wake returns the time that the first call after an idle gap waits. It is 0 without a gap,
+// rises linearly to WakeTime at WakeGap, stays there up to ColdGap, and is ColdWake from
+// there on.
 func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	switch {
 	case gap <= 0:
@@ -96,25 +98,25 @@ func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	return t.ColdWake
 }
 
-// Power is the state of the power domains. The zero Power with its Times is that of a
-// chip which has just started: every domain down, no time gone by.
+// Power is the state of the power domains. The zero Power, with its Times set, is that of a
+// chip that has just started: all domains are down and no time has passed.
 //
-// A first call since then is a call after an idle gap like any other, the time since the
-// start: what was measured (row r0173: 260 ms) is a gap of 5 s, and nothing published
-// tells a start from a gap.
+// The first call after a start is treated like a call after an idle gap of that length. The
+// measurement (row r0173: 260 ms) was made after a gap of 5 s, and nothing published
+// distinguishes a start from a gap.
 type Power struct {
 	Times PowerTimes
-	// Ungated brings every cluster up with the base: dynamic gating is off.
+	// Ungated disables dynamic gating: every cluster is powered up with the base.
 	Ungated bool
 
 	up  Domains
 	gap clock.Nanoseconds // since the last dispatch, or since the start
 }
 
-// Up is the domains that are on.
+// Up returns the domains that are on.
 func (p *Power) Up() Domains { return p.up }
 
-// Status is the domain's status word: its low byte reads 0xff when the domain is on.
+// Status returns the domain's status word. Its low byte is 0xff if the domain is on.
 func (p *Power) Status(d Domain) uint32 {
 	if p.up.Has(d) {
 		return powerOn
@@ -122,9 +124,9 @@ func (p *Power) Status(d Domain) uint32 {
 	return 0
 }
 
-// Idle lets time pass without a dispatch and returns the part of it with the rails on,
-// in which the engine waits under power. After Times.RailsOff everything is down and
-// draws nothing.
+// Idle lets time pass without a dispatch. It returns the part of it with the rails on, in
+// which the engine waits under power. After Times.RailsOff all domains are down and draw no
+// power.
 func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	t = max(0, t)
 	if p.up != 0 {
@@ -137,9 +139,9 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// Wake brings up the base and the domains of need for a dispatch, and returns how long
-// that takes. Domains that are up stay so. The time is a function of the gap alone:
-// what a cluster adds was never measured, and is nothing here.
+// Wake powers up the base and the domains in need for a dispatch, and returns the time this
+// takes. Domains that are already up stay up. The time depends only on the gap, because the
+// share of a cluster was never measured and counts as 0.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	took := p.Times.Wake(p.gap)
 	if p.Ungated {
@@ -150,11 +152,11 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// awake reports whether the base is up and no time has gone by since the last wake.
-func (p *Power) awake() bool { return p.up.Has(Base) && p.gap == 0 }
+// isAwake reports whether the base is up and no time has passed since the last wake.
+func (p *Power) isAwake() bool { return p.up.Has(Base) && p.gap == 0 }
 
-// Down takes every domain down at once, as the boundary of secure mode does. The next wake
-// is as after the idle gap in which the rails go off (assumed).
+// Down powers down all domains at once, as the boundary of secure mode does. The next wake
+// takes at least as long as after the idle gap in which the rails go off (assumed).
 func (p *Power) Down() {
 	p.up = 0
 	if off := p.Times.RailsOff; !math.IsInf(float64(off), 1) {
@@ -162,11 +164,11 @@ func (p *Power) Down() {
 	}
 }
 
-// clustersOf is the clusters of the engines that a task's work goes to: as many as it
-// names, of those with an open tile; engines with both open are taken first, then lower
-// ones (assumed). A planar task needs no cluster (assumed: the planar engine is the
-// base's).
-func clustersOf(t *regs.Task, open uint32) Domains {
+// clustersForTask returns the clusters of the engines that execute a task. The task uses as
+// many engines as it names, out of those with an open tile. Engines with both tiles open
+// are used first, then those with lower numbers (assumed). A planar task needs no cluster
+// (assumed: the planar engine belongs to the base).
+func clustersForTask(t *regs.Task, open uint32) Domains {
 	if t.Groups.Planar() {
 		return 0
 	}
@@ -186,11 +188,11 @@ func clustersOf(t *regs.Task, open uint32) Domains {
 
 // PowerOn reports whether the domain's status word says that it is fully on.
 func (c *Controller) PowerOn(d Domain) bool {
-	return c.mmio.words[d.status()]&0xff == powerOn
+	return c.mmio.words[d.statusAddress()]&0xff == powerOn
 }
 
-// Wake brings up the base and the domains of need, as Power.Wake does, and the status
-// words with them. Run does it for the work it finds.
+// Wake powers up the base and the domains in need, like Power.Wake, and updates the status
+// words. Run does this for the tasks of a chain.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
@@ -198,8 +200,8 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// Idle lets time pass without a dispatch, and returns the part of it with the rails on:
-// see Power.Idle. Time before the boot does not count.
+// Idle lets time pass without a dispatch and returns the part of it with the rails on. See
+// Power.Idle. Time before the boot does not count.
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	waiting = c.power.Idle(t)
@@ -207,25 +209,27 @@ func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// PowerDown takes every domain down at once: see Power.Down. Run and Wake bring them up.
+// PowerDown powers down all domains at once. See Power.Down. Run and Wake power them up
+// again.
 func (c *Controller) PowerDown() {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	c.power.Down()
 	c.writePower()
 }
 
-// WakeTime is how long the last Run waited for the domains it needed.
-func (c *Controller) WakeTime() clock.Nanoseconds { return c.woke }
+// WakeTime returns the time that the last Run waited for the base domain.
+func (c *Controller) WakeTime() clock.Nanoseconds { return c.wakeTime }
 
-// raise brings up the clusters that a task needs, in the wake its dispatch has paid for.
-func (c *Controller) raise(t *regs.Task, open uint32) {
-	if need := clustersOf(t, open); need&^c.power.Up() != 0 {
+// powerClusters powers up the clusters that a task needs. Its dispatch has already paid for
+// the wake.
+func (c *Controller) powerClusters(t *regs.Task, open uint32) {
+	if need := clustersForTask(t, open); need&^c.power.Up() != 0 {
 		c.Wake(need)
 	}
 }
 
 func (c *Controller) writePower() {
 	for d := range Domain(domains) {
-		c.mmio.write(d.status(), 0xff, c.power.Status(d))
+		c.mmio.write(d.statusAddress(), 0xff, c.power.Status(d))
 	}
 }

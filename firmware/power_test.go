@@ -62,7 +62,7 @@ func TestPowerOverTime(t *testing.T) {
 		{"a gap in pieces", []step{
 			{wake: true, up: base}, {idle: 40 * ms, waiting: 40 * ms, up: base}, {idle: 70 * ms, waiting: 60 * ms}, {idle: 4890 * ms}, {wake: true, took: 260 * ms, up: base},
 		}},
-		{"time does not run backwards", []step{
+		{"time does not run whose end is below its start", []step{
 			{wake: true, up: base}, {idle: -5 * ms, up: base}, {wake: true, up: base},
 		}},
 	} {

@@ -2,13 +2,13 @@ package firmware
 
 import "anesim/hw/regs"
 
-// EndsRun reports whether the engine may be taken away behind a task.
+// EndsRun reports whether another queue may get the engine after task t.
 //
-// A run ends with a descriptor that carries TSR and TSE: there nothing in the L2 is live,
-// and another queue may go first. One that carries DPC too leaves its result in the L2 for
-// the run behind it, which begins with SPC (8 of the 11 such ends within real programs: with
-// the L2 overwritten there, their values are lost): it holds on to the engine, as one with a
-// context-switch bit or DisallowAbort does, whatever else it carries.
+// A run ends with a descriptor that has TSR and TSE set, because nothing in L2 is needed
+// any more at that point. If DPC is set too, the descriptor leaves its result in L2 for the
+// next run, which begins with SPC. In real programs this is the case for 8 of 11 such ends:
+// overwriting L2 there destroys their values. Such a descriptor therefore does not end a
+// run, and neither does one with a context-switch bit or DisallowAbort.
 func EndsRun(t *regs.Task) bool {
 	h, c := t.Header.Control, t.Groups.Common.Cfg
 	return h.TSR() && h.TSE() && !h.DPC() && !h.DisallowAbort() && !c.ContextSwitchIn() && !c.ContextSwitchOut()

@@ -82,10 +82,10 @@ func TestReadInitErrors(t *testing.T) {
 		off    int64
 		want   string
 	}{
-		{"no bytes", func([]byte) []byte { return nil }, -1, 0, "no bytes"},
+		{"file is empty", func([]byte) []byte { return nil }, -1, 0, "file is empty"},
 		{"descriptor cut", func(b []byte) []byte { return b[:8] }, 0, 0, "block descriptor at 0x0, 32 bytes: the file has 0x8"},
 		{"no end of the descriptors", func(b []byte) []byte { return b[:320] }, 0, 0, "block name at 0x160: the file has 0x140 bytes"},
-		{"only the end", func([]byte) []byte { return make([]byte, 32) }, 0, -1, "no records: a full table has 24"},
+		{"only the end", func([]byte) []byte { return make([]byte, 32) }, 0, -1, "missing records; a full table has 24"},
 		{"records cut", func(b []byte) []byte { return b[:len(b)-1] }, 1985, 32*9 + 16, "records of aneDpePpt_soc_dpe_lee at"},
 		{"records outside", field(3, records, 1<<40), 41, 32*3 + 16, "records of ANE at 0x10000000000"},
 		{"records at the address's end", field(3, records, 1<<64-12), 41, 32*3 + 16, "the file has"},
@@ -93,17 +93,17 @@ func TestReadInitErrors(t *testing.T) {
 		{"name without end", func(b []byte) []byte {
 			le.PutUint64(b, uint64(len(b)))
 			return append(b, bytes.Repeat([]byte{'A'}, 80)...)
-		}, 0, 0, "no end within 64 bytes"},
-		{"unknown block", func(b []byte) []byte { b[le.Uint64(b)] = 'a'; return b }, 0, 0, `named "aSC_CHINOOK"`},
+		}, 0, 0, "is not terminated within 64 bytes"},
+		{"unknown block", func(b []byte) []byte { b[le.Uint64(b)] = 'a'; return b }, 0, 0, `unknown block "aSC_CHINOOK"`},
 		{"block twice", func(b []byte) []byte { copy(b[32:], b[:32]); return b }, 24, 32, "a second descriptor"},
-		{"block missing", func(b []byte) []byte { clear(b[32*9 : 32*10]); return b }, 1985, -1, "no records: a full table has 9"},
-		{"base of another block", field(0, base, 0x2_6b40_0000), 0, 8, "MMIO base 0x26b400000: expected 0x26b000000"},
-		{"count too small", field(3, count, 46), 24 + 2 + 15 + 46, 32*3 + 24, "record count 46: the M1 image has 47"},
-		{"count too large", field(0, count, 25), 24, 24, "record count 25: the M1 image has 24"},
-		{"count beyond every file", field(0, count, 1<<60), 24, 24, "the M1 image has 24"},
-		{"count zero", field(0, count, 0), 0, 24, "record count 0"},
+		{"block missing", func(b []byte) []byte { clear(b[32*9 : 32*10]); return b }, 1985, -1, "missing records; a full table has 9"},
+		{"base of another block", field(0, base, 0x2_6b40_0000), 0, 8, "MMIO base is 0x26b400000; want 0x26b000000"},
+		{"count too small", field(3, count, 46), 24 + 2 + 15 + 46, 32*3 + 24, "record count is 46; want 47"},
+		{"count too large", field(0, count, 25), 24, 24, "record count is 25; want 24"},
+		{"count beyond every file", field(0, count, 1<<60), 24, 24, "want 24"},
+		{"count zero", field(0, count, 0), 0, 24, "record count is 0"},
 		{"record outside its block", word(uint64(ane)+12*32, 0x40_0000), 41 + 32, ane + 12*32, "outside the block's 0x400000 bytes"},
-		{"record misaligned", word(uint64(ane), 0xd015), 41, ane, "no multiple of 4"},
+		{"record misaligned", word(uint64(ane), 0xd015), 41, ane, "not a multiple of 4"},
 		{"record changes an earlier one", func(b []byte) []byte {
 			copy(b[ane+12:], b[ane:ane+12]) // the same enable twice,
 			b[ane+12+8] = 0                 // the second time cleared
@@ -178,14 +178,14 @@ func TestReadCSVErrors(t *testing.T) {
 		{"heading alone", "block,offset,mask,value\n", -1, 0, "no records"},
 		{"too few columns", "ANE,0xd014,1,1\nANE,0xd1c4,1\n", 1, 2, "3 columns"},
 		{"too many columns", "ANE,0xd014,1,1,bytes,x,y\n", 0, 1, "7 columns"},
-		{"no number", "ANE,d014,1,1\n", 0, 1, `offset "d014" is no 32-bit number`},
+		{"no number", "ANE,d014,1,1\n", 0, 1, `offset "d014" is not a 32-bit number`},
 		{"number of 33 bits", "ANE,0xd014,0x1ffffffff,1\n", 0, 1, `mask "0x1ffffffff"`},
 		{"negative number", "ANE,0xd014,1,-1\n", 0, 1, `value "-1"`},
-		{"unknown evidence", "ANE,0xd014,1,1,hearsay\n", 0, 1, `evidence "hearsay": expected one of measured`},
-		{"unknown block", "# comment\nANEX,0xd014,1,1\n", 0, 2, `named "ANEX"`},
+		{"unknown evidence", "ANE,0xd014,1,1,hearsay\n", 0, 1, `unknown evidence "hearsay"; want one of measured`},
+		{"unknown block", "# comment\nANEX,0xd014,1,1\n", 0, 2, `unknown block "ANEX"`},
 		{"outside", "ANE,0xd014,1,1\n\nASCWRAP,0x440000,1,1\n", 1, 3, "outside the block's 0x440000 bytes"},
 		{"change", "ANE,0xd014,1,1\nANE,0xd014,1,0\n", 1, 2, "which an earlier record set"},
-		{"too many", "ASCWRAP,0,1,1\nASCWRAP,4,1,1\nASCWRAP,8,1,1\n", 2, 3, "more than the 2 records"},
+		{"too many", "ASCWRAP,0,1,1\nASCWRAP,4,1,1\nASCWRAP,8,1,1\n", 2, 3, "record count of the block exceeds 2"},
 		{"broken quotes", "ANE,0xd014,1,1\nANE,\"0xd014,1,1\n", 1, 2, "quote"},
 	} {
 		_, err := read([]byte(tc.text))

@@ -7,7 +7,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// The statistics buffer that the firmware writes when a call completes (decompiled).
+// Layout of the statistics buffer that the firmware writes when a call completes
+// (decompiled).
 const (
 	StatisticsHeaderBytes = 0x28
 	StatisticsRecordBytes = 0x20
@@ -15,26 +16,27 @@ const (
 	statisticsMagic = 0x0101
 )
 
-// Statistics is what the buffer holds. The documents place the magic, the timing at +4,
-// words at +0xc and +0x18, a counter at +0x1c and the bytes of the records at +0x24; what
-// the two words are, and all within a record, is this project's (assumed).
+// Statistics holds the contents of the statistics buffer. The documents give the positions
+// of the magic, the time (+4), two words (+0xc and +0x18), a counter (+0x1c) and the size
+// of the records (+0x24). The meaning of the two words and the layout of a record are this
+// project's own (assumed).
 type Statistics struct {
 	Time    clock.Nanoseconds  // +4, eight bytes, in whole nanoseconds
 	Program uint32             // +0xc
 	Faults  uint32             // +0x18
-	Calls   uint32             // +0x1c: of the program so far, this one among them
-	Records []StatisticsRecord // of the engine's units
+	Calls   uint32             // +0x1c: calls of the program so far, including this one
+	Records []StatisticsRecord // one per unit of the engine
 }
 
-// A StatisticsRecord is what one unit did in a call.
+// A StatisticsRecord holds the statistics of one unit in a call.
 type StatisticsRecord struct {
 	Unit    uint32 // +0
 	Busy    uint64 // +8, cycles
 	Stalled uint64 // +0x10, cycles
-	Bytes   uint64 // +0x18, in and out of it
+	Bytes   uint64 // +0x18, moved in and out
 }
 
-// The units of records.
+// Units of records.
 const (
 	UnitNE uint32 = iota
 	UnitL2
@@ -42,8 +44,8 @@ const (
 	UnitDMA
 )
 
-// Append encodes the statistics after dst, in at most size bytes: records that do not fit
-// are left out, and a header that does not fit writes nothing.
+// Append appends the encoded statistics to dst, using at most size bytes. It omits records
+// that do not fit, and appends nothing if the header does not fit.
 func (s *Statistics) Append(dst []byte, size uint64) []byte {
 	if size < StatisticsHeaderBytes {
 		return dst
@@ -67,7 +69,7 @@ func (s *Statistics) Append(dst []byte, size uint64) []byte {
 	return append(dst, b...)
 }
 
-// A StatisticsError is a buffer that holds no statistics.
+// A StatisticsError reports a buffer without valid statistics.
 type StatisticsError struct {
 	Off  int
 	What string
@@ -77,19 +79,19 @@ func (e *StatisticsError) Error() string {
 	return fmt.Sprintf("statistics, byte %#x: %s", e.Off, e.What)
 }
 
-// ReadStatistics decodes a buffer; what stands behind the records is left alone. Errors are
-// a *StatisticsError.
+// ReadStatistics decodes a buffer. It ignores bytes after the records. Every error is a
+// *StatisticsError.
 func ReadStatistics(b []byte) (*Statistics, error) {
 	if len(b) < StatisticsHeaderBytes {
-		return nil, &StatisticsError{len(b), fmt.Sprintf("%d bytes, the header has %d", len(b), StatisticsHeaderBytes)}
+		return nil, &StatisticsError{len(b), fmt.Sprintf("buffer has %d bytes; want at least %d", len(b), StatisticsHeaderBytes)}
 	}
 	le := binary.LittleEndian
 	if v := le.Uint32(b); v != statisticsMagic {
-		return nil, &StatisticsError{0, fmt.Sprintf("magic %#x, want %#x", v, statisticsMagic)}
+		return nil, &StatisticsError{0, fmt.Sprintf("unknown magic %#x; want %#x", v, statisticsMagic)}
 	}
 	bytes := le.Uint32(b[0x24:])
 	if rest := b[StatisticsHeaderBytes:]; uint64(bytes) > uint64(len(rest)) || bytes%StatisticsRecordBytes != 0 {
-		return nil, &StatisticsError{0x24, fmt.Sprintf("%d bytes of records of %d; %d bytes follow", bytes, StatisticsRecordBytes, len(rest))}
+		return nil, &StatisticsError{0x24, fmt.Sprintf("size of the records is %d; want a multiple of %d and at most %d", bytes, StatisticsRecordBytes, len(rest))}
 	}
 	s := &Statistics{
 		Time: clock.Nanoseconds(le.Uint64(b[4:])), Program: le.Uint32(b[0xc:]), Faults: le.Uint32(b[0x18:]), Calls: le.Uint32(b[0x1c:]),

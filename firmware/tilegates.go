@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The array is 16 engines of two tiles, in four clusters that are powered apart.
+// The array has 16 engines of two tiles, in four clusters that are powered separately.
 const (
 	Tiles             = 32
 	TilesPerEngine    = 2
@@ -14,29 +14,29 @@ const (
 	Clusters          = Tiles / TilesPerEngine / EnginesPerCluster
 )
 
-// AllTiles is the tile mask with every tile on: bit 2e+h is half h of engine e.
+// AllTiles is the tile mask with every tile on. Bit 2e+h is half h of engine e.
 const AllTiles uint32 = 1<<Tiles - 1
 
-// tileEnable is the offset in the ANE block of a tile's enable word (decompiled,
+// tileEnableOffset returns the offset of a tile's enable word in the ANE block (decompiled,
 // table C.14: 32 words from 0xd014 to 0xfec4).
-func tileEnable(tile int) uint32 {
+func tileEnableOffset(tile int) uint32 {
 	engine, half := uint32(tile/TilesPerEngine), uint32(tile%TilesPerEngine)
 	return 0xd014 + 0x300*engine + 0x1b0*half
 }
 
-// A TileError is a tile list that cannot be read.
+// A TileError reports a tile list that cannot be parsed.
 type TileError struct {
-	List string // the whole list
-	Part string // the part that is wrong
-	What string // what is wrong, and what was expected
+	List string // text of the list
+	Part string // invalid part
+	What string // the mistake and what was expected
 }
 
 func (e *TileError) Error() string {
 	return fmt.Sprintf("tile list %q: %q %s", e.List, e.Part, e.What)
 }
 
-// ParseTiles reads a list of tiles such as "0-3,7" as a tile mask. An empty list is no
-// tile. A list that cannot be read is a *TileError.
+// ParseTiles parses a list of tiles such as "0-3,7" and returns their mask, 0 for an empty
+// list. Every error is a *TileError.
 func ParseTiles(list string) (uint32, error) {
 	var mask uint32
 	if strings.TrimSpace(list) == "" {
@@ -52,11 +52,11 @@ func ParseTiles(list string) (uint32, error) {
 		last, err2 := strconv.ParseUint(hi, 10, 16)
 		switch {
 		case err1 != nil || err2 != nil:
-			return 0, &TileError{list, part, "is no tile and no range: expected 7 or 0-3"}
+			return 0, &TileError{list, part, "is not a tile or a range; want 7 or 0-3"}
 		case first >= Tiles || last >= Tiles:
-			return 0, &TileError{list, part, fmt.Sprintf("leaves the tiles 0 to %d", Tiles-1)}
+			return 0, &TileError{list, part, fmt.Sprintf("is outside tiles 0 to %d", Tiles-1)}
 		case first > last:
-			return 0, &TileError{list, part, "is a range that runs backwards"}
+			return 0, &TileError{list, part, "is a range whose end is below its start"}
 		}
 		for tile := first; tile <= last; tile++ {
 			mask |= 1 << tile

@@ -125,6 +125,9 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 		rep.Faults = append(rep.Faults, *f)
 		return true
 	}
+	if n > 0 && r.preparedBy(&rep.Descriptors[n-1], &before, &d.line) {
+		rep.Descriptors[n-1].Prepares = true
+	}
 	d.sums = rep.sums()
 	rep.Add(r)
 	d.trimList(1)

@@ -20,13 +20,15 @@ type Shape struct {
 
 // A DescriptorReport holds the device's figures for one task.
 type DescriptorReport struct {
-	Index   int
-	Offset  uint32
-	Op      Op
-	Shape   Shape
-	Planar  bool // runs on the planar engine only
-	Engines int
-	Tiles   int
+	Index  int
+	Offset uint32
+	Op     Op
+	Shape  Shape
+	// Prepares is set on a pass or a copy whose result is an operand of the matmul that follows.
+	Prepares bool
+	Planar   bool // runs on the planar engine only
+	Engines  int
+	Tiles    int
 	// Crew holds the number of rounds in which the engines do the work. HalfEngine is the first
 	// engine with exactly one open tile, -1 if there is none.
 	Crew       tiles.Crew

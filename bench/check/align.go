@@ -1,17 +1,18 @@
 package check
 
-// A pair is two descriptors that stand for each other; one of them is nil where there is
-// no such.
+// A pair is two descriptors that correspond to each other. One of them is nil if it has no
+// counterpart.
 type pair struct {
 	want, got     *Descriptor
 	wantAt, gotAt int
 }
 
-// maxAligned bounds what is aligned by content: longer chains are paired by place.
+// maxAligned is the maximum length of chains that are aligned by content. Longer ones are
+// paired by position.
 const maxAligned = 4096
 
-// align pairs descriptors by what they do: equal registers first, then the same operation
-// between two such pairs, in order.
+// align pairs descriptors in order: equal registers at both ends first, then by registers
+// and operation in between.
 func align(want, got []Descriptor) []pair {
 	head := 0
 	for head < len(want) && head < len(got) && want[head].Registers == got[head].Registers {
@@ -25,7 +26,7 @@ func align(want, got []Descriptor) []pair {
 	for i := range head {
 		list = append(list, pair{&want[i], &got[i], i, i})
 	}
-	list = append(list, between(want, got, head, tail)...)
+	list = append(list, alignMiddle(want, got, head, tail)...)
 	for i := tail; i > 0; i-- {
 		a, b := len(want)-i, len(got)-i
 		list = append(list, pair{&want[a], &got[b], a, b})
@@ -33,9 +34,9 @@ func align(want, got []Descriptor) []pair {
 	return list
 }
 
-// between aligns what lies between the ends that are the same: the most descriptors of one
-// operation in order, equal registers before others.
-func between(want, got []Descriptor, head, tail int) []pair {
+// alignMiddle aligns the part between the equal ends. It pairs as many descriptors as
+// possible with the same operation in order, preferring equal registers.
+func alignMiddle(want, got []Descriptor, head, tail int) []pair {
 	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
 	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {
 		var list []pair

@@ -18,46 +18,47 @@ import (
 	"anesim/loader"
 )
 
-// A Baseline is what models cost when somebody last looked: what [Baseline.Check] compares
-// with. Its file is JSON, a line per descriptor, sorted by model, so that a change reads as
-// a difference of lines.
+// A Baseline holds the costs of models at an earlier time, for [Baseline.Check]. Its file
+// is JSON with one line per descriptor, sorted by model, so that changes show as
+// differences of lines.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`
 }
 
-// An Entry is what one model cost.
+// An Entry holds the costs of one model.
 type Entry struct {
-	Input       string          `json:"input"` // file or layer, as the caller names it
+	Input       string          `json:"input"` // name of the file or layer, chosen by the caller
 	Chip        string          `json:"chip"`
 	Total       Cost            `json:"total"`
-	Outputs     []report.Output `json:"outputs"` // where values were computed
-	Layers      []Layer         `json:"layers"`  // of a network
+	Outputs     []report.Output `json:"outputs"` // set if values were computed
+	Layers      []Layer         `json:"layers"`  // set for a network
 	Descriptors []Descriptor    `json:"descriptors"`
 
-	// Constants are the values of the chip's constants by name. Baselines from before have
+	// Constants holds the values of the chip's constants by name. Older baselines have
 	// none.
 	Constants map[string]float64 `json:"constants,omitempty"`
 
-	Layered bool `json:"-"` // it has layers and no descriptors
+	Layered bool `json:"-"` // the entry has layers but no descriptors
 }
 
-// A Layer is what a layer of a network cost.
+// A Layer holds the costs of one layer of a network.
 type Layer struct {
 	Name string `json:"name"`
 	Cost
 }
 
-// A Descriptor is what a descriptor cost, and its registers that are not zero, by
-// name: "Common.InDim=0x10040 Common.ChCfg=0x22".
+// A Descriptor holds the costs of one descriptor, and its registers that are not zero, such
+// as "Common.InDim=0x10040 Common.ChCfg=0x22".
 type Descriptor struct {
 	Op        string `json:"op"`
-	Layer     string `json:"layer,omitempty"` // of a network
+	Layer     string `json:"layer,omitempty"` // layer of a network
 	Registers string `json:"registers"`
 	Cost
 }
 
-// A Cost is what is compared. EnergyNJ has no dispatch's own energy in it.
+// A Cost holds the quantities that are compared. EnergyNJ excludes the dispatch's own
+// energy.
 type Cost struct {
 	Cycles     uint64            `json:"cycles"`
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
@@ -65,18 +66,18 @@ type Cost struct {
 	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj,omitempty"`
 	DMABytes   uint64            `json:"dma_bytes"`
 	MACs       uint64            `json:"macs"`
-	ExeCycles  uint64            `json:"exe_cycles"` // the vendor's estimate by its rule, microseconds
+	ExeCycles  uint64            `json:"exe_cycles"` // estimate by the vendor's rule in microseconds
 	Causes     report.Cycles     `json:"causes"`
 
-	// What the time's interval is, and what energy and bytes are made of. Baselines from
-	// before have none of it.
+	// The interval of the time, and the parts of energy and bytes. Older baselines do not
+	// have these fields.
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
 	EnergyOf   *report.Energy    `json:"energy_parts_nj,omitempty"`
 	DMA        *report.DMA       `json:"dma,omitempty"`
 	Counters   *report.Counters  `json:"counters,omitempty"`
 
-	Unestimated bool `json:"-"` // ExeCycles are not known
+	Unestimated bool `json:"-"` // ExeCycles is unknown
 }
 
 // Names of measures.
@@ -88,7 +89,7 @@ const (
 	measuredEstimate = "ExeCycles"
 )
 
-// measures yields what a cost is compared by.
+// measures returns the quantities by which costs are compared.
 func (c *Cost) measures() [7]struct {
 	name string
 	unit string
@@ -106,7 +107,7 @@ func (c *Cost) measures() [7]struct {
 	}
 }
 
-// A term is a part of a measure, in its unit.
+// A term is one part of a measure.
 type term struct {
 	of   string // cycles, energy or bytes
 	name string
@@ -114,7 +115,7 @@ type term struct {
 	v    float64
 }
 
-// terms are what cycles, energy and bytes are made of, as far as the cost has them.
+// terms returns the parts of cycles, energy and bytes that the cost contains.
 func (c *Cost) terms() (list []term) {
 	for name, n := range c.Causes.All() {
 		list = append(list, term{"cycles", strings.ReplaceAll(name, "_", " "), "", float64(n)})
@@ -138,15 +139,15 @@ func (c *Cost) terms() (list []term) {
 	return list
 }
 
-// newCost returns a cost of which no more is known.
-func newCost(c report.Cost) Cost {
+// basicCost returns a cost with only the quantities of c.
+func basicCost(c report.Cost) Cost {
 	return Cost{Cycles: c.Cycles, TimeNs: c.TimeNs, EnergyNJ: c.EnergyNJ, DMABytes: c.DMABytes}
 }
 
-func costOf(r *hw.Report) Cost {
+func newCost(r *hw.Report) Cost {
 	a, parts := r.Accounting(), r.Parts()
 	energy, bytes := report.EnergyOf(&parts, r.Dispatch), report.DMAOf(&r.DMA)
-	c := newCost(report.CostOf(r))
+	c := basicCost(report.CostOf(r))
 	c.DispatchNJ, c.MACs, c.Causes = r.Dispatch, r.MACs, report.CyclesOf(&a)
 	c.EnergyOf, c.DMA, c.Counters = &energy, &bytes, new(report.Counters)
 	for i := range r.Descriptors {
@@ -163,19 +164,19 @@ func costOf(r *hw.Report) Cost {
 	return c
 }
 
-// costOfDescriptor is what a listed descriptor cost.
-func costOfDescriptor(d *report.Descriptor) Cost {
-	c := newCost(d.Cost())
+// newDescriptorCost returns the cost of a listed descriptor.
+func newDescriptorCost(d *report.Descriptor) Cost {
+	c := basicCost(d.Cost())
 	c.MACs, c.ExeCycles, c.Causes = d.MACs, uint64(d.Exe.Model), d.Cycles
 	c.TimeLowNs, c.TimeHighNs = d.TimeLowNs, d.TimeHighNs
 	c.EnergyOf, c.DMA, c.Counters = &d.EnergyOf, &d.DMA, &d.Counters
 	return c
 }
 
-// NewEntry returns what the result's model cost. The entry is kept under the name input.
+// NewEntry returns an entry with the costs of a result under the name input.
 func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	e := Entry{
-		Input: input, Chip: r.Options.Chip.Name, Total: costOf(r.Report),
+		Input: input, Chip: r.Options.Chip.Name, Total: newCost(r.Report),
 		Outputs: report.OutputsOf(r), Layers: []Layer{}, Descriptors: []Descriptor{}, Constants: map[string]float64{},
 	}
 	for name, c := range r.Options.Chip.Constants() {
@@ -184,7 +185,7 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	if r.Model.Kind() == anesim.KindNetwork {
 		for i := range r.Layers {
 			if l := &r.Layers[i]; l.Report != nil {
-				e.Layers = append(e.Layers, Layer{l.Layer.Name, costOf(l.Report)})
+				e.Layers = append(e.Layers, Layer{l.Layer.Name, newCost(l.Report)})
 			}
 		}
 	}
@@ -203,7 +204,7 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 				continue
 			}
 			doc := report.NewDescriptor(d)
-			x := Descriptor{Op: doc.Op, Registers: texts[d.Index], Cost: costOfDescriptor(&doc)}
+			x := Descriptor{Op: doc.Op, Registers: texts[d.Index], Cost: newDescriptorCost(&doc)}
 			if l := r.LayerOf(p, d); l != nil && r.Model.Kind() == anesim.KindNetwork {
 				x.Layer = l.Layer.Name
 			}
@@ -213,8 +214,7 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	return e, nil
 }
 
-// registerTexts lists, for each descriptor of a program, the registers that are not zero
-// when it starts.
+// registerTexts returns, for each descriptor of a program, its registers that are not zero.
 func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
@@ -222,7 +222,7 @@ func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range firmware.Overridden(&linked.Stream, set).Tasks(&file) {
+	for _, err := range firmware.WithOverrides(&linked.Stream, set).Tasks(&file) {
 		if err != nil {
 			return nil, err
 		}
@@ -240,8 +240,8 @@ func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error)
 	return texts, nil
 }
 
-// registers are the words that a text lists, by name.
-func registers(text string) map[string]uint32 {
+// parseRegisters parses the words of a register text by name.
+func parseRegisters(text string) map[string]uint32 {
 	m := map[string]uint32{}
 	for word := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(word, "=")
@@ -252,17 +252,18 @@ func registers(text string) map[string]uint32 {
 	return m
 }
 
-// MaxBytes bounds the file of a baseline: a descriptor takes about two kilobytes.
+// MaxBytes is the maximum size of a baseline's file. A descriptor takes about two
+// kilobytes.
 const MaxBytes = 256 << 20
 
-// Read reads a baseline's file. An error says the byte where it stops being one.
+// Read parses a baseline's file. Errors of the format mention the byte offset.
 func Read(r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("more than %d bytes", MaxBytes)
+		return nil, fmt.Errorf("file exceeds %d bytes", MaxBytes)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -271,12 +272,12 @@ func Read(r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("byte %d: not a baseline: %w", d.InputOffset(), err)
 	}
 	if b.Schema != report.Schema {
-		return nil, fmt.Errorf("schema %d, want %d", b.Schema, report.Schema)
+		return nil, fmt.Errorf("unknown schema %d; want %d", b.Schema, report.Schema)
 	}
 	return &b, nil
 }
 
-// Write writes the baseline's file, sorted.
+// Write writes the baseline's file with sorted entries.
 func (b *Baseline) Write(w io.Writer) error {
 	slices.SortFunc(b.Entries, func(x, y Entry) int { return strings.Compare(x.Input, y.Input) })
 	var out bytes.Buffer
@@ -352,12 +353,12 @@ func nonNil[T any](list []T) []T {
 	return list
 }
 
-// Has reports whether there is an entry of a name.
+// Has reports whether there is an entry with the given name.
 func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename gives the entries of a name another one.
+// Rename renames entries.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {
@@ -366,7 +367,7 @@ func (b *Baseline) Rename(from, to string) {
 	}
 }
 
-// Set puts an entry in, in the place of one with its name.
+// Set adds an entry, replacing one with the same name.
 func (b *Baseline) Set(e Entry) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == e.Input {

@@ -13,18 +13,18 @@ import (
 	"anesim/hw"
 )
 
-// A Difference is a measure that is not what the baseline has.
+// A Difference is a measure that differs from the baseline.
 type Difference struct {
 	Where    string // "total", a layer, or a descriptor
 	What     string // the measure
 	Unit     string
 	Want     float64
 	Got      float64
-	Why      []string // registers and causes that explain it, the largest first
-	Appeared bool     // of an output or descriptor that is new, or gone
+	Why      []string // registers and causes that explain it, largest first
+	Appeared bool     // the item is new, gone or not comparable by number
 }
 
-// Relative is the difference as a share of what was wanted; infinite from nothing.
+// Relative returns the difference relative to Want. It is infinite if only Want is zero.
 func (d *Difference) Relative() float64 {
 	switch {
 	case d.Want == d.Got:
@@ -35,7 +35,7 @@ func (d *Difference) Relative() float64 {
 	return (d.Got - d.Want) / math.Abs(d.Want)
 }
 
-// String is the difference on one line.
+// String returns the difference on one line.
 func (d *Difference) String() string {
 	if d.Appeared {
 		return fmt.Sprintf("%s: %s", d.Where, d.What)
@@ -51,37 +51,37 @@ func (d *Difference) String() string {
 	return s
 }
 
-// A Verdict is what a check of one model came to.
+// A Verdict is the result of checking one model.
 type Verdict struct {
 	Input string
-	// Unknown says that the baseline does not have the model.
+	// Unknown is set if the baseline does not have the model.
 	Unknown bool
-	// ModelChanged says that another version of this tool, or other constants, made the
-	// baseline: what the program costs may differ though the program does not.
+	// ModelChanged is set if the baseline was made by another version of this tool or with
+	// other constants, so costs may differ even for the same program.
 	ModelChanged bool
-	// Constants are the chip's constants that differ: "Clock 1.428e+09 -> 1e+09".
+	// Constants lists the chip's constants that differ, such as "Clock 1.428e+09 -> 1e+09".
 	Constants []string
-	// ProgramChanged says that registers differ.
+	// ProgramChanged is set if registers differ.
 	ProgramChanged bool
-	Differences    []Difference // those beyond what is allowed
-	// Low and High are the interval of the total time in shares of it, and Within says that
-	// the times differ by less.
+	Differences    []Difference // differences that exceed the limit
+	// Low and High are the interval of the total time relative to it. Within is set if the
+	// baseline's time is inside the interval.
 	Low, High float64
 	Within    bool
 }
 
-// Passed reports whether nothing is beyond what is allowed.
+// Passed reports whether the model is known and no difference exceeds the limit.
 func (v *Verdict) Passed() bool { return !v.Unknown && len(v.Differences) == 0 }
 
-// Cause says in a sentence what changed, the model or the program.
+// Cause explains in a sentence whether the model or the program changed.
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
 		return "the baseline does not have it"
 	case v.ProgramChanged && len(v.Constants) > 0:
-		return "the program changed, and so did the chip: " + listed(v.Constants)
+		return "the program changed, and so did the chip: " + joinFirst(v.Constants)
 	case len(v.Constants) > 0:
-		return "the chip changed, the program did not: " + listed(v.Constants)
+		return "the chip changed, the program did not: " + joinFirst(v.Constants)
 	case v.ProgramChanged && v.ModelChanged:
 		return "the program changed, and so did the model: constants or version are not the baseline's"
 	case v.ProgramChanged && v.Within:
@@ -96,9 +96,8 @@ func (v *Verdict) Cause() string {
 	return "as in the baseline"
 }
 
-// Check compares what a model cost with the baseline's entry of its name. A measure may
-// differ by a share of the baseline's value up to most; checksums of outputs may not
-// differ at all.
+// Check compares an entry with the baseline's entry of the same name. A measure may differ
+// by the fraction most of the baseline's value. Checksums of outputs must not differ.
 func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	v := Verdict{Input: got.Input}
 	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })
@@ -109,9 +108,9 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	want := &b.Entries[at]
 	now := anesim.ThisTool()
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
-	v.Constants = constantChanges(want.Constants, got.Constants)
+	v.Constants = listConstantChanges(want.Constants, got.Constants)
 	if want.Chip != got.Chip {
-		v.gone(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
+		v.addAppeared(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
 	}
 	pairs := align(want.Descriptors, got.Descriptors)
 	for _, p := range pairs {
@@ -119,30 +118,30 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 			v.ProgramChanged = true
 		}
 	}
-	everywhere, byLayer, each := registersOf(pairs)
-	v.compare(total, &want.Total, &got.Total, most, everywhere)
+	everywhere, byLayer, each := collectRegisterChanges(pairs)
+	v.compareCosts(total, &want.Total, &got.Total, most, everywhere)
 	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
 		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
 	}
-	v.outputs(want.Outputs, got.Outputs)
-	v.layers(want.Layers, got.Layers, most, byLayer)
+	v.compareOutputs(want.Outputs, got.Outputs)
+	v.compareLayers(want.Layers, got.Layers, most, byLayer)
 	for i, p := range pairs {
 		switch {
 		case p.got == nil:
-			v.gone(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), "gone")
+			v.addAppeared(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), "gone")
 		case p.want == nil:
-			v.gone(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), "new")
+			v.addAppeared(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), "new")
 		default:
-			v.compare(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most, each[i])
+			v.compareCosts(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most, each[i])
 		}
 	}
 	return v
 }
 
-// constantChanges names the constants that differ, in order. A baseline without constants
-// differs in none.
-func constantChanges(want, got map[string]float64) (list []string) {
+// listConstantChanges returns the constants that differ, sorted by name. It ignores
+// constants that one side lacks.
+func listConstantChanges(want, got map[string]float64) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if now, ok := got[name]; ok && now != want[name] {
 			list = append(list, fmt.Sprintf("%s %.6g -> %.6g", name, want[name], now))
@@ -151,8 +150,8 @@ func constantChanges(want, got map[string]float64) (list []string) {
 	return list
 }
 
-// listed joins what differs, the first few of it by name.
-func listed(list []string) string {
+// joinFirst joins the first few items of a list and says how many more there are.
+func joinFirst(list []string) string {
 	const most = 6
 	if len(list) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
@@ -160,12 +159,12 @@ func listed(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-func (v *Verdict) gone(where, what string) {
+func (v *Verdict) addAppeared(where, what string) {
 	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
 }
 
-// compare adds the measures of a place that differ too much.
-func (v *Verdict) compare(where string, want, got *Cost, most float64, registers []string) {
+// compareCosts adds the measures that differ by more than most.
+func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, registers []string) {
 	a, b := want.measures(), got.measures()
 	var terms []string
 	missed := map[string]bool{}
@@ -175,23 +174,23 @@ func (v *Verdict) compare(where string, want, got *Cost, most float64, registers
 			continue
 		}
 		if terms == nil {
-			terms = termChanges(want, got)
+			terms = formatTermChanges(want, got)
 		}
 		missed[d.What] = true
 		d.Why = slices.Concat(registers, terms)
 		v.Differences = append(v.Differences, d)
 	}
-	if text := counterChanges(want.Counters, got.Counters, most, missed); text != "" {
+	if text := formatCounterChanges(want.Counters, got.Counters, most, missed); text != "" {
 		if terms == nil {
-			terms = termChanges(want, got)
+			terms = formatTermChanges(want, got)
 		}
 		v.Differences = append(v.Differences, Difference{Where: where, What: text, Appeared: true, Why: slices.Concat(registers, terms)})
 	}
 }
 
-// termChanges are the terms that differ, cycles before energy before bytes, and of each
-// those that differ most first.
-func termChanges(want, got *Cost) []string {
+// formatTermChanges returns the terms that differ: cycles, then energy, then bytes, each
+// sorted by the size of the difference.
+func formatTermChanges(want, got *Cost) []string {
 	list := slices.DeleteFunc(CostChanges(want, got), func(c CostChange) bool { return c.Of == "" || c.A == c.B })
 	kinds := []string{"cycles", "energy", "bytes"}
 	slices.SortStableFunc(list, func(a, b CostChange) int {
@@ -212,9 +211,9 @@ func termChanges(want, got *Cost) []string {
 	return text
 }
 
-// counterChanges are the counters that differ too much, in one line, without those that say
-// again what a measure that was missed says: cycles by cause, bytes of memory, energy.
-func counterChanges(want, got *report.Counters, most float64, missed map[string]bool) string {
+// formatCounterChanges returns the counters that differ by more than most on one line. It
+// omits counters that repeat a measure in missed.
+func formatCounterChanges(want, got *report.Counters, most float64, missed map[string]bool) string {
 	if want == nil || got == nil {
 		return ""
 	}
@@ -238,7 +237,7 @@ func counterChanges(want, got *report.Counters, most float64, missed map[string]
 	return "counters: " + strings.Join(list, ", ")
 }
 
-func (v *Verdict) outputs(want, got []report.Output) {
+func (v *Verdict) compareOutputs(want, got []report.Output) {
 	if len(want) == 0 || len(got) == 0 {
 		return // one of the two computed no values
 	}
@@ -246,21 +245,21 @@ func (v *Verdict) outputs(want, got []report.Output) {
 		at := slices.IndexFunc(got, func(o report.Output) bool { return o.Name == w.Name })
 		switch {
 		case at < 0:
-			v.gone("output "+w.Name, "gone")
+			v.addAppeared("output "+w.Name, "gone")
 		case !slices.Equal(got[at].Shape, w.Shape):
-			v.gone("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
+			v.addAppeared("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
 		case got[at].CRC32 != w.CRC32:
-			v.gone("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
+			v.addAppeared("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
 		}
 	}
 	for _, g := range got {
 		if !slices.ContainsFunc(want, func(o report.Output) bool { return o.Name == g.Name }) {
-			v.gone("output "+g.Name, "new")
+			v.addAppeared("output "+g.Name, "new")
 		}
 	}
 }
 
-func (v *Verdict) layers(want, got []Layer, most float64, registers map[string][]string) {
+func (v *Verdict) compareLayers(want, got []Layer, most float64, registers map[string][]string) {
 	named := map[string]*Layer{}
 	for i := range got {
 		named[got[i].Name] = &got[i]
@@ -268,15 +267,15 @@ func (v *Verdict) layers(want, got []Layer, most float64, registers map[string][
 	for i := range want {
 		w := &want[i]
 		if g := named[w.Name]; g != nil {
-			v.compare("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
+			v.compareCosts("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
 			delete(named, w.Name)
 		} else {
-			v.gone("layer "+w.Name, "gone")
+			v.addAppeared("layer "+w.Name, "gone")
 		}
 	}
 	for i := range got {
 		if named[got[i].Name] != nil {
-			v.gone("layer "+got[i].Name, "new")
+			v.addAppeared("layer "+got[i].Name, "new")
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Delta is what became of one descriptor between two entries. One side is nil where the
-// other has no such descriptor.
+// A Delta compares one descriptor in two entries. One side is nil if the other entry has no
+// such descriptor.
 type Delta struct {
 	A, B     *Descriptor
-	AAt, BAt int      // their indices
-	Changes  []string // register fields that differ, where both sides have registers
+	AAt, BAt int      // indices of A and B
+	Changes  []string // register fields that differ, if both sides have registers
 }
 
 // Changed reports whether anything about the descriptor differs.
@@ -23,12 +23,12 @@ func (d *Delta) Changed() bool {
 		slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.A != c.B })
 }
 
-// ByLayer reports whether two entries are compared layer by layer: the result of a network has
-// no descriptors.
+// ByLayer reports whether two entries are compared by layer, because the result of a
+// network has no descriptors.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
-// units are what is paired of an entry: its descriptors, or its layers.
-func (e *Entry) units(layers bool) []Descriptor {
+// comparedUnits returns the items of an entry to compare: its descriptors, or its layers.
+func (e *Entry) comparedUnits(layers bool) []Descriptor {
 	if !layers || len(e.Layers) == 0 {
 		return e.Descriptors
 	}
@@ -39,12 +39,12 @@ func (e *Entry) units(layers bool) []Descriptor {
 	return list
 }
 
-// Diff pairs the descriptors of two entries by what they do, in order, or their layers where
-// [ByLayer] says so.
+// Diff compares two entries. It pairs their descriptors in order by content, or their
+// layers if [ByLayer] is true.
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
 	layers := ByLayer(a, b)
-	for _, p := range align(a.units(layers), b.units(layers)) {
+	for _, p := range align(a.comparedUnits(layers), b.comparedUnits(layers)) {
 		d := Delta{A: p.want, B: p.got, AAt: p.wantAt, BAt: p.gotAt}
 		if p.want != nil && p.got != nil && p.want.Registers != "" && p.got.Registers != "" {
 			d.Changes = RegisterChanges(p.want.Registers, p.got.Registers)
@@ -56,14 +56,13 @@ func Diff(a, b *Entry) []Delta {
 
 // A CostChange is one measure, or one term of a measure, on both sides.
 type CostChange struct {
-	Of         string // of a term, what it is of: cycles, energy or bytes
+	Of         string // for a term, its measure: cycles, energy or bytes
 	Name, Unit string
 	A, B       float64
 }
 
-// CostChanges lists the measures of two costs, and behind them what cycles, energy and bytes
-// are made of; those that are zero on both sides are left out, and so are terms that one
-// side does not have.
+// CostChanges returns the measures of two costs, followed by the terms of cycles, energy
+// and bytes. It omits values that are zero on both sides and terms that one side lacks.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.measures(), b.measures()
@@ -88,7 +87,8 @@ func CostChanges(a, b *Cost) []CostChange {
 	return list
 }
 
-// ReadEntry makes an entry of a result that [report.WriteJSON] wrote, without registers.
+// ReadEntry returns the entry of a result document written by [report.WriteJSON]. The entry
+// has no registers.
 func ReadEntry(document []byte) (*Entry, error) {
 	var head struct {
 		Schema  int     `json:"schema"`
@@ -100,17 +100,17 @@ func ReadEntry(document []byte) (*Entry, error) {
 	}
 	switch {
 	case head.Schema != report.Schema:
-		return nil, fmt.Errorf("schema %d, want %d", head.Schema, report.Schema)
+		return nil, fmt.Errorf("unknown schema %d; want %d", head.Schema, report.Schema)
 	case head.Network != nil:
 		var d report.Network
 		if err := json.Unmarshal(document, &d); err != nil {
 			return nil, err
 		}
-		e := &Entry{Input: d.Network, Chip: d.Chip, Total: costOfTotal(&d.Total.Total, &d.Cycles), Outputs: d.Outputs, Layered: true}
+		e := &Entry{Input: d.Network, Chip: d.Chip, Total: newTotalCost(&d.Total.Total, &d.Cycles), Outputs: d.Outputs, Layered: true}
 		e.Total.Unestimated = true
 		for i := range d.Layers {
 			l := &d.Layers[i]
-			c := costOfTotal(&l.Total, &l.Cycles)
+			c := newTotalCost(&l.Total, &l.Cycles)
 			c.Unestimated = true
 			if l.Modelled {
 				e.Layers = append(e.Layers, Layer{l.Name, c})
@@ -122,12 +122,12 @@ func ReadEntry(document []byte) (*Entry, error) {
 		if err := json.Unmarshal(document, &d); err != nil {
 			return nil, err
 		}
-		e := &Entry{Input: d.Program, Chip: d.Chip, Total: costOfTotal(&d.Total.Total, &d.Cycles), Outputs: d.Outputs}
+		e := &Entry{Input: d.Program, Chip: d.Chip, Total: newTotalCost(&d.Total.Total, &d.Cycles), Outputs: d.Outputs}
 		var streams dma.Traffic
 		var counters report.Counters
 		for i := range d.Descriptors {
 			x := &d.Descriptors[i]
-			e.Descriptors = append(e.Descriptors, Descriptor{Op: x.Op, Cost: costOfDescriptor(x)})
+			e.Descriptors = append(e.Descriptors, Descriptor{Op: x.Op, Cost: newDescriptorCost(x)})
 			e.Total.ExeCycles += uint64(x.Exe.Model)
 			for k, n := range x.Counters {
 				counters[k] += n
@@ -140,11 +140,11 @@ func ReadEntry(document []byte) (*Entry, error) {
 		}
 		return e, nil
 	}
-	return nil, fmt.Errorf("neither the result of a program nor of a network")
+	return nil, fmt.Errorf("unknown document; want the result of a program or a network")
 }
 
-func costOfTotal(t *report.Total, causes *report.Cycles) Cost {
-	c := newCost(t.Cost())
+func newTotalCost(t *report.Total, causes *report.Cycles) Cost {
+	c := basicCost(t.Cost())
 	c.DispatchNJ, c.MACs = t.DispatchNJ, t.MACs
 	c.TimeLowNs, c.TimeHighNs, c.EnergyOf = t.TimeLowNs, t.TimeHighNs, &t.EnergyOf
 	if causes != nil {

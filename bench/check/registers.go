@@ -10,12 +10,12 @@ import (
 	"anesim/hw/regs"
 )
 
-// mostRegisters is how many registers explain a whole.
+// mostRegisters is the maximum number of register changes listed for a total.
 const mostRegisters = 5
 
-// registersOf are the register changes of a whole, those of most descriptors first, of each
-// layer and of each pair.
-func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
+// collectRegisterChanges returns the register changes of the whole, sorted by the number of
+// descriptors, of each layer, and of each pair.
+func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
 	type change struct {
 		text string
 		n    int
@@ -54,14 +54,14 @@ func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string
 	return everywhere, byLayer, each
 }
 
-// RegisterChanges lists the fields that differ between two descriptors' registers, as
-// [BaselineDescriptor] has them: "Common.TileCfg.TileHeight 0x20 -> 0x40". Neighbours in an
-// array of registers share a line.
+// RegisterChanges returns the fields that differ between two register texts of
+// [Descriptor], such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Neighbours in an array of
+// registers share a line.
 func RegisterChanges(want, got string) []string {
 	if want == got {
 		return nil
 	}
-	a, b := registers(want), registers(got)
+	a, b := parseRegisters(want), parseRegisters(got)
 	var list fieldChanges
 	for r := range regs.Registers() {
 		x, y := a[r.Block+"."+r.Name], b[r.Block+"."+r.Name]
@@ -79,17 +79,17 @@ func RegisterChanges(want, got string) []string {
 			list.add(&r, "", x, y)
 		}
 	}
-	return list.text()
+	return list.format()
 }
 
-// fieldChanges are changed fields, those of neighbours in an array joined.
+// A fieldChanges is a list of changed fields in which neighbours in an array are joined.
 type fieldChanges []fieldChange
 
 type fieldChange struct {
-	array, field string // of one register, array is its name
+	array, field string // array is the register's name if it is not in an array
 	first, last  int    // indices in the array, -1 for none
 	from, to     uint32
-	alike        bool // all go from the one value to the other
+	alike        bool // all changes have the same values
 }
 
 func (c *fieldChanges) add(r *regs.Register, field string, from, to uint32) {
@@ -109,7 +109,7 @@ func (c *fieldChanges) add(r *regs.Register, field string, from, to uint32) {
 	*c = append(*c, fieldChange{name, field, index, index, from, to, true})
 }
 
-func (c fieldChanges) text() []string {
+func (c fieldChanges) format() []string {
 	var list []string
 	for _, x := range c {
 		name := x.array

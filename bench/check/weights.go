@@ -14,15 +14,15 @@ import (
 	"anesim/loader"
 )
 
-// Constants are what one descriptor reads of its program's constants: its coefficient lanes,
-// and a source that stands among them. They are parts of the program.
+// Constants holds the constants that one descriptor reads: its weight lanes, and a source
+// stored in the constants. The parts share memory with the program.
 type Constants struct {
 	Parts  [][]byte
-	Halves bool // all of it is fp16 numbers, neither packed nor indices of a palette
+	Halves bool // all parts are plain fp16 numbers, not packed or palettised
 }
 
-// ConstantsOf lists the constants of a result's descriptors, in the order of an entry's.
-// Those of a program whose bytes are not known are empty.
+// ConstantsOf returns the constants of a result's descriptors, in the order of an entry's.
+// They are empty for programs without contents.
 func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	var list []Constants
 	for k := range r.Programs {
@@ -30,7 +30,7 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 		if p.Report == nil {
 			continue
 		}
-		each, err := constants(p.Program, r.Options.Overrides)
+		each, err := programConstants(p.Program, r.Options.Overrides)
 		if err != nil {
 			return nil, err
 		}
@@ -43,14 +43,14 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	return list, nil
 }
 
-// constants are those of a program's descriptors.
-func constants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
+// programConstants returns the constants of each descriptor of a program.
+func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
 	linked, err := p.LinkStream()
 	if err != nil {
 		return nil, err
 	}
 	var list []Constants
-	for t, err := range firmware.Overridden(&linked.Stream, set).Tasks(new(regs.File)) {
+	for t, err := range firmware.WithOverrides(&linked.Stream, set).Tasks(new(regs.File)) {
 		if err != nil {
 			return nil, err
 		}
@@ -84,24 +84,24 @@ func constants(p *loader.Program, set []firmware.Override) ([]Constants, error) 
 	return list, nil
 }
 
-// A ConstantsChange is how the constants of two descriptors differ.
+// A ConstantsChange counts the differences between the constants of two descriptors.
 type ConstantsChange struct {
-	Bytes, OfBytes   int // that differ, of those of the longer
-	Values, OfValues int // the same of fp16 values; OfValues is 0 where they are no such
-	// Largest is the largest difference of two values that both are numbers.
+	Bytes, OfBytes   int // bytes that differ, and bytes of the longer side
+	Values, OfValues int // likewise in fp16 values; OfValues is 0 for other formats
+	// Largest is the largest difference between two finite values.
 	Largest float64
 }
 
 // Changed reports whether anything differs.
 func (c *ConstantsChange) Changed() bool { return c.Bytes > 0 }
 
-// MostCompared is how many bytes of two programs are compared in all: descriptors may read the
-// same constants as often as they like.
+// MostCompared is the maximum number of bytes to compare for two programs, since
+// descriptors may read the same constants any number of times.
 const MostCompared = 1 << 32
 
-// Compare compares the constants of two descriptors, part by part, and takes their bytes off
-// those that are left; known is false where those do not suffice. Bytes that one side lacks
-// differ.
+// Compare compares the constants of two descriptors part by part. It subtracts their sizes
+// from left; known is false if left becomes negative. Bytes that one side lacks count as
+// different.
 func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known bool) {
 	halves := c.Halves && o.Halves
 	for _, list := range [...][][]byte{c.Parts, o.Parts} {
@@ -120,13 +120,13 @@ func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known
 		if i < len(o.Parts) {
 			b = o.Parts[i]
 		}
-		d.parts(a, b, halves)
+		d.compareParts(a, b, halves)
 	}
 	return d, true
 }
 
-// parts compares two parts.
-func (d *ConstantsChange) parts(a, b []byte, halves bool) {
+// compareParts compares two parts.
+func (d *ConstantsChange) compareParts(a, b []byte, halves bool) {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

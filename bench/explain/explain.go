@@ -16,68 +16,70 @@ import (
 	"anesim/loader/layer"
 )
 
-// Options say how far [Explain] goes and how its commands name the model.
+// Options configures [Explain] and the commands in its results.
 type Options struct {
-	File  string   // what commands call the model; none of a layer
-	Flags []string // of commands, words such as "--chip", "m1max", which the options say too
-	Top   int      // layers of a network that changes are tried on, those that take most first; 0 is 5
-	// Work is how many descriptors are timed to try changes, and 0 is 2^18: what a change takes
-	// grows with the network. Changes beyond are not tried. It is no time, so that the same
-	// model gives the same advice on any machine.
+	File  string   // name of the model in commands; empty for a layer
+	Flags []string // flags of commands, such as "--chip", "m1max", which match the options
+	Top   int      // number of a network's most expensive layers to try changes on; 0 means 5
+	// Work limits the number of descriptors that are timed to try changes; 0 means 2^18.
+	// Changes beyond that are not tried. The limit is not a time, so the same model gives
+	// the same advice on any machine.
 	Work int
 }
 
-// An Explanation is the JSON of what bounds a model and which changes make it faster.
+// An Explanation is the JSON document of Explain.
 type Explanation struct {
 	report.Header
 	Model  string      `json:"model"`
 	Kind   string      `json:"kind"` // program, layer or network
 	Chip   string      `json:"chip"`
 	Now    report.Cost `json:"now"`
-	Parts  []Part      `json:"parts"`  // those that take most first
-	Trials []Change    `json:"trials"` // those that gain most first, and no other
+	Parts  []Part      `json:"parts"`  // sorted by cycles, most first
+	Trials []Change    `json:"trials"` // changes that gain, sorted by gain
 	Tried  Tried       `json:"tried"`
-	// Machines are other machines that the whole was timed on, those that gain most first:
-	// what limits it that no change to the model moves.
+	// Machines lists other machines that the whole model was timed on, sorted by gain. It
+	// shows limits that no change to the model removes.
 	Machines []Change `json:"machines"`
 }
 
-// A Part is a layer of a network, or a descriptor, with what bounds it.
+// A Part is a layer of a network, or a descriptor, with its bottleneck.
 type Part struct {
 	Name  string  `json:"name"`
 	Op    string  `json:"op"`
-	Line  int     `json:"line,omitempty"` // of the file, where it has lines
-	Alike int     `json:"alike"`          // layers that are the same layer, this one among them
-	Share float64 `json:"share"`          // of all cycles, by this one
+	Line  int     `json:"line,omitempty"` // line of the file, if it has lines
+	Alike int     `json:"alike"`          // number of identical layers, including this one
+	Share float64 `json:"share"`          // fraction of all cycles
 
 	Cycles      report.Cycles `json:"cycles"`
 	Bound       string        `json:"bound"`
-	BoundCycles uint64        `json:"bound_cycles"` // of that cause: without it, so many fewer
-	// WorkingCycles are those from its first work to its last. They are more than it adds where
-	// it works beside others, and at least what its work needs.
+	BoundCycles uint64        `json:"bound_cycles"` // cycles due to Bound
+	// WorkingCycles counts the cycles from the first work of the part to its last. It
+	// exceeds the part's own cycles if it overlaps with others.
 	WorkingCycles uint64 `json:"working_cycles"`
-	// ArrayCycles and MemoryCycles are the least that its multiply-accumulates take of the
-	// whole array, and its bytes of memory.
+	// ArrayCycles is the minimum number of cycles for the multiply-accumulates on the whole
+	// array, and MemoryCycles the minimum for the bytes of memory.
 	ArrayCycles  uint64 `json:"array_floor_cycles"`
 	MemoryCycles uint64 `json:"memory_floor_cycles"`
-	// Rests is what its descriptors rest on, where no program shows them.
+	// Rests describes the assumptions behind the part's descriptors if no program shows
+	// them.
 	Rests string `json:"rests,omitempty"`
 }
 
-// A Change is a change that was run, with what it gained.
+// A Change is a change that was run, with its gain.
 type Change struct {
-	Part    string      `json:"part,omitempty"` // the layer that it is to; none of all
-	Alike   int         `json:"alike"`          // layers that it fits
+	Part    string      `json:"part,omitempty"` // changed layer, "" for the whole model
+	Alike   int         `json:"alike"`          // number of layers that it applies to
 	Kind    string      `json:"kind"`           // rewrite, register, residency, sparsity, gating or chip
 	Change  string      `json:"change"`
 	Needs   string      `json:"needs"`
-	Results string      `json:"results"` // what is known of the values that come out
+	Results string      `json:"results"` // effect on the computed values
 	Before  report.Cost `json:"before"`
 	After   report.Cost `json:"after"`
-	Gain    float64     `json:"gain"`     // share of the time before
-	SavedNs float64     `json:"saved_ns"` // by all that are alike
-	// Commands print both; of a layer of a network they run the layer by itself.
-	// Command is empty where it needs weights that are not at hand.
+	Gain    float64     `json:"gain"`     // saved fraction of the time before
+	SavedNs float64     `json:"saved_ns"` // total saving for all identical layers
+	// CommandBefore and Command run the model before and after the change. For a layer of a
+	// network they run only the layer. Command is empty if it would need weights that are
+	// not available.
 	CommandBefore string `json:"command_before"`
 	Command       string `json:"command"`
 }
@@ -85,22 +87,22 @@ type Change struct {
 // A Tried counts the changes that were tried.
 type Tried struct {
 	All          int `json:"all"`
-	Faster       int `json:"faster"` // or no slower, for less energy
+	Faster       int `json:"faster"` // faster, or equally fast with less energy
 	NotFaster    int `json:"not_faster"`
-	OtherResults int `json:"other_results"` // values came out that are not those from before
-	Failed       int `json:"failed"`        // could not be lowered or run
-	// Left counts the changes and the machines that were not tried, in none of the others: Work
-	// descriptors had been timed.
+	OtherResults int `json:"other_results"` // computed other values than before
+	Failed       int `json:"failed"`        // could not be compiled or run
+	// Left counts the changes and machines that were not tried because Work descriptors had
+	// been timed. They are in none of the other counts.
 	Left int `json:"left,omitempty"`
-	Work int `json:"work,omitempty"` // descriptors that were timed by then
+	Work int `json:"work,omitempty"` // descriptors timed by then
 }
 
-// Explain says what bounds the model's layers or descriptors, and tries changes that a user
-// can make: it runs each and keeps those that take less time. A layer of a network is
-// reshaped within the network; other changes to it are tried on the layer by itself, its
-// tensors in memory.
+// Explain finds the bottlenecks of the model's layers or descriptors. It then runs changes
+// that a user can make, and keeps the ones that take less time. Reshaping a layer is tried
+// within the network. Other changes are tried on the layer alone, with its tensors in
+// memory.
 //
-// Errors are those of [Model.Run].
+// The error is one of [anesim.Model.Run].
 func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {
 	o.Values, o.Repeat, o.Idle, o.Progress = false, 1, 0, nil
 	res, err := m.Run(ctx, o)
@@ -116,28 +118,28 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	}
 	switch m.Kind() {
 	case anesim.KindProgram:
-		x.descriptors()
-		err = x.registers(ctx)
+		x.addDescriptors()
+		err = x.tryRegisters(ctx)
 	case anesim.KindLayer:
-		x.descriptors()
-		err = x.layer(ctx, &m.Network().Layers[0].Lower, nil)
+		x.addDescriptors()
+		err = x.tryRewrites(ctx, &m.Network().Layers[0].Lower, nil)
 	default:
-		err = x.network(ctx)
+		err = x.explainNetwork(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := x.gating(ctx); err != nil {
+	if err := x.tryGating(ctx); err != nil {
 		return nil, err
 	}
-	if err := x.machines(ctx); err != nil {
+	if err := x.tryMachines(ctx); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(x.doc.Trials, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return x.doc, nil
 }
 
-// An explainer tries changes.
+// An explainer holds the state of Explain.
 type explainer struct {
 	model   *anesim.Model
 	options anesim.Options
@@ -147,14 +149,14 @@ type explainer struct {
 	left    int // descriptors that may still be timed
 }
 
-// defaultWork is how many descriptors are timed where Options do not say.
+// defaultWork is the default of Options.Work.
 const defaultWork = 1 << 18
 
-// errWork says that what there is to time is beyond what is left of the work.
-var errWork = errors.New("the work for changes is done")
+// errWork is returned for a run that would exceed the limit on timed descriptors.
+var errWork = errors.New("limit on timed descriptors reached")
 
-// timed times a model that has about as many descriptors as the whole, or as a layer.
-func (x *explainer) timed(ctx context.Context, m *anesim.Model, o anesim.Options) (*anesim.Result, error) {
+// timeModel runs a model unless that would exceed the limit on timed descriptors.
+func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Options) (*anesim.Result, error) {
 	need := 1
 	if m == x.model || m.Kind() == anesim.KindNetwork {
 		need = len(x.base.Report.Descriptors)
@@ -171,22 +173,22 @@ func (x *explainer) timed(ctx context.Context, m *anesim.Model, o anesim.Options
 	return res, nil
 }
 
-// descriptors are the parts of a program.
-func (x *explainer) descriptors() {
+// addDescriptors adds the descriptors of a program as parts.
+func (x *explainer) addDescriptors() {
 	rests := ""
 	if n := x.base.Model.Network(); n != nil && len(n.Layers) == 1 {
-		rests = n.Layers[0].Lower.Rests()
+		rests = n.Layers[0].Lower.Caveat()
 	}
 	for i := range x.base.Report.Descriptors {
 		d := &x.base.Report.Descriptors[i]
 		one := hw.Report{MACs: d.MACs - d.Skipped, DMA: d.DMA}
-		x.part(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1, Rests: rests}, &d.Cycles, &one, d.Working())
+		x.addPart(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1, Rests: rests}, &d.Cycles, &one, d.Working())
 	}
 	x.sortParts()
 }
 
-// part adds a part with what bounds it.
-func (x *explainer) part(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
+// addPart adds a part with its bottleneck.
+func (x *explainer) addPart(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
 	p.Cycles, p.Bound = report.CyclesOf(a), a.Bound()
 	if all := x.doc.Now.Cycles; all > 0 {
 		p.Share = float64(a.Total()) / float64(all)
@@ -208,9 +210,9 @@ func (x *explainer) sortParts() {
 	slices.SortStableFunc(x.doc.Parts, func(a, b Part) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
 }
 
-// network explains a network: its layers, those that take most by themselves, and what
-// stays in the L2 between them.
-func (x *explainer) network(ctx context.Context) error {
+// explainNetwork adds a network's layers as parts, and tries changes to its most expensive
+// layers and to the residency of tensors.
+func (x *explainer) explainNetwork(ctx context.Context) error {
 	type group struct {
 		layer  *layer.Layer
 		names  []string
@@ -224,7 +226,7 @@ func (x *explainer) network(ctx context.Context) error {
 		if l.Report == nil || len(l.Report.Descriptors) == 0 {
 			continue
 		}
-		w := layerWords(&l.Layer.Lower)
+		w := formatLayer(&l.Layer.Lower)
 		if w == nil {
 			continue
 		}
@@ -247,64 +249,64 @@ func (x *explainer) network(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.part(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Rests()}, &a, l.Report, l.Report.Working())
+		x.addPart(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat()}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
-	b := neighboursOf(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, layer.MaxLane))
+	b := findNeighbours(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, layer.MaxLane))
 	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, 5))] {
-		if err := x.layer(ctx, g.layer, g.names); err != nil {
+		if err := x.tryRewrites(ctx, g.layer, g.names); err != nil {
 			return err
 		}
-		if err := x.regrouped(ctx, b, g.names); err != nil {
+		if err := x.tryRegrouping(ctx, b, g.names); err != nil {
 			return err
 		}
 	}
-	return x.residency(ctx)
+	return x.tryResidency(ctx)
 }
 
-// layer tries the rewrites of a layer: within the network where that only takes a reshape,
-// else by itself. Names are those of the network's layers that it is.
-func (x *explainer) layer(ctx context.Context, l *layer.Layer, names []string) error {
+// tryRewrites tries the rewrites of a layer: within the network if only a reshape is
+// needed, otherwise alone. names are the names of the identical layers in the network.
+func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []string) error {
 	part, alike := "", max(1, len(names))
 	if len(names) > 0 {
 		part = names[0]
 	}
-	from := layerWords(l)
-	list := rewrites(l)
+	from := formatLayer(l)
+	list := listRewrites(l)
 	if from == nil {
 		return nil
 	}
 	before, err := x.runLayer(ctx, from)
 	if err != nil {
 		if errors.Is(err, errWork) {
-			x.doc.Tried.All++ // the layer's changes as one
+			x.doc.Tried.All++ // count all changes of the layer as one
 		}
-		return x.failed(ctx, err)
+		return x.countFailure(ctx, err)
 	}
-	if err := x.pruned(ctx, l, from, names, before); err != nil {
+	if err := x.tryPruning(ctx, l, from, names, before); err != nil {
 		return err
 	}
 	for i := range list {
-		to := layerWords(&list[i].layer)
+		to := formatLayer(&list[i].layer)
 		if to == nil || slices.Equal(from, to) {
 			continue
 		}
 		x.doc.Tried.All++
 		if list[i].reshaped && len(names) > 0 {
-			if err := x.reshaped(ctx, names, &list[i]); err != nil {
+			if err := x.tryReshape(ctx, names, &list[i]); err != nil {
 				return err
 			}
 			continue
 		}
 		after, err := x.runLayer(ctx, to)
 		if err != nil {
-			if err := x.failed(ctx, err); err != nil {
+			if err := x.countFailure(ctx, err); err != nil {
 				return err
 			}
 			continue
 		}
-		x.keep(Change{
+		x.addChange(Change{
 			Part: part, Alike: alike, Kind: "rewrite", Change: list[i].change, Needs: list[i].needs,
 			Results: "the same, up to the rounding of sums in another order", Before: *before, After: *after,
 			CommandBefore: x.layerCommand(from), Command: x.layerCommand(to),
@@ -313,9 +315,9 @@ func (x *explainer) layer(ctx context.Context, l *layer.Layer, names []string) e
 	return nil
 }
 
-// reshaped tries a layer's new shape within the network, on all layers that are alike at
-// once: what is before and after is the whole network.
-func (x *explainer) reshaped(ctx context.Context, names []string, r *rewrite) error {
+// tryReshape tries a new shape on all identical layers at once. It compares the times of
+// the whole network.
+func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) error {
 	var list []Reshape
 	var flags []string
 	for _, name := range names {
@@ -325,20 +327,20 @@ func (x *explainer) reshaped(ctx context.Context, names []string, r *rewrite) er
 	}
 	m, err := ReshapeLayers(x.model, list)
 	if err != nil {
-		return x.failed(ctx, err)
+		return x.countFailure(ctx, err)
 	}
-	res, err := x.timed(ctx, m, x.options)
+	res, err := x.timeModel(ctx, m, x.options)
 	if err != nil {
-		return x.failed(ctx, err)
+		return x.countFailure(ctx, err)
 	}
-	x.whole(res, Change{
+	x.addNetworkChange(res, Change{
 		Part: names[0], Alike: len(names), Kind: "rewrite", Change: r.change, Needs: r.needs, Results: "the same",
 		Command: x.fileCommand("model", append(x.residencyFlag(), flags...)...),
 	})
 	return nil
 }
 
-// residencyFlag is the flag that the network was opened with.
+// residencyFlag returns the flag for the residency that the network was opened with.
 func (x *explainer) residencyFlag() []string {
 	if x.model.Network().InMemory {
 		return []string{"--in-memory"}
@@ -346,38 +348,40 @@ func (x *explainer) residencyFlag() []string {
 	return nil
 }
 
-// failed counts a change that could not be run. What ends the whole is an error.
-func (x *explainer) failed(ctx context.Context, err error) error {
+// countFailure counts a change that could not be run. It returns an error only if ctx is
+// done.
+func (x *explainer) countFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if errors.Is(err, errWork) {
 		x.doc.Tried.All--
-		x.leave()
+		x.countUntried()
 		return nil
 	}
 	x.doc.Tried.Failed++
 	return nil
 }
 
-// leave counts a change that is not tried.
-func (x *explainer) leave() {
+// countUntried counts a change that is not tried.
+func (x *explainer) countUntried() {
 	x.doc.Tried.Left++
 	x.doc.Tried.Work = cmp.Or(x.how.Work, defaultWork) - x.left
 }
 
-// keep adds a change that was run, where it gains; what it saves it saves so many times.
-func (x *explainer) keep(c Change, times int) {
+// addChange adds a change if it saves cycles. times is the number of layers that it applies
+// to.
+func (x *explainer) addChange(c Change, times int) {
 	if c.After.Cycles >= c.Before.Cycles {
 		x.doc.Tried.NotFaster++
 		return
 	}
 	x.doc.Tried.Faster++
-	x.doc.Trials = append(x.doc.Trials, c.gained(times))
+	x.doc.Trials = append(x.doc.Trials, c.withGain(times))
 }
 
-// gained is the change with what it gains, so many times.
-func (c Change) gained(times int) Change {
+// withGain returns the change with its gain for the given number of layers.
+func (c Change) withGain(times int) Change {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
 	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)
 	return c
@@ -390,16 +394,16 @@ func (x *explainer) runLayer(ctx context.Context, words []string) (*report.Cost,
 	}
 	o := x.options
 	o.Inputs, o.Shapes, o.State, o.Overrides = nil, nil, nil, nil
-	return x.run(ctx, m, o)
+	return x.runCost(ctx, m, o)
 }
 
-// A faultError is a run that the modelled device would not survive.
+// A faultError reports a fault of the modelled device.
 type faultError struct{ hw.Fault }
 
 func (e *faultError) Error() string { return e.String() }
 
-func (x *explainer) run(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Cost, error) {
-	res, err := x.timed(ctx, m, o)
+func (x *explainer) runCost(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Cost, error) {
+	res, err := x.timeModel(ctx, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -410,14 +414,14 @@ func (x *explainer) run(ctx context.Context, m *anesim.Model, o anesim.Options) 
 	return &c, nil
 }
 
-// residency tries the other way of keeping tensors between a network's layers.
-func (x *explainer) residency(ctx context.Context) error {
+// tryResidency tries the opposite way of keeping tensors between a network's layers.
+func (x *explainer) tryResidency(ctx context.Context) error {
 	n := *x.model.Network()
 	n.InMemory = !n.InMemory
 	x.doc.Tried.All++
-	after, err := x.run(ctx, anesim.FromNetwork(&n), x.options)
+	after, err := x.runCost(ctx, anesim.FromNetwork(&n), x.options)
 	if err != nil {
-		return x.failed(ctx, err)
+		return x.countFailure(ctx, err)
 	}
 	c := Change{
 		Alike: 1, Kind: "residency", Change: "keep tensors between layers in the L2 where they fit", Needs: "nothing: leave out --in-memory",
@@ -428,16 +432,16 @@ func (x *explainer) residency(ctx context.Context) error {
 		c.Change, c.Needs = "send every tensor between layers to memory and back", "--in-memory"
 		c.CommandBefore, c.Command = c.Command, c.CommandBefore
 	}
-	x.keep(c, 1)
+	x.addChange(c, 1)
 	return nil
 }
 
 func (x *explainer) layerCommand(words []string) string {
 	list := append([]string{"anesim", "layer"}, words...)
-	return shellWords(append(append(list, "--timing-only"), x.layerFlags()...))
+	return quoteCommand(append(append(list, "--timing-only"), x.layerFlags()...))
 }
 
-// layerFlags are the flags that a layer by itself has a use for.
+// layerFlags returns the flags that apply to a single layer.
 func (x *explainer) layerFlags() (list []string) {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if f := x.how.Flags[i]; f == "--chip" || f == "--gate-tiles" {
@@ -451,13 +455,14 @@ func (x *explainer) fileCommand(command string, flags ...string) string {
 	return x.how.Command(command, flags...)
 }
 
-// Command is a line that runs a command on the model, with the flags and further ones.
+// Command returns a command line that runs a command on the model with its flags and
+// further ones.
 func (h *Options) Command(command string, flags ...string) string {
-	return shellWords(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
+	return quoteCommand(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
 }
 
-// shellWords is a command line that a shell takes apart into the words.
-func shellWords(words []string) string {
+// quoteCommand returns a command line that a shell splits into the given words.
+func quoteCommand(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = w

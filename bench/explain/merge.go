@@ -13,26 +13,26 @@ import (
 	"anesim/loader/network/regroup"
 )
 
-// neighbours are what stands beside and behind the layers of a network.
+// A neighbours finds layers that can be merged with each other.
 type neighbours struct {
 	n      *list.Network
-	at     map[string]int   // layers by name
-	beside map[string][]int // those that can be one, by [regroup.Beside]
-	reader map[string]int   // of a tensor that a layer makes and one reads; -1 of others
-	lane   int              // bytes of coefficients that an engine holds
+	at     map[string]int   // index of each layer by name
+	beside map[string][]int // layers that can be merged, by the key of [regroup.Beside]
+	reader map[string]int   // only reader of each tensor, -1 if there are several
+	lane   int              // bytes of weights that an engine holds
 	tried  map[string]bool
 }
 
-func neighboursOf(n *list.Network, lane int) *neighbours {
+func findNeighbours(n *list.Network, lane int) *neighbours {
 	b := &neighbours{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		b.at[n.Layers[i].Name] = i
 	}
-	readers := readersOf(n)
+	readers := countReaders(n)
 	for i := range n.Layers {
 		l := &n.Layers[i]
 		if b.at[l.Name] != i || strings.Contains(l.Name, ",") {
-			continue // no flag can say which it is
+			continue // no flag can identify the layer
 		}
 		if key := regroup.Beside(l); key != "" {
 			b.beside[key] = append(b.beside[key], i)
@@ -47,15 +47,15 @@ func neighboursOf(n *list.Network, lane int) *neighbours {
 	return b
 }
 
-// A regrouping is a change to all layers of a kind at once.
+// A regrouping is a change to all identical layers at once.
 type regrouping struct {
 	flag, change, needs, results string
 	list                         []Regroup
 }
 
-// regroupings are the ways to merge and to split layers that are alike, each of all of them.
-func (b *neighbours) regroupings(names []string) (list []regrouping) {
-	for _, find := range [...]func([]string) regrouping{b.sides, b.stacks, b.parts} {
+// listRegroupings returns the ways to merge and split the named identical layers.
+func (b *neighbours) listRegroupings(names []string) (list []regrouping) {
+	for _, find := range [...]func([]string) regrouping{b.mergeParallel, b.mergeConsecutive, b.splitLarge} {
 		if r := find(names); len(r.list) > 0 && !b.tried[r.flag+r.list[0].String()] {
 			b.tried[r.flag+r.list[0].String()] = true
 			list = append(list, r)
@@ -64,8 +64,8 @@ func (b *neighbours) regroupings(names []string) (list []regrouping) {
 	return list
 }
 
-// sides merges layers with those beside them.
-func (b *neighbours) sides(names []string) regrouping {
+// mergeParallel merges layers that read the same input.
+func (b *neighbours) mergeParallel(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights one behind the other, and slices of the result where they stood", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
@@ -82,14 +82,14 @@ func (b *neighbours) sides(names []string) regrouping {
 			channels += max(l.Lower.Cout, l.Lower.Columns)
 		}
 		if r.list = append(r.list, g); len(r.list) == 1 {
-			r.change = fmt.Sprintf("merge it with %s: one of %d channels", andMore(without(g.Layers, name)), channels)
+			r.change = fmt.Sprintf("merge it with %s: one of %d channels", abbreviateNames(removeName(g.Layers, name)), channels)
 		}
 	}
 	return r
 }
 
-// stacks merges layers with the one behind each.
-func (b *neighbours) stacks(names []string) regrouping {
+// mergeConsecutive merges each layer with the only layer that reads its result.
+func (b *neighbours) mergeConsecutive(names []string) regrouping {
 	r := regrouping{
 		flag: "--merge", needs: "the product of their weights, in the place of both",
 		results: "the same in exact arithmetic: the product of the weights is rounded, what was between the layers is not",
@@ -109,16 +109,16 @@ func (b *neighbours) stacks(names []string) regrouping {
 	return r
 }
 
-// parts splits convolutions whose coefficients are more than an engine holds of a task, into
-// as many parts as each fits.
-func (b *neighbours) parts(names []string) regrouping {
+// splitLarge splits convolutions whose weights exceed an engine's kernel memory into parts
+// that fit.
+func (b *neighbours) splitLarge(names []string) regrouping {
 	r := regrouping{flag: "--split", needs: "a concatenation of the parts behind them", results: "the same"}
 	for _, name := range names {
 		l := &b.n.Layers[b.at[name]]
 		if !regroup.Splits(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {
 			continue
 		}
-		n := partsOf(&l.Lower, b.lane)
+		n := countParts(&l.Lower, b.lane)
 		if n < 2 || (n-1)*channelGroup >= l.Lower.Cout {
 			return r
 		}
@@ -129,19 +129,20 @@ func (b *neighbours) parts(names []string) regrouping {
 	return r
 }
 
-// partsOf is in how many parts an engine that holds so many bytes has the coefficients of each.
-func partsOf(l *layer.Layer, lane int) int {
+// countParts returns the number of parts into which a layer must be split for its weights
+// to fit in lane bytes per engine.
+func countParts(l *layer.Layer, lane int) int {
 	const fp16Bytes = 2
 	each := (l.Cout + channelGroup - 1) / channelGroup * l.In.C * l.Taps() * fp16Bytes
 	return (each + lane - 1) / lane
 }
 
-func without(names []string, name string) []string {
+func removeName(names []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 }
 
-// andMore is the first of some names and how many more there are.
-func andMore(names []string) string {
+// abbreviateNames returns the first names of a list and how many more there are.
+func abbreviateNames(names []string) string {
 	switch len(names) {
 	case 1:
 		return names[0]
@@ -151,22 +152,22 @@ func andMore(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// regrouped tries to merge and to split layers that are alike within the network: what is
-// before and after is the whole network.
-func (x *explainer) regrouped(ctx context.Context, b *neighbours, names []string) error {
-	for _, r := range b.regroupings(names) {
+// tryRegrouping tries to merge and split identical layers. It compares the times of the
+// whole network.
+func (x *explainer) tryRegrouping(ctx context.Context, b *neighbours, names []string) error {
+	for _, r := range b.listRegroupings(names) {
 		x.doc.Tried.All++
 		m, err := regroupModel(x.model, r.list, false)
 		if err == nil && m.Network().MACs() > x.model.Network().MACs() {
-			x.doc.Tried.NotFaster++ // a layer between others that are wider
+			x.doc.Tried.NotFaster++ // the layer between is narrower than its neighbours
 			continue
 		}
 		var res *anesim.Result
 		if err == nil {
-			res, err = x.timed(ctx, m, x.options)
+			res, err = x.timeModel(ctx, m, x.options)
 		}
 		if err != nil {
-			if err := x.failed(ctx, err); err != nil {
+			if err := x.countFailure(ctx, err); err != nil {
 				return err
 			}
 			continue
@@ -175,7 +176,7 @@ func (x *explainer) regrouped(ctx context.Context, b *neighbours, names []string
 		for _, g := range r.list {
 			flags = append(flags, r.flag, g.String())
 		}
-		x.whole(res, Change{
+		x.addNetworkChange(res, Change{
 			Part: names[0], Alike: len(r.list), Kind: "rewrite", Change: r.change, Needs: r.needs, Results: r.results,
 			Command: x.fileCommand("model", flags...),
 		})
@@ -183,13 +184,13 @@ func (x *explainer) regrouped(ctx context.Context, b *neighbours, names []string
 	return nil
 }
 
-// whole keeps a change to the network, where it gains and takes no more dispatches: one more
-// takes the host longer than a change saves.
-func (x *explainer) whole(res *anesim.Result, c Change) {
+// addNetworkChange adds a change to the network if it saves cycles and needs no more
+// dispatches, because a further dispatch takes the host longer than a change saves.
+func (x *explainer) addNetworkChange(res *anesim.Result, c Change) {
 	if len(res.Programs) > len(x.base.Programs) || len(res.Missing()) > len(x.base.Missing()) || len(res.Report.Faults) > 0 {
 		x.doc.Tried.NotFaster++
 		return
 	}
 	c.Before, c.After, c.CommandBefore = x.doc.Now, report.CostOf(res.Report), x.fileCommand("model", x.residencyFlag()...)
-	x.keep(c, 1)
+	x.addChange(c, 1)
 }

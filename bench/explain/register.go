@@ -13,21 +13,20 @@ import (
 	"anesim/loader"
 )
 
-// maxChecked bounds the multiply-accumulates of a program whose values are computed to
-// see whether a change leaves them as they are.
+// maxChecked is the maximum number of multiply-accumulates of a program whose values are
+// computed to check that a change preserves them.
 const maxChecked = 1e9
 
-// A knob is a register field that a compiler may choose without another result, with the
-// values to try.
+// A knob is a register field that a compiler may choose freely, with the values to try.
 type knob struct {
-	name   string // GROUP.REGISTER.FIELD, as --set has it
+	name   string // GROUP.REGISTER.FIELD, as in --set
 	what   string
-	of     func(g *regs.Groups) uint32 // as the program has it, raw bits
+	of     func(g *regs.Groups) uint32 // raw bits of the field
 	values func(now []uint32) []uint32
 }
 
-// upTo are the values below a limit.
-func upTo(n uint32) func([]uint32) []uint32 {
+// valuesBelow returns a function that returns the values below n.
+func valuesBelow(n uint32) func([]uint32) []uint32 {
 	return func([]uint32) (list []uint32) {
 		for v := range n {
 			list = append(list, v)
@@ -36,8 +35,8 @@ func upTo(n uint32) func([]uint32) []uint32 {
 	}
 }
 
-// around are halves and doubles of what a program has, and one unit more.
-func around(now []uint32) (list []uint32) {
+// valuesAround returns halves and doubles of the current values, and the values plus one.
+func valuesAround(now []uint32) (list []uint32) {
 	for _, v := range now {
 		for _, w := range [...]uint32{v / 2, v + 1, 2 * v} {
 			if w > 0 && !slices.Contains(list, w) {
@@ -49,26 +48,27 @@ func around(now []uint32) (list []uint32) {
 }
 
 var knobs = [...]knob{
-	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, upTo(5)},
-	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, upTo(5)},
-	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, around},
-	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, around},
-	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, around},
-	{"L2.ResultRowStride.Value", "row stride of the result in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, around},
+	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, valuesBelow(5)},
+	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, valuesBelow(5)},
+	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, valuesAround},
+	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, valuesAround},
+	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, valuesAround},
+	{"L2.ResultRowStride.Value", "row stride of the result in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, valuesAround},
 }
 
-// registers tries register fields of a program, on every descriptor at once as --set does.
-func (x *explainer) registers(ctx context.Context) error {
+// tryRegisters tries values of register fields. Like --set, each applies to all
+// descriptors.
+func (x *explainer) tryRegisters(ctx context.Context) error {
 	linked, err := x.base.Programs[0].Program.Link()
 	if err != nil {
 		return err
 	}
-	want, why, err := x.results(ctx, x.options)
+	want, why, err := x.computeOutputs(ctx, x.options)
 	if err != nil {
 		return err
 	}
 	for _, k := range knobs {
-		now := present(linked, &k)
+		now := valuesOf(linked, &k)
 		for _, v := range k.values(now) {
 			if len(now) == 1 && now[0] == v {
 				continue
@@ -78,7 +78,7 @@ func (x *explainer) registers(ctx context.Context) error {
 			if err != nil {
 				continue // the value does not fit the field
 			}
-			if err := x.register(ctx, &k, set, text, want, why); err != nil {
+			if err := x.tryRegister(ctx, &k, set, text, want, why); err != nil {
 				return err
 			}
 		}
@@ -86,8 +86,8 @@ func (x *explainer) registers(ctx context.Context) error {
 	return nil
 }
 
-// present are the values that a program's descriptors have.
-func present(l *loader.Linked, k *knob) (list []uint32) {
+// valuesOf returns the distinct values of a field in the program's descriptors.
+func valuesOf(l *loader.Linked, k *knob) (list []uint32) {
 	for _, t := range l.Tasks {
 		if v := k.of(&t.Groups); !slices.Contains(list, v) {
 			list = append(list, v)
@@ -96,25 +96,25 @@ func present(l *loader.Linked, k *knob) (list []uint32) {
 	return list
 }
 
-// register tries one value.
-func (x *explainer) register(ctx context.Context, k *knob, set firmware.Override, text string, want []report.Output, why string) error {
+// tryRegister tries one value.
+func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Override, text string, want []report.Output, why string) error {
 	x.doc.Tried.All++
 	o := x.options
 	o.Overrides = append(slices.Clone(o.Overrides), set)
-	after, err := x.run(ctx, x.model, o)
+	after, err := x.runCost(ctx, x.model, o)
 	if err != nil {
-		return x.failed(ctx, err)
+		return x.countFailure(ctx, err)
 	}
 	c := Change{
 		Alike: 1, Kind: "register", Change: fmt.Sprintf("%s: --set %s", k.what, text),
-		Needs:   fmt.Sprintf("the program patched: anesim patch %s --set %s -o OUT.hwx", shellWords([]string{x.how.File}), text),
+		Needs:   fmt.Sprintf("the program patched: anesim patch %s --set %s -o OUT.hwx", quoteCommand([]string{x.how.File}), text),
 		Results: "not checked: " + why, Before: x.doc.Now, After: *after,
 		CommandBefore: x.fileCommand("run", "--timing-only"), Command: x.fileCommand("run", "--timing-only", "--set", text),
 	}
 	if after.Cycles < c.Before.Cycles && why == "" {
-		got, what, err := x.results(ctx, o)
+		got, what, err := x.computeOutputs(ctx, o)
 		if err != nil {
-			return x.failed(ctx, err)
+			return x.countFailure(ctx, err)
 		}
 		if what != "" || !slices.EqualFunc(want, got, report.Output.Equal) {
 			x.doc.Tried.OtherResults++
@@ -122,12 +122,13 @@ func (x *explainer) register(ctx context.Context, k *knob, set firmware.Override
 		}
 		c.Results = "the same, bit for bit, on pseudo-random inputs"
 	}
-	x.keep(c, 1)
+	x.addChange(c, 1)
 	return nil
 }
 
-// results are the program's outputs on pseudo-random inputs, or why they are not known.
-func (x *explainer) results(ctx context.Context, o anesim.Options) ([]report.Output, string, error) {
+// computeOutputs returns the program's outputs on pseudo-random inputs, or the reason why
+// they are unknown.
+func (x *explainer) computeOutputs(ctx context.Context, o anesim.Options) ([]report.Output, string, error) {
 	if x.base.Report.MACs > maxChecked {
 		return nil, fmt.Sprintf("more than %.0f million multiply-accumulates", maxChecked/1e6), nil
 	}

@@ -12,14 +12,14 @@ import (
 	"anesim/loader/network/regroup"
 )
 
-// A Regroup merges convolutions or products with constants into one, or splits one. Layers
-// that are merged read one tensor, or each reads what the one before it makes for it alone.
+// A Regroup merges several convolutions or matmuls with constants into one, or splits one.
+// Merged layers read the same tensor, or each is the only reader of the one before it.
 type Regroup struct {
-	Layers []string // several, or the one that is split
-	Parts  int      // of the one at most: each but the last has a multiple of 16 channels
+	Layers []string // layers to merge, or the one to split
+	Parts  int      // number of parts of a split; all but the last have a multiple of 16 channels
 }
 
-// String is the regroup as [ParseMerge] or [ParseSplit] reads it.
+// String returns the regroup in the form that [ParseMerge] or [ParseSplit] reads.
 func (r Regroup) String() string {
 	if len(r.Layers) == 1 {
 		return r.Layers[0] + "=" + strconv.Itoa(r.Parts)
@@ -27,37 +27,37 @@ func (r Regroup) String() string {
 	return strings.Join(r.Layers, ",")
 }
 
-// ParseMerge reads "A,B,..." for [RegroupLayers].
+// ParseMerge parses "A,B,..." for [RegroupLayers].
 func ParseMerge(text string) (Regroup, error) {
 	r := Regroup{Layers: strings.Split(text, ",")}
 	if len(r.Layers) < 2 || slices.Contains(r.Layers, "") {
-		return Regroup{}, errors.New("want LAYER,LAYER,..., like query,key,value")
+		return Regroup{}, errors.New("malformed merge; want LAYER,LAYER,..., such as query,key,value")
 	}
 	return r, nil
 }
 
-// ParseSplit reads "LAYER=PARTS" for [RegroupLayers].
+// ParseSplit parses "LAYER=PARTS" for [RegroupLayers].
 func ParseSplit(text string) (Regroup, error) {
 	if i := strings.LastIndexByte(text, '='); i > 0 {
 		if n, err := strconv.Atoi(text[i+1:]); err == nil && n > 1 && strconv.Itoa(n) == text[i+1:] {
 			return Regroup{[]string{text[:i]}, n}, nil
 		}
 	}
-	return Regroup{}, errors.New("want LAYER=PARTS, like conv1=2")
+	return Regroup{}, errors.New("malformed split; want LAYER=PARTS, such as conv1=2")
 }
 
 // RegroupLayers returns the network with layers merged and split:
 //
-//   - layers of one input side by side become one of all their output channels, whose result
-//     is sliced: the same values;
-//   - two layers one behind the other with nothing between, one of them of single pixels,
-//     become one whose weights are the product of theirs: the same in exact arithmetic, but the
-//     product is rounded to fp16 and what was between them is not;
-//   - a convolution is split into parts of its output channels, which are put together behind
-//     it: the same values.
+//   - Layers with the same input become one layer with all their output channels, whose
+//     result is sliced. The values are the same.
+//   - Two consecutive layers without an activation between them, one of which has a 1x1
+//     kernel, become one layer. Its weights are the product of theirs, rounded to fp16. The
+//     values are the same in exact arithmetic.
+//   - A convolution is split by output channels, and its parts are concatenated. The values
+//     are the same.
 //
-// Weights that the file does not have are others' pseudo-random ones. The error is an
-// *[OptionError].
+// Weights that the file lacks are replaced by different pseudo-random ones. Every error is
+// an *[anesim.OptionError].
 func RegroupLayers(m *anesim.Model, list []Regroup) (*anesim.Model, error) {
 	return regroupModel(m, list, true)
 }
@@ -67,13 +67,13 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 		return nil, &anesim.OptionError{Option: "Regroup", What: fmt.Sprintf(format, args...)}
 	}
 	if m.Kind() != anesim.KindNetwork {
-		return bad("%s is a %v; only layers of a network are merged and split", m.Name(), m.Kind())
+		return bad("%s is a %v; want a network to merge or split layers of", m.Name(), m.Kind())
 	}
 	at := make(map[string]int, len(m.Network().Layers))
 	for i := len(m.Network().Layers) - 1; i >= 0; i-- {
-		at[m.Network().Layers[i].Name] = i // the first of a name
+		at[m.Network().Layers[i].Name] = i // the first layer with a name counts
 	}
-	readers := readersOf(m.Network())
+	readers := countReaders(m.Network())
 	taken := map[int]bool{}
 	var groups []regroup.Group
 	for _, r := range list {
@@ -84,13 +84,13 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 			case !ok:
 				return bad("network %s has no layer %q", m.Name(), name)
 			case taken[i]:
-				return bad("layer %s is named twice", name)
+				return bad("duplicate layer %s", name)
 			}
 			taken[i] = true
 			g.Layers = append(g.Layers, i)
 		}
 		slices.Sort(g.Layers)
-		if why := regroups(m.Network(), g, readers); why != "" {
+		if why := checkRegroup(m.Network(), g, readers); why != "" {
 			return bad("%v: %s", r, why)
 		}
 		groups = append(groups, g)
@@ -102,8 +102,9 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 	return anesim.FromNetwork(n), nil
 }
 
-// readersOf counts who reads each tensor of a network, its results among them.
-func readersOf(n *list.Network) map[string]int {
+// countReaders returns the number of readers of each tensor of a network. Being an output
+// counts as one.
+func countReaders(n *list.Network) map[string]int {
 	readers := make(map[string]int, len(n.Layers))
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
@@ -116,31 +117,31 @@ func readersOf(n *list.Network) map[string]int {
 	return readers
 }
 
-// regroups says why layers cannot be merged or split, "" where they can.
-func regroups(n *list.Network, g regroup.Group, readers map[string]int) string {
+// checkRegroup returns the reason why layers cannot be merged or split, or "".
+func checkRegroup(n *list.Network, g regroup.Group, readers map[string]int) string {
 	if len(g.Layers) == 0 {
-		return "no layer is named"
+		return "missing layers; want at least one"
 	}
 	first := &n.Layers[g.Layers[0]]
 	if len(g.Layers) == 1 {
 		switch {
 		case !regroup.Splits(first):
-			return "it is no dense convolution of one image with constant weights"
+			return "unsupported layer; want a dense convolution of one image with constant weights"
 		case g.Parts < 2 || (g.Parts-1)*channelGroup >= first.Lower.Cout:
-			return fmt.Sprintf("%d channels do not come to %d parts of multiples of %d", first.Lower.Cout, g.Parts, channelGroup)
+			return fmt.Sprintf("cannot split %d channels into %d parts of multiples of %d", first.Lower.Cout, g.Parts, channelGroup)
 		}
 		return ""
 	}
 	second := &n.Layers[g.Layers[1]]
 	if len(g.Layers) == 2 && regroup.MergesBehind(first, second) {
 		if readers[first.Output] > 1 {
-			return fmt.Sprintf("others read what %s makes", first.Name)
+			return fmt.Sprintf("other layers read the output of %s", first.Name)
 		}
 		return ""
 	}
 	for _, i := range g.Layers[1:] {
 		if key := regroup.Beside(first); key == "" || key != regroup.Beside(&n.Layers[i]) {
-			return fmt.Sprintf("%s and %s are no convolutions or products of one input, window and activation, nor one behind the other without one", first.Name, n.Layers[i].Name)
+			return fmt.Sprintf("cannot merge %s and %s; want convolutions or matmuls with the same input, kernel and activation, or consecutive ones without an activation", first.Name, n.Layers[i].Name)
 		}
 	}
 	return ""

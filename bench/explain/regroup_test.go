@@ -103,16 +103,16 @@ func TestRegroupedRefuses(t *testing.T) {
 		list []explain.Regroup
 		want string
 	}{
-		{anesim.Identity(), []explain.Regroup{{Layers: []string{"q", "k"}}}, "only layers of a network"},
-		{m, []explain.Regroup{{}}, "no layer"},
+		{anesim.Identity(), []explain.Regroup{{Layers: []string{"q", "k"}}}, "want a network"},
+		{m, []explain.Regroup{{}}, "missing layers"},
 		{m, []explain.Regroup{{Layers: []string{"q", "none"}}}, `no layer "none"`},
-		{m, []explain.Regroup{{Layers: []string{"q", "k"}}, {Layers: []string{"k"}, Parts: 2}}, "named twice"},
-		{m, []explain.Regroup{{Layers: []string{"q", "wide"}}}, "one input"},
-		{m, []explain.Regroup{{Layers: []string{"q", "sum"}}}, "one input"},
-		{m, []explain.Regroup{{Layers: []string{"v", "wide"}}}, "one input"}, // a bias in a padded window
+		{m, []explain.Regroup{{Layers: []string{"q", "k"}}, {Layers: []string{"k"}, Parts: 2}}, "duplicate layer"},
+		{m, []explain.Regroup{{Layers: []string{"q", "wide"}}}, "cannot merge"},
+		{m, []explain.Regroup{{Layers: []string{"q", "sum"}}}, "cannot merge"},
+		{m, []explain.Regroup{{Layers: []string{"v", "wide"}}}, "cannot merge"}, // a bias in a padded window
 		{m, []explain.Regroup{{Layers: []string{"k"}, Parts: 2}}, "16 channels"},
 		{m, []explain.Regroup{{Layers: []string{"q"}, Parts: 0}}, "32 channels"},
-		{m, []explain.Regroup{{Layers: []string{"sum"}, Parts: 2}}, "no dense convolution"},
+		{m, []explain.Regroup{{Layers: []string{"sum"}, Parts: 2}}, "want a dense convolution"},
 	} {
 		var o *anesim.OptionError
 		if _, err := explain.RegroupLayers(tt.m, tt.list); !errors.As(err, &o) || !strings.Contains(err.Error(), tt.want) {

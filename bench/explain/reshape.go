@@ -9,31 +9,32 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// A Reshape gives a layer its pixels in H rows of W.
+// A Reshape arranges a layer's pixels in H rows of W.
 type Reshape struct {
 	Layer string
 	H, W  int
 }
 
-// String is the reshape as [ParseReshape] reads it.
+// String returns the reshape in the form that [ParseReshape] reads.
 func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, r.W) }
 
-// ReshapeLayers returns the network with a reshape before and after each of some layers, which
-// look at single pixels. Values and their order in memory stay. What it costs to lay the rows
-// out anew for the layers on both sides is in the result of a run; between two layers that
-// have the same new rows it costs nothing. The error is an *[OptionError].
+// ReshapeLayers returns the network with a reshape before and after each of the given
+// layers, which must be pointwise. Values and their order in memory do not change. The
+// result of a run includes the cost of rearranging rows for the neighbouring layers. Two
+// neighbours with the same new shape need no rearrangement between them. Every error is an
+// *[anesim.OptionError].
 func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	bad := func(format string, args ...any) (*anesim.Model, error) {
 		return nil, &anesim.OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}
 	}
 	if m.Kind() != anesim.KindNetwork {
-		return bad("%s is a %v; only a layer of a network is reshaped", m.Name(), m.Kind())
+		return bad("%s is a %v; want a network to reshape layers of", m.Name(), m.Kind())
 	}
 	n := *m.Network()
 	n.Layers = slices.Clone(n.Layers)
 	at := make(map[string]int, len(n.Layers))
 	for i := len(n.Layers) - 1; i >= 0; i-- {
-		at[n.Layers[i].Name] = i // the first of a name
+		at[n.Layers[i].Name] = i // the first layer with a name counts
 	}
 	for _, r := range list {
 		i, ok := at[r.Layer]
@@ -45,18 +46,18 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		switch {
 		case l.Reason != "":
 			return bad("layer %s is not modelled: %s", r.Layer, l.Reason)
-		case !pointwise(&l.Lower):
-			return bad("layer %s looks beyond single pixels", r.Layer)
+		case !isPointwise(&l.Lower):
+			return bad("layer %s is not pointwise", r.Layer)
 		case r.H < 1 || r.W < 1 || r.H > in.H*in.W || r.H*r.W != in.H*in.W:
-			return bad("layer %s has %dx%d pixels, not %dx%d", r.Layer, in.H, in.W, r.H, r.W)
+			return bad("layer %s has %dx%d pixels and cannot become %dx%d", r.Layer, in.H, in.W, r.H, r.W)
 		}
-		l.Lower = sized(l.Lower, r.H, r.W)
+		l.Lower = withSize(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
 	}
 	return anesim.FromNetwork(arrange.Rearranged(&n)), nil
 }
 
-// ParseReshape reads "LAYER=HxW" for [ReshapeLayers].
+// ParseReshape parses "LAYER=HxW" for [ReshapeLayers].
 func ParseReshape(text string) (layer string, h, w int, err error) {
 	i := len(text) - 1
 	for ; i >= 0 && text[i] != '='; i-- {
@@ -66,5 +67,5 @@ func ParseReshape(text string) (layer string, h, w int, err error) {
 			return text[:i], h, w, nil
 		}
 	}
-	return "", 0, 0, errors.New("want LAYER=HxW, like conv1=1x784")
+	return "", 0, 0, errors.New("malformed reshape; want LAYER=HxW, such as conv1=1x784")
 }

@@ -6,27 +6,28 @@ import (
 	"anesim/loader/layer"
 )
 
-// A rewrite is another layer that gives the same values.
+// A rewrite is another layer that computes the same values.
 type rewrite struct {
-	change string // what is different
-	needs  string // what else the network has to do for it
+	change string // description of the difference
+	needs  string // required changes to the rest of the network
 	layer  layer.Layer
-	// reshaped says that height and width alone are different: [ReshapeLayers].
+	// reshaped is set if only height and width differ, as with [ReshapeLayers].
 	reshaped bool
 }
 
-// rewrites are the layers that give the values of one, in another place or beside others.
-func rewrites(l *layer.Layer) (list []rewrite) {
+// listRewrites returns layers that compute the same values as l.
+func listRewrites(l *layer.Layer) (list []rewrite) {
 	for _, find := range [...]func(*layer.Layer) []rewrite{
-		flattened, swapped, otherAxes, wholeGroupsOfChannels, batchAsGroups, productAsConv, otherSide,
+		flattenPixels, swapHeightWidth, moveAxis, padChannels, convertBatchToGroups, convertMatMulToConv, swapSides,
 	} {
 		list = append(list, find(l)...)
 	}
 	return list
 }
 
-// pointwise reports whether each pixel's result is of the same pixel alone.
-func pointwise(l *layer.Layer) bool {
+// isPointwise reports whether each pixel of the result depends only on the same pixel of
+// the input.
+func isPointwise(l *layer.Layer) bool {
 	switch l.Op {
 	case layer.Convolution:
 		w := l.Window
@@ -42,8 +43,8 @@ func pointwise(l *layer.Layer) bool {
 	return false
 }
 
-// sized is the layer with another height and width.
-func sized(l layer.Layer, h, w int) layer.Layer {
+// withSize returns the layer with another height and width.
+func withSize(l layer.Layer, h, w int) layer.Layer {
 	if l.SecondShape == l.In && l.In != (layer.Shape{}) {
 		l.SecondShape.H, l.SecondShape.W = h, w
 	}
@@ -51,11 +52,11 @@ func sized(l layer.Layer, h, w int) layer.Layer {
 	return l
 }
 
-// flattened lays the pixels of a layer that looks at none beside its own in a row, or in
-// a column. The values stay where they are in memory order.
-func flattened(l *layer.Layer) (list []rewrite) {
+// flattenPixels arranges the pixels of a pointwise layer in one row or one column. The
+// values keep their order in memory.
+func flattenPixels(l *layer.Layer) (list []rewrite) {
 	n := l.In.H * l.In.W
-	if !pointwise(l) {
+	if !isPointwise(l) {
 		return nil
 	}
 	for _, to := range [...]struct{ h, w int }{{1, n}, {n, 1}} {
@@ -65,25 +66,25 @@ func flattened(l *layer.Layer) (list []rewrite) {
 		list = append(list, rewrite{
 			fmt.Sprintf("reshape h=%d w=%d to h=%d w=%d", l.In.H, l.In.W, to.h, to.w),
 			"a reshape before and behind it: the same values in the same order",
-			sized(*l, to.h, to.w), true,
+			withSize(*l, to.h, to.w), true,
 		})
 	}
 	return list
 }
 
-// swapped walks columns as rows.
-func swapped(l *layer.Layer) []rewrite {
+// swapHeightWidth swaps height and width of a layer.
+func swapHeightWidth(l *layer.Layer) []rewrite {
 	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != layer.Convolution && l.Op != layer.Pool {
-		return nil // a row or a column is what flattening tries
+		return nil // flattenPixels tries rows and columns
 	}
-	x := sized(*l, l.In.W, l.In.H)
+	x := withSize(*l, l.In.W, l.In.H)
 	w := &x.Window
 	w.Kh, w.Kw, w.Sy, w.Sx, w.Py, w.Px, w.Qy, w.Qx = w.Kw, w.Kh, w.Sx, w.Sy, w.Px, w.Py, w.Qx, w.Qy
 	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbours too, or a transpose on each side", layer: x}}
 }
 
-// extent is the extent of a single axis.
-func extent(s *layer.Shape, axis layer.Axes) *int {
+// extentOf returns a pointer to the extent of a single axis.
+func extentOf(s *layer.Shape, axis layer.Axes) *int {
 	switch axis {
 	case layer.AxisC:
 		return &s.C
@@ -93,8 +94,9 @@ func extent(s *layer.Shape, axis layer.Axes) *int {
 	return &s.W
 }
 
-// otherAxes works along another axis, with the tensor's axes swapped.
-func otherAxes(l *layer.Layer) (list []rewrite) {
+// moveAxis applies a softmax, normalisation or reduction along another axis, with the
+// tensor's axes swapped.
+func moveAxis(l *layer.Layer) (list []rewrite) {
 	switch l.Op {
 	case layer.Softmax, layer.LayerNorm, layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
 	default:
@@ -110,11 +112,11 @@ func otherAxes(l *layer.Layer) (list []rewrite) {
 			}
 			x := *l
 			x.Axes = to
-			a, b := extent(&x.In, from), extent(&x.In, to)
+			a, b := extentOf(&x.In, from), extentOf(&x.In, to)
 			*a, *b = *b, *a
 			list = append(list, rewrite{
-				fmt.Sprintf("move the axis from %s to %s: axis=%s", axesText(from), axesText(to), axesText(to)),
-				fmt.Sprintf("%s and %s swapped in its neighbours too, or a transpose on each side", axesText(from), axesText(to)),
+				fmt.Sprintf("move the axis from %s to %s: axis=%s", formatAxes(from), formatAxes(to), formatAxes(to)),
+				fmt.Sprintf("%s and %s swapped in its neighbours too, or a transpose on each side", formatAxes(from), formatAxes(to)),
 				x, false,
 			})
 		}
@@ -122,11 +124,12 @@ func otherAxes(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// channelGroup is the channels that the array works on at once, one on each engine.
+// channelGroup is the number of channels that the array computes at once, one on each
+// engine.
 const channelGroup = 16
 
-// wholeGroupsOfChannels fills channels up with zeros.
-func wholeGroupsOfChannels(l *layer.Layer) (list []rewrite) {
+// padChannels pads channels with zeros to multiples of channelGroup.
+func padChannels(l *layer.Layer) (list []rewrite) {
 	up := func(n int) int { return (n + channelGroup - 1) / channelGroup * channelGroup }
 	if l.Op != layer.Convolution || l.Groups > 1 {
 		return nil
@@ -147,8 +150,8 @@ func wholeGroupsOfChannels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// batchAsGroups makes the images of a batch groups of channels.
-func batchAsGroups(l *layer.Layer) []rewrite {
+// convertBatchToGroups converts the images of a batch to groups of channels.
+func convertBatchToGroups(l *layer.Layer) []rewrite {
 	if l.Op != layer.Convolution || l.In.N == 1 {
 		return nil
 	}
@@ -161,9 +164,9 @@ func batchAsGroups(l *layer.Layer) []rewrite {
 	}}
 }
 
-// productAsConv makes a product with constants a convolution of one tap: rows are pixels,
-// columns channels.
-func productAsConv(l *layer.Layer) []rewrite {
+// convertMatMulToConv converts a matmul with constants to a 1x1 convolution with rows as
+// pixels and columns as channels.
+func convertMatMulToConv(l *layer.Layer) []rewrite {
 	if l.Op != layer.Linear && l.Op != layer.MatMul || l.Second != layer.Constant || l.In.N != 1 || l.In.C != 1 || l.TransposeX || l.TransposeY {
 		return nil
 	}
@@ -176,8 +179,8 @@ func productAsConv(l *layer.Layer) []rewrite {
 	}}
 }
 
-// otherSide makes the transposed product: its sides swapped and transposed.
-func otherSide(l *layer.Layer) []rewrite {
+// swapSides computes the transposed matmul: its sides are swapped and transposed.
+func swapSides(l *layer.Layer) []rewrite {
 	if l.Op != layer.MatMul || l.Second != layer.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
 		return nil
 	}

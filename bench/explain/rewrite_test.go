@@ -110,7 +110,7 @@ func TestRewritesGiveTheSameValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		var found *rewrite
-		list := rewrites(&m.Network().Layers[0].Lower)
+		list := listRewrites(&m.Network().Layers[0].Lower)
 		for i := range list {
 			if strings.Contains(list[i].change, tt.change) {
 				found = &list[i]
@@ -120,7 +120,7 @@ func TestRewritesGiveTheSameValues(t *testing.T) {
 			t.Errorf("%s: no such rewrite", name)
 			continue
 		}
-		other := layerWords(&found.layer)
+		other := formatLayer(&found.layer)
 		if other == nil {
 			t.Errorf("%s: no keys make %+v", name, found.layer)
 			continue
@@ -194,7 +194,7 @@ func TestLayerWords(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", words, err)
 		}
-		got := layerWords(&m.Network().Layers[0].Lower)
+		got := formatLayer(&m.Network().Layers[0].Lower)
 		if got == nil {
 			t.Errorf("%s: no words", words)
 			continue
@@ -204,7 +204,7 @@ func TestLayerWords(t *testing.T) {
 			t.Errorf("%s: %s make another layer: %v", words, got, err)
 		}
 	}
-	if got := layerWords(&layer.Layer{Op: layer.ReLU, In: layer.Shape{N: 1, C: 4, H: 1, W: 1}, SecondReLU: true}); got != nil {
+	if got := formatLayer(&layer.Layer{Op: layer.ReLU, In: layer.Shape{N: 1, C: 4, H: 1, W: 1}, SecondReLU: true}); got != nil {
 		t.Errorf("%s make a layer that has no keys", got)
 	}
 }

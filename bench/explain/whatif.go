@@ -27,7 +27,7 @@ type scaledChip struct {
 	factor    float64
 }
 
-// machines are those that a model is timed on, to say what of the machine limits it.
+// machines lists chips on which a model is timed to find out which constants limit it.
 var machines = [...]scaledChip{
 	{"clock x1.25", []string{"Clock"}, 1.25},
 	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate"}, 1.5},
@@ -37,28 +37,28 @@ var machines = [...]scaledChip{
 	{"memory latency x0.5", []string{"MemoryLatency"}, 0.5},
 }
 
-// machines times the model on other machines.
-func (x *explainer) machines(ctx context.Context) error {
+// tryMachines times the model on other machines.
+func (x *explainer) tryMachines(ctx context.Context) error {
 	for _, m := range machines {
 		o := x.options
 		o.Chip = x.base.Options.Chip
-		words := []string{x.chipWord()}
+		words := []string{x.chipFlag()}
 		failed := false
 		for _, name := range m.constants {
-			v := m.factor * constant(&o.Chip, name)
+			v := m.factor * chipConstant(&o.Chip, name)
 			failed = failed || chip.Set(&o.Chip, name, v) != nil // beyond the constant's bounds
 			words = append(words, name+"="+strconv.FormatFloat(v, 'g', -1, 64))
 		}
 		if failed {
 			continue
 		}
-		after, err := x.run(ctx, x.model, o)
+		after, err := x.runCost(ctx, x.model, o)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if errors.Is(err, errWork) {
-				x.leave()
+				x.countUntried()
 			}
 			continue
 		}
@@ -66,14 +66,14 @@ func (x *explainer) machines(ctx context.Context) error {
 			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
 			CommandBefore: x.modelCommand(), Command: x.modelCommand("--chip", strings.Join(words, ",")),
 		}
-		x.doc.Machines = append(x.doc.Machines, c.gained(1))
+		x.doc.Machines = append(x.doc.Machines, c.withGain(1))
 	}
 	slices.SortStableFunc(x.doc.Machines, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return nil
 }
 
-// constant is the value of a chip's constant.
-func constant(c *hw.Chip, name string) float64 {
+// chipConstant returns the value of a chip's constant, or 0 if there is none.
+func chipConstant(c *hw.Chip, name string) float64 {
 	for n, k := range c.Constants() {
 		if n == name {
 			return k.Value
@@ -82,8 +82,8 @@ func constant(c *hw.Chip, name string) float64 {
 	return 0
 }
 
-// chipWord is the chip as --chip names it.
-func (x *explainer) chipWord() string {
+// chipFlag returns the chip in the form of --chip.
+func (x *explainer) chipFlag() string {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if x.how.Flags[i] == "--chip" {
 			return x.how.Flags[i+1]
@@ -92,7 +92,7 @@ func (x *explainer) chipWord() string {
 	return x.base.Options.Chip.Name
 }
 
-// modelCommand runs the model, with flags in the place of those that it was given.
+// modelCommand returns the command that runs the model. flags replace the model's own.
 func (x *explainer) modelCommand(flags ...string) string {
 	var list []string
 	switch x.model.Kind() {
@@ -110,27 +110,28 @@ func (x *explainer) modelCommand(flags ...string) string {
 		}
 		list = append(list, f, x.how.Flags[i+1])
 	}
-	return shellWords(append(list, flags...))
+	return quoteCommand(append(list, flags...))
 }
 
-// gates are the tiles that closing is tried on: a quarter, half and three quarters of the
-// array.
+// gates lists the tiles to gate: a quarter, half and three quarters of the array.
 var gates = [...]string{"0-7", "0-15", "0-23"}
 
-// Bounds of what counts as a gain of closing tiles: so much less energy for so little more
-// time.
+// Thresholds for a gain by gating tiles: minimum relative saving of energy and maximum
+// relative increase of time.
 const (
 	gatedEnergy = 0.005
 	gatedTime   = 0.01
 )
 
-// gatingGains reports whether closed tiles save enough energy for little enough time.
+// gatingGains reports whether gating tiles saves enough energy for a small enough increase
+// of the time.
 func gatingGains(before, after *report.Cost) bool {
 	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
 }
 
-// gating tries to close tiles: a model that waits for memory has no use for all of them.
-func (x *explainer) gating(ctx context.Context) error {
+// tryGating tries to gate tiles, because a model that waits for memory does not need all of
+// them.
+func (x *explainer) tryGating(ctx context.Context) error {
 	if x.options.GateTiles != 0 {
 		return nil
 	}
@@ -143,9 +144,9 @@ func (x *explainer) gating(ctx context.Context) error {
 			return err
 		}
 		x.doc.Tried.All++
-		after, err := x.run(ctx, x.model, o)
+		after, err := x.runCost(ctx, x.model, o)
 		if err != nil {
-			if err := x.failed(ctx, err); err != nil {
+			if err := x.countFailure(ctx, err); err != nil {
 				return err
 			}
 			continue
@@ -166,18 +167,19 @@ func (x *explainer) gating(ctx context.Context) error {
 	if best != nil {
 		ran--
 		x.doc.Tried.Faster++
-		x.doc.Trials = append(x.doc.Trials, best.gained(1))
+		x.doc.Trials = append(x.doc.Trials, best.withGain(1))
 	}
 	x.doc.Tried.NotFaster += ran
 	return nil
 }
 
-// maxPruned bounds the weights that are made to see what pruning them gains.
+// maxPruned is the maximum number of weights that are generated to estimate the gain of
+// pruning.
 const maxPruned = 4 << 20
 
-// pruned tries a convolution with every other weight zero, where the compiler has a form
-// that leaves zeros out: with strides of two.
-func (x *explainer) pruned(ctx context.Context, l *layer.Layer, words, names []string, before *report.Cost) error {
+// tryPruning tries a convolution in which every other weight is zero. It applies to strides
+// of two, for which the compiler has a sparse form.
+func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names []string, before *report.Cost) error {
 	w := &l.Window
 	n := l.Cout * l.In.C / max(1, l.Groups) * w.Kh * w.Kw
 	if l.Op != layer.Convolution || w.Sy != 2 || w.Sx != 2 || n > maxPruned {
@@ -186,7 +188,7 @@ func (x *explainer) pruned(ctx context.Context, l *layer.Layer, words, names []s
 	x.doc.Tried.All++
 	m, err := anesim.Layer(words[0], words[1:]...)
 	if err != nil {
-		return x.failed(ctx, err)
+		return x.countFailure(ctx, err)
 	}
 	weights := make([]float16.Float16, n)
 	for i := range weights {
@@ -197,15 +199,15 @@ func (x *explainer) pruned(ctx context.Context, l *layer.Layer, words, names []s
 	o := x.options
 	o.Shapes, o.State, o.Overrides = nil, nil, nil
 	o.Inputs = map[string][]float16.Float16{"weights": weights}
-	after, err := x.run(ctx, m, o)
+	after, err := x.runCost(ctx, m, o)
 	if err != nil {
-		return x.failed(ctx, err)
+		return x.countFailure(ctx, err)
 	}
 	part := ""
 	if len(names) > 0 {
 		part = names[0]
 	}
-	x.keep(Change{
+	x.addChange(Change{
 		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained so; the compiler leaves zeros of strides of two out: --in weights=FILE.npy",
 		Results: "other: whether they are good enough is for training to show", Before: *before, After: *after, CommandBefore: x.layerCommand(words),
 	}, max(1, len(names)))

@@ -82,6 +82,7 @@ func descriptorColumns() []Column[Descriptor] {
 		{"saved_cycles", "", 0, false, func(x *d) Value { return countOf(x.Saved) }},
 		{"power_w", "", 0, false, func(x *d) Value { return numberOf(x.PowerW) }},
 		{"working_ns", "", 0, false, func(x *d) Value { return timeOf(x.WorkingNs) }},
+		{"measured", "", 0, false, func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }},
 		{"", "vendor us", 9, false, func(x *d) Value { return textOf(vendorOf(x)) }},
 	}...)
 }
@@ -143,12 +144,19 @@ func enginesOf(d *Descriptor) string {
 	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
 }
 
+// UnmeasuredMark stands behind intervals of work that no measured row covers.
+const UnmeasuredMark = "*"
+
 // intervalOf is how far below and above its time a measurement of the descriptor may lie.
 func intervalOf(d *Descriptor) Value {
 	if d.TimeNs == 0 {
 		return None
 	}
-	return textOf(fmt.Sprintf("-%.0f +%.0f%%", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1)))
+	mark := ""
+	if !d.Measured {
+		mark = UnmeasuredMark
+	}
+	return textOf(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
 }
 
 // vendorOf is the vendor's estimate: the stored one, and the rule's behind it where it differs.

@@ -11,15 +11,25 @@ type Cost struct {
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 	DMABytes uint64            `json:"dma_bytes"`
+	// Unmeasured is the part of TimeNs that no measured row covers.
+	Unmeasured clock.Nanoseconds `json:"unmeasured_ns"`
 }
 
 // CostOf returns what a run takes.
 func CostOf(r *hw.Report) Cost {
-	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total()}
+	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total(), r.Bounds().Unmeasured}
 }
 
 // Cost returns what the layer or the run takes.
-func (t *Total) Cost() Cost { return Cost{t.Cycles, t.TimeNs, t.EnergyNJ - t.DispatchNJ, t.DMABytes} }
+func (t *Total) Cost() Cost {
+	return Cost{t.Cycles, t.TimeNs, t.EnergyNJ - t.DispatchNJ, t.DMABytes, t.Unmeasured}
+}
 
 // Cost returns what the descriptor takes.
-func (d *Descriptor) Cost() Cost { return Cost{d.Cycles.Total, d.TimeNs, d.EnergyNJ, d.DMA.Total} }
+func (d *Descriptor) Cost() Cost {
+	c := Cost{Cycles: d.Cycles.Total, TimeNs: d.TimeNs, EnergyNJ: d.EnergyNJ, DMABytes: d.DMA.Total}
+	if !d.Measured {
+		c.Unmeasured = d.TimeNs
+	}
+	return c
+}

@@ -13,7 +13,7 @@ import (
 	"anesim/hw/host"
 )
 
-// Schema is the version of the JSON documents: their names change only with it.
+// Schema is the version of the JSON documents. Field names change only with it.
 const Schema = 1
 
 // A Header starts every JSON document.
@@ -22,11 +22,11 @@ type Header struct {
 	Tool   anesim.Tool `json:"tool"`
 }
 
-// NewHeader is the header of the documents that this build of the module writes.
+// NewHeader returns the header of documents that this build writes.
 func NewHeader() Header { return Header{Schema, anesim.ThisTool()} }
 
-// WriteJSON writes the result as the document of its kind: a [Run] of a program or
-// a layer, a [Network] of a network.
+// WriteJSON writes the document of a result: a [Run] for a program or a layer, or a
+// [Network] for a network.
 func WriteJSON(w io.Writer, r *anesim.Result) error {
 	if r.Model.Kind() == anesim.KindNetwork {
 		return WriteDocument(w, NewNetwork(r))
@@ -34,17 +34,17 @@ func WriteJSON(w io.Writer, r *anesim.Result) error {
 	return WriteDocument(w, NewRun(r))
 }
 
-// A Total is what a layer or a run takes. Times are the engine's but for WallNs,
-// which has the host's part, idling and waking. EnergyNJ of a layer leaves the dispatch's
-// own energy out, that of a run has it; DispatchNJ says how much it is. Rates are over the
-// engine's time.
+// A Total holds the costs of a layer or a run. Times are those of the engine, except for
+// WallNs, which includes the host, idling and waking. EnergyNJ includes DispatchNJ, the
+// dispatch's own energy, for a run but not for a layer. Rates refer to the engine time.
 type Total struct {
 	Cycles     uint64            `json:"cycles"`
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
-	Rows       int               `json:"interval_rows,omitempty"` // measured rows that the interval rests on
-	WorkingNs  clock.Nanoseconds `json:"working_ns"`              // what the rates are of
+	Rows       int               `json:"interval_rows,omitempty"` // number of measured rows behind the interval
+	Unmeasured clock.Nanoseconds `json:"unmeasured_ns"`           // part of TimeNs that no measured row covers
+	WorkingNs  clock.Nanoseconds `json:"working_ns"`              // time that the rates refer to
 	WallNs     clock.Nanoseconds `json:"wall_ns"`
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
 	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj"`
@@ -55,8 +55,8 @@ type Total struct {
 	Rates
 }
 
-// A Wall is a run's total with what the wall clock adds to the engine's.
-// WallEnergyNJ has all: the engine's, the dispatches', the host's, idling and waking.
+// A Wall is a run's total with the parts outside the engine. WallEnergyNJ includes
+// everything: engine, dispatches, host, idling and waking.
 type Wall struct {
 	Total
 	IdleNs       clock.Nanoseconds `json:"idle_ns"`
@@ -70,8 +70,8 @@ type Wall struct {
 	HostParts *HostParts `json:"host_parts,omitempty"`
 }
 
-// A HostParts is the host's part of a run: each dispatch takes the stages, which sum
-// to the host's floor, and DataNs is what is left, copies and conversions of the tensors.
+// A HostParts is the host's part of a run. Each dispatch passes the stages, which sum to
+// the host's fixed time. DataNs is the rest: copies and conversions of tensors.
 type HostParts struct {
 	Stages     []Stage           `json:"stages"`
 	Dispatches int               `json:"dispatches"`
@@ -79,7 +79,7 @@ type HostParts struct {
 	Interrupts float64           `json:"interrupts_per_dispatch"`
 }
 
-// A Stage is a stage of what each dispatch costs outside the engine.
+// A Stage is one stage of a dispatch's cost outside the engine.
 type Stage struct {
 	Name     string            `json:"name"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -87,8 +87,8 @@ type Stage struct {
 	Source   string            `json:"source"`
 }
 
-// stages are those of a host, nil for one without a floor.
-func stages(h *host.Host) []Stage {
+// stagesOf converts a host's stages for the document. It returns nil if the host has none.
+func stagesOf(h *host.Host) []Stage {
 	var list []Stage
 	for _, s := range h.Stages() {
 		list = append(list, Stage{s.Name, clock.Nanoseconds(1e3 * s.Time.Value), string(s.Time.Evidence), s.Time.Source})
@@ -98,7 +98,7 @@ func stages(h *host.Host) []Stage {
 
 // hostPartsOf returns the host's part of a run, or nil if the host has no stages.
 func hostPartsOf(r *anesim.Result) *HostParts {
-	list := stages(&r.Options.Host)
+	list := stagesOf(&r.Options.Host)
 	if list == nil {
 		return nil
 	}
@@ -111,7 +111,7 @@ func hostPartsOf(r *anesim.Result) *HostParts {
 	return d
 }
 
-// An Energy is an energy by what takes it, the dispatch in totals alone.
+// An Energy is an energy by consumer. Dispatch is set only in totals.
 type Energy struct {
 	MAC      clock.Nanojoules `json:"mac"`
 	Table    clock.Nanojoules `json:"table"`
@@ -126,7 +126,7 @@ func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
-// A Cycles is cycles by cause, under the causes' names. They sum to the total.
+// A Cycles holds cycles by cause. The causes sum to the total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting
@@ -143,33 +143,33 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is a stretch of wall time at one power.
+// A Span is a period of wall time with constant power.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`
 	Watts    float64           `json:"watts"`
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 	What     string            `json:"what"`
-	Bound    string            `json:"bound,omitempty"` // of a descriptor, the cause with the most cycles
-	L2Bytes  int               `json:"l2_bytes"`        // of the L2, that a descriptor has tensors and tiles in
+	Bound    string            `json:"bound,omitempty"` // for a descriptor, the cause with the most cycles
+	L2Bytes  int               `json:"l2_bytes"`        // bytes of L2 that a descriptor uses for tensors and tiles
 }
 
-// An Output is a tensor that came out: its shape (N, C, H, W, or what a network's
-// file says) and the CRC-32 (IEEE) of its fp16 values in that order, little-endian.
+// An Output is an output tensor: its shape (N, C, H, W, or as in the network's file) and
+// the CRC-32 (IEEE) of its little-endian fp16 values in that order.
 type Output struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
 	CRC32 string `json:"crc32"`
-	Type  string `json:"type,omitempty"` // of the elements in a network's file, as numpy names it
+	Type  string `json:"type,omitempty"` // numpy name of the element type in a network's file
 }
 
-// Equal reports whether o and other have the same name, shape and values. Types are not
-// compared.
+// Equal reports whether o and other have the same name, shape and values. It does not
+// compare types.
 func (o Output) Equal(other Output) bool {
 	return o.Name == other.Name && slices.Equal(o.Shape, other.Shape) && o.CRC32 == other.CRC32
 }
 
-// A Fault is what the modelled device would not survive.
+// A Fault is a fault of the modelled device.
 type Fault struct {
 	Unit       string `json:"unit"`
 	Descriptor int    `json:"descriptor"`
@@ -177,14 +177,14 @@ type Fault struct {
 	What       string `json:"what"`
 }
 
-// A Limit is something the model does not know or do, and where the run met it.
+// A Limit is a limit of the model and the place where the run met it.
 type Limit struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"`
 	Where string `json:"where,omitempty"`
 }
 
-// A Constant is a constant of the chip or the host with what it rests on.
+// A Constant is a constant of the chip or the host with its evidence.
 type Constant struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -210,19 +210,19 @@ func ConstantsOf(r *anesim.Result) []Constant {
 	return list
 }
 
-// totalOf adds up the descriptors of a report.
+// totalOf returns the total of a report.
 func totalOf(r *hw.Report) Total {
 	b := r.Bounds()
 	p := r.Parts()
 	return Total{
-		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WorkingNs: r.Working(), WallNs: r.Time,
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, Unmeasured: b.Unmeasured, WorkingNs: r.Working(), WallNs: r.Time,
 		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
 		EnergyOf: EnergyOf(&p, r.Dispatch),
 		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: RatesOf(r),
 	}
 }
 
-// wallOf adds the parts of the timeline l that are outside the engine to the run's total.
+// wallOf returns the run's total with the parts of the timeline l outside the engine.
 func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 	t := totalOf(r.Report)
 	t.WallNs += r.Host() + l.Idle.Time + l.Wake.Time

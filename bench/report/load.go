@@ -6,12 +6,12 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Load is a load as JSON.
+// A Load is the JSON document of a simulated load.
 type Load struct {
 	Header
 	Chip        string            `json:"chip"`
 	Host        string            `json:"host"`
-	HostStages  []Stage           `json:"host_stages,omitempty"` // of a call, to its floor
+	HostStages  []Stage           `json:"host_stages,omitempty"` // stages of a call, which sum to its fixed time
 	HostSplit   HostSplit         `json:"host_split"`
 	DurationNs  clock.Nanoseconds `json:"duration_ns"`
 	Seed        uint64            `json:"seed"`
@@ -27,20 +27,21 @@ type Load struct {
 	Cut         bool              `json:"cut"`
 	Clients     []LoadClient      `json:"clients"`
 	Timeline    []LoadBin         `json:"timeline"`
-	Events      []LoadEvent       `json:"events,omitempty"` // the first of them, as many as were asked for
+	Events      []LoadEvent       `json:"events,omitempty"` // first events, as many as requested
 }
 
-// A LoadEvent is what happens to a call of a client.
+// A LoadEvent is an event of a client's call.
 type LoadEvent struct {
 	AtNs   clock.Nanoseconds `json:"at_ns"`
 	Client string            `json:"client"`
 	Call   int               `json:"call"` // from 1
 	What   string            `json:"what"`
-	Run    int               `json:"run,omitempty"` // of a run of descriptors, from 1
+	Run    int               `json:"run,omitempty"` // number of the run of descriptors, from 1
 	ForNs  clock.Nanoseconds `json:"for_ns,omitempty"`
 }
 
-// A HostSplit is how a host's floor lies around the gate that lets commands in.
+// A HostSplit divides a host's fixed time into the parts before, after and overlapping with
+// the gate that admits commands.
 type HostSplit struct {
 	BesideNs clock.Nanoseconds `json:"beside_ns"`
 	BeforeNs clock.Nanoseconds `json:"before_ns"`
@@ -64,10 +65,10 @@ type LoadClient struct {
 	Latency    []Percentile      `json:"latency"`
 	Stuck      int               `json:"stuck"`
 	After      string            `json:"after,omitempty"`
-	SavedBytes uint64            `json:"saved_host_copy_bytes"` // of all its calls
+	SavedBytes uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
 }
 
-// A LoadAlone is a call of a client with the engine to itself.
+// A LoadAlone holds the costs of a client's call alone on the engine.
 type LoadAlone struct {
 	LatencyNs    clock.Nanoseconds `json:"latency_ns"`
 	EngineNs     clock.Nanoseconds `json:"engine_ns"`
@@ -76,8 +77,8 @@ type LoadAlone struct {
 	EnergyNJ     clock.Nanojoules  `json:"energy_nj"`
 }
 
-// A Percentile is a latency that a share of the calls does not exceed, with its
-// 95 % interval.
+// A Percentile is a latency that a fraction of the calls does not exceed, with its 95 %
+// interval.
 type Percentile struct {
 	Share     float64           `json:"share"`
 	LatencyNs clock.Nanoseconds `json:"latency_ns"`
@@ -85,29 +86,29 @@ type Percentile struct {
 	HighNs    clock.Nanoseconds `json:"latency_ns_high"`
 }
 
-// A LoadBin is an interval of a load.
+// A LoadBin is one interval of a load.
 type LoadBin struct {
 	AtNs        clock.Nanoseconds `json:"at_ns"`
 	ForNs       clock.Nanoseconds `json:"for_ns"`
 	Watts       float64           `json:"watts"`
 	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
 	Utilisation float64           `json:"utilisation"`
-	// Clients are the clients' shares of Utilisation, in the clients' order; none in the
-	// intervals behind the duration, in which what is left is worked off.
+	// Clients holds the clients' shares of Utilisation in order. It is empty for intervals
+	// after the duration, in which the remaining calls finish.
 	Clients []float64 `json:"clients,omitempty"`
 }
 
-// percentiles are those that reports have.
+// percentiles lists the percentiles in reports.
 var percentiles = [...]float64{0.5, 0.9, 0.99, 0.999, 1}
 
-// NewLoad returns the document of clients that shared an engine.
+// NewLoad returns the document of a simulated load.
 func NewLoad(l *scripts.Load) *Load {
 	r := l.Result
 	split := l.Options.Host.Split()
 	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
 	d := &Load{
 		Header: NewHeader(), Chip: l.Options.Chip.Name, Host: l.Options.Host.Name,
-		HostStages: stages(&l.Options.Host),
+		HostStages: stagesOf(&l.Options.Host),
 		HostSplit:  HostSplit{us(split.Beside.Value), us(split.Before.Value), us(split.After.Value), string(split.Beside.Evidence), split.Beside.Source},
 		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight),
 		TimeNs: r.Time, BusyNs: r.Busy, Utilisation: r.Utilisation(), WakeNs: r.Wake,
@@ -115,7 +116,7 @@ func NewLoad(l *scripts.Load) *Load {
 		Clients: []LoadClient{}, Timeline: []LoadBin{},
 	}
 	for i := range r.Clients {
-		d.Clients = append(d.Clients, clientDocument(l, i))
+		d.Clients = append(d.Clients, newClient(l, i))
 	}
 	for i, b := range r.Bins {
 		bin := LoadBin{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy, Utilisation: float64(b.Busy / r.BinTime)}
@@ -131,13 +132,13 @@ func NewLoad(l *scripts.Load) *Load {
 		}
 		d.Timeline = append(d.Timeline, bin)
 	}
-	d.Events = eventDocuments(l)
+	d.Events = eventsOf(l)
 	return d
 }
 
-// eventDocuments are the events with calls counted by client, and the end of a run with its
-// beginning.
-func eventDocuments(l *scripts.Load) (list []LoadEvent) {
+// eventsOf returns the events with calls numbered per client. The start and the end of a
+// run become one event.
+func eventsOf(l *scripts.Load) (list []LoadEvent) {
 	started := make([]int, len(l.Config.Clients))
 	number, began := map[int]int{}, map[int]int{}
 	for _, e := range l.Events {
@@ -159,7 +160,7 @@ func eventDocuments(l *scripts.Load) (list []LoadEvent) {
 	return list
 }
 
-func clientDocument(l *scripts.Load, i int) LoadClient {
+func newClient(l *scripts.Load, i int) LoadClient {
 	r, c := &l.Result.Clients[i], &l.Config.Clients[i]
 	d := LoadClient{
 		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,

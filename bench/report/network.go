@@ -14,7 +14,7 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A Network is the JSON of a network's run.
+// A Network is the JSON document of a network's run.
 type Network struct {
 	Header
 	Network     string            `json:"network"`
@@ -29,27 +29,27 @@ type Network struct {
 	Memory      Memory            `json:"memory_bytes"`
 	Cycles      Cycles            `json:"cycles"`
 	Total       Wall              `json:"total"`
-	StagesNs    clock.Nanoseconds `json:"host_stages_ns"` // of the wall time, what the host does of the network
+	StagesNs    clock.Nanoseconds `json:"host_stages_ns"` // part of the wall time in which the host computes layers
 	Power       []Span            `json:"power"`
 	NotModelled []Missing         `json:"not_modelled"`
 	Outputs     []Output          `json:"outputs"`
-	Repeat      *Repeat           `json:"repeat,omitempty"` // where there are several dispatches
-	State       *State            `json:"state,omitempty"`  // where there is any
-	Calls       []Call            `json:"calls,omitempty"`  // of a program with state
+	Repeat      *Repeat           `json:"repeat,omitempty"` // set if there are several dispatches
+	State       *State            `json:"state,omitempty"`  // set if there is state
+	Calls       []Call            `json:"calls,omitempty"`  // set for a program with state
 	Faults      []Fault           `json:"faults"`
 	Limits      []Limit           `json:"limits"`
 	Synthetic   []string          `json:"synthetic_inputs,omitempty"`
 	Notes       []string          `json:"notes"`
 	L2          []Occupancy       `json:"l2"`
 	Spilled     []Spill           `json:"spilled"`
-	// Placement is there where it was asked for, Cache where there is one.
+	// Placement is set if it was requested, and Cache if a cache was used.
 	Placement *Placement `json:"placement,omitempty"`
 	Cache     *Cache     `json:"cache,omitempty"`
 }
 
-// A Cache is the entry of the program cache: Outcome is fetched, made, or remade
-// where there was a damaged one, of which Why says what was wrong with it. Key is what it is
-// found by, Hash the double SHA-256 that it ends with.
+// A Cache describes the entry of the program cache. Outcome is fetched, made, or remade if
+// the entry was damaged, for the reason in Why. Key identifies the entry, and Hash is the
+// double SHA-256 at its end.
 type Cache struct {
 	Outcome string `json:"outcome"`
 	Path    string `json:"path"`
@@ -60,7 +60,7 @@ type Cache struct {
 	Unkept  string `json:"unkept,omitempty"`
 }
 
-func cacheDocument(e *cache.Entry) *Cache {
+func newCache(e *cache.Entry) *Cache {
 	if e == nil {
 		return nil
 	}
@@ -71,9 +71,9 @@ func cacheDocument(e *cache.Entry) *Cache {
 	return d
 }
 
-// A Program is one of a network's programs. First and Last name its layers; Why
-// says what ended the program before it, where that was no layer that is not modelled;
-// File is where it was written.
+// A Program is one of a network's programs. First and Last are names of its layers. Why is
+// the reason why the previous program ended, unless that was a layer that is not modelled.
+// File is the file it was written to.
 type Program struct {
 	First        string `json:"first"`
 	Last         string `json:"last"`
@@ -84,10 +84,11 @@ type Program struct {
 	File         string `json:"file,omitempty"`
 }
 
-// A Layer is a network's layer. A layer that is not modelled has zeros for
-// numbers. Program counts from 1 and is 0 for none; Kernel is taps, /stride and :groups,
-// or "-". Weights is the form of constant weights, see [LayerResult.Weights]; PackedAs is the
-// one that the file has them in, where that is not their values.
+// A Layer is a layer of a network. The numbers of a layer that is not modelled are zero.
+// Program counts from 1 and is 0 for none. Kernel is the kernel size with /stride and
+// :groups, or "-". Weights is the form of constant weights (see
+// [anesim.LayerResult.Weights]). PackedAs is their form in the file, if that is not plain
+// values.
 type Layer struct {
 	Name        string   `json:"name"`
 	Op          string   `json:"op"`
@@ -107,15 +108,16 @@ type Layer struct {
 	CRC32       string   `json:"crc32,omitempty"`
 	Note        string   `json:"note,omitempty"`
 	Caveat      string   `json:"caveat,omitempty"`
-	Rests       string   `json:"rests,omitempty"` // what its descriptors rest on, where no program shows them
+	Rests       string   `json:"rests,omitempty"` // assumptions behind its descriptors if no program shows them
 	Total       Total    `json:"total"`
-	// HostNs is the time of a layer that the host does, and HostWhy why the engine does not.
+	// HostNs is the time of a layer that the host computes, and HostWhy the reason why the
+	// engine does not.
 	HostNs  clock.Nanoseconds `json:"host_ns,omitempty"`
 	HostWhy string            `json:"host_why,omitempty"`
 }
 
-// An Operation is what all layers of an operation come to, of those that the engine does.
-// Share is that of the engine's time.
+// An Operation sums all layers of an operation that the engine computes. Share is their
+// fraction of the engine time.
 type Operation struct {
 	Op       string            `json:"op"`
 	Layers   int               `json:"layers"`
@@ -126,8 +128,8 @@ type Operation struct {
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 }
 
-// operations adds the layers up by operation, those that take most first.
-func (d *Network) operations() []Operation {
+// sumOperations sums the layers by operation, sorted by time in descending order.
+func (d *Network) sumOperations() []Operation {
 	list := []Operation{}
 	for i := range d.Layers {
 		l := &d.Layers[i]
@@ -152,13 +154,13 @@ func (d *Network) operations() []Operation {
 	return list
 }
 
-// A Memory is what a network's programs hold in device memory. Only one of them runs at a
-// time, but all are loaded: their scratch and tensors count once each.
+// A Memory holds the device memory of a network's programs. They run one at a time, but all
+// are loaded, so the scratch memory and the tensors of each count.
 type Memory struct {
-	WeightBytes  uint64 `json:"weights"` // layers that are alike share those that the file does not have
+	WeightBytes  uint64 `json:"weights"` // identical layers share weights that the file lacks
 	MadeUp       bool   `json:"weights_made_up"`
 	ScratchBytes uint64 `json:"scratch"`
-	AllBytes     uint64 `json:"all"` // with tensors and descriptors
+	AllBytes     uint64 `json:"all"` // includes tensors and descriptors
 }
 
 func memoryOf(r *anesim.Result) (m Memory) {
@@ -167,7 +169,7 @@ func memoryOf(r *anesim.Result) (m Memory) {
 		for k := range p.Segments {
 			s := &p.Segments[k]
 			if s.Prot == 0 {
-				continue // addresses that nothing may touch
+				continue // guard segment
 			}
 			m.AllBytes += s.Size
 			switch s.Name + "," + s.Section {
@@ -186,12 +188,12 @@ func memoryOf(r *anesim.Result) (m Memory) {
 	return m
 }
 
-// A Coverage is how much of the file's network is in the totals. A node is an
-// operator of the file, or a layer of a list of layers.
+// A Coverage shows how much of the file's network is in the totals. A node is an operator
+// of the file, or a layer of a list of layers.
 type Coverage struct {
 	Nodes     int    `json:"nodes"`
 	Done      int    `json:"nodes_done"`
-	Hosted    int    `json:"nodes_on_host"` // of those done
+	Hosted    int    `json:"nodes_on_host"` // subset of Done
 	MACs      uint64 `json:"macs"`
 	DoneMACs  uint64 `json:"macs_done"`
 	Bytes     uint64 `json:"bytes"`
@@ -200,14 +202,14 @@ type Coverage struct {
 	Lost      []Loss `json:"lost_outputs"`
 }
 
-// An Occupancy is how much of the L2 a descriptor has tensors and tiles in.
+// An Occupancy is the number of bytes of L2 that a descriptor uses for tensors and tiles.
 type Occupancy struct {
 	Program    int `json:"program"` // from 1
 	Descriptor int `json:"descriptor"`
 	Bytes      int `json:"bytes"`
 }
 
-// A Spill is a tensor between layers of one program that goes through memory.
+// A Spill is a tensor between layers of one program that is stored in memory.
 type Spill struct {
 	Program int    `json:"program"`
 	Tensor  string `json:"tensor"`
@@ -215,21 +217,22 @@ type Spill struct {
 	Why     string `json:"why"`
 }
 
-// A Loss is an output that no run computes, and the first layer on its way that is
-// not modelled.
+// A Loss is an output that no run computes, with the first layer on its path that is not
+// modelled.
 type Loss struct {
 	Output string `json:"output"`
 	Layer  string `json:"layer"`
 }
 
-// A Missing is a layer that is in no total.
+// A Missing is a layer that is not in any total.
 type Missing struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
 	Reason string `json:"reason"`
 }
 
-// Remarks are the notes without the last one, which counts the layers that are not modelled.
+// Remarks returns the notes without the last one, which counts the layers that are not
+// modelled.
 func (d *Network) Remarks() []string {
 	if len(d.NotModelled) == 0 {
 		return d.Notes
@@ -241,11 +244,11 @@ func (d *Network) Remarks() []string {
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
 	d := &Network{
-		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: coverageDocumentOf(r),
+		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: coverageOf(r),
 		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), StagesNs: r.Stages(), Power: powerSpans(r, line),
 		NotModelled: []Missing{}, Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),
-		L2: []Occupancy{}, Spilled: []Spill{}, Cache: cacheDocument(r.Cache),
+		L2: []Occupancy{}, Spilled: []Spill{}, Cache: newCache(r.Cache),
 	}
 	for k := range r.Programs {
 		if !r.Model.Network().InMemory {
@@ -256,12 +259,12 @@ func NewNetwork(r *anesim.Result) *Network {
 		for _, s := range r.Programs[k].Spilled {
 			d.Spilled = append(d.Spilled, Spill{k + 1, s.Tensor, s.Bytes, s.Why})
 		}
-		d.Programs = append(d.Programs, programDocumentOf(r, &r.Programs[k]))
+		d.Programs = append(d.Programs, newProgram(r, &r.Programs[k]))
 	}
 	for i := range r.Layers {
-		d.Layers = append(d.Layers, layerDocument(&r.Layers[i]))
+		d.Layers = append(d.Layers, newLayer(&r.Layers[i]))
 	}
-	d.Operations, d.Memory = d.operations(), memoryOf(r)
+	d.Operations, d.Memory = d.sumOperations(), memoryOf(r)
 	for _, l := range r.Missing() {
 		d.NotModelled = append(d.NotModelled, Missing{l.Layer.Name, l.Layer.Op, l.Reason})
 	}
@@ -274,7 +277,7 @@ func NewNetwork(r *anesim.Result) *Network {
 	return d
 }
 
-func coverageDocumentOf(r *anesim.Result) Coverage {
+func coverageOf(r *anesim.Result) Coverage {
 	c := r.Coverage()
 	d := Coverage{
 		Nodes: c.Nodes, Done: c.Done, Hosted: c.Hosted, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
@@ -286,7 +289,7 @@ func coverageDocumentOf(r *anesim.Result) Coverage {
 	return d
 }
 
-func programDocumentOf(r *anesim.Result, p *anesim.ProgramResult) Program {
+func newProgram(r *anesim.Result, p *anesim.ProgramResult) Program {
 	d := Program{Layers: len(p.Runs), Descriptors: p.Program.TaskCount, Why: p.Why}
 	if len(p.Runs) > 0 {
 		d.First, d.Last = r.Layers[p.First].Layer.Name, r.Layers[p.First+len(p.Runs)-1].Layer.Name
@@ -297,14 +300,14 @@ func programDocumentOf(r *anesim.Result, p *anesim.ProgramResult) Program {
 	return d
 }
 
-func layerDocument(l *anesim.LayerResult) Layer {
+func newLayer(l *anesim.LayerResult) Layer {
 	x := l.Layer
 	d := Layer{
-		Name: x.Name, Op: x.Op, In: extents(x.Lower.In), Out: extents(x.Out), Kernel: windowOf(x),
+		Name: x.Name, Op: x.Op, In: extents(x.Lower.In), Out: extents(x.Out), Kernel: formatWindow(x),
 		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
 	}
 	if l.Modelled() {
-		d.Rests = x.Lower.Rests()
+		d.Rests = x.Lower.Caveat()
 	}
 	if x.Lower.Activation != 0 {
 		d.Activation = x.Lower.Activation.String()
@@ -332,9 +335,9 @@ func layerDocument(l *anesim.LayerResult) Layer {
 
 func extents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// windowOf is a convolution's or a pool's window, like 3x3/2 with a stride and :32 with
-// groups.
-func windowOf(l *list.Layer) string {
+// formatWindow returns the kernel of a convolution or a pool, such as 3x3/2 for a stride or
+// 3x3:32 for groups, or "-".
+func formatWindow(l *list.Layer) string {
 	w := &l.Lower.Window
 	if w.Kh == 0 {
 		return "-"
@@ -352,7 +355,7 @@ func windowOf(l *list.Layer) string {
 	return s
 }
 
-// tflops counts a multiply-accumulate as two operations.
+// tflops returns a rate in TFLOP/s, counting a multiply-accumulate as two operations.
 func tflops(macs uint64, t clock.Nanoseconds) float64 {
 	if t == 0 {
 		return 0

@@ -10,12 +10,13 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// Computes are what a network may be placed on, as the vendor's framework names them: the
-// engine has the CPU beside it for what it does not take.
+// Computes returns the targets on which a network may be placed, named as in the vendor's
+// framework. The target engine includes the CPU for layers that the engine does not
+// support.
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
-// backends are those of one of Computes.
-func backends(compute string) ([]string, error) {
+// backendsOf returns the backends of a target.
+func backendsOf(compute string) ([]string, error) {
 	switch compute {
 	case "engine":
 		return []string{placement.Engine, placement.CPU}, nil
@@ -24,13 +25,13 @@ func backends(compute string) ([]string, error) {
 	case "cpu":
 		return []string{placement.CPU}, nil
 	}
-	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("%q: want one of %v", compute, Computes())}
+	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %v", compute, Computes())}
 }
 
-// NewPlacement places the layers of a network on one of [Computes]. rates are YAML in the place
-// of the preset's, see [placement.Machine.With]; nil for none. name is their source.
+// NewPlacement places the layers of a network on one of [Computes]. rates is YAML that
+// overrides the preset's rates (see [placement.Machine.With]), or nil. name is its source.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
-	names, err := backends(compute)
+	names, err := backendsOf(compute)
 	if err != nil {
 		return nil, err
 	}
@@ -44,15 +45,15 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 	if err != nil {
 		return nil, err
 	}
-	return placementDocument(compute, p), nil
+	return newPlacement(compute, p), nil
 }
 
-// Place says where a network's layers would run on a machine. The engine's times are those
-// of this run, with what it keeps in the L2.
+// Place computes where a network's layers would run on a machine. The engine's times are
+// those of this run, including its use of L2.
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
-		return nil, &anesim.OptionError{Option: "Place", What: "requires a network"}
+		return nil, &anesim.OptionError{Option: "Place", What: "unsupported model; want a network"}
 	}
 	net := &placement.Network{Outputs: n.Outputs, Bytes: map[string]uint64{}}
 	for _, in := range n.Inputs {
@@ -82,11 +83,11 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	return placement.Solve(net, m)
 }
 
-// A Placement is where the operations of a network would run. Keys are those of the
+// A Placement shows where the operations of a network would run. Keys are those of the
 // vendor's audit where it has them.
 type Placement struct {
 	Compute      string            `json:"compute"`
-	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // of all, in nanoseconds
+	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
 	Segments     int               `json:"segments"`
 	LeaveNs      clock.Nanoseconds `json:"leave_ns"`
 	Operations   []Placed          `json:"operations"`
@@ -94,7 +95,7 @@ type Placement struct {
 	WithoutACost []string          `json:"without_a_cost"`
 }
 
-// A Placed is an operation and its backend.
+// A Placed is an operation with its backend.
 type Placed struct {
 	Path     string            `json:"op_path"`
 	Type     string            `json:"op_type"`
@@ -107,14 +108,14 @@ type Placed struct {
 	Messages []string          `json:"validation_messages"`
 }
 
-// A Support is what a backend says of an operation.
+// A Support describes a backend's support for an operation.
 type Support struct {
 	Backend   string            `json:"backend"`
 	Supported bool              `json:"supported"`
 	Runtime   clock.Nanoseconds `json:"estimated_runtime"`
 }
 
-func placementDocument(compute string, p *placement.Plan) *Placement {
+func newPlacement(compute string, p *placement.Plan) *Placement {
 	d := &Placement{
 		Compute: compute, Runtime: clock.Nanoseconds(p.Ns), Segments: p.Segments, LeaveNs: clock.Nanoseconds(p.LeaveNs),
 		Operations: []Placed{}, Rates: []Constant{}, WithoutACost: []string{},

@@ -5,14 +5,14 @@ import (
 	"anesim/hw"
 )
 
-// kernelFill is the bytes of coefficients that a MAC engine holds for a descriptor: what
-// exceeds the kernel memory streams through it.
-func kernelFill(d *hw.DescriptorReport, chip *hw.Chip) uint64 {
+// kernelFillBytes returns the bytes of weights that a MAC engine holds for a descriptor.
+// Weights that exceed the kernel memory stream through it.
+func kernelFillBytes(d *hw.DescriptorReport, chip *hw.Chip) uint64 {
 	return min(d.DMA.Kernel/uint64(max(1, d.Engines)), uint64(chip.KernelMemory.Value))
 }
 
-// powerSpans returns the power of a run over its timeline l. Spans of descriptors say what bounds
-// the descriptor and how much of the L2 it fills.
+// powerSpans returns the power of a run over its timeline l. Spans of descriptors include
+// the descriptor's bottleneck and its use of L2.
 func powerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
 	list := make([]Span, len(l.Spans))
 	for i := range l.Spans {

@@ -12,46 +12,46 @@ import (
 	"anesim/hw/clock"
 )
 
-// WriteProfile writes what the engine did as a profile that go tool pprof reads, gzipped.
-// A stack is, from its root, the network, the layer, the descriptor, and what it was spent
-// on: a cause of cycles, a part of the energy or a way to memory. File is the one that the
-// model was read from; a layer has its line where the network knows it.
+// WriteProfile writes a gzipped profile of the engine for go tool pprof. A stack consists,
+// from its root, of the network, the layer, the descriptor, and the consumer: a cause of
+// cycles, a part of the energy or a path to memory. file is the name of the model's file.
+// Layers have line numbers if they are known.
 //
 // The sample types are cycles, time in ns, energy in nJ and traffic in bytes. Energy has
-// parts of its own and is not spread over the causes of cycles. Descriptors that were
-// dispatched several times are added up, and those that a brief run does not list, by
-// operation and shape: see [Options.Brief]. Values are whole numbers, rounded so that the
-// samples sum to the report's totals: those of the engine, and a dispatch's own energy, but
-// nothing of the host, of idling or of waking.
+// its own parts and is not divided among the causes of cycles. Repeated dispatches of a
+// descriptor are summed. Descriptors that a brief run does not list are summed by operation
+// and shape (see [anesim.Options.Brief]). Values are rounded to integers so that the
+// samples sum to the report's totals for the engine, including a dispatch's own energy, but
+// without host, idling and waking.
 func WriteProfile(w io.Writer, r *anesim.Result, file string) error {
 	return WriteProfiles(w, r.Model.Name(), file, []ProfilePart{{Result: r, Times: 1}}, 0)
 }
 
-// A ProfilePart is a result among others in one profile: a client of a load or a point of a
-// sweep, and how often its model ran.
+// A ProfilePart is one of several results in a profile, such as a client of a load or a
+// point of a sweep, with the number of runs of its model.
 type ProfilePart struct {
-	Name   string // a frame between the profile's root and what the model has; "" for none
+	Name   string // name of a frame between the root and the model's frames; "" for none
 	Result *anesim.Result
-	Times  int // each as the result's
+	Times  int // number of runs, each like Result
 }
 
-// WriteProfiles writes several results as one profile, whose stacks begin at name. Waiting
-// is energy of the engine that is none's.
+// WriteProfiles writes several results as one profile whose stacks start at name. waiting
+// is energy of the engine that belongs to none of them.
 func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting clock.Nanojoules) error {
 	b := newProfileBuilder(name, file)
 	for i := range parts {
 		p := &parts[i]
 		b.part, b.result, b.times = p.Name, p.Result, float64(p.Times)
-		for _, d := range descriptorSums(p.Result) {
-			b.descriptor(&d)
+		for _, d := range sumDescriptors(p.Result) {
+			b.addDescriptor(&d)
 		}
 		for _, g := range p.Result.Report.Rest.Groups {
-			b.descriptor(&descriptorSum{
+			b.addDescriptor(&descriptorSum{
 				DescriptorReport: hw.DescriptorReport{Op: g.Op, Shape: g.Shape, Cycles: g.Cycles, Parts: g.Parts, DMA: g.DMA}, count: g.Count,
 			})
 		}
 		if n := p.Result.Report.Dispatch; n > 0 {
-			b.sample(b.frames(nil, "energy: dispatch"), 0, 0, b.nJ.whole(float64(n)*b.times), 0)
+			b.addSample(b.frames(nil, "energy: dispatch"), 0, 0, b.nJ.round(float64(n)*b.times), 0)
 		}
 		b.time += p.Result.Report.Time * clock.Nanoseconds(p.Times)
 		if i == 0 {
@@ -60,7 +60,7 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 	}
 	if waiting > 0 {
 		b.part, b.result = "", nil
-		b.sample(b.frames(nil, "energy: waiting"), 0, 0, b.nJ.whole(float64(waiting)), 0)
+		b.addSample(b.frames(nil, "energy: waiting"), 0, 0, b.nJ.round(float64(waiting)), 0)
 	}
 	b.profile.DurationNanos = int64(math.Round(float64(b.time)))
 	if err := b.profile.CheckValid(); err != nil {
@@ -69,16 +69,16 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 	return b.profile.Write(w)
 }
 
-// A descriptorSum is one descriptor of the model in all its dispatches.
+// A descriptorSum sums one descriptor of the model over all its dispatches.
 type descriptorSum struct {
 	hw.DescriptorReport     // of the first dispatch, with the sums of all
 	program             int // from 0
 	layer               *anesim.LayerResult
-	count               int // of a group of descriptors that are not listed; 0 for one that is
+	count               int // number of descriptors in an unlisted group; 0 for a listed descriptor
 }
 
-// frame is the descriptor's name in a stack. A group's is what its descriptors have in
-// common.
+// frame returns the descriptor's name in a stack. The name of a group shows its common
+// operation and shape.
 func (d *descriptorSum) frame() string {
 	if d.count == 0 {
 		return fmt.Sprintf("td %d: %v", d.Index, d.Op)
@@ -89,8 +89,9 @@ func (d *descriptorSum) frame() string {
 	return fmt.Sprintf("%d tds that are not listed: %v, of other shapes", d.count, d.Op)
 }
 
-// descriptorSums adds up the dispatches of each descriptor, in the order of the first.
-func descriptorSums(r *anesim.Result) []descriptorSum {
+// sumDescriptors sums the dispatches of each descriptor, in the order of the first
+// dispatch.
+func sumDescriptors(r *anesim.Result) []descriptorSum {
 	type place struct{ program, index int }
 	at := make(map[place]int)
 	programs := make(map[*anesim.ProgramResult]int)
@@ -117,20 +118,20 @@ func descriptorSums(r *anesim.Result) []descriptorSum {
 	return list
 }
 
-// A rounder makes whole numbers of parts, so that they sum to the whole sum.
+// A rounder rounds numbers to integers whose sum is the rounded sum of the numbers.
 type rounder struct {
 	sum   float64
 	given int64
 }
 
-func (r *rounder) whole(v float64) int64 {
+func (r *rounder) round(v float64) int64 {
 	r.sum += v
 	n := int64(math.Round(r.sum)) - r.given
 	r.given += n
 	return n
 }
 
-// A profileBuilder makes a profile frame by frame.
+// A profileBuilder builds a profile.
 type profileBuilder struct {
 	name      string
 	part      string
@@ -156,19 +157,19 @@ func newProfileBuilder(name, file string) *profileBuilder {
 		},
 		DefaultSampleType: "time",
 		PeriodType:        &profile.ValueType{Type: "cycles", Unit: "count"}, Period: 1,
-		// Names are in the profile: nothing is left for pprof to look up in a binary.
+		// The profile contains all names, so pprof need not look them up in a binary.
 		Mapping: []*profile.Mapping{{ID: 1, File: name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true}},
 	}
 	return &profileBuilder{name: name, file: file, profile: p, locations: map[profileFrame]*profile.Location{}}
 }
 
-// descriptor adds a descriptor's samples.
-func (b *profileBuilder) descriptor(d *descriptorSum) {
+// addDescriptor adds a descriptor's samples.
+func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 	hz := b.result.Options.Chip.Clock.Value
 	for cause, n := range d.Cycles.All() {
 		if n > 0 {
-			ns := b.ns.whole(float64(n) / hz * 1e9 * b.times)
-			b.sample(b.frames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
+			ns := b.ns.round(float64(n) / hz * 1e9 * b.times)
+			b.addSample(b.frames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
 		}
 	}
 	e := &d.Parts
@@ -180,7 +181,7 @@ func (b *profileBuilder) descriptor(d *descriptorSum) {
 		{"memory", float64(e.DRAM)}, {"planar engine", float64(e.Planar)}, {"powered engines", float64(e.Active)},
 	} {
 		if part.nJ > 0 {
-			b.sample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.whole(part.nJ*b.times), 0)
+			b.addSample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.round(part.nJ*b.times), 0)
 		}
 	}
 	for _, way := range [...]struct {
@@ -190,16 +191,16 @@ func (b *profileBuilder) descriptor(d *descriptorSum) {
 		{"source 1", d.DMA.Source1}, {"source 2", d.DMA.Source2}, {"kernel", d.DMA.Kernel}, {"destination", d.DMA.Destination},
 	} {
 		if way.bytes > 0 {
-			b.sample(b.frames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
+			b.addSample(b.frames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
 		}
 	}
 }
 
-func (b *profileBuilder) sample(stack []*profile.Location, cycles, ns, nJ, bytes int64) {
+func (b *profileBuilder) addSample(stack []*profile.Location, cycles, ns, nJ, bytes int64) {
 	b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Value: []int64{cycles, ns, nJ, bytes}})
 }
 
-// frames is a stack, the leaf first.
+// frames returns a stack, starting with its leaf.
 func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Location {
 	stack := []*profile.Location{b.location(leaf, 0)}
 	if d != nil {
@@ -221,7 +222,7 @@ func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Locati
 	return append(stack, b.location(b.name, 0))
 }
 
-// location is that of a frame, made once.
+// location returns the location of a frame, adding it if necessary.
 func (b *profileBuilder) location(name string, line int64) *profile.Location {
 	frame := profileFrame{name, line}
 	if l, ok := b.locations[frame]; ok {

@@ -5,19 +5,20 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat is a repeated run's dispatches: how many there were and are listed, and
-// what the first takes and each later one. Those that are not listed are in every total.
+// A Repeat describes the dispatches of a repeated run: their number, the number that is
+// listed, and the times of the first and of each later one. Unlisted dispatches are
+// included in all totals.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`
 	FirstNs      clock.Nanoseconds `json:"first_ns"`       // of the engine
 	SteadyNs     clock.Nanoseconds `json:"steady_ns"`      // of the engine
 	FirstWallNs  clock.Nanoseconds `json:"first_wall_ns"`  // with the host, the gap before it and the wake
-	SteadyWallNs clock.Nanoseconds `json:"steady_wall_ns"` // with the same
+	SteadyWallNs clock.Nanoseconds `json:"steady_wall_ns"` // likewise
 }
 
-// repeatOf returns what the first and each later dispatch of a run take, or nil for a single
-// dispatch.
+// repeatOf returns the times of the first and each later dispatch of a run, or nil for a
+// single dispatch.
 func repeatOf(r *anesim.Result) *Repeat {
 	if r.Options.Repeat < 2 {
 		return nil

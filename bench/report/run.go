@@ -12,7 +12,7 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Run is the JSON of a run of a program or a layer.
+// A Run is the JSON document of a run of a program or a layer.
 type Run struct {
 	Header
 	Program     string       `json:"program"`
@@ -21,22 +21,22 @@ type Run struct {
 	Host        string       `json:"host"`
 	Peak        Rates        `json:"peak"` // of the chip
 	Descriptors []Descriptor `json:"descriptors"`
-	Rest        *Rest        `json:"rest,omitempty"` // where there are others
+	Rest        *Rest        `json:"rest,omitempty"` // set if further descriptors are not listed
 	Cycles      Cycles       `json:"cycles"`
 	Total       Wall         `json:"total"`
 	Power       []Span       `json:"power"`
 	Outputs     []Output     `json:"outputs"`
-	Repeat      *Repeat      `json:"repeat,omitempty"` // where there are several dispatches
-	State       *State       `json:"state,omitempty"`  // where there is any
-	Calls       []Call       `json:"calls,omitempty"`  // of a program with state
+	Repeat      *Repeat      `json:"repeat,omitempty"` // set if there are several dispatches
+	State       *State       `json:"state,omitempty"`  // set if there is state
+	Calls       []Call       `json:"calls,omitempty"`  // set for a program with state
 	Faults      []Fault      `json:"faults"`
 	Limits      []Limit      `json:"limits"`
 	Synthetic   []string     `json:"synthetic_inputs,omitempty"`
-	Constants   []Constant   `json:"constants,omitempty"` // where they are asked for
+	Constants   []Constant   `json:"constants,omitempty"` // set if requested
 }
 
-// A Descriptor is what one descriptor did. EnergyNJ leaves the dispatch's own
-// energy out.
+// A Descriptor holds the results of one descriptor. EnergyNJ excludes the dispatch's own
+// energy.
 type Descriptor struct {
 	Index      int               `json:"index"`
 	Offset     uint32            `json:"offset"`
@@ -58,8 +58,9 @@ type Descriptor struct {
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high"`
-	WorkingNs  clock.Nanoseconds `json:"working_ns"`    // what rates and power are of
-	Rows       int               `json:"interval_rows"` // measured rows that the interval rests on
+	WorkingNs  clock.Nanoseconds `json:"working_ns"`    // time that rates and power refer to
+	Rows       int               `json:"interval_rows"` // number of measured rows behind the interval
+	Measured   bool              `json:"measured"`      // whether measured rows cover the work
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
 	EnergyOf   Energy            `json:"energy_parts_nj"`
 	PowerW     float64           `json:"power_w"`
@@ -70,8 +71,7 @@ type Descriptor struct {
 	Caveat     string            `json:"caveat,omitempty"`
 }
 
-// A Rest is what the descriptors behind those that are listed did. They are in
-// every total.
+// A Rest sums the descriptors after the listed ones. They are included in all totals.
 type Rest struct {
 	Descriptors int               `json:"descriptors"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
@@ -79,8 +79,8 @@ type Rest struct {
 	Groups      []Group           `json:"-"` // for pages
 }
 
-// A Group is descriptors of one operation on one shape; a shape of zeros is that of
-// the groups behind the first.
+// A Group sums descriptors with the same operation and shape. The shape is zero for the
+// last group, which has all other shapes.
 type Group struct {
 	Op          string
 	Shape       Shape
@@ -93,7 +93,7 @@ type Group struct {
 	DMABytes    uint64
 }
 
-// A Shape is a descriptor's work in whole tensors.
+// A Shape describes a descriptor's work in whole tensors.
 type Shape struct {
 	Win    int `json:"win"`
 	Hin    int `json:"hin"`
@@ -106,7 +106,7 @@ type Shape struct {
 	Groups int `json:"groups"`
 }
 
-// A Units is the columns of the vendor compiler's cost dump.
+// A Units holds the columns of the vendor compiler's cost dump.
 type Units struct {
 	WorkUnits   int    `json:"work_units"`
 	MACCycles   int    `json:"mac_cycles_per_wu"`
@@ -119,7 +119,7 @@ type Units struct {
 	KernelBytes uint64 `json:"kernel_bytes"`
 }
 
-// A DMA is the bytes a descriptor moves, padded buffers and all.
+// A DMA holds the bytes that a descriptor moves, including padding of buffers.
 type DMA struct {
 	Source1     uint64 `json:"source1"`
 	Source2     uint64 `json:"source2"`
@@ -132,20 +132,20 @@ func DMAOf(t *dma.Traffic) DMA {
 	return DMA{t.Source1, t.Source2, t.Kernel, t.Destination, t.Total()}
 }
 
-// An Exe is the vendor compiler's estimate of a descriptor in microseconds: the
-// one the program stores (0 for none) and what its rule gives.
+// An Exe is the vendor compiler's estimate of a descriptor's time in microseconds: the
+// value stored in the program (0 for none) and the value by its rule.
 type Exe struct {
 	Stored uint16 `json:"stored"`
 	Model  uint16 `json:"model"`
 }
 
-// Counters are a descriptor's 24 statistics; in JSON they keep their order.
+// Counters holds a descriptor's 24 statistics. Their order is kept in JSON.
 type Counters hw.Counters
 
 // All yields the counters by name, in order.
 func (c *Counters) All() iter.Seq2[string, uint64] { return (*hw.Counters)(c).All() }
 
-// MarshalJSON writes the counters by name.
+// MarshalJSON returns the counters as a JSON object by name.
 func (c Counters) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -159,7 +159,8 @@ func (c Counters) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads counters by name. Names it does not know are an error.
+// UnmarshalJSON sets the counters from a JSON object. It returns an error for unknown
+// names.
 func (c *Counters) UnmarshalJSON(b []byte) error {
 	var values map[string]uint64
 	if err := json.Unmarshal(b, &values); err != nil {
@@ -200,8 +201,8 @@ func NewRun(r *anesim.Result) *Run {
 	return d
 }
 
-// An Overflow is where values leave fp16: the first result of a dispatch that is not
-// finite, see [hw.Overflow].
+// An Overflow describes the first result of a dispatch that is not finite in fp16. See
+// [hw.Overflow].
 type Overflow struct {
 	Infinite uint64  `json:"infinite"`
 	NaN      uint64  `json:"nan"`
@@ -211,7 +212,7 @@ type Overflow struct {
 	Given    bool    `json:"given"`
 }
 
-// NewDescriptor returns the JSON of what a descriptor did.
+// NewDescriptor returns the document of a descriptor's report.
 func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	b := d.Bounds()
@@ -227,7 +228,7 @@ func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 		Exe:  Exe(d.Exe),
 		MACs: d.MACs, Skipped: d.Skipped, Zero: d.ZeroMACs, ZeroSaves: d.ZeroSaves,
 		Bound: a.Bound(), Advice: Advice(d),
-		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, WorkingNs: d.Working(), Rows: b.Rows,
+		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, WorkingNs: d.Working(), Rows: b.Rows, Measured: d.Measured(),
 		EnergyNJ: d.Energy,
 		EnergyOf: EnergyOf(e, 0),
 		PowerW:   d.Watts(), Counters: Counters(d.Counters),

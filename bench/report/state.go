@@ -5,19 +5,19 @@ import (
 	"anesim/firmware/engine"
 )
 
-// A State is what stays in device memory from call to call, and what that saves
-// against copying it out after each call and in before the next.
+// A State lists the tensors that stay in device memory between calls, and the bytes that
+// this saves compared with copying them out and in again.
 type State struct {
 	Aliases       []Alias `json:"aliases"`
 	HostCopyBytes uint64  `json:"saved_host_copy_bytes"`
 	DRAMBytes     uint64  `json:"saved_dram_bytes"` // each copied byte is read once and written once
 }
 
-// An Alias is an output that is the next call's input.
+// An Alias is an output that becomes the next call's input.
 type Alias struct {
 	Output string `json:"output"`
 	Input  string `json:"input"`
-	Bytes  uint64 `json:"bytes"` // of its fp16 values
+	Bytes  uint64 `json:"bytes"` // size of its fp16 values
 }
 
 // A Call is one dispatch of a program with state.
@@ -25,7 +25,7 @@ type Call struct {
 	Outputs []Output `json:"outputs"`
 }
 
-// stateOf returns the aliases of a run and what they save, or nil if it has none.
+// stateOf returns the aliases of a run and their savings, or nil if it has none.
 func stateOf(r *anesim.Result) *State {
 	if len(r.Options.State) == 0 {
 		return nil

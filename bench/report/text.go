@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Plural is a number of things, named in the singular.
+// Plural returns a number with a noun, which gets an s unless n is 1.
 func Plural(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -15,7 +15,7 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Thousands is a number of things with its thousands apart.
+// Thousands returns a number with commas between groups of three digits.
 func Thousands(n uint64) string {
 	s := strconv.FormatUint(n, 10)
 	var b strings.Builder
@@ -48,13 +48,13 @@ func Size(n uint64) string {
 	return fmt.Sprintf("%.0f %s", v, unit)
 }
 
-// Number prints a float the same on every machine, without more digits than it has.
+// Number formats a float with at most nine significant digits, the same on every machine.
 func Number[T ~float64](v T) string { return string(AppendNumber(nil, float64(v))) }
 
-// AppendNumber is Number behind the bytes of b.
+// AppendNumber appends the result of Number to b.
 func AppendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
 
-// CauseText is a cause of cycles in words.
+// CauseText returns the name of a cause of cycles in words.
 func CauseText(cause string) string {
 	cause = strings.ReplaceAll(cause, "_", " ")
 	if rest, ok := strings.CutPrefix(cause, "l2 "); ok {
@@ -63,9 +63,9 @@ func CauseText(cause string) string {
 	return cause
 }
 
-// Cell is a text from outside as a cell of CSV: printable, and with a quote before what a
-// spreadsheet would work out as a formula. Numbers stay as they are, signs and all, and so does
-// a sign by itself.
+// Cell returns text from outside as a CSV cell: unprintable characters are escaped, and
+// text that a spreadsheet would interpret as a formula gets a leading quote. Numbers and
+// single signs are not changed.
 func Cell(s string) string {
 	s = Printable(s)
 	if len(s) < 2 || !strings.ContainsRune("=+-@＝＋－＠", firstRune(s)) || isNumber(s) {
@@ -79,13 +79,14 @@ func firstRune(s string) rune {
 	return c
 }
 
-// isNumber reports whether a text is a number in digits, as a spreadsheet reads one.
+// isNumber reports whether a text is a decimal number, as a spreadsheet reads one.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil && strings.Trim(s, "0123456789.eE+-") == ""
 }
 
-// Printable is text from a file without what a terminal would obey.
+// Printable returns text from a file with unprintable characters escaped, so that a
+// terminal does not interpret them.
 func Printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		q := strconv.Quote(s)

@@ -13,7 +13,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// The tracks of a trace, in the order in which they are shown.
+// Tracks of a trace in display order.
 const (
 	trackProcess track = iota + 1
 	trackPower
@@ -35,10 +35,10 @@ const (
 	trackEngines
 	trackL2Fill
 	trackKernelFill
-	trackFirstOfLoad // those of a load follow
+	trackFirstOfLoad // tracks of a load follow
 )
 
-// aboutBytes says how traffic is drawn.
+// aboutBytes explains how traffic is drawn.
 const aboutBytes = "Bytes of a descriptor, drawn over all of it: the model times the traffic, but when within or before the descriptor each transfer runs is in no report."
 
 var traceTracks = [...]struct {
@@ -66,30 +66,30 @@ var traceTracks = [...]struct {
 	{trackKernelFill, "kernel memory fill", "bytes", "Weights of the descriptor in each MAC engine; what does not fit is streamed."},
 }
 
-// counters are the tracks that an engine which does nothing has at zero.
+// counters lists the tracks that are zero while the engine does nothing.
 var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
 
-// WriteTrace writes the run on the wall clock as a trace that Perfetto opens
-// (ui.perfetto.dev), in protocol-buffer TrackEvents. Times are whole ns; exact cycles and
-// bytes are arguments of the slices. Descriptors that a brief run does not list (see
-// [Options.Brief]) are in it too: the program is run once more, and each is written as it
-// ends.
+// WriteTrace writes the run over wall time as a trace for Perfetto (ui.perfetto.dev), in
+// protocol-buffer TrackEvents. Times are rounded to ns; exact cycles and bytes are
+// arguments of the slices. If a brief run does not list all descriptors (see
+// [anesim.Options.Brief]), WriteTrace runs the program again and writes each descriptor as
+// it ends.
 func WriteTrace(w io.Writer, r *anesim.Result) error {
 	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
 }
 
-// WriteTraces writes several results as one trace, each behind the one before, such as the
-// points of a sweep. A result without a name has no slice of its own.
+// WriteTraces writes several results one after the other as one trace, such as the points
+// of a sweep. A result without a name has no slice of its own.
 func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
 	t := &tracer{traceWriter: newTraceWriter(w)}
-	t.process(trackProcess, name)
+	t.describeProcess(trackProcess, name)
 	for rank, k := range traceTracks {
 		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)
 	}
 	for name, r := range results {
 		t.result, t.line.Waiting, t.flows = r, r.Waiting(), flowsOf(r)
 		if name != "" {
-			t.begin(trackPoints, whole(t.line.End), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
+			t.begin(trackPoints, roundTime(t.line.End), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
 		}
 		calls := make(map[*anesim.ProgramResult]uint64)
 		t.occupied = make(map[*anesim.ProgramResult][]int)
@@ -97,39 +97,39 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Res
 			if t.occupied[p] == nil {
 				t.occupied[p] = p.Occupancy()
 			}
-			if err := t.dispatch(d, p, calls[p]); err != nil {
+			if err := t.drawDispatch(d, p, calls[p]); err != nil {
 				return err
 			}
 			calls[p]++
 		}
 		if name != "" {
-			t.end(trackPoints, whole(t.line.End))
+			t.end(trackPoints, roundTime(t.line.End))
 		}
 	}
-	t.idle(whole(t.line.End))
+	t.resetCounters(roundTime(t.line.End))
 	return t.w.Flush()
 }
 
-func whole(t clock.Nanoseconds) uint64 { return uint64(math.Round(float64(t))) }
+func roundTime(t clock.Nanoseconds) uint64 { return uint64(math.Round(float64(t))) }
 
-// A tracer draws a result.
+// A tracer draws results.
 type tracer struct {
 	*traceWriter
 	result *anesim.Result
 	line   anesim.Timeline
 	flows  flows
-	// occupied is the bytes of the L2 that each descriptor of a program fills.
+	// occupied holds the bytes of L2 that each descriptor of a program uses.
 	occupied map[*anesim.ProgramResult][]int
 }
 
-// flows are the tensors between layers that have descriptors, as edges, by layer.
+// A flows holds the tensors between layers with descriptors as numbered edges, by layer.
 type flows struct {
 	out, in map[*anesim.LayerResult][]uint64
 	edges   uint64
 }
 
-// flowsOf finds which layer makes what another reads. A layer without descriptors is done by
-// those of the layer before it.
+// flowsOf returns the edges between layers that write and read a tensor. A layer without
+// descriptors is computed by those of the layer before it.
 func flowsOf(r *anesim.Result) flows {
 	f := flows{out: map[*anesim.LayerResult][]uint64{}, in: map[*anesim.LayerResult][]uint64{}}
 	if r.Model.Kind() != anesim.KindNetwork {
@@ -163,8 +163,8 @@ func flowsOf(r *anesim.Result) flows {
 	return f
 }
 
-// ids are the flows of one call of a result: each call has its own.
-func (f *flows) ids(edges []uint64, call uint64) []uint64 {
+// flowIDs returns the flow ids of edges in one call of a result. Each call has its own ids.
+func (f *flows) flowIDs(edges []uint64, call uint64) []uint64 {
 	var list []uint64
 	for _, e := range edges {
 		list = append(list, call*f.edges+e+1)
@@ -172,8 +172,8 @@ func (f *flows) ids(edges []uint64, call uint64) []uint64 {
 	return list
 }
 
-// dispatch draws one dispatch, with the gap before it.
-func (t *tracer) dispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint64) error {
+// drawDispatch draws one dispatch and the gap before it.
+func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint64) error {
 	counted := t.result.Counted(p, d)
 	t.line.Spans = t.line.Spans[:0]
 	t.line.Add(&counted, p.Host)
@@ -181,7 +181,7 @@ func (t *tracer) dispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint
 	begun := false
 	for i := range waits {
 		s := &waits[i]
-		from, to := whole(s.At), whole(s.At+s.For)
+		from, to := roundTime(s.At), roundTime(s.At+s.For)
 		rail := s.What
 		switch s.What {
 		case anesim.SpanHost, anesim.SpanDispatch:
@@ -189,13 +189,13 @@ func (t *tracer) dispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint
 				argument{"call", call + 1}, argument{"energy nJ", float64(counted.Energy)})
 			begun, rail = true, "on"
 			if s.For > 0 {
-				t.slice(trackHost, from, to, "host", "host")
+				t.drawSlice(trackHost, from, to, "host", "host")
 			}
 		}
 		if s.For > 0 {
-			t.idle(from)
-			t.count(trackWatts, from, s.Watts())
-			t.slice(trackPower, from, to, "power", rail)
+			t.resetCounters(from)
+			t.setCounter(trackWatts, from, s.Watts())
+			t.drawSlice(trackPower, from, to, "power", rail)
 		}
 	}
 	if !begun { // a timeline of a dispatch always has one of the two
@@ -203,19 +203,19 @@ func (t *tracer) dispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint
 	}
 	spans := t.line.Spans[len(waits):]
 	if len(spans) > 0 {
-		t.slice(trackPower, whole(spans[0].At), whole(t.line.End), "power", "on")
+		t.drawSlice(trackPower, roundTime(spans[0].At), roundTime(t.line.End), "power", "on")
 	}
 	var err error
 	if d.Rest.Count > 0 {
-		err = t.anew(p, spans[0].At)
+		err = t.drawReplay(p, spans[0].At)
 	} else {
-		t.listed(&counted, p, spans, call)
+		t.drawListed(&counted, p, spans, call)
 	}
-	t.end(trackDispatches, whole(t.line.End))
+	t.end(trackDispatches, roundTime(t.line.End))
 	return err
 }
 
-// spansOf returns how many of a dispatch's spans in a timeline are of descriptors.
+// spansOf returns how many of a dispatch's spans in a timeline belong to descriptors.
 func spansOf(d *anesim.Dispatch) int {
 	if d.Rest.Count > 0 {
 		return len(d.Descriptors) + 1
@@ -223,33 +223,33 @@ func spansOf(d *anesim.Dispatch) int {
 	return len(d.Descriptors)
 }
 
-// listed draws the descriptors of a dispatch.
-func (t *tracer) listed(d *anesim.Dispatch, p *anesim.ProgramResult, spans []anesim.Span, call uint64) {
+// drawListed draws the descriptors of a dispatch.
+func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans []anesim.Span, call uint64) {
 	var layer *anesim.LayerResult
 	for i := range spans {
 		x := &d.Descriptors[i]
-		from, to := whole(spans[i].At), whole(spans[i].At+spans[i].For)
+		from, to := roundTime(spans[i].At), roundTime(spans[i].At+spans[i].For)
 		if l := t.result.LayerOf(p, x); l != nil && l != layer {
 			if layer != nil {
 				t.end(trackLayers, from)
 			}
 			layer = l
-			t.begin(trackLayers, from, "layer", l.Layer.Name, t.flows.ids(t.flows.out[l], call), t.flows.ids(t.flows.in[l], call),
+			t.begin(trackLayers, from, "layer", l.Layer.Name, t.flows.flowIDs(t.flows.out[l], call), t.flows.flowIDs(t.flows.in[l], call),
 				argument{"op", l.Layer.Op}, argument{"line", uint64(l.Layer.Line)})
 		}
 		if list := t.occupied[p]; x.Index < len(list) {
-			t.count(trackL2Fill, from, float64(list[x.Index]))
+			t.setCounter(trackL2Fill, from, float64(list[x.Index]))
 		}
-		t.descriptor(x, &spans[i], from, to)
+		t.drawDescriptor(x, &spans[i], from, to)
 	}
 	if layer != nil {
-		t.end(trackLayers, whole(t.line.End))
+		t.end(trackLayers, roundTime(t.line.End))
 	}
 }
 
-// anew draws the descriptors of a program whose result does not list them all: it is run
-// once more, and each is drawn as it ends. They follow each other from a time on.
-func (t *tracer) anew(p *anesim.ProgramResult, at clock.Nanoseconds) error {
+// drawReplay draws the descriptors of a program whose result does not list all of them. It
+// runs the program again and draws each descriptor as it ends, starting at time at.
+func (t *tracer) drawReplay(p *anesim.ProgramResult, at clock.Nanoseconds) error {
 	ctx, stopRun := context.WithCancel(context.Background())
 	defer stopRun()
 	err := t.result.Replay(ctx, p.Program, func(x *hw.DescriptorReport, l2 int) {
@@ -259,42 +259,42 @@ func (t *tracer) anew(p *anesim.ProgramResult, at clock.Nanoseconds) error {
 		}
 		s := anesim.Span{At: at, For: x.Time, Energy: x.Energy}
 		at += x.Time
-		from := whole(s.At)
-		t.count(trackL2Fill, from, float64(l2))
-		t.descriptor(x, &s, from, whole(s.At+s.For))
+		from := roundTime(s.At)
+		t.setCounter(trackL2Fill, from, float64(l2))
+		t.drawDescriptor(x, &s, from, roundTime(s.At+s.For))
 	})
 	return cmp.Or(t.err, err)
 }
 
-// idle sets the counters of an engine that does nothing.
-func (t *tracer) idle(at uint64) {
+// resetCounters sets the counters of an idle engine.
+func (t *tracer) resetCounters(at uint64) {
 	for _, k := range counters {
-		t.count(k, at, 0)
+		t.setCounter(k, at, 0)
 	}
 }
 
-// slice draws one that has nothing inside.
-func (t *tracer) slice(on track, from, to uint64, category, name string, args ...argument) {
+// drawSlice draws a slice without children.
+func (t *tracer) drawSlice(on track, from, to uint64, category, name string, args ...argument) {
 	t.begin(on, from, category, name, nil, nil, args...)
 	t.end(on, to)
 }
 
-// causeOrder is the order in which causes come up in a descriptor: it starts, waits for
-// coefficients and source, computes with the L2 beside it, and its results leave.
+// causeOrder is the order in which causes occur in a descriptor: it starts, waits for
+// weights and source, computes while using L2, and writes its results.
 var causeOrder = [...]hw.Cause{
 	hw.CauseOverhead, hw.CauseKernelStall, hw.CauseInputStall, hw.CauseCompute, hw.CauseL2ReadStall,
 	hw.CauseL2WriteStall, hw.CauseThrottle, hw.CauseOutputStall, hw.CauseIdle,
 }
 
-// descriptor draws a descriptor on its own track, and what it has the units do on theirs.
-func (t *tracer) descriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
+// drawDescriptor draws a descriptor on its own track and the work of its units on theirs.
+func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
 	rate := func(n uint64) float64 { return rates(0, n, d.Working()).GBPerS }
-	t.count(trackWatts, from, d.Watts())
-	t.count(trackRateIn, from, rate(d.DMA.Read()))
-	t.count(trackRateOut, from, rate(d.DMA.Destination))
-	t.count(trackTFLOPS, from, rates(d.MACs, 0, d.Working()).TFLOPS)
-	t.count(trackEngines, from, float64(d.Engines))
-	t.count(trackKernelFill, from, float64(kernelFill(d, &t.result.Options.Chip)))
+	t.setCounter(trackWatts, from, d.Watts())
+	t.setCounter(trackRateIn, from, rate(d.DMA.Read()))
+	t.setCounter(trackRateOut, from, rate(d.DMA.Destination))
+	t.setCounter(trackTFLOPS, from, rates(d.MACs, 0, d.Working()).TFLOPS)
+	t.setCounter(trackEngines, from, float64(d.Engines))
+	t.setCounter(trackKernelFill, from, float64(kernelFillBytes(d, &t.result.Options.Chip)))
 
 	x := &d.Shape
 	t.begin(trackDescriptors, from, "descriptor", fmt.Sprintf("td %d: %v", d.Index, d.Op), nil, nil,
@@ -312,10 +312,10 @@ func (t *tracer) descriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uin
 		if n == 0 {
 			continue
 		}
-		begin := min(to, whole(s.At+hz.Time(at)))
+		begin := min(to, roundTime(s.At+hz.Time(at)))
 		at += n
-		end := min(to, whole(s.At+hz.Time(at)))
-		t.slice(trackDescriptors, begin, end, "cause", cause.String(), argument{"cycles", uint64(n)})
+		end := min(to, roundTime(s.At+hz.Time(at)))
+		t.drawSlice(trackDescriptors, begin, end, "cause", cause.String(), argument{"cycles", uint64(n)})
 		unit := track(0)
 		switch {
 		case cause == hw.CauseCompute && d.Planar:
@@ -327,7 +327,7 @@ func (t *tracer) descriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uin
 		default:
 			continue
 		}
-		t.slice(unit, begin, end, "unit", cause.String(), argument{"cycles", uint64(n)}, argument{"descriptor", uint64(d.Index)})
+		t.drawSlice(unit, begin, end, "unit", cause.String(), argument{"cycles", uint64(n)}, argument{"descriptor", uint64(d.Index)})
 	}
 	t.end(trackDescriptors, to)
 	for _, way := range [...]struct {
@@ -335,7 +335,7 @@ func (t *tracer) descriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uin
 		bytes uint64
 	}{{trackTileIn, d.DMA.Source1 + d.DMA.Source2}, {trackTileOut, d.DMA.Destination}, {trackKernel, d.DMA.Kernel}} {
 		if way.bytes > 0 {
-			t.slice(way.on, from, to, "traffic", fmt.Sprintf("%d B", way.bytes), argument{"bytes", way.bytes}, argument{"descriptor", uint64(d.Index)})
+			t.drawSlice(way.on, from, to, "traffic", fmt.Sprintf("%d B", way.bytes), argument{"bytes", way.bytes}, argument{"descriptor", uint64(d.Index)})
 		}
 	}
 }

@@ -11,55 +11,55 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// WriteLoadTrace writes the load as a trace that Perfetto opens: the engine with what it runs
-// for whom, what waits at the gate and in each queue, and a track for each call of a client
-// that is under way at one time, with where it is. It simulates the load once more.
+// WriteLoadTrace writes a load as a trace for Perfetto. It shows the runs on the engine by
+// client, the calls waiting at the gate and in each queue, and a track for each concurrent
+// call of a client with its current place. It simulates the load again.
 func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
-	t.process(trackProcess, "load on "+l.Options.Chip.Name)
-	t.engine = t.track("engine", "Runs of descriptors, by client.", "")
-	t.power = t.track("power", "Mean of each interval.", "W")
-	t.busy = t.track("utilisation", "Mean of each interval.", "%")
-	t.gate = t.track("calls at the gate", "", "calls")
+	t.describeProcess(trackProcess, "load on "+l.Options.Chip.Name)
+	t.engine = t.addTrack("engine", "Runs of descriptors, by client.", "")
+	t.power = t.addTrack("power", "Mean of each interval.", "W")
+	t.busy = t.addTrack("utilisation", "Mean of each interval.", "%")
+	t.gate = t.addTrack("calls at the gate", "", "calls")
 	for i := range l.Config.Clients {
 		if p := l.Config.Clients[i].Priority; t.queues[p] == 0 {
-			t.queues[p] = t.track(fmt.Sprintf("calls in queue %d", p), "Task queue of this priority, 0 the most urgent; the call that the engine runs is one of them.", "calls")
+			t.queues[p] = t.addTrack(fmt.Sprintf("calls in queue %d", p), "Task queue of this priority, 0 the most urgent; the call that the engine runs is one of them.", "calls")
 		}
 	}
 	for _, b := range NewLoad(l).Timeline {
-		t.count(t.power, whole(b.AtNs), b.Watts)
-		t.count(t.busy, whole(b.AtNs), 100*b.Utilisation)
+		t.setCounter(t.power, roundTime(b.AtNs), b.Watts)
+		t.setCounter(t.busy, roundTime(b.AtNs), 100*b.Utilisation)
 	}
 	c := l.Config
-	c.Observe = t.event
+	c.Observe = t.drawEvent
 	if _, err := traffic.Simulate(&c); err != nil {
 		return err
 	}
 	return t.w.Flush()
 }
 
-// A loadTracer draws a load as it is simulated.
+// A loadTracer draws a load while it is simulated.
 type loadTracer struct {
 	*traceWriter
 	load *scripts.Load
-	next track // the first that is not described
+	next track // next free track
 
 	engine, power, busy, gate track
 	queues                    [queue.Queues]track
-	waiting                   [queue.Queues]int // calls in them
+	waiting                   [queue.Queues]int // number of calls in each queue
 	gated                     int               // calls at the gate
 
-	calls map[int]int // the lanes of calls under way
-	lanes []lanes     // of each client
+	calls map[int]int // lane of each call in progress
+	lanes []lanes     // lanes of each client
 }
 
-// The lanes of a client are tracks with room for one call each at a time.
+// A lanes holds the tracks of a client. Each has room for one call at a time.
 type lanes struct {
 	of   []track
 	free intHeap
 }
 
-// An intHeap is a heap of numbers, for the lowest.
+// An intHeap is a heap of integers with the lowest first.
 type intHeap struct{ sort.IntSlice }
 
 func (h *intHeap) Push(x any) { h.IntSlice = append(h.IntSlice, x.(int)) }
@@ -71,20 +71,20 @@ func (h *intHeap) Pop() any {
 	return x
 }
 
-// track describes a track in the order in which they are shown.
-func (t *loadTracer) track(name, description, unit string) track {
+// addTrack describes a new track after the existing ones.
+func (t *loadTracer) addTrack(name, description, unit string) track {
 	of := t.next
 	t.next++
 	t.describe(of, trackProcess, int(of), name, description, unit)
 	return of
 }
 
-// event draws what happens to a call. Within its slice it is always in one of the host, the
-// gate, a queue, the wake of the power domains and the engine.
-func (t *loadTracer) event(e traffic.Event) {
-	at, client := whole(e.At), &t.load.Config.Clients[e.Client]
+// drawEvent draws an event of a call. Within its slice, a call is always in exactly one of
+// the host, the gate, a queue, the wake of the power domains and the engine.
+func (t *loadTracer) drawEvent(e traffic.Event) {
+	at, client := roundTime(e.At), &t.load.Config.Clients[e.Client]
 	if e.What == traffic.Arrived {
-		t.arrived(&e, at)
+		t.drawArrival(&e, at)
 		return
 	}
 	lanes := &t.lanes[e.Client]
@@ -95,17 +95,17 @@ func (t *loadTracer) event(e traffic.Event) {
 	}
 	queued := func(n int) {
 		t.waiting[client.Priority] += n
-		t.count(t.queues[client.Priority], at, float64(t.waiting[client.Priority]))
+		t.setCounter(t.queues[client.Priority], at, float64(t.waiting[client.Priority]))
 	}
 	switch e.What {
 	case traffic.Gated:
 		in("gate")
 		t.gated++
-		t.count(t.gate, at, float64(t.gated))
+		t.setCounter(t.gate, at, float64(t.gated))
 	case traffic.Admitted:
 		in("host")
 		t.gated--
-		t.count(t.gate, at, float64(t.gated))
+		t.setCounter(t.gate, at, float64(t.gated))
 	case traffic.Queued:
 		in(fmt.Sprintf("queue %d", client.Priority))
 		queued(1)
@@ -130,8 +130,8 @@ func (t *loadTracer) event(e traffic.Event) {
 	}
 }
 
-// arrived begins a call on the first lane of its client that is free.
-func (t *loadTracer) arrived(e *traffic.Event, at uint64) {
+// drawArrival starts a call on the first free lane of its client.
+func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	client, lanes := &t.load.Config.Clients[e.Client], &t.lanes[e.Client]
 	if lanes.free.Len() == 0 {
 		k := len(lanes.of)
@@ -139,7 +139,7 @@ func (t *loadTracer) arrived(e *traffic.Event, at uint64) {
 		if k > 0 {
 			name = fmt.Sprintf("%s, %d at a time", name, k+1)
 		}
-		lanes.of = append(lanes.of, t.track(name, fmt.Sprintf("Calls of %s, priority %d, %s.", t.load.Alone[e.Client].Model.Name(), client.Priority, client.Arrival), ""))
+		lanes.of = append(lanes.of, t.addTrack(name, fmt.Sprintf("Calls of %s, priority %d, %s.", t.load.Alone[e.Client].Model.Name(), client.Priority, client.Arrival), ""))
 		heap.Push(&lanes.free, k)
 	}
 	k := heap.Pop(&lanes.free).(int)
@@ -148,8 +148,8 @@ func (t *loadTracer) arrived(e *traffic.Event, at uint64) {
 	t.begin(lanes.of[k], at, "call", "host", nil, nil)
 }
 
-// WriteLoadProfile writes what the engine did for each client as a profile that go tool pprof
-// reads, with what it drew while it waited.
+// WriteLoadProfile writes a profile of the engine's work for each client for go tool pprof,
+// including the energy of waiting.
 func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
 	var parts []ProfilePart
 	for i := range l.Config.Clients {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field numbers of Perfetto's trace messages, each named message_field.
+// Field numbers of Perfetto's trace messages, named by message and field.
 const (
 	tracePacket = 1
 
@@ -51,28 +51,28 @@ const (
 	traceSequence, ourPID = 1, 1
 )
 
-// A traceWriter writes the packets of a trace one after the other.
+// A traceWriter writes the packets of a trace.
 type traceWriter struct {
 	w             *bufio.Writer
-	packet, event []byte // of the message in the making
+	packet, event []byte // message under construction
 	inner         []byte
 	started       bool
-	err           error // of w, which writes nothing more
+	err           error // first error of w
 }
 
 func newTraceWriter(w io.Writer) *traceWriter { return &traceWriter{w: bufio.NewWriter(w)} }
 
-// A track is one of the trace's, by its UUID.
+// A track is the UUID of a track.
 type track uint64
 
-// An argument is a name and a value of an event: a uint64, a float64 or a string.
+// An argument is a name with a value of an event: a uint64, a float64 or a string.
 type argument struct {
 	name  string
 	value any
 }
 
-// write ends a packet. What bufio could not write it says at the end.
-func (t *traceWriter) write() {
+// writePacket writes the current packet. Flush reports errors again at the end.
+func (t *traceWriter) writePacket() {
 	t.packet = appendUint(t.packet, packetSequence, traceSequence)
 	if !t.started {
 		t.packet = appendUint(t.packet, packetFlags, flagStateCleared)
@@ -88,21 +88,21 @@ func (t *traceWriter) write() {
 	t.packet = t.packet[:0]
 }
 
-// binaryMax is the most bytes of a varint.
+// binaryMax is the maximum number of bytes in a varint.
 const binaryMax = 10
 
-// process describes the track that all others are of.
-func (t *traceWriter) process(of track, name string) {
+// describeProcess describes the parent track of all others.
+func (t *traceWriter) describeProcess(of track, name string) {
 	p := appendUint(nil, processPID, ourPID)
 	p = appendText(p, processName, name)
 	d := appendUint(nil, descriptorUUID, uint64(of))
 	d = appendBytes(d, descriptorProcess, p)
 	d = appendUint(d, descriptorOrdering, orderingExplicit)
 	t.packet = appendBytes(t.packet, packetDescriptor, d)
-	t.write()
+	t.writePacket()
 }
 
-// describe describes a track; one with a unit is a counter.
+// describe describes a track. A track with a unit is a counter.
 func (t *traceWriter) describe(of, parent track, rank int, name, description, unit string) {
 	d := appendUint(nil, descriptorUUID, uint64(of))
 	d = appendText(d, descriptorName, name)
@@ -115,10 +115,10 @@ func (t *traceWriter) describe(of, parent track, rank int, name, description, un
 		d = appendText(d, descriptorDescription, description)
 	}
 	t.packet = appendBytes(t.packet, packetDescriptor, d)
-	t.write()
+	t.writePacket()
 }
 
-// begin starts a slice. Flows leave it, or end at it.
+// begin starts a slice. out are the flows that leave it, and in those that end at it.
 func (t *traceWriter) begin(on track, at uint64, category, name string, out, in []uint64, args ...argument) {
 	t.event = appendUint(t.event[:0], eventType, typeBegin)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
@@ -152,8 +152,8 @@ func (t *traceWriter) end(on track, at uint64) {
 	t.emit(at)
 }
 
-// count sets a counter.
-func (t *traceWriter) count(on track, at uint64, v float64) {
+// setCounter sets a counter.
+func (t *traceWriter) setCounter(on track, at uint64, v float64) {
 	t.event = appendUint(t.event[:0], eventType, typeCounter)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
 	t.event = appendDouble(t.event, eventCounter, v)
@@ -163,7 +163,7 @@ func (t *traceWriter) count(on track, at uint64, v float64) {
 func (t *traceWriter) emit(at uint64) {
 	t.packet = appendUint(t.packet, packetTimestamp, at)
 	t.packet = appendBytes(t.packet, packetEvent, t.event)
-	t.write()
+	t.writePacket()
 }
 
 func appendUint(b []byte, field protowire.Number, v uint64) []byte {

@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// Rate is a rate to three digits.
+// Rate formats a rate with three digits, or "-" for zero.
 func Rate(v float64) string {
 	switch {
 	case v == 0:
@@ -15,7 +15,7 @@ func Rate(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// Percent is a part of a whole in percent, 0 of nothing.
+// Percent returns the percentage of part in whole, or 0 if whole is 0.
 func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 	if whole == 0 {
 		return 0
@@ -23,10 +23,11 @@ func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// Extent is the size of a tensor without its batch.
+// Extent formats the size of a tensor without its batch.
 func Extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
 
-// Dims is a tensor's shape, the batch only where it is more than one.
+// Dims formats a tensor's shape. It shows the batch only if it exceeds 1, and "?" for an
+// unknown shape.
 func Dims(s [4]int) string {
 	switch {
 	case s[0] == 0:

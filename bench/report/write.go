@@ -11,29 +11,29 @@ import (
 	"strings"
 )
 
-// A List is a list of a document whose elements are made as they are written. It
-// stands where the document has an empty one of its name, in the first place that is one.
+// A List is a list of a document whose elements are made while they are written. It
+// replaces the first empty list with the name Key.
 type List struct {
 	Key      string
 	Elements iter.Seq2[any, error]
 }
 
-// longList is how many elements a list has at least that is written one by one.
+// longList is the minimum length of lists that are written element by element.
 const longList = 256
 
-// WriteDocument writes a document as indented JSON. Long lists in it are written element
-// by element: what that takes does not grow with them.
+// WriteDocument writes a document as indented JSON. Long lists are written element by
+// element, so the memory needed does not grow with them.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
-	document, long := withoutLists(document)
+	document, long := cutLists(document)
 	lists = append(lists, long...)
 	b := bufio.NewWriterSize(w, 1<<16)
 	var frame bytes.Buffer
-	if err := indented(&frame, document, ""); err != nil {
+	if err := writeIndented(&frame, document, ""); err != nil {
 		return err
 	}
 	rest := frame.Bytes()
 	for len(lists) > 0 {
-		// The lists are few; the next is the one that stands first.
+		// The next list is the one whose place comes first. There are only a few lists.
 		first, at := -1, len(rest)
 		for i := range lists {
 			key := fmt.Appendf(nil, "\n %q: []", lists[i].Key)
@@ -42,7 +42,7 @@ func WriteDocument(w io.Writer, document any, lists ...List) error {
 			}
 		}
 		if first < 0 {
-			return fmt.Errorf("the document has no empty list %q", lists[0].Key)
+			return fmt.Errorf("document has no empty list %q", lists[0].Key)
 		}
 		b.Write(rest[:at])
 		if err := writeList(b, lists[first].Elements); err != nil {
@@ -56,7 +56,8 @@ func WriteDocument(w io.Writer, document any, lists ...List) error {
 	return b.Flush()
 }
 
-// writeList writes a list of the document, which its members are indented by a space in.
+// writeList writes a list of the document. Members of the document are indented by one
+// space.
 func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 	b.WriteByte('[')
 	var text bytes.Buffer
@@ -70,7 +71,7 @@ func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 		}
 		any = true
 		text.Reset()
-		if err := indented(&text, e, "  "); err != nil {
+		if err := writeIndented(&text, e, "  "); err != nil {
 			return err
 		}
 		b.WriteString("\n  ")
@@ -85,8 +86,8 @@ func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 	return nil
 }
 
-// indented writes a value without a line break behind it.
-func indented(b *bytes.Buffer, v any, prefix string) error {
+// writeIndented writes a value without a trailing newline.
+func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	e.SetIndent(prefix, " ")
@@ -97,8 +98,8 @@ func indented(b *bytes.Buffer, v any, prefix string) error {
 	return nil
 }
 
-// withoutLists is a document with its long lists empty, and the lists.
-func withoutLists(document any) (any, []List) {
+// cutLists returns a copy of a document with its long lists emptied, and these lists.
+func cutLists(document any) (any, []List) {
 	v := reflect.Indirect(reflect.ValueOf(document))
 	if v.Kind() != reflect.Struct {
 		return document, nil

@@ -9,8 +9,8 @@ import (
 	"anesim/hw/chip"
 )
 
-// An expression is a sum of products of numbers and a chip's constants, as a proxy of its
-// area is: 2 + 0.004*Engines*MACs + 1.1e-6*L2Bytes.
+// An expression is a sum of products of numbers and a chip's constants. It estimates a
+// chip's area, as in 2 + 0.004*Engines*MACs + 1.1e-6*L2Bytes.
 type expression []product
 
 type product struct {
@@ -18,10 +18,11 @@ type product struct {
 	constants []string
 }
 
-// maxTerms bounds an expression.
+// maxTerms is the maximum number of terms in an expression.
 const maxTerms = 64
 
-// parseExpression reads an expression. Its constants are checked against the presets'.
+// parseExpression parses an expression. It returns an error for constants that chips do not
+// have.
 func parseExpression(text string) (*expression, error) {
 	var e expression
 	rest := strings.TrimSpace(text)
@@ -36,7 +37,7 @@ func parseExpression(text string) (*expression, error) {
 		}
 		p.factor *= sign
 		if e = append(e, p); len(e) > maxTerms {
-			return nil, fmt.Errorf("more than %d terms", maxTerms)
+			return nil, fmt.Errorf("expression has more than %d terms", maxTerms)
 		}
 		switch {
 		case after == "":
@@ -46,13 +47,13 @@ func parseExpression(text string) (*expression, error) {
 		case after[0] == '-':
 			sign = -1
 		default:
-			return nil, fmt.Errorf("%q: want + or - or * at %q", text, after)
+			return nil, fmt.Errorf("malformed expression %q; want + or - or * at %q", text, after)
 		}
 		rest = after[1:]
 	}
 }
 
-// parseProduct reads factors up to a plus or a minus.
+// parseProduct parses factors up to a plus or a minus, and returns the rest of the text.
 func parseProduct(text string) (p product, rest string, err error) {
 	p.factor = 1
 	for {
@@ -62,7 +63,7 @@ func parseProduct(text string) (p product, rest string, err error) {
 		text = strings.TrimSpace(text[n:])
 		switch {
 		case word == "":
-			return p, "", fmt.Errorf("a number or a constant of the chip is missing at %q", text)
+			return p, "", fmt.Errorf("missing number or constant of the chip at %q", text)
 		case isNumber(word):
 			v, err := strconv.ParseFloat(word, 64)
 			if err != nil {
@@ -74,8 +75,8 @@ func parseProduct(text string) (p product, rest string, err error) {
 			if err != nil {
 				return p, "", err
 			}
-			if _, ok := constantOf(&c, word); !ok {
-				return p, "", chip.Set(&c, word, 0) // which says what may have been meant
+			if _, ok := findConstant(&c, word); !ok {
+				return p, "", chip.Set(&c, word, 0) // returns an error with suggestions
 			}
 			p.constants = append(p.constants, word)
 		}
@@ -92,8 +93,8 @@ func isNumber(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '.')
 }
 
-// factorLength is how long the number or the name is that a text starts with. A sign behind
-// an e is the exponent's.
+// factorLength returns the length of the number or the name at the start of a text. A sign
+// after an e belongs to the exponent.
 func factorLength(text string) int {
 	number := isNumber(text)
 	for i := range len(text) {
@@ -107,8 +108,8 @@ func factorLength(text string) int {
 	return len(text)
 }
 
-// constantOf is a chip's constant by its name.
-func constantOf(c *hw.Chip, name string) (float64, bool) {
+// findConstant returns the chip's constant with the given name.
+func findConstant(c *hw.Chip, name string) (float64, bool) {
 	for n, k := range c.Constants() {
 		if n == name {
 			return k.Value, true
@@ -117,13 +118,13 @@ func constantOf(c *hw.Chip, name string) (float64, bool) {
 	return 0, false
 }
 
-// value is the expression of a chip's constants.
-func (e *expression) value(c *hw.Chip) float64 {
+// evaluate returns the value of the expression for a chip.
+func (e *expression) evaluate(c *hw.Chip) float64 {
 	sum := 0.0
 	for _, p := range *e {
 		v := p.factor
 		for _, name := range p.constants {
-			k, _ := constantOf(c, name)
+			k, _ := findConstant(c, name)
 			v = float64(v * k)
 		}
 		sum += v

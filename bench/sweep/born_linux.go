@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// born is when a file was made, the zero time where the file system does not say.
-func born(f *os.File) time.Time {
+// birthTime returns the creation time of a file, or the zero time if the file system does
+// not record it.
+func birthTime(f *os.File) time.Time {
 	var x unix.Statx_t
 	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &x); err != nil || x.Mask&unix.STATX_BTIME == 0 {
 		return time.Time{}

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// born is when a file was made, which the other systems are not asked.
+// birthTime returns the zero time, because only Linux is supported.
 func born(*os.File) time.Time { return time.Time{} }

@@ -6,26 +6,27 @@ import (
 	"anesim/bench/report"
 )
 
-// A census is the values that each label of a sweep's rows has: of the program and the axes.
+// A census collects the distinct values of each label column in a sweep's rows: the program
+// and the axes.
 type census struct {
 	names  []string
 	values []map[string]bool
 }
 
-// add counts a row.
-func (c *census) add(row []string) error {
+// addRow adds the values of a row.
+func (c *census) addRow(row []string) error {
 	for i, v := range c.values {
 		if w := row[1+i]; !v[w] {
 			if v[w] = true; len(v) > maxValues {
-				return fmt.Errorf("more than %d values of %s", maxValues, report.Printable(c.names[i]))
+				return fmt.Errorf("found more than %d values of %s", maxValues, report.Printable(c.names[i]))
 			}
 		}
 	}
 	return nil
 }
 
-// points is how many combinations the values have.
-func (c *census) points() int {
+// countPoints returns the number of combinations of the values, at most MaxPoints+1.
+func (c *census) countPoints() int {
 	n := 1
 	for _, v := range c.values {
 		if n *= len(v); n > MaxPoints {
@@ -35,7 +36,7 @@ func (c *census) points() int {
 	return n
 }
 
-// newCensus starts one of a header.
+// newCensus returns an empty census for the columns of a header.
 func newCensus(header []string) *census {
 	labels := header[1 : len(header)-len(resultColumns)]
 	if n := len(labels); labels[n-1] == areaColumn {

@@ -6,16 +6,16 @@ import (
 	"anesim/bench/report"
 )
 
-// resultColumns are the columns behind those that say which point a row is. A module of its own,
-// tools/parquet, has their types beside their names.
+// resultColumns are the columns after the labels of a point. tools/parquet, a module of its
+// own, lists their types by name.
 var resultColumns = [...]string{
 	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error", originColumn,
 }
 
-// areaColumn is the name of the column ahead of the results where an area is given.
+// areaColumn is the name of the column before the results if an area is given.
 const areaColumn = "area"
 
-// Header is the names of the columns of a row.
+// Header returns the names of the columns.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
 	for _, a := range s.grid {
@@ -27,9 +27,9 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label is the columns of a row that say which point it is.
+// Label returns the columns of a row that identify a point.
 func (s *Sweep) Label(point int) []string {
-	w, values := s.at(point)
+	w, values := s.pointAt(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
 	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
 	for _, v := range values {
@@ -38,10 +38,11 @@ func (s *Sweep) Label(point int) []string {
 	return row
 }
 
-// row times a point.
-func (t *timer) row(point int) []string {
+// timeRow times a point and returns its row. A point that cannot be timed has its error in
+// the row.
+func (t *timer) timeRow(point int) []string {
 	row := t.Label(point)
-	w, values := t.at(point)
+	w, values := t.pointAt(point)
 	results := len(resultColumns)
 	refused := func(err error) []string {
 		if t.area != nil && len(row) == 2+len(t.grid) {
@@ -50,13 +51,13 @@ func (t *timer) row(point int) []string {
 		row = append(row, make([]string, results-2)...)
 		return append(row, report.Cell(err.Error()), t.Origin)
 	}
-	if err := t.set(values); err != nil {
+	if err := t.configure(values); err != nil {
 		return refused(err)
 	}
 	if t.area != nil {
-		row = append(row, report.Number(t.area.value(&t.options.Chip)))
+		row = append(row, report.Number(t.area.evaluate(&t.options.Chip)))
 	}
-	r, problem, err := t.time(w, values)
+	r, problem, err := t.timeWorkload(w, values)
 	if err != nil {
 		return refused(err)
 	}

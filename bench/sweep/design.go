@@ -8,7 +8,7 @@ import (
 	"anesim/bench/report"
 )
 
-// A design adds the rows of a sweep's programs up, which stand together.
+// A design sums the rows of a sweep's programs, which follow each other.
 type design struct {
 	programs int
 	columns  map[string]int
@@ -16,8 +16,8 @@ type design struct {
 	rows     int
 }
 
-// add takes in a row and returns the design that it completes.
-func (d *design) add(row []string) ([]string, bool) {
+// addRow adds a row and returns the sum if the row is the last of a design.
+func (d *design) addRow(row []string) ([]string, bool) {
 	if d.programs == 1 {
 		return row, true
 	}
@@ -26,7 +26,7 @@ func (d *design) add(row []string) ([]string, bool) {
 		d.first[1] = fmt.Sprintf("%d programs", d.programs)
 		d.first[d.columns["bound"]] = ""
 	} else {
-		d.sum(row)
+		d.sumRow(row)
 	}
 	if d.rows++; d.rows < d.programs {
 		return nil, false
@@ -42,8 +42,8 @@ func (d *design) add(row []string) ([]string, bool) {
 	return d.first, true
 }
 
-// sum adds a row to the design. What one of the programs fails with, the design does.
-func (d *design) sum(row []string) {
+// sumRow adds a row to the design. If a program failed, its error becomes the design's.
+func (d *design) sumRow(row []string) {
 	failure := d.columns["error"]
 	if d.first[failure] == "" {
 		d.first[failure] = row[failure]
@@ -70,5 +70,5 @@ func newDesign(header []string, programs int) *design {
 	return d
 }
 
-// sums are the columns that add up.
+// sums lists the columns that are added.
 var sums = [...]string{"descriptors", "cycles", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "time_ns_low", "time_ns_high"}

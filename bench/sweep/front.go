@@ -7,14 +7,14 @@ import (
 	"anesim/bench/report"
 )
 
-// A Front is the designs that no other is better than in every goal; less is better. A
-// design is a row, or the sums of one for each program where a sweep has several.
+// A Front holds the designs that no other design dominates; less is better in every goal. A
+// design is a row, or the sum of one row per program if a sweep has several programs.
 type Front struct {
 	Header []string
 	goals  []goal
 	design *design
 	points []frontPoint
-	cloud  cloud // of all designs, for a picture
+	cloud  cloud // sample of all designs, for a picture
 }
 
 type frontPoint struct {
@@ -22,23 +22,23 @@ type frontPoint struct {
 	goals []float64
 }
 
-// NewFront is an empty front over goals joined by commas.
+// NewFront returns an empty front for goals that are joined by commas.
 func NewFront(list string, header []string, programs int) (*Front, error) {
-	g, err := goals(list, header)
+	g, err := parseGoals(list, header)
 	if err != nil {
 		return nil, err
 	}
 	if len(g) < 2 {
-		return nil, wrong("%s: requires two goals or more", list)
+		return nil, argumentErrorf("%s: want two goals or more", list)
 	}
 	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
 
-// Add takes in a row, and takes out those that it is better than. Of rows that are equal
-// in every goal all stay. A row without figures is none of the front's.
+// Add adds a row and removes the rows that it dominates. Rows that are equal in every goal
+// all stay. A row with an error is ignored.
 func (f *Front) Add(row []string) {
-	row, ok := f.design.add(row)
-	if !ok || problem(row) != "" {
+	row, ok := f.design.addRow(row)
+	if !ok || rowProblem(row) != "" {
 		return
 	}
 	p := frontPoint{row: row}
@@ -69,7 +69,7 @@ func (p *frontPoint) dominates(q *frontPoint) bool {
 	return better
 }
 
-// Write writes the front's rows.
+// Write writes the rows of the front.
 func (f *Front) Write(out *Output) error {
 	for _, p := range f.points {
 		if err := out.Write(p.row); err != nil {
@@ -79,8 +79,8 @@ func (f *Front) Write(out *Output) error {
 	return nil
 }
 
-// ReadFront is the front over goals, joined by commas, of the rows of a sweep in files, one
-// for each shard.
+// ReadFront returns the front of a sweep's rows in files, one for each shard. goals are
+// joined by commas.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	files, closing, err := openShards(names)
 	defer closing()
@@ -92,7 +92,7 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	}
 	best, err := NewFront(goals, files[0].row, programs)
 	if err != nil {
-		return nil, wrong("goal %v", err)
+		return nil, argumentErrorf("goal %v", err)
 	}
 	total, err := mergeRows(files, func(m *shardFile) error {
 		best.Add(m.row)
@@ -102,7 +102,7 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 		return nil, err
 	}
 	if total%programs != 0 {
-		return nil, fmt.Errorf("%d rows are not those of %s", total, report.Plural(programs, "program"))
+		return nil, fmt.Errorf("found %d rows; want a multiple of %s", total, report.Plural(programs, "program"))
 	}
 	return best, nil
 }

@@ -35,7 +35,7 @@ func FuzzGridShards(f *testing.F) {
 			}
 			g = append(g, a)
 		}
-		n, err := g.points()
+		n, err := g.countPoints()
 		if err != nil || n > 1<<12 {
 			return
 		}
@@ -67,8 +67,8 @@ func FuzzGridShards(f *testing.F) {
 func FuzzResume(f *testing.F) {
 	header := []string{"point", "program", "c", "error", "origin"}
 	label := func(row int) []string { return []string{string(rune('0' + row)), "relu", "16"} }
-	whole := append(csvLine(header), csvLine(append(label(0), "", "chip=m1"))...)
-	whole = append(whole, csvLine(append(label(1), `a, "b"`, "chip=m1"))...)
+	whole := append(formatLine(header), formatLine(append(label(0), "", "chip=m1"))...)
+	whole = append(whole, formatLine(append(label(1), `a, "b"`, "chip=m1"))...)
 	for cut := range len(whole) + 1 {
 		f.Add(whole[:cut])
 	}
@@ -153,7 +153,7 @@ func FuzzExpression(f *testing.F) {
 			t.Errorf("%q has %d terms", text, len(*e))
 		}
 		if err == nil {
-			e.value(&c)
+			e.evaluate(&c)
 		}
 	})
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// A goal is what a design should have little of.
+// A goal is a quantity of a design to minimise.
 type goal struct {
 	name   string
 	unit   string
-	column int // of the header
-	over   int // the column that it is divided by, -1 for none
+	column int // index in the header
+	over   int // column to divide by, -1 for none
 }
 
-// value is a row's.
+// value returns the quantity for a row.
 func (g *goal) value(row []string) (float64, error) {
 	v, err := strconv.ParseFloat(row[g.column], 64)
 	if err != nil || g.over < 0 {
@@ -28,7 +28,7 @@ func (g *goal) value(row []string) (float64, error) {
 	return v / over, err
 }
 
-// label names a goal's axis in a picture.
+// label returns the label of the goal's axis in a picture.
 func (g *goal) label() string {
 	switch {
 	case g.unit == "":
@@ -38,25 +38,25 @@ func (g *goal) label() string {
 	}
 }
 
-// goals reads names joined by commas: of columns of a sweep's header.
-func goals(list string, header []string) ([]goal, error) {
+// parseGoals parses names joined by commas. They refer to columns of a sweep's header.
+func parseGoals(list string, header []string) ([]goal, error) {
 	var out []goal
 	for name := range strings.SplitSeq(list, ",") {
-		g, ok := goalOf(name, header)
+		g, ok := parseGoal(name, header)
 		switch {
 		case !ok && name == areaColumn:
-			return nil, wrong("%s: requires --area, what the chip's constants take", name)
+			return nil, argumentErrorf("%s requires --area, the area as a function of the chip's constants", name)
 		case !ok:
-			return nil, wrong("%s: a goal is time, energy, power, dma, area or a chip. key of the sweep", name)
+			return nil, argumentErrorf("%s: unknown goal; want time, energy, power, dma, area or a chip. key of the sweep", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):
-			return nil, wrong("%s is given twice", name)
+			return nil, argumentErrorf("%s: duplicate goal", name)
 		}
 		out = append(out, g)
 	}
 	return out, nil
 }
 
-func goalOf(name string, header []string) (goal, bool) {
+func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name
 	switch name {

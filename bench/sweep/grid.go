@@ -7,55 +7,55 @@ import (
 	"strings"
 )
 
-// ChipPrefix is what the name of an axis over a chip's constant starts with.
+// ChipPrefix is the prefix of the name of an axis over a chip's constant.
 const ChipPrefix = "chip."
 
-// Bounds of a grid.
+// Limits of a grid.
 const (
 	maxValues = 1 << 16 // of one axis
 	MaxPoints = 1 << 28
 )
 
-// An axis is a key with the values it takes.
+// An axis is a key with its values.
 type axis struct {
 	name   string
 	values []string
 }
 
-// A grid is all combinations of its axes' values; the last axis changes fastest.
+// A grid is all combinations of its axes' values. The last axis changes fastest.
 type grid []axis
 
-// parseAxis reads NAME=VALUES: values and ranges joined by commas.
+// parseAxis parses NAME=VALUES, where VALUES are values and ranges joined by commas.
 func parseAxis(s string) (axis, error) {
 	name, list, ok := strings.Cut(s, "=")
 	if !ok || name == "" || list == "" {
-		return axis{}, wrong("%q: want KEY=VALUES", s)
+		return axis{}, argumentErrorf("malformed axis %q; want KEY=VALUES", s)
 	}
 	a := axis{name: name}
 	for item := range strings.SplitSeq(list, ",") {
-		expand := expand
+		expand := expandItem
 		if strings.HasPrefix(name, ChipPrefix) {
 			expand = expandReal
 		}
 		values, err := expand(item)
 		if err != nil {
-			return axis{}, wrong("%s: %v", name, err)
+			return axis{}, argumentErrorf("%s: %v", name, err)
 		}
 		a.values = append(a.values, values...)
 		if len(a.values) > maxValues {
-			return axis{}, wrong("%s: more than %d values", name, maxValues)
+			return axis{}, argumentErrorf("%s has more than %d values", name, maxValues)
 		}
 	}
 	return a, nil
 }
 
-// expand is the values of one item: itself, or those of a range FROM..TO, FROM..TO+STEP
-// or FROM..TO*FACTOR.
-func expand(item string) ([]string, error) {
+// expandItem returns the values of one item: the item itself, or those of a range FROM..TO,
+// FROM..TO+STEP or FROM..TO*FACTOR.
+func expandItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
 		if item == "" {
-			return nil, fmt.Errorf("an empty value")
+			return nil, fmt.Errorf("empty value")
 		}
 		return []string{item}, nil
 	}
@@ -68,20 +68,20 @@ func expand(item string) ([]string, error) {
 		if rest[i] == '*' {
 			step, into = 0, &factor
 		}
-		if *into, err = rangeNumber(rest[i+1:]); err != nil {
+		if *into, err = parseRangeNumber(rest[i+1:]); err != nil {
 			return nil, err
 		}
 	}
-	from, err := rangeNumber(first)
+	from, err := parseRangeNumber(first)
 	if err != nil {
 		return nil, err
 	}
-	to, err := rangeNumber(last)
+	to, err := parseRangeNumber(last)
 	switch {
 	case err != nil:
 		return nil, err
 	case from > to || step == 0 && (factor < 2 || from < 1) || factor == 1 && step < 1:
-		return nil, fmt.Errorf("%q: the range does not get to its end", item)
+		return nil, fmt.Errorf("invalid range %q; want a start at or below the end and a positive step or a factor above 1", item)
 	}
 	var values []string
 	for v := from; v <= to && len(values) <= maxValues; v = v*factor + step {
@@ -90,7 +90,7 @@ func expand(item string) ([]string, error) {
 	return values, nil
 }
 
-// expandReal is expand of real numbers, with every number as it is printed shortest.
+// expandReal is like expandItem for real numbers. Numbers have their shortest form.
 func expandReal(item string) ([]string, error) {
 	number := func(s string) (float64, error) {
 		v, err := strconv.ParseFloat(s, 64)
@@ -108,7 +108,7 @@ func expandReal(item string) ([]string, error) {
 	if !ok {
 		return []string{text(from)}, nil
 	}
-	// A plus or a minus behind an e is the exponent's.
+	// A plus or a minus after an e belongs to the exponent.
 	cut := -1
 	for i := range rest {
 		if rest[i] == '*' || rest[i] == '+' && i > 0 && rest[i-1] != 'e' && rest[i-1] != 'E' {
@@ -117,7 +117,7 @@ func expandReal(item string) ([]string, error) {
 		}
 	}
 	if cut < 0 {
-		return nil, fmt.Errorf("%q: a range of real numbers requires a step, FROM..TO+STEP or FROM..TO*FACTOR", item)
+		return nil, fmt.Errorf("invalid range %q of real numbers; want FROM..TO+STEP or FROM..TO*FACTOR", item)
 	}
 	to, err := number(rest[:cut])
 	if err != nil {
@@ -129,7 +129,7 @@ func expandReal(item string) ([]string, error) {
 	}
 	times := rest[cut] == '*'
 	if from > to || times && (by <= 1 || from <= 0) || !times && by <= 0 {
-		return nil, fmt.Errorf("%q: the range does not get to its end", item)
+		return nil, fmt.Errorf("invalid range %q; want a start at or below the end and a positive step or a factor above 1", item)
 	}
 	var values []string
 	for i := 0; len(values) <= maxValues; i++ {
@@ -145,30 +145,30 @@ func expandReal(item string) ([]string, error) {
 	return values, nil
 }
 
-// rangeNumber reads an integer, hexadecimal with 0x, small enough that products of two
-// are exact.
-func rangeNumber(s string) (int, error) {
+// parseRangeNumber parses an integer of at most 32 bits, so that products of two are exact.
+// It may be hexadecimal with 0x.
+func parseRangeNumber(s string) (int, error) {
 	v, err := strconv.ParseInt(s, 0, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number a range can have", s)
+		return 0, fmt.Errorf("invalid number %q in a range; want an integer of at most 32 bits", s)
 	}
 	return int(v), nil
 }
 
-// points is the number of combinations.
-func (g grid) points() (int, error) {
+// countPoints returns the number of combinations.
+func (g grid) countPoints() (int, error) {
 	n := 1
 	for _, a := range g {
 		n *= len(a.values)
 		if n > MaxPoints {
-			return 0, wrong("more than %d points", MaxPoints)
+			return 0, argumentErrorf("grid has more than %d points", MaxPoints)
 		}
 	}
 	return n, nil
 }
 
-// at is the values of one point, an axis each.
-func (g grid) at(point int) []string {
+// valuesAt returns the values of one point, one for each axis.
+func (g grid) valuesAt(point int) []string {
 	values := make([]string, len(g))
 	for i := len(g) - 1; i >= 0; i-- {
 		n := len(g[i].values)

@@ -4,5 +4,5 @@ package sweep
 
 import "os"
 
-// lock does nothing where files cannot be locked.
+// lock does nothing, because files cannot be locked on these systems.
 func lock(*os.File) error { return nil }

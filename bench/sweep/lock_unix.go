@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes a file for this process alone, until it is closed. A file system without locks
-// has none.
+// lock locks a file for this process until it is closed. It succeeds on file systems
+// without locks. It returns errLocked if another process holds the lock.
 func lock(f *os.File) error {
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):

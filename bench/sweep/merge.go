@@ -14,24 +14,26 @@ import (
 	"anesim/bench/report"
 )
 
-// A mergeFile is a shard's file on the way through a merge.
+// A shardFile is a shard's file that is being read.
 type shardFile struct {
 	name   string
 	file   *os.File
 	rows   *rowReader
 	line   int
-	at     int // point of the row that stands in rows.line; -1 at the end
+	at     int // point of the current row, -1 at the end
 	row    []string
 	header []byte
 
-	columns []string // of the header
+	columns []string // names of the columns
 	torn    bool     // the file ends inside a row
 }
 
-// maxMergeFiles bounds the files that are open at a time.
+// maxMergeFiles is the maximum number of files that are open at a time.
 const maxMergeFiles = 1 << 10
 
-// Merge checks the files and then writes their rows.
+// Merge writes the rows of shards' files in the order of their points. It first checks that
+// every point occurs exactly once. points is the number of points, or 0 to derive it from
+// the values in the rows.
 func Merge(w io.Writer, names []string, points int) error {
 	files, closing, err := openShards(names)
 	defer closing()
@@ -56,15 +58,15 @@ func Merge(w io.Writer, names []string, points int) error {
 	return out.Flush()
 }
 
-// checkShards reads all files and reports an error unless every point is there once.
+// checkShards reads all files and returns an error unless every point occurs exactly once.
 func checkShards(files []*shardFile, points int) error {
 	var c *census
 	total, err := mergeRows(files, func(f *shardFile) error {
 		if c == nil {
 			c = newCensus(f.columns)
 		}
-		if err := c.add(f.row); err != nil {
-			return f.fail("%v", err)
+		if err := c.addRow(f.row); err != nil {
+			return f.errorf("%v", err)
 		}
 		return nil
 	})
@@ -73,19 +75,19 @@ func checkShards(files []*shardFile, points int) error {
 	}
 	want := points
 	if want == 0 && c != nil {
-		want = c.points()
+		want = c.countPoints()
 	}
 	if want = max(want, 1); total < want {
-		return fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, want)
+		return fmt.Errorf("found %d points of %d; a shard is missing or incomplete", total, want)
 	}
 	if points > 0 && total > points {
-		return fmt.Errorf("the files have %d points, more than --points %d", total, points)
+		return fmt.Errorf("found %d points, more than --points %d", total, points)
 	}
 	return nil
 }
 
-// mergeRows reads the files side by side and gives each row to do in the order of the
-// points, from 0 on without a gap; total is how many there were.
+// mergeRows reads the files together and calls do for each row in the order of the points,
+// which must have no gaps. total is the number of rows.
 func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err error) {
 	queue := make(mergeQueue, 0, len(files))
 	for _, f := range files {
@@ -93,7 +95,7 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
-			return 0, f.fail("is of another sweep than %s", report.Printable(first.name))
+			return 0, f.errorf("belongs to another sweep than %s", report.Printable(first.name))
 		}
 		if err := f.next(); err != nil {
 			return 0, err
@@ -109,14 +111,14 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 		f := queue[0]
 		switch {
 		case f.at < total:
-			return total, f.fail("point %d is there twice", f.at)
+			return total, f.errorf("found point %d twice", f.at)
 		case f.at > total:
-			return total, fmt.Errorf("no file has point %d: some shard is missing or not complete", total)
+			return total, fmt.Errorf("missing point %d; a shard is missing or incomplete", total)
 		}
 		if total == 0 {
 			first, origin = f, originOf(f.row)
 		} else if o := originOf(f.row); o != origin {
-			return total, f.fail("is of another sweep than %s: %s", report.Printable(first.name), originDifference(o, origin))
+			return total, f.errorf("belongs to another sweep than %s: %s", report.Printable(first.name), originDifference(o, origin))
 		}
 		if err := do(f); err != nil {
 			return total, err
@@ -133,12 +135,12 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 	return total, nil
 }
 
-// fail is an error in the file's line.
-func (f *shardFile) fail(format string, args ...any) error {
-	return inRows(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
+// errorf returns an error with the file's name and the current line.
+func (f *shardFile) errorf(format string, args ...any) error {
+	return inFile(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
 }
 
-// start reads the file's header, from its beginning.
+// start reads the file's header.
 func (f *shardFile) start() error {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -147,18 +149,18 @@ func (f *shardFile) start() error {
 	row, err := f.rows.next()
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
-	if err == nil && withoutOrigin(row) {
-		return inRows(f.name, errNoOrigin)
+	if err == nil && lacksOrigin(row) {
+		return inFile(f.name, errNoOrigin)
 	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
-		return f.fail("it is not the output of a sweep")
+		return f.errorf("not the output of a sweep")
 	}
 	f.header = bytes.Clone(f.rows.line)
 	f.row, f.columns = row, row
 	return nil
 }
 
-// next reads a row; at is -1 behind the last.
+// next reads a row. f.at becomes -1 after the last one.
 func (f *shardFile) next() error {
 	before := f.at
 	row, err := f.rows.next()
@@ -169,23 +171,23 @@ func (f *shardFile) next() error {
 	}
 	if err == io.ErrUnexpectedEOF {
 		f.torn = true
-		return f.fail("the file ends in the middle of a row: finish its shard with --resume")
+		return f.errorf("file ends in the middle of a row; finish its shard with --resume")
 	}
 	if err != nil {
-		return f.fail("%v", err)
+		return f.errorf("%v", err)
 	}
 	at, err := strconv.Atoi(row[0])
 	switch {
 	case err != nil || at < 0 || at >= MaxPoints || len(row) != len(f.columns):
-		return f.fail("it is not the output of a sweep")
+		return f.errorf("not the output of a sweep")
 	case at <= before:
-		return f.fail("point %d stands behind point %d", at, before)
+		return f.errorf("found point %d after point %d", at, before)
 	}
 	f.row, f.at = row, at
 	return nil
 }
 
-// A mergeQueue is the files by the point that each is at.
+// A mergeQueue is a heap of files ordered by their current points.
 type mergeQueue []*shardFile
 
 func (q mergeQueue) Len() int { return len(q) }
@@ -202,7 +204,7 @@ func (q *mergeQueue) Pop() any {
 	return last
 }
 
-// openShards opens files of rows.
+// openShards opens files of rows. The caller must call closing, even after an error.
 func openShards(names []string) (files []*shardFile, closing func(), err error) {
 	closing = func() {
 		for _, f := range files {
@@ -210,7 +212,7 @@ func openShards(names []string) (files []*shardFile, closing func(), err error) 
 		}
 	}
 	if len(names) > maxMergeFiles {
-		return nil, closing, wrong("%d files; at most %d at a time", len(names), maxMergeFiles)
+		return nil, closing, argumentErrorf("found %d files; want at most %d", len(names), maxMergeFiles)
 	}
 	for _, name := range names {
 		f, err := os.Open(name)
@@ -219,7 +221,7 @@ func openShards(names []string) (files []*shardFile, closing func(), err error) 
 		}
 		files = append(files, &shardFile{name: name, file: f})
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closing, inRows(name, errors.Join(err, errors.New("is not a regular file")))
+			return files, closing, inFile(name, errors.Join(err, errors.New("is not a regular file")))
 		}
 	}
 	return files, closing, nil

@@ -4,15 +4,16 @@ import (
 	"time"
 )
 
-// idlePeriod is how often rows are flushed that are written and not yet in the file.
+// idlePeriod is the interval at which computed rows are flushed to the file.
 const idlePeriod = 100 * time.Millisecond
 
-// inOrder computes items first to n-1 on several goroutines and writes them in order. Idle
-// is called every now and then, on the goroutine that writes. An error of either ends it.
+// computeInOrder computes items first to n-1 on several goroutines and writes them in
+// order. It calls idle periodically on the goroutine that writes. An error of write or idle
+// stops it.
 //
 //	feed --> workers --> done flags
 //	   \--> queue, in order --> write
-func inOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, idle func() error) error {
+func computeInOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, idle func() error) error {
 	type item struct {
 		index int
 		row   []string

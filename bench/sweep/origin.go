@@ -15,15 +15,17 @@ import (
 	"anesim/hw/chip"
 )
 
-// originColumn is the name of the last column: what all rows of a sweep have in common and
-// no other column says. Rows of two origins are of two machines, however alike their labels.
+// originColumn is the name of the last column. It describes the conditions that all rows of
+// a sweep share and no other column shows. Rows with different origins are not comparable,
+// even if their labels are equal.
 const originColumn = "origin"
 
-// origin says what times the sweep: words of a key and a value each, those at their defaults
-// left out but for the chip, the hash of its constants, the seed and the version.
-func (s *Sweep) origin() (string, error) {
+// describeOrigin describes the machine and the settings of the sweep as words KEY=VALUE.
+// Settings with default values are omitted, except for the chip, the hash of its constants,
+// the seed and the version.
+func (s *Sweep) describeOrigin() (string, error) {
 	o := &s.Options
-	words := []string{"chip=" + chipWord(&o.Chip), "constants=" + constantsWord(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
+	words := []string{"chip=" + formatChip(&o.Chip), "constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
 	add := func(key, value string) { words = append(words, key+"="+value) }
 	if o.GateTiles != 0 {
 		add("gate-tiles", fmt.Sprintf("%#x", o.GateTiles))
@@ -36,12 +38,12 @@ func (s *Sweep) origin() (string, error) {
 		add("set", strings.Join(list, ","))
 	}
 	if o.Init != nil {
-		add("init", hashed(fmt.Sprint(o.Init.Records)))
+		add("init", hashText(fmt.Sprint(o.Init.Records)))
 	}
 	if s.area != nil {
 		add("area", s.areaText)
 	}
-	files, err := s.filesWord()
+	files, err := s.hashFiles()
 	if err != nil {
 		return "", err
 	}
@@ -59,36 +61,38 @@ func (s *Sweep) origin() (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// maxNamed bounds the constants that a chip's word names; the hash is of all.
+// maxNamed is the maximum number of constants that formatChip names. hashConstants covers
+// all of them.
 const maxNamed = 8
 
-// chipWord is a chip's name and the constants that are not its preset's, as --chip takes them.
-func chipWord(c *hw.Chip) string {
+// formatChip returns a chip's name and the constants that differ from its preset, in the
+// form of --chip.
+func formatChip(c *hw.Chip) string {
 	preset, err := chip.ByName(c.Name)
 	if err != nil {
 		return c.Name
 	}
 	words := []string{c.Name}
 	for name, k := range c.Constants() {
-		if v, _ := constantOf(&preset, name); v != k.Value && len(words) <= maxNamed {
+		if v, _ := findConstant(&preset, name); v != k.Value && len(words) <= maxNamed {
 			words = append(words, fmt.Sprintf("%s=%g", name, k.Value))
 		}
 	}
 	return strings.Join(words, ",")
 }
 
-// constantsWord is a hash of the values of a chip's constants.
-func constantsWord(c *hw.Chip) string {
+// hashConstants returns a hash of the values of a chip's constants.
+func hashConstants(c *hw.Chip) string {
 	var b strings.Builder
 	for name, k := range c.Constants() {
 		fmt.Fprintf(&b, "%s %g\n", name, k.Value)
 	}
-	return hashed(b.String())
+	return hashText(b.String())
 }
 
-// filesWord is a hash of the files that the programs are read from, "" where there is none.
-// What stands in a folder or in a file beside is not in it.
-func (s *Sweep) filesWord() (string, error) {
+// hashFiles returns a hash of the files that the programs were read from, or "" if there
+// are none. Folders and files that these refer to are not included.
+func (s *Sweep) hashFiles() (string, error) {
 	h, any := fnv.New128a(), false
 	for _, name := range s.Files() {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
@@ -111,7 +115,7 @@ func (s *Sweep) filesWord() (string, error) {
 	return hashDigits(h.Sum(nil)), nil
 }
 
-func hashed(text string) string {
+func hashText(text string) string {
 	h := fnv.New128a()
 	io.WriteString(h, text)
 	return hashDigits(h.Sum(nil))
@@ -122,12 +126,12 @@ func hashDigits(sum []byte) string {
 	return hex.EncodeToString(sum)[:digits]
 }
 
-// originDifference names the words in which two origins differ.
+// originDifference returns the words in which two origins differ.
 func originDifference(here, there string) string {
 	if here == "" || there == "" {
 		return fmt.Sprintf("origin %q here, %q there", here, there)
 	}
-	a, b := originWords(here), originWords(there)
+	a, b := parseOrigin(here), parseOrigin(there)
 	var list []string
 	for _, w := range append(strings.Fields(here), strings.Fields(there)...) {
 		key, _, _ := strings.Cut(w, "=")
@@ -135,12 +139,12 @@ func originDifference(here, there string) string {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s %s here, %s there", report.Printable(key), orNone(a[key]), orNone(b[key])))
-		b[key] = a[key] // said once
+		b[key] = a[key] // report each key once
 	}
 	return strings.Join(list, "; ")
 }
 
-func originWords(text string) map[string]string {
+func parseOrigin(text string) map[string]string {
 	m := map[string]string{}
 	for _, w := range strings.Fields(text) {
 		key, value, _ := strings.Cut(w, "=")
@@ -156,17 +160,17 @@ func orNone(value string) string {
 	return report.Printable(value)
 }
 
-// errNoOrigin is a file of rows of a version that did not say what they are of.
-var errNoOrigin = errors.New("its rows have no column " + originColumn + ", which says what chip, constants and version they are of: an earlier version wrote it; time the sweep again into a new file")
+// errNoOrigin is returned for a file of an earlier version without the origin column.
+var errNoOrigin = errors.New("missing column " + originColumn + ", which identifies chip, constants and version; an earlier version wrote the file, so time the sweep again into a new file")
 
-// withoutOrigin reports whether a header is that of rows without their origin.
-func withoutOrigin(header []string) bool {
+// lacksOrigin reports whether a header is that of rows without an origin.
+func lacksOrigin(header []string) bool {
 	n := len(resultColumns) - 1
 	return len(header) >= n+2 && header[0] == "point" && header[1] == "program" && header[len(header)-1] == resultColumns[n-1]
 }
 
-// problem is why a row has no figures, or not those of the whole; "" where it has.
-func problem(row []string) string { return row[len(row)-2] }
+// rowProblem returns the reason why a row has no results, or incomplete ones, or "".
+func rowProblem(row []string) string { return row[len(row)-2] }
 
-// originOf is the origin of a row.
+// originOf returns the origin of a row.
 func originOf(row []string) string { return row[len(row)-1] }

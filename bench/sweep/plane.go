@@ -1,14 +1,14 @@
 package sweep
 
-// A Plane is the first two goals of designs: labels of the axes, some of all designs, the
-// front's, and how many there are.
+// A Plane holds designs as points of their first two goals: the labels of the axes, a
+// sample of all designs, the designs of the front, and the number of all designs.
 type Plane struct {
 	X, Y      string
 	All, Best [][2]float64
 	Of        int
 }
 
-// Plane is the front's first two goals.
+// Plane returns the designs by the front's first two goals.
 func (f *Front) Plane() Plane {
 	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
 	p := Plane{X: f.goals[0].label(), Y: f.goals[1].label(), Of: f.cloud.seen}
@@ -21,11 +21,11 @@ func (f *Front) Plane() Plane {
 	return p
 }
 
-// maxCloud bounds the designs that a picture shows.
+// maxCloud is the maximum number of designs in a picture.
 const maxCloud = 1 << 13
 
-// A cloud is designs evenly picked out of any number: each step-th, where step doubles
-// whenever there are too many.
+// A cloud is an even sample of any number of designs: every step-th one. step doubles when
+// there are too many.
 type cloud struct {
 	points [][]float64
 	step   int

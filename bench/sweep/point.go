@@ -14,7 +14,7 @@ import (
 	"anesim/hw/chip"
 )
 
-func (s *Sweep) timer() (*timer, error) {
+func (s *Sweep) newTimer() (*timer, error) {
 	t, err := anesim.NewTimer(s.Options)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (s *Sweep) timer() (*timer, error) {
 	return &timer{s, t, varied, s.Options}, nil
 }
 
-// settings are the chip and the register values of a point.
+// settings returns the chip and the register overrides of a point.
 func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
@@ -33,7 +33,7 @@ func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Overr
 		}
 		v, err := strconv.ParseFloat(values[i], 64)
 		if err != nil {
-			return c, nil, fmt.Errorf("%s=%s: not a number", s.grid[i].name, values[i])
+			return c, nil, fmt.Errorf("%s=%s is not a number", s.grid[i].name, values[i])
 		}
 		if err := chip.Set(&c, name, v); err != nil {
 			return c, nil, err
@@ -49,8 +49,9 @@ func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Overr
 	return c, overrides, nil
 }
 
-// incomplete says what of a network is in no total.
-func incomplete(res *anesim.Result) string {
+// describeMissing describes the layers of a network that are not in its total, or returns
+// "".
+func describeMissing(res *anesim.Result) string {
 	n, why := 0, ""
 	for i := range res.Layers {
 		l := &res.Layers[i]
@@ -70,17 +71,17 @@ func incomplete(res *anesim.Result) string {
 	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
 }
 
-// RunPoint runs a point and names it by what is particular about it.
+// RunPoint runs a point and returns the result with a name that identifies the point.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
-	w, values := s.at(point)
+	w, values := s.pointAt(point)
 	m, err := w.model, error(nil)
 	if m == nil {
-		if m, err = s.layer(values); err != nil {
+		if m, err = s.newLayer(values); err != nil {
 			return report.ProfilePart{}, err
 		}
 	}
 	o := s.Options
-	o.Repeat = 1 // as of the rows
+	o.Repeat = 1 // as for the rows
 	if o.Chip, o.Overrides, err = s.settings(values); err != nil {
 		return report.ProfilePart{}, err
 	}
@@ -100,17 +101,17 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times the points of a shard from the first to the n-th on several goroutines, and
-// gives their rows to write in their order. Idle is called now and then in between.
+// Time times the points of a shard from index first up to n on several goroutines, and
+// passes their rows to write in order. It calls idle periodically.
 func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, idle func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {
 		var err error
-		if timers[i], err = s.timer(); err != nil {
+		if timers[i], err = s.newTimer(); err != nil {
 			return err
 		}
 	}
-	return inOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].row(part.Point(k)) }, write, idle)
+	return computeInOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].timeRow(part.Point(k)) }, write, idle)
 }
 
 // A timer times points of a sweep one after the other.
@@ -121,8 +122,8 @@ type timer struct {
 	options anesim.Options // of the point
 }
 
-// set gives the engine the point's constants and register values.
-func (t *timer) set(values []string) error {
+// configure sets the constants and register values of a point.
+func (t *timer) configure(values []string) error {
 	c, overrides, err := t.settings(values)
 	if err != nil {
 		return err
@@ -140,11 +141,12 @@ func (t *timer) set(values []string) error {
 	return nil
 }
 
-// time is the account of a workload, and why it is not that of the whole.
-func (t *timer) time(w *workload, values []string) (r *hw.Report, problem string, err error) {
+// timeWorkload returns the report of a workload. problem describes why the report is
+// incomplete, or is "".
+func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, problem string, err error) {
 	m := w.model
 	if m == nil {
-		if m, err = t.layer(values); err != nil {
+		if m, err = t.newLayer(values); err != nil {
 			return nil, "", err
 		}
 	}
@@ -153,7 +155,7 @@ func (t *timer) time(w *workload, values []string) (r *hw.Report, problem string
 		if err != nil {
 			return nil, "", err
 		}
-		return res.Report, incomplete(res), nil
+		return res.Report, describeMissing(res), nil
 	}
 	if r, err = t.engine.Time(context.Background(), m); err != nil {
 		return nil, "", err

@@ -12,36 +12,36 @@ import (
 	"strings"
 )
 
-// A Output is where rows go: whole ones, some at a time. What is there whenever the
-// command is stopped ends with a complete row, or with one that resume does again.
+// An Output writes complete rows in batches. If the command is stopped, the file ends with
+// a complete row, or with a partial one that Resume replaces.
 type Output struct {
 	w       io.Writer
 	header  []string
-	Rows    int // that are there already
+	Rows    int // number of rows already in the file
 	begun   bool
 	pending []byte
 }
 
-// NewOutput is rows under a header on their way to w.
+// NewOutput returns an Output that writes rows under a header to w.
 func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
 
-// flushBytes is how much is pending at most.
+// flushBytes is the maximum number of pending bytes.
 const flushBytes = 32 << 10
 
-// Write takes in a row.
+// Write adds a row.
 func (o *Output) Write(row []string) error {
 	if !o.begun {
-		o.pending = append(o.pending, csvLine(o.header)...)
+		o.pending = append(o.pending, formatLine(o.header)...)
 		o.begun = true
 	}
-	o.pending = append(o.pending, csvLine(row)...)
+	o.pending = append(o.pending, formatLine(row)...)
 	if len(o.pending) < flushBytes {
 		return nil
 	}
 	return o.Flush()
 }
 
-// Flush writes what is pending.
+// Flush writes the pending rows.
 func (o *Output) Flush() error {
 	if len(o.pending) == 0 {
 		return nil
@@ -51,23 +51,23 @@ func (o *Output) Flush() error {
 	return err
 }
 
-// csvLine is a row with the newline that ends it.
-func csvLine(row []string) []byte {
+// formatLine returns a row as a line of CSV.
+func formatLine(row []string) []byte {
 	var b []byte
 	for i, field := range row {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if strings.ContainsAny(field, "\"\r\n") || strings.HasPrefix(field, " ") || strings.Contains(field, ",") || field == `\.` {
-			return quotedLine(row)
+			return quoteLine(row)
 		}
 		b = append(b, field...)
 	}
 	return append(b, '\n')
 }
 
-// quotedLine is csvLine of a row with fields that have to be quoted.
-func quotedLine(row []string) []byte {
+// quoteLine is formatLine for a row with fields that must be quoted.
+func quoteLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
 	c.Write(row)
@@ -75,11 +75,11 @@ func quotedLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// Finish writes what is pending, and the header where there was no row. A file's rows then
-// last.
+// Finish writes the pending rows, and the header if there were no rows. It then flushes a
+// file to disk.
 func (o *Output) Finish() error {
 	if !o.begun {
-		o.pending, o.begun = append(o.pending, csvLine(o.header)...), true
+		o.pending, o.begun = append(o.pending, formatLine(o.header)...), true
 	}
 	if err := o.Flush(); err != nil {
 		return err
@@ -90,12 +90,11 @@ func (o *Output) Finish() error {
 	return nil
 }
 
-// OpenRows opens a file of rows to go on with. It is made where there is none, and locked
-// as long as it is open: of a task that runs twice, since its node was taken for dead, one
-// ends.
+// OpenRows opens a file of rows for appending, or creates it, and locks it. If a task runs
+// twice because its node was considered dead, the lock stops one of them.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, inRows(name, errors.New("is not a regular file"))
+		return nil, inFile(name, errors.New("is not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -103,7 +102,7 @@ func OpenRows(name string) (*RowFile, error) {
 	}
 	if err := lock(f); err != nil {
 		f.Close()
-		return nil, inRows(name, err)
+		return nil, inFile(name, err)
 	}
 	return &RowFile{f}, nil
 }
@@ -111,23 +110,24 @@ func OpenRows(name string) (*RowFile, error) {
 // A RowFile is a file of rows that no other process writes.
 type RowFile struct{ *os.File }
 
-// errLocked is a file of rows that another process writes.
-var errLocked = errors.New("another process writes it")
+// errLocked is returned if another process writes the file.
+var errLocked = errors.New("file is locked by another process")
 
-// maxRow bounds a line of a file of rows: as many columns as axes fit a command line.
+// maxRow is the maximum length of a line in bytes, enough for as many columns as fit on a
+// command line.
 const maxRow = 1 << 20
 
-// A rowReader reads a file of rows, a line each, and remembers where the last complete one
-// ends.
+// A rowReader reads a file of rows and remembers the end of the last complete one.
 type rowReader struct {
 	r    *bufio.Reader
-	line []byte // the last one, with the newline that ends it
+	line []byte // last line, with its newline
 	end  int64
 }
 
 func newRowReader(r io.Reader) *rowReader { return &rowReader{r: bufio.NewReaderSize(r, 1<<16)} }
 
-// next reads a row. io.EOF is the end, io.ErrUnexpectedEOF one behind the start of a row.
+// next reads a row. It returns io.EOF at the end, and io.ErrUnexpectedEOF if the file ends
+// inside a row.
 func (r *rowReader) next() ([]string, error) {
 	r.line = r.line[:0]
 	for {
@@ -135,7 +135,7 @@ func (r *rowReader) next() ([]string, error) {
 		r.line = append(r.line, part...)
 		switch {
 		case len(r.line) > maxRow:
-			return nil, fmt.Errorf("a line of more than %d bytes", maxRow)
+			return nil, fmt.Errorf("line exceeds %d bytes", maxRow)
 		case err == bufio.ErrBufferFull:
 			continue
 		case err == io.EOF && len(r.line) > 0:
@@ -158,8 +158,9 @@ type rows interface {
 	Truncate(size int64) error
 }
 
-// Resume makes the output go on behind the last complete row of a file, whose rows must
-// be those that label says, of the same origin, no more than most.
+// Resume continues after the last complete row of a file. It returns an error if a row does
+// not have the labels that label returns or another origin, or if there are more than most
+// rows.
 func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
@@ -168,9 +169,10 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			break
 		}
 		if err == io.ErrUnexpectedEOF {
-			// What stands behind the last complete row is the start of one, where the file is ours.
-			if i == 0 && !bytes.HasPrefix(csvLine(o.header), r.line) {
-				return errors.New("it is not the output of a sweep; choose another file")
+			// The rest after the last complete row is the start of a row if the file is
+			// ours.
+			if i == 0 && !bytes.HasPrefix(formatLine(o.header), r.line) {
+				return errors.New("not the output of a sweep; choose another file")
 			}
 			break
 		}
@@ -178,7 +180,7 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if i > most {
-			return errors.New("it has more rows than the grid")
+			return errors.New("file has more rows than the grid")
 		}
 		want := o.header
 		if i > 0 {
@@ -188,10 +190,10 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			return errNoOrigin
 		}
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
-			return fmt.Errorf("line %d is of another sweep", i+1)
+			return fmt.Errorf("line %d belongs to another sweep", i+1)
 		}
 		if i > 0 && originOf(row) != origin {
-			return fmt.Errorf("line %d is of another sweep: %s", i+1, originDifference(origin, originOf(row)))
+			return fmt.Errorf("line %d belongs to another sweep: %s", i+1, originDifference(origin, originOf(row)))
 		}
 		o.begun, o.Rows = true, i
 	}

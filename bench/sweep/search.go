@@ -12,13 +12,13 @@ import (
 	"anesim/bench/report"
 )
 
-// A budget is a goal with its most.
+// A budget is a goal with its maximum.
 type budget struct {
 	goal
 	most float64
 }
 
-// A Search looks for the best design.
+// A Search searches for the best design.
 type Search struct {
 	*Sweep
 	timer  *timer
@@ -28,16 +28,17 @@ type Search struct {
 	seen   map[string]Candidate
 }
 
-// A Candidate is a design: a step of every knob, and what comes of it.
+// A Candidate is a design: a step of every knob, and its costs.
 type Candidate struct {
 	steps []int
 	row   []string
-	Rows  [][]string // of each program
-	value float64    // of the goal
-	over  float64    // by which part the budget is missed, 0 within it
+	Rows  [][]string // row of each program
+	value float64    // value of the goal
+	over  float64    // relative excess over the budget, 0 within it
 }
 
-// better reports whether a is better than b: within the budget before without.
+// better reports whether a is better than b. A smaller excess over the budget takes
+// precedence over the goal.
 func (a *Candidate) better(b *Candidate) bool {
 	if a.over != b.over {
 		return a.over < b.over
@@ -45,7 +46,8 @@ func (a *Candidate) better(b *Candidate) bool {
 	return a.value < b.value
 }
 
-// NewSearch reads a description whose axes are ranges of the chip's constants.
+// NewSearch returns a search for a description whose axes are ranges of the chip's
+// constants.
 func NewSearch(d *Description) (*Search, error) {
 	var programs []string
 	var err error
@@ -60,17 +62,17 @@ func NewSearch(d *Description) (*Search, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.knobs, func(other knob) bool { return other.name == k.name }) {
-			return nil, wrong("%s is given twice", word)
+			return nil, argumentErrorf("duplicate constant %s", word)
 		}
 		s.knobs = append(s.knobs, k)
 	}
 	if len(s.knobs) == 0 {
-		return nil, wrong("missing constants: want chip.NAME=FROM..TO")
+		return nil, argumentErrorf("missing constants; want chip.NAME=FROM..TO")
 	}
 	if len(programs) == 0 {
-		return nil, wrong("missing program: want a file or an operation with its keys in quotes")
+		return nil, argumentErrorf("missing program; want a file or an operation with its keys in quotes")
 	}
-	// The axes have their values set before each point.
+	// The values of the axes are set before each point.
 	words := slices.Clone(programs)
 	for _, k := range s.knobs {
 		words = append(words, ChipPrefix+k.name+"="+report.Number(k.low))
@@ -79,29 +81,29 @@ func NewSearch(d *Description) (*Search, error) {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {
-		return nil, wrong("%s: its keys go with it, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
+		return nil, argumentErrorf("missing keys of %s; want them with the operation, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
 	}
 	if err := s.Try(); err != nil {
 		return nil, err
 	}
-	s.timer, err = s.Sweep.timer()
+	s.timer, err = s.Sweep.newTimer()
 	return s, err
 }
 
-// Reduce reads the goal to have the least of.
+// Reduce sets the goal to minimise.
 func (s *Search) Reduce(goal string) error {
-	list, err := goals(goal, s.Header())
+	list, err := parseGoals(goal, s.Header())
 	if err != nil {
 		return err
 	}
 	if len(list) != 1 {
-		return wrong("%s: want one goal", goal)
+		return argumentErrorf("%s: found several goals; want one", goal)
 	}
 	s.least = list[0]
 	return nil
 }
 
-// Keep reads a budget, GOAL=MOST joined by commas.
+// Keep adds budgets, GOAL=MOST joined by commas.
 func (s *Search) Keep(within string) error {
 	if within == "" {
 		return nil
@@ -110,9 +112,9 @@ func (s *Search) Keep(within string) error {
 		name, most, _ := strings.Cut(item, "=")
 		v, err := strconv.ParseFloat(most, 64)
 		if err != nil || !(v > 0) || math.IsInf(v, 0) {
-			return wrong("%q: want GOAL=MOST", item)
+			return argumentErrorf("malformed budget %q; want GOAL=MOST", item)
 		}
-		list, err := goals(name, s.Header())
+		list, err := parseGoals(name, s.Header())
 		if err != nil {
 			return err
 		}
@@ -121,24 +123,24 @@ func (s *Search) Keep(within string) error {
 	return nil
 }
 
-// at times a design, once.
-func (s *Search) at(steps []int) (*Candidate, error) {
+// evaluate times a design, or returns the result of an earlier call.
+func (s *Search) evaluate(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
 	if c, ok := s.seen[key]; ok {
 		return &c, nil
 	}
 	for i := range s.knobs {
-		s.grid[i].values = []string{strconv.FormatFloat(s.knobs[i].at(steps[i]), 'g', -1, 64)}
+		s.grid[i].values = []string{strconv.FormatFloat(s.knobs[i].valueAt(steps[i]), 'g', -1, 64)}
 	}
 	c := Candidate{steps: slices.Clone(steps)}
 	d := newDesign(s.Header(), len(s.workloads))
 	for point := range s.workloads {
-		row := s.timer.row(point)
-		if why := problem(row); why != "" {
-			return nil, fmt.Errorf("%s: %s", s.words(&c), why)
+		row := s.timer.timeRow(point)
+		if why := rowProblem(row); why != "" {
+			return nil, fmt.Errorf("%s: %s", s.formatConstants(&c), why)
 		}
 		c.Rows = append(c.Rows, row)
-		if whole, ok := d.add(row); ok {
+		if whole, ok := d.addRow(row); ok {
 			c.row = whole
 		}
 	}
@@ -157,18 +159,19 @@ func (s *Search) at(steps []int) (*Candidate, error) {
 	return &c, nil
 }
 
-// maxCandidates bounds the designs that a search times.
+// maxCandidates is the maximum number of designs that a search times.
 const maxCandidates = 1 << 14
 
-// Run finds the best design: by simplex from the chip's constants and from the corners of
-// smaller and larger ones, then along each constant.
+// Run searches for the best design. It uses the simplex method from the chip's constants
+// and from three points of the ranges, and then descends along each constant. start is the
+// design with the chip's constants.
 func (s *Search) Run() (start, best *Candidate, err error) {
 	at := make([]int, len(s.knobs))
 	for i := range s.knobs {
-		c, _ := constantOf(&s.Options.Chip, s.knobs[i].name)
-		at[i] = s.knobs[i].near(c)
+		c, _ := findConstant(&s.Options.Chip, s.knobs[i].name)
+		at[i] = s.knobs[i].nearestStep(c)
 	}
-	if start, err = s.at(at); err != nil {
+	if start, err = s.evaluate(at); err != nil {
 		return nil, nil, err
 	}
 	best = start
@@ -179,7 +182,7 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 				at[i] = from
 			}
 		}
-		c, err := s.simplex(at)
+		c, err := s.searchSimplex(at)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -191,15 +194,15 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 		return nil, nil, err
 	}
 	if best.over > 0 {
-		return nil, nil, fmt.Errorf("no design within the budget was found: the nearest, %s, misses it by %.3g %%", s.words(best), 100*best.over)
+		return nil, nil, fmt.Errorf("found no design within the budget; the nearest, %s, exceeds it by %.3g %%", s.formatConstants(best), 100*best.over)
 	}
 	return start, best, nil
 }
 
-// simplex is the best design on Nelder and Mead's way downhill. A design outside the budget
-// costs more than any within, by how far it is outside.
-func (s *Search) simplex(from []int) (best *Candidate, err error) {
-	if best, err = s.at(from); err != nil {
+// searchSimplex returns the best design found by the Nelder-Mead method. A design that
+// exceeds the budget costs more than any within it, in proportion to the excess.
+func (s *Search) searchSimplex(from []int) (best *Candidate, err error) {
+	if best, err = s.evaluate(from); err != nil {
 		return nil, err
 	}
 	scale := best.value
@@ -211,12 +214,13 @@ func (s *Search) simplex(from []int) (best *Candidate, err error) {
 	problem := optimize.Problem{Func: func(x []float64) float64 {
 		at := make([]int, len(x))
 		for i, v := range x {
-			// What is half a step but for its last digits, which differ between machines, is half.
+			// Round so that the last digits, which differ between machines, do not decide
+			// halves.
 			const digits = 1e6
 			v = math.Round(digits*steps*min(max(v, 0), 1)) / digits
 			at[i] = int(math.Round(v))
 		}
-		c, e := s.at(at)
+		c, e := s.evaluate(at)
 		if e != nil {
 			err = e
 			return math.Inf(1)
@@ -238,10 +242,10 @@ func (s *Search) simplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend goes along each constant, and along each pair where one gives what the other
-// takes, in ever smaller steps, until no neighbour is better.
+// descend moves along each constant, and along each pair of constants in opposite
+// directions, in ever smaller steps until no neighbour is better.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
-	moves := s.moves()
+	moves := s.listMoves()
 	for stride := steps / 16; stride >= 1; {
 		moved := false
 		for _, m := range moves {
@@ -249,7 +253,7 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 			for i, d := range m {
 				at[i] = min(max(at[i]+d*stride, 0), steps)
 			}
-			c, err := s.at(at)
+			c, err := s.evaluate(at)
 			if err != nil {
 				return nil, err
 			}
@@ -267,8 +271,8 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// moves are the directions of descend.
-func (s *Search) moves() (list [][]int) {
+// listMoves returns the directions for descend.
+func (s *Search) listMoves() (list [][]int) {
 	n := len(s.knobs)
 	for i := range n {
 		for _, d := range [...]int{1, -1} {
@@ -287,24 +291,24 @@ func (s *Search) moves() (list [][]int) {
 	return list
 }
 
-// words are a design's constants.
-func (s *Search) words(c *Candidate) string {
+// formatConstants returns a design's constants.
+func (s *Search) formatConstants(c *Candidate) string {
 	var list []string
 	for i := range s.knobs {
-		list = append(list, fmt.Sprintf("%s=%g", s.knobs[i].name, s.knobs[i].at(c.steps[i])))
+		list = append(list, fmt.Sprintf("%s=%g", s.knobs[i].name, s.knobs[i].valueAt(c.steps[i])))
 	}
 	return strings.Join(list, " ")
 }
 
-// A Line is a constant, the goal or a limit at two designs.
+// A Line holds a constant, the goal or a budget at two designs.
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare is the constants, the goal and the budget at two designs.
+// Compare returns the constants, the goal and the budgets at two designs.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {
 		k := &s.knobs[i]
-		list = append(list, Line{ChipPrefix + k.name, fmt.Sprintf("%g", k.at(start.steps[i])), fmt.Sprintf("%g", k.at(best.steps[i])), fmt.Sprintf("%g", k.top)})
+		list = append(list, Line{ChipPrefix + k.name, fmt.Sprintf("%g", k.valueAt(start.steps[i])), fmt.Sprintf("%g", k.valueAt(best.steps[i])), fmt.Sprintf("%g", k.top)})
 	}
 	add := func(g *goal, most string) error {
 		a, err := g.value(start.row)
@@ -326,5 +330,5 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	return list, nil
 }
 
-// Designs is how many designs were timed.
+// Designs returns the number of designs that were timed.
 func (s *Search) Designs() int { return len(s.seen) }

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A Shard is every n-th point, from number i of 1 to n.
+// A Shard is every n-th point. i is its number from 1 to n.
 type Shard struct{ i, n int }
 
-// Point is the shard's k-th point.
+// Point returns the shard's k-th point.
 func (s Shard) Point(k int) int { return k*s.n + s.i - 1 }
 
-// Points is how many of total the shard has.
+// Points returns how many of total points the shard has.
 func (s Shard) Points(total int) int { return (total - s.i + s.n) / s.n }
 
-// ParseShard reads I/N; the empty text is all points.
+// ParseShard parses I/N. An empty text means all points.
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{1, 1}, nil
@@ -23,10 +23,10 @@ func ParseShard(s string) (Shard, error) {
 	i, err1 := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(second)
 	if err1 == nil && err2 == nil && n > MaxPoints {
-		return Shard{}, wrong("%q: more than %d parts", s, MaxPoints)
+		return Shard{}, argumentErrorf("%q has more than %d parts", s, MaxPoints)
 	}
 	if err1 != nil || err2 != nil || i < 1 || i > n {
-		return Shard{}, wrong("%q: want I/N with I from 1 to N", s)
+		return Shard{}, argumentErrorf("%q is not a shard; want I/N with I from 1 to N", s)
 	}
 	return Shard{i, n}, nil
 }

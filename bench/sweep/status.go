@@ -10,24 +10,25 @@ import (
 	"anesim/bench/report"
 )
 
-// stalePeriod is after how long without a row a shard that is not complete is stale.
+// stalePeriod is the time without new rows after which an incomplete shard is stale.
 const stalePeriod = time.Minute
 
-// maxAge is more seconds than any file is old: a file that says less was made never.
+// maxAge is the maximum plausible age of a file in seconds. Older creation times are
+// ignored.
 const maxAge = 1e9
 
-// A Status is what a shard's file says of it.
+// A Status is the progress of a shard's file.
 type Status struct {
 	Rows   int
-	first  int     // its first point, -1 where it has none
-	cut    bool    // the last row is not complete
-	Rate   float64 // rows a second, 0 where nobody knows
+	first  int     // first point, -1 if there is none
+	cut    bool    // the last row is incomplete
+	Rate   float64 // rows per second, 0 if unknown
 	wrote  time.Time
 	header []byte
 	Err    error
 }
 
-// Points is how many points the shard has of all, 0 where nobody knows.
+// Points returns how many of all points the shard has, or 0 if unknown.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -35,8 +36,9 @@ func (s *Status) Points(points, shards int) int {
 	return Shard{s.first + 1, shards}.Points(points)
 }
 
-// ReadStatus says how far files of rows are. With a time it reads them twice, so long apart, and
-// takes the rates from that. A file of another sweep than the first is an error of its own.
+// ReadStatus returns the progress of files of rows. If over is positive, it reads them
+// twice, over apart, and computes the rates from the difference. A file of another sweep
+// than the first has its Err set.
 func ReadStatus(names []string, over time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
@@ -57,13 +59,14 @@ func ReadStatus(names []string, over time.Duration) []Status {
 		case header == nil:
 			header = s.header
 		case s.header != nil && !slices.Equal(header, s.header):
-			s.Err = errors.New("is of another sweep than " + report.Printable(names[0]))
+			s.Err = errors.New("belongs to another sweep than " + report.Printable(names[0]))
 		}
 	}
 	return list
 }
 
-// State is a shard's in a word, and whether it is under way.
+// State describes the state of a shard with all points, and reports whether it is in
+// progress.
 func (s *Status) State(all int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {
@@ -79,7 +82,7 @@ func (s *Status) State(all int, now time.Time) (string, bool) {
 	return "under way", true
 }
 
-// readShard looks through a file of rows: all lines are counted, the first two read.
+// readShard reads a file of rows. It counts all lines and parses only the first two.
 func readShard(name string) (s Status) {
 	s.first = -1
 	f, err := os.Open(name)
@@ -95,7 +98,7 @@ func readShard(name string) (s Status) {
 	}
 	s.wrote = info.ModTime()
 	defer func() {
-		if t := s.wrote.Sub(born(f)).Seconds(); t > 0 && t < maxAge {
+		if t := s.wrote.Sub(birthTime(f)).Seconds(); t > 0 && t < maxAge {
 			s.Rate = float64(s.Rows) / t
 		}
 	}()

@@ -11,43 +11,43 @@ import (
 	"anesim/loader/network/keys"
 )
 
-// A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
-// that stands.
+// A workload is the program of a point: an operation whose keys are axes, or a fixed model.
 type workload struct {
 	name  string
-	model *anesim.Model // nil of an operation
+	model *anesim.Model // nil for an operation
 }
 
-// A Sweep is a grid over workloads and their keys, constants of the chip and registers.
+// A Sweep is a grid of workloads and axes of their keys, constants of the chip and
+// registers.
 type Sweep struct {
-	workloads []workload // several change fastest
-	Name      string     // of all, for people
-	keys      int        // axes that are keys of the layer or the chip; the rest are register fields
+	workloads []workload // change faster than all axes
+	Name      string     // name of the workloads for people
+	keys      int        // number of axes that are keys of the layer or the chip; the rest are register fields
 	grid      grid
-	area      *expression // nil where none is given
+	area      *expression // nil if none is given
 	areaText  string
-	Origin    string // the last column of every row
+	Origin    string // last column of every row
 	Options   anesim.Options
 }
 
-// MaxPrograms bounds the programs of a sweep, which are all in memory.
+// MaxPrograms is the maximum number of programs in a sweep, which are all kept in memory.
 const MaxPrograms = 1 << 10
 
-// A Description is what a sweep is made of.
+// A Description describes a sweep.
 type Description struct {
 	Words   []string // programs, then the axes of keys, KEY=VALUES
 	Fields  []string // axes of register fields, GROUP.REGISTER.FIELD=VALUES
 	Area    string   // a sum of products of the chip's constants, "" for none
 	Options anesim.Options
 
-	Open func(name string) (*anesim.Model, error) // a word that is no operation
+	Open func(name string) (*anesim.Model, error) // opens a word that is not an operation
 }
 
-// New reads a description.
+// New returns the sweep of a description. Mistakes in the description are *ArgumentErrors.
 func New(d *Description) (*Sweep, error) {
 	args, o := d.Words, d.Options
 	if len(args) == 0 {
-		return nil, wrong("missing operation or file: operations are %s", strings.Join(keys.Names(), " "))
+		return nil, argumentErrorf("missing operation or file; operations are %s", strings.Join(keys.Names(), " "))
 	}
 	o.Workers = 1
 	s := &Sweep{Options: o}
@@ -56,15 +56,15 @@ func New(d *Description) (*Sweep, error) {
 		words = len(args)
 	}
 	if words > MaxPrograms {
-		return nil, wrong("%d programs; a sweep takes at most %d", words, MaxPrograms)
+		return nil, argumentErrorf("found %d programs; want at most %d", words, MaxPrograms)
 	}
 	for _, word := range args[:words] {
-		w, err := d.workload(word, words > 1)
+		w, err := d.parseWorkload(word, words > 1)
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.workloads, func(v workload) bool { return v.name == w.name }) {
-			return nil, wrong("%s is given twice", w.name)
+			return nil, argumentErrorf("duplicate program %s", w.name)
 		}
 		s.workloads = append(s.workloads, w)
 	}
@@ -75,33 +75,33 @@ func New(d *Description) (*Sweep, error) {
 	var err error
 	if d.Area != "" {
 		if s.area, err = parseExpression(d.Area); err != nil {
-			return nil, wrong("--area: %v", err)
+			return nil, argumentErrorf("--area: %v", err)
 		}
 		s.areaText = strings.Join(strings.Fields(d.Area), "")
 	}
-	if err := s.axes(args[words:], d.Fields); err != nil {
+	if err := s.parseAxes(args[words:], d.Fields); err != nil {
 		return nil, err
 	}
-	s.Origin, err = s.origin()
+	s.Origin, err = s.describeOrigin()
 	return s, err
 }
 
-// isAxis reports whether a word gives a key values.
+// isAxis reports whether a word gives values to a key.
 func isAxis(word string) bool { return strings.Contains(word, "=") && !strings.Contains(word, " ") }
 
-// axes reads the keys and registers that vary.
-func (s *Sweep) axes(keys, fields []string) error {
+// parseAxes adds the keys and registers that vary.
+func (s *Sweep) parseAxes(keys, fields []string) error {
 	for i, word := range slices.Concat(keys, fields) {
 		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
 			switch m := s.workloads[0].model; {
 			case !isAxis(word):
-				return wrong("%q stands behind keys; programs come first", word)
+				return argumentErrorf("unexpected %q after keys; want programs first", word)
 			case len(s.workloads) > 1:
-				return wrong("%s: several programs have no keys in common but those of the chip; the keys of a layer stand in quotes with its operation", word)
+				return argumentErrorf("unexpected key %s; several programs share only keys of the chip, so write the keys of a layer in quotes with its operation", word)
 			case m.Kind() == anesim.KindLayer:
-				return wrong("%s: the layer's keys stand with its operation", word)
+				return argumentErrorf("unexpected key %s; write the layer's keys with its operation", word)
 			default:
-				return wrong("%s: a %v has no keys; --set gives register values", word, m.Kind())
+				return argumentErrorf("unexpected key %s of a %v; set register values with --set", word, m.Kind())
 			}
 		}
 		a, err := parseAxis(word)
@@ -109,7 +109,7 @@ func (s *Sweep) axes(keys, fields []string) error {
 			return err
 		}
 		if slices.ContainsFunc(s.grid, func(b axis) bool { return a.name == b.name }) {
-			return wrong("%s is given twice", a.name)
+			return argumentErrorf("duplicate axis %s", a.name)
 		}
 		if i < len(keys) {
 			s.keys++
@@ -119,18 +119,19 @@ func (s *Sweep) axes(keys, fields []string) error {
 	return nil
 }
 
-// workload reads a word: an operation, one with its keys in quotes, or a file.
-func (d *Description) workload(word string, several bool) (workload, error) {
+// parseWorkload parses a word: an operation, an operation with its keys in quotes, or a
+// file.
+func (d *Description) parseWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, wrong("%s stands beside other programs: its keys go with it, as in '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("missing keys of %s; with several programs want them with the operation, as in '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}
 	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(keys.Names(), op) {
 		m, err := anesim.Layer(op, strings.Fields(rest)...)
 		if err != nil {
-			return workload{}, inLayer(word, err)
+			return workload{}, wrapLayerError(word, err)
 		}
 		return workload{word, m}, nil
 	}
@@ -138,8 +139,8 @@ func (d *Description) workload(word string, several bool) (workload, error) {
 	return workload{word, m}, err
 }
 
-// inLayer says which of the command line's layers is wrong.
-func inLayer(word string, err error) error {
+// wrapLayerError adds the layer's text to an error.
+func wrapLayerError(word string, err error) error {
 	err = fmt.Errorf("%q: %w", word, err)
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -147,18 +148,18 @@ func inLayer(word string, err error) error {
 	return err
 }
 
-// Try looks at the first point, so that mistakes in keys and fields end the command.
+// Try checks the first point, so that mistakes in keys and fields are detected early.
 func (s *Sweep) Try() error {
-	t, err := s.timer()
+	t, err := s.newTimer()
 	if err != nil {
 		return err
 	}
-	values := s.grid.at(0)
-	if err := t.set(values); err != nil {
+	values := s.grid.valuesAt(0)
+	if err := t.configure(values); err != nil {
 		return &ArgumentError{err}
 	}
 	if s.workloads[0].model == nil {
-		_, err = s.layer(values)
+		_, err = s.newLayer(values)
 	}
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -166,8 +167,8 @@ func (s *Sweep) Try() error {
 	return nil
 }
 
-// layer is the operation with a point's keys.
-func (s *Sweep) layer(values []string) (*anesim.Model, error) {
+// newLayer returns the operation with a point's keys.
+func (s *Sweep) newLayer(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
 		if name := s.grid[i].name; !strings.HasPrefix(name, ChipPrefix) {
@@ -177,22 +178,22 @@ func (s *Sweep) layer(values []string) (*anesim.Model, error) {
 	return anesim.Layer(s.workloads[0].name, keys...)
 }
 
-// Points is how many the sweep has.
+// Points returns the number of points in the sweep.
 func (s *Sweep) Points() (int, error) {
-	n, err := s.grid.points()
+	n, err := s.grid.countPoints()
 	if n > MaxPoints/len(s.workloads) {
-		return 0, wrong("more than %d points", MaxPoints)
+		return 0, argumentErrorf("more than %d points", MaxPoints)
 	}
 	return n * len(s.workloads), err
 }
 
-// at is the program and the values of a point.
-func (s *Sweep) at(point int) (*workload, []string) {
+// pointAt returns the program and the values of a point.
+func (s *Sweep) pointAt(point int) (*workload, []string) {
 	n := len(s.workloads)
-	return &s.workloads[point%n], s.grid.at(point / n)
+	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
-// Files are those that the workloads were read from.
+// Files returns the names of the files that the workloads were read from.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
@@ -202,5 +203,5 @@ func (s *Sweep) Files() (names []string) {
 	return names
 }
 
-// Programs is how many programs the sweep has.
+// Programs returns the number of programs in the sweep.
 func (s *Sweep) Programs() int { return len(s.workloads) }

@@ -37,7 +37,7 @@ func TestExpression(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := e.value(&c); got != want {
+		if got := e.evaluate(&c); got != want {
 			t.Errorf("%s is %v, want %v", text, got, want)
 		}
 	}
@@ -77,17 +77,17 @@ func TestParseKnob(t *testing.T) {
 // BenchmarkSweepPoint is a convolution's row of sweep, from its keys to its columns.
 func BenchmarkSweepPoint(b *testing.B) {
 	s := newTestSweep(b, "conv", "cin=16..1600+16", "cout=16..1600+16", "h=14,28", "w=7,14,28", "k=1,3", "pad=same")
-	t, err := s.timer()
+	t, err := s.newTimer()
 	if err != nil {
 		b.Fatal(err)
 	}
-	n, err := s.grid.points()
+	n, err := s.grid.countPoints()
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, err := io.Discard.Write(csvLine(t.row(i * 7919 % n))); err != nil {
+		if _, err := io.Discard.Write(formatLine(t.timeRow(i * 7919 % n))); err != nil {
 			b.Fatal(err)
 		}
 	}

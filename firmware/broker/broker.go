@@ -8,7 +8,7 @@ import (
 	"anesim/firmware/queue"
 )
 
-// The entitlements of clients of the broker, its own first.
+// Entitlements of the broker's clients.
 const (
 	Allow             = "com.apple.aned.private.allow"
 	Access            = "com.apple.aned.private.ANEAccess.allow"
@@ -17,27 +17,27 @@ const (
 	SecondaryCompiler = "com.apple.aned.private.secondaryANECompilerServiceAccess.allow"
 	AggressiveSaving  = "com.apple.aned.private.aggressivePowerSaving"
 	PurgeAll          = "com.apple.aned.private.modelPurgeInAllPartitions"
-	OpenUserClient    = "com.apple.ane.iokit-user-access"                                // the kernel's own gate
+	OpenUserClient    = "com.apple.ane.iokit-user-access"                                // checked by the kernel
 	DirectClient      = "com.apple.security.temporary-exception.iokit-user-client-class" // a sandbox exception
 	BlessedClient     = "com.apple.security.ts.ane-client"                               // a slot of the trust cache
 )
 
-// restricted are the methods' entitlements that put a client in the restricted tier.
-var restricted = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
+// restrictedRights lists the entitlements that put a client in the Restricted tier.
+var restrictedRights = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
 
-// A Tier is a class of clients: those of a per-user broker, those whose requests pass the
-// per-method admission of adapter weights, shared models and aggressive saving, and the
-// rest.
+// A Tier is a class of clients: clients of a per-user broker, clients whose requests for
+// adapter weights, shared models and aggressive saving are checked per method, and all
+// others.
 type Tier uint8
 
-// The tiers.
+// Tiers.
 const (
 	Unrestricted Tier = iota
 	Restricted
 	PerUser
 )
 
-// String names the tier.
+// String returns the name of the tier.
 func (t Tier) String() string {
 	return [...]string{"unrestricted", "restricted", "per-user"}[min(t, PerUser)]
 }
@@ -48,11 +48,12 @@ type Identity struct {
 	CodeDirectory string // hash
 }
 
-// A QoS is a client's declared quality of service.
+// A QoS is the quality of service that a client declares.
 type QoS uint8
 
-// The classes, most urgent first. The documents name the argument and that two functions
-// map it to a queue and a priority; the classes and the map are ours (assumed).
+// Classes of service, most urgent first. The documents name the argument and say that two
+// functions map it to a queue and a priority. The classes and the mapping are this
+// project's own (assumed).
 const (
 	RealTime QoS = iota
 	UserInteractive
@@ -62,24 +63,25 @@ const (
 	Background
 )
 
-// Priority is the program priority of a class: the realtime band for RealTime alone.
+// Priority returns the program priority of a class. Only RealTime has a priority in the
+// realtime band.
 func (q QoS) Priority() queue.Priority {
 	return [...]queue.Priority{0, 2, 3, 5, 6, 7}[min(q, Background)]
 }
 
-// QueueIndex is the task queue of a class.
+// QueueIndex returns the index of the task queue for a class.
 func (q QoS) QueueIndex() int { return q.Priority().Queue() }
 
-// A DeniedError is a request without the entitlement it takes.
+// A DeniedError reports a request whose client lacks an entitlement.
 type DeniedError struct {
 	Method, Entitlement string
 }
 
 func (e *DeniedError) Error() string {
-	return fmt.Sprintf("%s: the client lacks the entitlement %s", e.Method, e.Entitlement)
+	return fmt.Sprintf("%s: client lacks the entitlement %s", e.Method, e.Entitlement)
 }
 
-// A Client is a connection.
+// A Client is a client's connection to the broker.
 type Client struct {
 	Name     string
 	Identity Identity
@@ -96,31 +98,32 @@ type Model struct {
 	Owner     Identity
 	Instances int
 	Bytes     uint64
-	Wired     bool // its memory is; the next turn of an instance wires it again
+	Wired     bool // whether its memory is wired; the next turn of an instance wires it again
 }
 
-// An Instance is a client's use of a model.
+// An Instance is one use of a model by a client.
 type Instance struct {
 	Model    *Model
-	Adapter  string // of its own weights, empty for the base
-	Bytes    uint64 // of the adapter's weights
+	Adapter  string // name of its own weights, "" for the base model's
+	Bytes    uint64 // size of the adapter's weights
 	client   *Client
 	Options  InstanceOptions
 	inFlight int
 }
 
-// InstanceOptions are the arguments of an instance.
+// InstanceOptions configures an instance.
 type InstanceOptions struct {
 	PowerSaving      bool
-	AggressiveSaving bool // takes an entitlement
+	AggressiveSaving bool // requires an entitlement
 	KeepWired        bool // opts out of unwiring the model's memory
 	QueueDepth       int  // requests in flight, 0 for DefaultDepth
 }
 
-// DefaultDepth is the requests that an instance may have in flight (assumed).
+// DefaultDepth is the default number of requests that an instance may have in flight
+// (assumed).
 const DefaultDepth = 4
 
-// A Broker holds the connections and the resident models. At rest it holds neither.
+// A Broker holds the connections and the resident models. A new broker has neither.
 type Broker struct {
 	clients []*Client
 	models  map[string]*Model
@@ -135,13 +138,14 @@ type pending struct {
 	run  func()
 }
 
-// New returns a broker at rest.
+// New returns a broker without clients or models.
 func New() *Broker { return &Broker{models: map[string]*Model{}} }
 
-// Clients is how many connections are open.
+// Clients returns the number of open connections.
 func (b *Broker) Clients() int { return len(b.clients) }
 
-// Resident is how many models are held, and their bytes with those of adapters.
+// Resident returns the number of resident models, and their size in bytes including
+// adapters.
 func (b *Broker) Resident() (models int, bytes uint64) {
 	for _, m := range b.models {
 		models++
@@ -155,10 +159,10 @@ func (b *Broker) Resident() (models int, bytes uint64) {
 	return models, bytes
 }
 
-// Idle unwires the memory of models while nobody has a request: those with an instance
-// that opted out keep theirs, and those without power saving do (assumed: the documents
-// name both arguments of an instance and not when memory is unwired). It returns the bytes
-// that it let go of.
+// Idle unwires the memory of models if there are no pending requests, and returns the
+// number of bytes unwired. It keeps models with an instance that has KeepWired set or
+// neither of the power saving options. When memory is unwired is assumed, because the
+// documents only name the two arguments.
 func (b *Broker) Idle() (bytes uint64) {
 	if len(b.turns) > 0 {
 		return 0
@@ -180,20 +184,22 @@ func (b *Broker) Idle() (bytes uint64) {
 	return bytes
 }
 
-// Connect admits a client. The baseline is either access entitlement.
+// Connect opens a connection for a client. It returns a *DeniedError unless rights contain
+// Allow or Access.
 func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...string) (*Client, error) {
 	if !slices.Contains(rights, Allow) && !slices.Contains(rights, Access) {
 		return nil, &DeniedError{"connect", Allow}
 	}
-	if t == Unrestricted && slices.ContainsFunc(restricted[:], func(e string) bool { return slices.Contains(rights, e) }) {
-		t = Restricted // the broker sorts its clients by what they hold
+	if t == Unrestricted && slices.ContainsFunc(restrictedRights[:], func(e string) bool { return slices.Contains(rights, e) }) {
+		t = Restricted // the broker assigns the tier by entitlements
 	}
 	c := &Client{Name: name, Identity: id, Tier: t, QoS: q, rights: slices.Clone(rights), broker: b}
 	b.clients = append(b.clients, c)
 	return c, nil
 }
 
-// Disconnect ends the client and its instances; a model with none left goes.
+// Disconnect closes the connection and releases its instances. Models without instances are
+// dropped.
 func (c *Client) Disconnect() {
 	for len(c.held) > 0 {
 		c.held[0].Release()
@@ -203,19 +209,20 @@ func (c *Client) Disconnect() {
 	b.turns = slices.DeleteFunc(b.turns, func(p *pending) bool { return p.inst.client == c })
 }
 
-func (c *Client) need(method, entitlement string) error {
+func (c *Client) requireRight(method, entitlement string) error {
 	if !slices.Contains(c.rights, entitlement) {
 		return &DeniedError{method, entitlement}
 	}
 	return nil
 }
 
-// Open makes an instance of a model, loading it where it is not resident. A resident model
-// is attached to only by the team and code-directory hash that own it; sharing between
-// processes takes an entitlement.
+// Open returns a new instance of a model, loading the model if it is not resident. Only
+// clients with the team and code-directory hash of the owner may open a resident model, and
+// sharing it between processes requires an entitlement. The error is a *DeniedError or an
+// *OwnerError.
 func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if o.AggressiveSaving {
-		if err := c.need("create instance", AggressiveSaving); err != nil {
+		if err := c.requireRight("create instance", AggressiveSaving); err != nil {
 			return nil, err
 		}
 	}
@@ -226,8 +233,8 @@ func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, e
 		c.broker.models[key] = m
 	case m.Owner != c.Identity:
 		return nil, &OwnerError{key}
-	case !c.holds(m):
-		if err := c.need("attach", ModelShare); err != nil {
+	case !c.hasInstance(m):
+		if err := c.requireRight("attach", ModelShare); err != nil {
 			return nil, err
 		}
 	}
@@ -237,20 +244,20 @@ func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, e
 	return i, nil
 }
 
-func (c *Client) holds(m *Model) bool {
+func (c *Client) hasInstance(m *Model) bool {
 	return slices.ContainsFunc(c.held, func(i *Instance) bool { return i.Model == m })
 }
 
-// An OwnerError is an attach to a model of another signature.
+// An OwnerError reports an attempt to open a model that belongs to another signature.
 type OwnerError struct{ Key string }
 
 func (e *OwnerError) Error() string {
 	return fmt.Sprintf("model %s is resident for another team or code-directory hash", e.Key)
 }
 
-// OpenAdapter makes an instance of a resident base model with weights of its own.
+// OpenAdapter returns a new instance of a resident base model with weights of its own.
 func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOptions) (*Instance, error) {
-	if err := c.need("create instance with weights", AdapterWeight); err != nil {
+	if err := c.requireRight("create instance with weights", AdapterWeight); err != nil {
 		return nil, err
 	}
 	m := c.broker.models[key]
@@ -264,7 +271,7 @@ func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOption
 	return i, err
 }
 
-// Release ends the instance. A model that nobody uses is dropped.
+// Release ends the instance. A model without instances is dropped.
 func (i *Instance) Release() {
 	c := i.client
 	at := slices.Index(c.held, i)
@@ -277,8 +284,8 @@ func (i *Instance) Release() {
 	}
 }
 
-// Depth is how many requests the instance may have in flight now: its queue depth, one
-// where another client waits.
+// Depth returns how many requests the instance may have in flight now: its queue depth, or
+// 1 if another client is waiting.
 func (i *Instance) Depth() int {
 	for _, p := range i.client.broker.turns {
 		if p.inst.client != i.client {
@@ -288,8 +295,8 @@ func (i *Instance) Depth() int {
 	return cmp.Or(i.Options.QueueDepth, DefaultDepth)
 }
 
-// Submit asks for a turn. It is false where the instance has as many in flight as Depth
-// allows.
+// Submit queues a request that calls run when it is its turn. It returns false if the
+// instance already has Depth requests in flight.
 func (i *Instance) Submit(run func()) bool {
 	if i.inFlight >= i.Depth() {
 		return false
@@ -301,8 +308,8 @@ func (i *Instance) Submit(run func()) bool {
 	return true
 }
 
-// Turn runs the most urgent request, the oldest of equals, and reports whether there was
-// one. One request is in flight at a time.
+// Turn runs the most urgent request, the oldest among equals, and reports whether there was
+// one.
 func (b *Broker) Turn() bool {
 	if len(b.turns) == 0 {
 		return false

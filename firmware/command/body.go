@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The bodies below are this project's layout (assumed) of what the documents name: little-
-// endian words, lists behind their counts.
+// The layout of the bodies below is this project's own (assumed); the documents only name
+// the fields. Words are little-endian, and lists follow their counts.
 
 // A Buffer binds memory to a port of a program.
 type Buffer struct {
@@ -14,13 +14,13 @@ type Buffer struct {
 	Address uint64 // device address
 }
 
-// A Bar is a custom buffer-access value of a call: what a relocation of the program takes.
+// A Bar is a custom buffer-access value of a call, the value of a program's relocation.
 type Bar struct {
 	Parameter uint32
 	Value     uint64
 }
 
-// An Event is waited for, or signalled, at a value.
+// An Event is an event with the value that a call waits for or signals.
 type Event struct {
 	ID    uint32
 	Value uint64
@@ -28,25 +28,25 @@ type Event struct {
 
 // A Program is the body of LoadProgram.
 type Program struct {
-	Address    uint64 // of the firmware container
+	Address    uint64 // address of the firmware container
 	Bytes      uint32
-	Procedures uint32 // that calls may name, 0 for all
-	Bars       uint32 // custom bars that its calls may give
+	Procedures uint32 // number that calls may name, 0 for all
+	Bars       uint32 // maximum number of custom bars in its calls
 }
 
-// A Call is the body of the calls and of the cache requests. Lists that a command's name
-// does not announce are empty.
+// A Call is the body of procedure calls and cache requests. Lists that do not belong to a
+// command are empty.
 type Call struct {
-	OutputSets, Partitions, Requests uint32 // one each
+	OutputSets, Partitions, Requests uint32 // always 1 each
 	Buffers                          []Buffer
 	Bars                             []Bar
 	Wait, Signal                     []Event
 	Shared                           []Event // active shared events
 	Order                            []uint32
-	Group                            uint32 // of a cache request
+	Group                            uint32 // group of a cache request
 }
 
-// Append encodes the program after dst.
+// Append appends the encoded program to dst.
 func (p *Program) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint64(dst, p.Address)
@@ -56,17 +56,18 @@ func (p *Program) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadProgram decodes the body of LoadProgram. Errors are a *FormatError or a *LimitError.
+// ReadProgram decodes the body of LoadProgram. The error is a *FormatError or a
+// *LimitError.
 func ReadProgram(id ID, b []byte) (p Program, err error) {
 	r := reader{b: b, all: len(b)}
-	p = Program{Address: r.u64(), Bytes: r.u32(), Procedures: r.u32(), Bars: r.u32()}
-	if err := r.end(); err != nil {
+	p = Program{Address: r.readUint64(), Bytes: r.readUint32(), Procedures: r.readUint32(), Bars: r.readUint32()}
+	if err := r.finish(); err != nil {
 		return p, err
 	}
-	return p, within(id, "custom bars", int(min(p.Bars, 1<<30)), MaxProgramBars)
+	return p, checkLimit(id, "custom bars", int(min(p.Bars, 1<<30)), MaxProgramBars)
 }
 
-// Append encodes the call after dst.
+// Append appends the encoded call to dst.
 func (c *Call) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, w := range [...]uint32{c.OutputSets, c.Partitions, c.Requests, c.Group} {
@@ -93,51 +94,51 @@ func (c *Call) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadCall decodes the body of a call or of a cache request and holds it to the documented
-// limits. Errors are a *FormatError or a *LimitError.
+// ReadCall decodes the body of a call or a cache request and checks the documented limits.
+// The error is a *FormatError or a *LimitError.
 func ReadCall(id ID, b []byte) (c Call, err error) {
 	r := reader{b: b, all: len(b)}
-	c.OutputSets, c.Partitions, c.Requests, c.Group = r.u32(), r.u32(), r.u32(), r.u32()
+	c.OutputSets, c.Partitions, c.Requests, c.Group = r.readUint32(), r.readUint32(), r.readUint32(), r.readUint32()
 	const pair = 12
-	c.Buffers = make([]Buffer, r.count(pair))
+	c.Buffers = make([]Buffer, r.readCount(pair))
 	for i := range c.Buffers {
-		c.Buffers[i] = Buffer{r.u32(), r.u64()}
+		c.Buffers[i] = Buffer{r.readUint32(), r.readUint64()}
 	}
-	c.Bars = make([]Bar, r.count(pair))
+	c.Bars = make([]Bar, r.readCount(pair))
 	for i := range c.Bars {
-		c.Bars[i] = Bar{r.u32(), r.u64()}
+		c.Bars[i] = Bar{r.readUint32(), r.readUint64()}
 	}
 	for _, list := range [...]*[]Event{&c.Wait, &c.Signal, &c.Shared} {
-		*list = make([]Event, r.count(pair))
+		*list = make([]Event, r.readCount(pair))
 		for i := range *list {
-			(*list)[i] = Event{r.u32(), r.u64()}
+			(*list)[i] = Event{r.readUint32(), r.readUint64()}
 		}
 	}
-	c.Order = make([]uint32, r.count(4))
+	c.Order = make([]uint32, r.readCount(4))
 	for i := range c.Order {
-		c.Order[i] = r.u32()
+		c.Order[i] = r.readUint32()
 	}
-	if err := r.end(); err != nil {
+	if err := r.finish(); err != nil {
 		return Call{}, err
 	}
-	return c, c.check(id)
+	return c, c.validate(id)
 }
 
-// check holds a call to the documented limits.
-func (c *Call) check(id ID) error {
+// validate returns a *LimitError if the call exceeds a documented limit.
+func (c *Call) validate(id ID) error {
 	inputs := len(c.Buffers)
 	if id != ProcedureCallTriggerCacheRequest {
-		inputs = 0 // the limit is that of a trigger
+		inputs = 0 // the limit applies to triggers only
 	}
 	for _, err := range [...]error{
-		one(id, "output buffer sets", c.OutputSets),
-		one(id, "task-descriptor partitions", c.Partitions),
-		one(id, "engine requests in a list", c.Requests),
-		within(id, "custom bars", len(c.Bars), MaxWireBars),
-		within(id, "signal events", len(c.Signal), MaxSignalEvents),
-		within(id, "active shared events", len(c.Shared), MaxSharedEvents),
-		within(id, "execute-order entries", len(c.Order), MaxExecuteOrder),
-		within(id, "trigger input buffers", inputs, MaxTriggerInputs),
+		checkOne(id, "output buffer sets", c.OutputSets),
+		checkOne(id, "task-descriptor partitions", c.Partitions),
+		checkOne(id, "engine requests in a list", c.Requests),
+		checkLimit(id, "custom bars", len(c.Bars), MaxWireBars),
+		checkLimit(id, "signal events", len(c.Signal), MaxSignalEvents),
+		checkLimit(id, "active shared events", len(c.Shared), MaxSharedEvents),
+		checkLimit(id, "execute-order entries", len(c.Order), MaxExecuteOrder),
+		checkLimit(id, "trigger input buffers", inputs, MaxTriggerInputs),
 	} {
 		if err != nil {
 			return err
@@ -146,7 +147,7 @@ func (c *Call) check(id ID) error {
 	return nil
 }
 
-// reader takes words off a body and remembers the first that is missing.
+// A reader reads words from a body and records the first error.
 type reader struct {
 	b    []byte
 	all  int
@@ -155,7 +156,7 @@ type reader struct {
 
 func (r *reader) take(n int) []byte {
 	if r.fail == nil && len(r.b) < n {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("%d bytes are left of the body, %d are wanted", len(r.b), n)}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("body has %d bytes left; want %d", len(r.b), n)}
 	}
 	if r.fail != nil {
 		return make([]byte, n)
@@ -165,14 +166,15 @@ func (r *reader) take(n int) []byte {
 	return b
 }
 
-func (r *reader) u32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
-func (r *reader) u64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
+func (r *reader) readUint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
+func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
-// count is the length of a list whose entries have a size: no more than the body holds.
-func (r *reader) count(size int) int {
-	n := r.u32()
+// readCount reads the length of a list whose entries have the given size, and checks that
+// the body contains that many entries.
+func (r *reader) readCount(size int) int {
+	n := r.readUint32()
 	if r.fail == nil && uint64(n)*uint64(size) > uint64(len(r.b)) {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b) - 4, fmt.Sprintf("a list of %d entries of %d bytes, %d bytes follow", n, size, len(r.b))}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b) - 4, fmt.Sprintf("list of %d entries of %d bytes exceeds the remaining %d bytes", n, size, len(r.b))}
 	}
 	if r.fail != nil {
 		return 0
@@ -180,21 +182,22 @@ func (r *reader) count(size int) int {
 	return int(n)
 }
 
-func (r *reader) end() error {
+func (r *reader) finish() error {
 	if r.fail == nil && len(r.b) > 0 {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("%d bytes follow the body", len(r.b))}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("found %d bytes after the body", len(r.b))}
 	}
 	return r.fail
 }
 
-// A Notice is the body of the controller's own messages (ours): an error's status, the
-// state of secure mode, the outputs that a chain has out.
+// A Notice is the body of messages that the controller sends on its own: a status and a
+// value, such as the state of secure mode or the number of outputs that the host has not
+// returned. The layout is this project's own.
 type Notice struct {
 	Status Status
 	Value  uint32
 }
 
-// Append encodes the notice after dst.
+// Append appends the encoded notice to dst.
 func (n *Notice) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	return le.AppendUint32(le.AppendUint32(dst, uint32(n.Status)), n.Value)
@@ -203,57 +206,57 @@ func (n *Notice) Append(dst []byte) []byte {
 // ReadNotice decodes the body of a notification.
 func ReadNotice(b []byte) (n Notice, err error) {
 	r := reader{b: b, all: len(b)}
-	n = Notice{Status(r.u32()), r.u32()}
-	return n, r.end()
+	n = Notice{Status(r.readUint32()), r.readUint32()}
+	return n, r.finish()
 }
 
-// An AFPP is the body of LoadAFPP (ours): the magic, then the address and size of the
-// prefetch program.
+// An AFPP is the body of LoadAFPP: the magic, then the address and size of the prefetch
+// program. The layout is this project's own.
 type AFPP struct {
 	Address uint64
 	Bytes   uint32
 }
 
-// Append encodes the body after dst.
+// Append appends the encoded body to dst.
 func (a *AFPP) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	return le.AppendUint32(le.AppendUint64(le.AppendUint32(dst, AFPPMagic), a.Address), a.Bytes)
 }
 
-// ReadAFPP decodes the body of LoadAFPP. Errors are a *FormatError.
+// ReadAFPP decodes the body of LoadAFPP. The error is a *FormatError.
 func ReadAFPP(b []byte) (a AFPP, err error) {
 	r := reader{b: b, all: len(b)}
-	magic := r.u32()
-	a = AFPP{r.u64(), r.u32()}
-	if err := r.end(); err != nil {
+	magic := r.readUint32()
+	a = AFPP{r.readUint64(), r.readUint32()}
+	if err := r.finish(); err != nil {
 		return AFPP{}, err
 	}
 	if magic != AFPPMagic {
-		return AFPP{}, &FormatError{HeaderBytes, fmt.Sprintf("AFPP magic %#x, want %#x", magic, AFPPMagic)}
+		return AFPP{}, &FormatError{HeaderBytes, fmt.Sprintf("AFPP magic is %#x; want %#x", magic, AFPPMagic)}
 	}
 	return a, nil
 }
 
-// A Property is the body of CHPropertyWrite; CHPropertyRead has its number alone, and is
-// answered with the value (ours).
+// A Property is the body of CHPropertyWrite. The body of CHPropertyRead is only the number,
+// and its reply is the value. The layout is this project's own.
 type Property struct {
 	Number uint32
 	Value  uint64
 }
 
-// Append encodes the body after dst.
+// Append appends the encoded body to dst.
 func (p *Property) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	return le.AppendUint64(le.AppendUint32(dst, p.Number), p.Value)
 }
 
-// ReadProperty decodes the body of CHPropertyWrite or CHPropertyRead. Errors are a
+// ReadProperty decodes the body of CHPropertyWrite or CHPropertyRead. The error is a
 // *FormatError.
 func ReadProperty(id ID, b []byte) (p Property, err error) {
 	r := reader{b: b, all: len(b)}
-	p.Number = r.u32()
+	p.Number = r.readUint32()
 	if id == CHPropertyWrite {
-		p.Value = r.u64()
+		p.Value = r.readUint64()
 	}
-	return p, r.end()
+	return p, r.finish()
 }

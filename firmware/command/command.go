@@ -5,44 +5,44 @@ import (
 	"fmt"
 )
 
-// An ID is a command's number.
+// An ID is the number of a command.
 type ID uint32
 
-// NoCommand is no command's number; as a program or a process it is none.
+// NoCommand is not a valid command. As a program or a process it means none.
 const NoCommand ID = 0xffffffff
 
-// A Direction says who sends a command.
+// A Direction is the direction in which a command is sent.
 type Direction uint8
 
-// The directions.
+// Directions.
 const (
 	Down Direction = iota // host to firmware
 	Up                    // firmware to host, a notification
 	Both
 )
 
-// String is the direction as the documents write it.
+// String returns the direction as the documents write it.
 func (d Direction) String() string {
 	return [...]string{"H->FW", "FW->H", "FW<->H"}[min(d, Both)]
 }
 
-// A Body says where the layout of a command's body comes from.
+// A Body is the origin of the layout of a command's body.
 type Body uint8
 
-// The sources of bodies.
+// Origins of layouts.
 const (
 	BodyNone       Body = iota // nothing follows the header
-	BodyDocumented             // the documents lay it out
-	BodyOurs                   // the documents name fields or limits, the layout is ours (assumed)
-	BodyUnknown                // carried as bytes
+	BodyDocumented             // laid out by the documents
+	BodyOurs                   // laid out by this project; the documents name fields or limits (assumed)
+	BodyUnknown                // passed on as bytes
 )
 
-// String names the source.
+// String returns the name of the origin.
 func (b Body) String() string {
 	return [...]string{"none", "documented", "layout ours (assumed)", "unknown"}[min(b, BodyUnknown)]
 }
 
-// Info is what is known of a command.
+// An Info describes a command.
 type Info struct {
 	Name      string
 	Direction Direction
@@ -50,10 +50,10 @@ type Info struct {
 	Body      Body
 }
 
-// Commands is how many there are: numbers 0x00 to 0x5c.
+// Commands is the number of commands, which are numbered from 0x00 to 0x5c.
 const Commands = len(table)
 
-// Info is what is known of the command; ok is false for a number that is none.
+// Info returns the description of a command. ok is false for an unknown number.
 func (id ID) Info() (info Info, ok bool) {
 	if int64(id) >= int64(len(table)) {
 		return Info{}, false
@@ -61,7 +61,7 @@ func (id ID) Info() (info Info, ok bool) {
 	return table[id], true
 }
 
-// String is the command's name, or its number where it has none.
+// String returns the command's name, or its number if it has none.
 func (id ID) String() string {
 	if info, ok := id.Info(); ok {
 		return info.Name
@@ -72,7 +72,7 @@ func (id ID) String() string {
 	return fmt.Sprintf("command %#x", uint32(id))
 }
 
-// Parse finds a command by its name.
+// Parse returns the command with the given name, or NoCommand and false.
 func Parse(name string) (ID, bool) {
 	for i := range table {
 		if table[i].Name == name {
@@ -82,18 +82,18 @@ func Parse(name string) (ID, bool) {
 	return NoCommand, false
 }
 
-// HeaderBytes is the size of the header.
+// HeaderBytes is the size of a header.
 const HeaderBytes = 24
 
-// MaxBody is the longest body that is read: the documents give no bound, and the longest
-// they imply, a call with every list full, is far below (assumed).
+// MaxBody is the maximum size of a body (assumed). The documents give no limit. The longest
+// body they imply, a call with all lists full, is much shorter.
 const MaxBody = 64 << 10
 
 // A Header precedes every message of the ring: six little-endian words.
 type Header struct {
 	ID        ID
-	Size      uint32 // bytes of the body
-	Priority  uint32 // 0 to 7: 0 and 1 the realtime band
+	Size      uint32 // size of the body in bytes
+	Priority  uint32 // 0 to 7; 0 and 1 are the realtime band
 	Program   int32  // slot of a loaded program, -1 for none
 	Process   int32  // instance of a program, -1 for none
 	Procedure uint32 // index in the program's procedures
@@ -102,7 +102,7 @@ type Header struct {
 // Realtime reports whether the priority is in the privileged band.
 func (h *Header) Realtime() bool { return h.Priority < 2 }
 
-// A FormatError is a message that cannot be read.
+// A FormatError reports a malformed message.
 type FormatError struct {
 	Off  int // byte in the message
 	What string
@@ -116,8 +116,8 @@ type Message struct {
 	Body []byte
 }
 
-// Append encodes the message after dst, padded with zeros to whole words. The header's
-// size is the body's.
+// Append appends the encoded message to dst, padded with zeros to a multiple of four bytes.
+// It uses the length of the body as the header's size.
 func (m *Message) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, w := range [...]uint32{
@@ -129,8 +129,8 @@ func (m *Message) Append(dst []byte) []byte {
 	return append(dst, make([]byte, -len(m.Body)&3)...)
 }
 
-// header is the six words at the start of b, whatever they say.
-func header(b []byte) Header {
+// parseHeader returns the header at the start of b without checking it.
+func parseHeader(b []byte) Header {
 	le := binary.LittleEndian
 	return Header{
 		ID: ID(le.Uint32(b)), Size: le.Uint32(b[4:]), Priority: le.Uint32(b[8:]),
@@ -138,26 +138,25 @@ func header(b []byte) Header {
 	}
 }
 
-// Read decodes the message at the start of b and returns what follows it, after the zero
-// bytes that pad it to a multiple of four. The body is b's own memory. An error is a
-// *FormatError.
+// Read decodes the message at the start of b and its padding, and returns the rest of b.
+// The body shares memory with b. The error is a *FormatError.
 func Read(b []byte) (m Message, rest []byte, err error) {
 	if len(b) < HeaderBytes {
-		return m, nil, &FormatError{len(b), fmt.Sprintf("%d bytes, a header has %d", len(b), HeaderBytes)}
+		return m, nil, &FormatError{len(b), fmt.Sprintf("message has %d bytes; want a header of %d", len(b), HeaderBytes)}
 	}
-	m.Header = header(b)
+	m.Header = parseHeader(b)
 	if _, ok := m.ID.Info(); !ok {
-		return m, nil, &FormatError{0, fmt.Sprintf("%v is none of the %d", m.ID, Commands)}
+		return m, nil, &FormatError{0, fmt.Sprintf("unknown %v; want one of %d commands", m.ID, Commands)}
 	}
 	if m.Priority > 7 {
 		return m, nil, &FormatError{8, fmt.Sprintf("priority %d exceeds 7", m.Priority)}
 	}
 	if m.Program < -1 || m.Process < -1 {
-		return m, nil, &FormatError{12, fmt.Sprintf("program %d, process %d: the least is -1, none", m.Program, m.Process)}
+		return m, nil, &FormatError{12, fmt.Sprintf("invalid program %d or process %d; want -1 or more", m.Program, m.Process)}
 	}
 	b = b[HeaderBytes:]
 	if m.Size > MaxBody || uint64(m.Size) > uint64(len(b)) {
-		return m, nil, &FormatError{4, fmt.Sprintf("a body of %d bytes, the message has %d and at most %d are read", m.Size, len(b), MaxBody)}
+		return m, nil, &FormatError{4, fmt.Sprintf("body size is %d; want at most %d, the rest of the message, and at most %d", m.Size, len(b), MaxBody)}
 	}
 	m.Body, b = b[:m.Size], b[m.Size:]
 	for pad := 0; pad < int(-m.Size&3) && len(b) > 0; pad++ {

@@ -117,7 +117,7 @@ func rig(t *testing.T) (*command.Controller, *engine) {
 	e := &engine{}
 	c := command.NewController(e)
 	p := command.Program{Address: 0x1000, Bytes: 64, Procedures: 2}
-	bind := one()
+	bind := checkOne()
 	for _, m := range []command.Message{
 		{Header: command.Header{ID: command.Boot, Program: -1, Process: -1}},
 		{Header: command.Header{ID: command.LoadProgram, Program: 4, Process: -1}, Body: p.Append(nil)},
@@ -130,7 +130,7 @@ func rig(t *testing.T) (*command.Controller, *engine) {
 	return c, e
 }
 
-func one() *command.Call { return &command.Call{OutputSets: 1, Partitions: 1, Requests: 1} }
+func checkOne() *command.Call { return &command.Call{OutputSets: 1, Partitions: 1, Requests: 1} }
 
 func send(c *command.Controller, ch command.Channel, id command.ID, body []byte) command.Reply {
 	m := command.Message{Header: command.Header{ID: id, Program: 4, Process: 1}, Body: body}
@@ -158,7 +158,7 @@ func bodies() map[command.ID][]byte {
 		command.ProcedureCallCacheRequest, command.ProcedureCallTriggerCacheRequest,
 		command.ProcedureCallCacheRequestWithCustomBars, command.ProcedureCallCacheRequestWithSharedEvents,
 	} {
-		m[id] = one().Append(nil)
+		m[id] = checkOne().Append(nil)
 	}
 	m[command.LoadProgram] = (&command.Program{Address: 0x1000, Procedures: 1}).Append(nil)
 	m[command.LoadAFPP] = (&command.AFPP{Address: 0x1000}).Append(nil)
@@ -251,11 +251,11 @@ func TestLimitsAtAndPast(t *testing.T) {
 		for n, want := range map[int]command.Status{l.at: command.OK, l.at + 1: command.OverLimit} {
 			c, e := rig(t)
 			if l.id == trigger {
-				if r := send(c, command.Control, command.ProcedureCallCacheRequest, one().Append(nil)); r.Status != command.OK {
+				if r := send(c, command.Control, command.ProcedureCallCacheRequest, checkOne().Append(nil)); r.Status != command.OK {
 					t.Fatal(r.Why)
 				}
 			}
-			call := one()
+			call := checkOne()
 			l.set(call, n)
 			r := send(c, command.Execution, l.id, call.Append(nil))
 			if r.Status != want || (e.calls == 1) != (want == command.OK) {
@@ -278,17 +278,17 @@ func TestExecutionChannel(t *testing.T) {
 	if r := send(c, command.Execution, command.LoadProgram, nil); r.Status != command.Unsupported {
 		t.Errorf("a load on the execution channel: %v", r.Status)
 	}
-	if r := send(c, command.Control, command.ProcedureCall, one().Append(nil)); r.Status != command.Unsupported {
+	if r := send(c, command.Control, command.ProcedureCall, checkOne().Append(nil)); r.Status != command.Unsupported {
 		t.Errorf("a call on the control channel: %v", r.Status)
 	}
-	if r := send(c, command.Execution, command.ProcedureCall, one().Append(nil)); r.Status != command.OK || e.calls != 1 {
+	if r := send(c, command.Execution, command.ProcedureCall, checkOne().Append(nil)); r.Status != command.OK || e.calls != 1 {
 		t.Errorf("a call: %v", r.Status)
 	}
 	// A call to a process that is not running is dropped.
 	if r := send(c, command.Control, command.TerminateProcess, nil); r.Status != command.OK {
 		t.Fatal(r.Why)
 	}
-	r := send(c, command.Execution, command.ProcedureCall, one().Append(nil))
+	r := send(c, command.Execution, command.ProcedureCall, checkOne().Append(nil))
 	if l := c.Ledger(); !r.Dropped || l.Dropped != 1 || e.calls != 1 {
 		t.Errorf("a call to a terminated process: %+v, %+v", r, l)
 	}
@@ -296,7 +296,7 @@ func TestExecutionChannel(t *testing.T) {
 
 func TestCacheRequests(t *testing.T) {
 	c, e := rig(t)
-	call := one().Append(nil)
+	call := checkOne().Append(nil)
 	step := func(ch command.Channel, id command.ID, body []byte, want command.Status) {
 		t.Helper()
 		if r := send(c, ch, id, body); r.Status != want {
@@ -387,7 +387,7 @@ func FuzzController(f *testing.F) {
 	h := func(id command.ID) command.Header { return command.Header{ID: id, Program: 1, Process: 1} }
 	seed(command.Message{Header: h(command.Boot)})
 	seed(command.Message{Header: h(command.Boot)}, command.Message{Header: h(command.LoadProgram), Body: p.Append(nil)},
-		command.Message{Header: h(command.CreateProcess), Body: one().Append(nil)}, command.Message{Header: h(command.ProcedureCall), Body: one().Append(nil)})
+		command.Message{Header: h(command.CreateProcess), Body: checkOne().Append(nil)}, command.Message{Header: h(command.ProcedureCall), Body: checkOne().Append(nil)})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e := &engine{}
 		c := command.NewController(e)

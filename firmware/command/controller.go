@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// A Status is how a command ended. The documents print one and do not list them: the
-// numbers are ours (assumed).
+// A Status is the result of a command. The documents print statuses but do not list them,
+// so the numbers are this project's own (assumed).
 type Status uint32
 
-// The statuses.
+// Statuses.
 const (
 	OK          Status = iota
-	Malformed          // the message cannot be read
+	Malformed          // the message is malformed
 	OverLimit          // a documented limit is exceeded
-	Unsupported        // known and not done: bodies nobody documents, stubs
-	NotFound           // no such program, process, procedure or cache request
-	WrongState         // not now: before boot, in a mode that takes no work
+	Unsupported        // the command is known but not implemented
+	NotFound           // unknown program, process, procedure or cache request
+	WrongState         // not possible in the current state, such as before boot
 	NoRoom             // no slot is free
-	Failed             // the engine did not do it
+	Failed             // the engine failed
 )
 
-// String names the status.
+// String returns the name of the status.
 func (s Status) String() string {
 	names := [...]string{"ok", "malformed", "over a limit", "unsupported", "not found", "wrong state", "no room", "failed"}
 	if int(s) < len(names) {
@@ -31,41 +31,39 @@ func (s Status) String() string {
 	return fmt.Sprintf("status %d", uint32(s))
 }
 
-// A Channel is one of the two ways in.
+// A Channel is one of the two rings for commands.
 type Channel uint8
 
-// The channels. Execution takes procedure calls, those with bars, those with events and
-// the trigger of a cache request; anything else on it is refused.
+// Channels. Execution accepts only procedure calls and triggers of cache requests.
 const (
 	Control Channel = iota
 	Execution
 )
 
-// An Engine does what the commands ask for.
+// An Engine performs the commands.
 type Engine interface {
-	// Load makes a program's procedures callable, and says how many there are.
+	// Load loads a program into a slot and returns the number of its procedures.
 	Load(slot int32, p Program) (procedures uint32, s Status)
 	Unload(slot int32)
-	// Call runs a procedure of a program with a process's buffers, or accepts it to run
-	// when its turn comes.
+	// Call runs a procedure of a program with a process's buffers, or queues it.
 	Call(h Header, c Call) Status
-	// Terminate drops the calls of a process that have not ended.
+	// Terminate drops the unfinished calls of a process.
 	Terminate(slot, process int32)
-	// Quiesce runs what is accepted to its end.
+	// Quiesce runs all queued calls to their end.
 	Quiesce() Status
 	// Power switches the engine on or off.
 	Power(on bool) Status
-	// Boot starts the engine; it may have been started before.
+	// Boot starts the engine. It may already be running.
 	Boot() Status
-	// Pause stops the engine between two runs of descriptors, or lets it go on.
+	// Pause stops the engine between two runs of descriptors, or resumes it.
 	Pause(on bool) Status
-	// Secure enters or leaves secure mode: what is accepted quiesces first, and the power
-	// is cycled.
+	// Secure enters or leaves secure mode after queued calls have quiesced and the power
+	// was cycled.
 	Secure(on bool) Status
 }
 
-// Slots of programs, and of processes of each: the documents name requests for both and
-// no number (assumed).
+// Numbers of program slots, and of processes per program (assumed; the documents name
+// requests for both but no number).
 const (
 	MaxPrograms  = 64
 	MaxProcesses = 64
@@ -77,31 +75,31 @@ type program struct {
 	prefetch  bool           // has an AFPP
 }
 
-// A Ledger counts messages: every one that was received is in exactly one of the other
-// three.
+// A Ledger counts messages. Each received message is counted in exactly one of Answered,
+// Refused and Dropped.
 type Ledger struct {
 	Received, Answered, Refused, Dropped uint64
-	// Notified and Lost are messages of the controller's own: those the host was sent, and
-	// those its ring had no room for.
+	// Notified counts the messages that the controller sent on its own, and Lost those for
+	// which the ring had no room.
 	Notified, Lost uint64
 }
 
 // Balanced reports whether every message is accounted for.
 func (l *Ledger) Balanced() bool { return l.Received == l.Answered+l.Refused+l.Dropped }
 
-// A Reply is what became of a message.
+// A Reply is the result of a message.
 type Reply struct {
 	Header
 	Status  Status
-	Dropped bool   // no answer was sent: nobody is there to take it
-	Why     string // of a refusal, in words
-	Body    []byte // of an answer that has one
+	Dropped bool   // no answer was sent, because its process is not running
+	Why     string // reason of a refusal
+	Body    []byte // body of the answer, if any
 }
 
-// A Controller is the firmware's side of the rings.
+// A Controller is the firmware's end of the rings.
 type Controller struct {
-	// Notify, where it is not nil, takes the controller's own messages to the host, and
-	// reports whether there was room.
+	// Notify, if it is not nil, sends a message of the controller to the host and reports
+	// whether there was room.
 	Notify func(*Message) bool
 
 	engine   Engine
@@ -109,40 +107,41 @@ type Controller struct {
 	booted   bool
 	paused   bool
 	secure   bool
-	claimed  int32 // program that has secure mode to itself, -1 for any
+	claimed  int32 // program with exclusive use of secure mode, -1 for none
 	disabled bool  // cache requests
 	programs map[int32]*program
-	cache    map[key]*cached
+	cache    map[cacheKey]*cacheRequest
 	property map[uint32]uint64
-	slots    [MaxPrograms]bool // asked for by the host
+	slots    [MaxPrograms]bool // slots requested by the host
 }
 
 // NewController returns a controller that has not booted.
 func NewController(e Engine) *Controller {
-	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[key]*cached{}, property: map[uint32]uint64{}}
+	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[cacheKey]*cacheRequest{}, property: map[uint32]uint64{}}
 }
 
 // Ledger returns the counts so far.
 func (c *Controller) Ledger() Ledger { return c.ledger }
 
-// Booted reports whether the controller takes commands beyond those of its life cycle.
+// Booted reports whether the controller accepts commands other than those of its life
+// cycle.
 func (c *Controller) Booted() bool { return c.booted }
 
 // Secure reports whether the controller is in secure mode.
 func (c *Controller) Secure() bool { return c.secure }
 
-// Programs is how many programs are loaded.
+// Programs returns the number of loaded programs.
 func (c *Controller) Programs() int { return len(c.programs) }
 
-// CacheRequests is how many cache requests are installed.
+// CacheRequests returns the number of installed cache requests.
 func (c *Controller) CacheRequests() int { return len(c.cache) }
 
-// Handle does what one message of a channel says. Every message counts once.
+// Handle performs the command in one message of a channel. Every message is counted once.
 func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	c.ledger.Received++
 	m, rest, err := Read(b)
 	if err == nil && len(rest) > 0 {
-		err = &FormatError{len(b) - len(rest), fmt.Sprintf("%d bytes follow the message", len(rest))}
+		err = &FormatError{len(b) - len(rest), fmt.Sprintf("found %d bytes after the message", len(rest))}
 	}
 	r := Reply{Header: m.Header}
 	if err != nil {
@@ -165,8 +164,8 @@ func (r *Reply) refuse(s Status, format string, args ...any) {
 	r.Status, r.Why = s, fmt.Sprintf(format, args...)
 }
 
-// executes reports whether the execution channel takes a command.
-func executes(id ID) bool {
+// isExecutionCommand reports whether a command belongs on the execution channel.
+func isExecutionCommand(id ID) bool {
 	switch id {
 	case ProcedureCall, ProcedureCallWithCustomBars, ProcedureCallWithSignalEvents, ProcedureCallTriggerCacheRequest:
 		return true
@@ -178,15 +177,15 @@ func (c *Controller) handle(ch Channel, m *Message, r *Reply) {
 	info, _ := m.ID.Info()
 	switch {
 	case info.Direction == Up:
-		r.refuse(Unsupported, "%v is a notification: the controller sends it", m.ID)
-	case ch == Execution && !executes(m.ID):
-		r.refuse(Unsupported, "the execution channel takes calls, not %v", m.ID)
-	case ch == Control && executes(m.ID):
+		r.refuse(Unsupported, "%v is a notification, which only the controller sends", m.ID)
+	case ch == Execution && !isExecutionCommand(m.ID):
+		r.refuse(Unsupported, "%v does not belong on the execution channel", m.ID)
+	case ch == Control && isExecutionCommand(m.ID):
 		r.refuse(Unsupported, "%v belongs on the execution channel", m.ID)
 	case !c.booted && m.ID != Boot && m.ID != Ping && m.ID != Buildinfo && m.ID != PlatformInfo && m.ID != Reset:
-		r.refuse(WrongState, "the controller has not booted")
+		r.refuse(WrongState, "controller has not booted")
 	case info.Body == BodyNone && m.Size > 0:
-		r.refuse(Malformed, "%v has no body, %d bytes came", m.ID, m.Size)
+		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
 	default:
 		c.perform(m, r)
 	}
@@ -201,70 +200,70 @@ func (c *Controller) perform(m *Message, r *Reply) {
 		c.reset()
 		c.notify(CHResetNotification, m.Header, Notice{})
 	case PowerDeviceOn, PowerDeviceOff:
-		c.power(m.ID == PowerDeviceOn, m, r)
+		c.setPower(m.ID == PowerDeviceOn, m, r)
 	case Suspend:
 		if c.paused {
-			r.refuse(WrongState, "the engine is suspended already")
-		} else if c.accept(c.engine.Pause(true), r, "suspended") {
+			r.refuse(WrongState, "engine is already suspended")
+		} else if c.checkStatus(c.engine.Pause(true), r, "suspended") {
 			c.paused = true
 		}
 	case QuiesceState:
 		if c.paused {
-			r.refuse(WrongState, "the engine is suspended: nothing can run to its end")
+			r.refuse(WrongState, "engine is suspended and cannot finish calls")
 		} else {
-			c.accept(c.engine.Quiesce(), r, "quiesced")
+			c.checkStatus(c.engine.Quiesce(), r, "quiesced")
 		}
 	case SecureModeStart, SecureModeStop, SecureModeResumeTransition:
-		c.secureMode(m, r)
+		c.setSecureMode(m, r)
 	case ExclaveModeStart, ExclaveModeStop:
 		r.refuse(Unsupported, "%v is a stub on H13", m.ID)
 	case RequestProgramID:
-		c.request(r)
+		c.assignProgramSlot(r)
 	case ReturnProgramID:
-		if !c.slot(m.Program) || !c.slots[m.Program] {
-			r.refuse(NotFound, "program slot %d was not asked for", m.Program)
+		if !c.isProgramSlot(m.Program) || !c.slots[m.Program] {
+			r.refuse(NotFound, "program slot %d was not requested", m.Program)
 		} else if c.programs[m.Program] != nil {
 			r.refuse(WrongState, "program slot %d holds a program", m.Program)
 		} else {
 			c.slots[m.Program] = false
 		}
 	case RequestProcessID, ReturnProcessID:
-		c.processID(m, r)
+		c.handleProcessID(m, r)
 	case LoadProgram:
-		c.load(m, r)
+		c.loadProgram(m, r)
 	case UnloadProgram:
-		if p := c.find(m, r); p != nil && c.bare(m, r) {
-			c.unload(m.Program)
+		if p := c.findProgram(m, r); p != nil && c.checkNoBody(m, r) {
+			c.unloadProgram(m.Program)
 		}
 	case LoadAFPP, UnloadAFPP:
-		c.prefetch(m, r)
+		c.setPrefetch(m, r)
 	case CreateProcess:
-		c.create(m, r)
+		c.createProcess(m, r)
 	case TerminateProcess:
-		c.terminate(m, r)
+		c.terminateProcess(m, r)
 	case CHPropertyWrite, CHPropertyRead:
-		c.properties(m, r)
+		c.handleProperty(m, r)
 	case DebugCommandDataCheck:
-		c.dataCheck(m, r)
+		c.checkData(m, r)
 	case ProcedureCall, ProcedureCallWithCustomBars, ProcedureCallWithSignalEvents:
-		c.call(m, r)
+		c.callProcedure(m, r)
 	case ProcedureCallTriggerCacheRequest:
-		c.trigger(m, r)
+		c.triggerCacheRequest(m, r)
 	case ProcedureCallCacheRequest, ProcedureCallCacheRequestWithCustomBars, ProcedureCallCacheRequestWithSharedEvents:
-		c.install(m, r)
+		c.installCacheRequest(m, r)
 	case ProcedureCallInvalidateCacheRequest, ProcedureCallRecycleOutputBuffer, SetActiveCacheRequestInGroup:
-		c.manage(m, r)
+		c.manageCacheRequest(m, r)
 	case ForceDisableCacheRequests:
 		c.disabled = true
-		c.forget(func(key) bool { return true })
+		c.dropCacheRequests(func(cacheKey) bool { return true })
 	default:
-		r.refuse(Unsupported, "no document says what %v does", m.ID)
+		r.refuse(Unsupported, "%v is undocumented", m.ID)
 	}
 }
 
-func (c *Controller) slot(n int32) bool { return n >= 0 && n < MaxPrograms }
+func (c *Controller) isProgramSlot(n int32) bool { return n >= 0 && n < MaxPrograms }
 
-func (c *Controller) request(r *Reply) {
+func (c *Controller) assignProgramSlot(r *Reply) {
 	for i := range c.slots {
 		if !c.slots[i] && c.programs[int32(i)] == nil {
 			c.slots[i] = true
@@ -275,10 +274,10 @@ func (c *Controller) request(r *Reply) {
 	r.refuse(NoRoom, "all %d program slots are taken", MaxPrograms)
 }
 
-// processID gives out the lowest process number that a program has free, or takes one
-// back: what is free is what has no process, so there is nothing to note of either.
-func (c *Controller) processID(m *Message, r *Reply) {
-	p := c.find(m, r)
+// handleProcessID assigns the lowest free process number of a program, or takes one back. A
+// number is free if no process has it, so nothing is recorded.
+func (c *Controller) handleProcessID(m *Message, r *Reply) {
+	p := c.findProgram(m, r)
 	if p == nil {
 		return
 	}
@@ -297,27 +296,27 @@ func (c *Controller) processID(m *Message, r *Reply) {
 	r.refuse(NoRoom, "program %d has %d processes", m.Program, MaxProcesses)
 }
 
-func (c *Controller) find(m *Message, r *Reply) *program {
+func (c *Controller) findProgram(m *Message, r *Reply) *program {
 	p := c.programs[m.Program]
 	if p == nil {
-		r.refuse(NotFound, "no program in slot %d", m.Program)
+		r.refuse(NotFound, "found no program in slot %d", m.Program)
 	}
 	return p
 }
 
-func (c *Controller) load(m *Message, r *Reply) {
+func (c *Controller) loadProgram(m *Message, r *Reply) {
 	p, err := ReadProgram(m.ID, m.Body)
 	switch {
 	case err != nil:
-		r.fail(err)
-	case !c.slot(m.Program):
-		r.refuse(NotFound, "program slot %d: slots are 0 to %d", m.Program, MaxPrograms-1)
+		r.refuseError(err)
+	case !c.isProgramSlot(m.Program):
+		r.refuse(NotFound, "program slot %d is not between 0 and %d", m.Program, MaxPrograms-1)
 	case c.programs[m.Program] != nil:
 		r.refuse(WrongState, "program slot %d holds a program", m.Program)
 	default:
 		n, s := c.engine.Load(m.Program, p)
 		if s != OK {
-			r.refuse(s, "the engine did not load the program")
+			r.refuse(s, "engine did not load the program")
 			return
 		}
 		p.Procedures = n
@@ -325,17 +324,17 @@ func (c *Controller) load(m *Message, r *Reply) {
 	}
 }
 
-func (c *Controller) unload(slot int32) {
+func (c *Controller) unloadProgram(slot int32) {
 	c.engine.Unload(slot)
 	if c.claimed == slot {
 		c.claimed = -1
 	}
 	delete(c.programs, slot)
-	c.forget(func(k key) bool { return k.program == slot })
+	c.dropCacheRequests(func(k cacheKey) bool { return k.program == slot })
 }
 
-// forget drops the cache requests that match.
-func (c *Controller) forget(match func(key) bool) {
+// dropCacheRequests removes the cache requests that match.
+func (c *Controller) dropCacheRequests(match func(cacheKey) bool) {
 	for k := range c.cache {
 		if match(k) {
 			delete(c.cache, k)
@@ -343,22 +342,22 @@ func (c *Controller) forget(match func(key) bool) {
 	}
 }
 
-// create makes a process: a set of bindings of a program's ports.
-func (c *Controller) create(m *Message, r *Reply) {
-	p := c.find(m, r)
+// createProcess adds a process, a set of buffers bound to a program's ports.
+func (c *Controller) createProcess(m *Message, r *Reply) {
+	p := c.findProgram(m, r)
 	if p == nil {
 		return
 	}
 	bindings, err := ReadCall(m.ID, m.Body)
 	if err == nil {
-		err = announced(m.ID, &bindings)
+		err = checkLists(m.ID, &bindings)
 	}
 	_, there := p.processes[m.Process]
 	switch {
 	case err != nil:
-		r.fail(err)
+		r.refuseError(err)
 	case m.Process < 0 || m.Process >= MaxProcesses:
-		r.refuse(NoRoom, "process %d: processes are 0 to %d", m.Process, MaxProcesses-1)
+		r.refuse(NoRoom, "process %d is not between 0 and %d", m.Process, MaxProcesses-1)
 	case there:
 		r.refuse(WrongState, "program %d has a process %d", m.Program, m.Process)
 	default:
@@ -366,10 +365,10 @@ func (c *Controller) create(m *Message, r *Reply) {
 	}
 }
 
-// terminate ends a process with what it has under way.
-func (c *Controller) terminate(m *Message, r *Reply) {
-	p := c.find(m, r)
-	if p == nil || !c.bare(m, r) {
+// terminateProcess ends a process and its unfinished calls.
+func (c *Controller) terminateProcess(m *Message, r *Reply) {
+	p := c.findProgram(m, r)
+	if p == nil || !c.checkNoBody(m, r) {
 		return
 	}
 	if _, ok := p.processes[m.Process]; !ok {
@@ -378,44 +377,46 @@ func (c *Controller) terminate(m *Message, r *Reply) {
 	}
 	c.engine.Terminate(m.Program, m.Process)
 	delete(p.processes, m.Process)
-	c.forget(func(k key) bool { return k.program == m.Program && k.process == m.Process })
+	c.dropCacheRequests(func(k cacheKey) bool { return k.program == m.Program && k.process == m.Process })
 }
 
-// running finds the process of a call. A call to one that is not running is dropped.
-func (c *Controller) running(m *Message, r *Reply) (*program, Call, bool) {
+// findProcess returns the program and the bindings of a call's process. It marks the reply
+// as dropped if the process is not running.
+func (c *Controller) findProcess(m *Message, r *Reply) (*program, Call, bool) {
 	if p := c.programs[m.Program]; p != nil {
 		if b, ok := p.processes[m.Process]; ok {
 			return p, b, true
 		}
 	}
 	r.Dropped = true
-	r.refuse(NotFound, "program %d has no running process %d: the call is dropped", m.Program, m.Process)
+	r.refuse(NotFound, "program %d has no running process %d; call dropped", m.Program, m.Process)
 	return nil, Call{}, false
 }
 
-func (c *Controller) call(m *Message, r *Reply) {
-	p, bindings, ok := c.running(m, r)
+func (c *Controller) callProcedure(m *Message, r *Reply) {
+	p, bindings, ok := c.findProcess(m, r)
 	if !ok {
 		return
 	}
 	call, err := ReadCall(m.ID, m.Body)
 	if err == nil {
-		err = announced(m.ID, &call)
+		err = checkLists(m.ID, &call)
 	}
 	switch {
 	case err != nil:
-		r.fail(err)
+		r.refuseError(err)
 	case m.Procedure >= p.Procedures:
 		r.refuse(NotFound, "procedure %d: program %d has %d", m.Procedure, m.Program, p.Procedures)
-	case c.blocked(m, r):
+	case c.refuseBlocked(m, r):
 	default:
-		call.Buffers = bound(bindings.Buffers, call.Buffers)
-		c.run(m.Header, call, r)
+		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
+		c.runCall(m.Header, call, r)
 	}
 }
 
-// bound is a process's bindings with those of a call, which stand before them.
-func bound(process, call []Buffer) []Buffer {
+// mergeBuffers returns the buffers of a process combined with those of a call, which take
+// precedence.
+func mergeBuffers(process, call []Buffer) []Buffer {
 	list := slices.Clone(call)
 	for _, b := range process {
 		if !slices.ContainsFunc(call, func(x Buffer) bool { return x.Port == b.Port }) {
@@ -425,8 +426,9 @@ func bound(process, call []Buffer) []Buffer {
 	return list
 }
 
-// announced makes an error of lists that a command's name does not announce.
-func announced(id ID, c *Call) error {
+// checkLists returns a *LimitError if a call has a list that does not belong to its
+// command.
+func checkLists(id ID, c *Call) error {
 	bars := id == ProcedureCallWithCustomBars || id == ProcedureCallCacheRequestWithCustomBars
 	shared := id == ProcedureCallWithSignalEvents || id == ProcedureCallCacheRequestWithSharedEvents
 	switch {
@@ -440,16 +442,16 @@ func announced(id ID, c *Call) error {
 	return nil
 }
 
-// run hands a call to the engine, and tells the host where that fails.
-func (c *Controller) run(h Header, call Call, r *Reply) {
+// runCall passes a call to the engine and notifies the host if it fails.
+func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	if s := c.engine.Call(h, call); s != OK {
-		r.refuse(s, "the engine did not run the procedure")
+		r.refuse(s, "engine did not run the procedure")
 		c.notify(CHErrorNotification, h, Notice{Status: s})
 	}
 }
 
-// fail refuses a message for an error of reading it.
-func (r *Reply) fail(err error) {
+// refuseError refuses a message because of an error in it.
+func (r *Reply) refuseError(err error) {
 	var limit *LimitError
 	if errors.As(err, &limit) {
 		r.refuse(OverLimit, "%v", err)

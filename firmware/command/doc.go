@@ -1,5 +1,5 @@
-// Package command is what the host says to the engine's controller and what the
-// controller says back: ninety-three commands in a ring that both share.
+// Package command models the messages between the host and the engine's controller:
+// ninety-three commands in a shared ring.
 //
 //	host                          ring                     controller
 //	header | body  --Push-->  [ ][c][c][c][ ]  --doorbell-->  Pop
@@ -8,15 +8,15 @@
 //
 // A command is a header of six words (number, size of the body, priority, program, process
 // and procedure) and a body. The documents give the numbers, names, directions and limits
-// of all of them, and the layout of none of the bodies: where this package lays one out,
-// commands.txt says "ours", and so does [Info]. Fields that the documents name keep their
-// names.
+// of all commands, but the layout of none of the bodies. Layouts of this package are marked
+// "ours" in commands.txt and in [Info]. Fields keep the names that the documents use.
 //
-// A [Mailbox] is the rings and doorbells of both sides, with the store by which the
-// controller rings the host; a [Controller] is the state machine behind it, and counts in
-// its [Ledger] what became of every message. It does nothing itself: an [Engine] does.
+// A [Mailbox] holds the rings and doorbells of both sides, including the write by which the
+// controller notifies the host. A [Controller] is the state machine that handles the
+// commands, and its [Ledger] counts the results of all messages. An [Engine] performs the
+// work.
 //
-// commands.txt is the one source of the numbers; go generate writes commands_gen.go.
+// commands.txt is the single source of the numbers. go generate writes commands_gen.go.
 package command
 
 //go:generate go run ./internal/commandgen

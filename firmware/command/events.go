@@ -1,13 +1,13 @@
 package command
 
-// Events are the values that events stand at: an event never signalled stands at 0. A
-// signal moves an event up and never back.
+// Events holds the values of events. An event that was never signalled has the value 0. A
+// signal can only raise a value.
 type Events struct{ values map[uint32]uint64 }
 
-// Value is what an event stands at.
+// Value returns the value of an event.
 func (e *Events) Value(id uint32) uint64 { return e.values[id] }
 
-// Signal moves an event up to a value.
+// Signal raises an event to at least x.Value.
 func (e *Events) Signal(x Event) {
 	if e.values == nil {
 		e.values = map[uint32]uint64{}
@@ -17,7 +17,7 @@ func (e *Events) Signal(x Event) {
 	}
 }
 
-// Reached reports whether every event of a list stands at its value or above.
+// Reached reports whether every event in list has at least its value.
 func (e *Events) Reached(list []Event) bool {
 	for _, x := range list {
 		if e.values[x.ID] < x.Value {
@@ -27,5 +27,5 @@ func (e *Events) Reached(list []Event) bool {
 	return true
 }
 
-// Reset forgets every event.
+// Reset sets every event to 0.
 func (e *Events) Reset() { clear(e.values) }

@@ -2,7 +2,7 @@ package command
 
 import "fmt"
 
-// What a call may have at the most (decompiled).
+// Limits of a call (decompiled).
 const (
 	MaxSignalEvents  = 16
 	MaxWireBars      = 32  // custom bars of a call
@@ -15,7 +15,7 @@ const (
 	RequestsPerList  = 1
 )
 
-// A LimitError is a command beyond a documented limit.
+// A LimitError reports a command that exceeds a documented limit.
 type LimitError struct {
 	ID    ID
 	What  string
@@ -24,19 +24,19 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%v: %d %s, the limit is %d", e.ID, e.Have, e.What, e.Limit)
+	return fmt.Sprintf("%v: found %d %s; want at most %d", e.ID, e.Have, e.What, e.Limit)
 }
 
-// within makes an error of a count that exceeds its limit.
-func within(id ID, what string, have, limit int) error {
+// checkLimit returns a *LimitError if have exceeds limit.
+func checkLimit(id ID, what string, have, limit int) error {
 	if have > limit {
 		return &LimitError{id, what, uint64(have), uint64(limit)}
 	}
 	return nil
 }
 
-// one makes an error of a count that has to be one.
-func one(id ID, what string, have uint32) error {
+// checkOne returns a *LimitError unless have is 1.
+func checkOne(id ID, what string, have uint32) error {
 	if have != 1 {
 		return &LimitError{id, what, uint64(have), 1}
 	}

@@ -2,12 +2,12 @@ package command
 
 import "fmt"
 
-// notificationBell is the index of the doorbell behind the notifications' ring; a
-// channel's is its number (assumed: the documents give the bound of 32 and no map).
+// notificationBell is the doorbell index of the notification ring. A channel's doorbell
+// index is its number (assumed: the documents give the limit of 32 but no mapping).
 const notificationBell = 2
 
-// A Mailbox is the memory that host and controller share: a ring each way for each
-// channel, a ring of the controller's own messages, and doorbells.
+// A Mailbox is the memory shared by host and controller: a ring in each direction for each
+// channel, a ring for the controller's notifications, and doorbells.
 //
 //	host     Submit -> down ring, bell |= 1 << channel        Take <- up ring
 //	                        v                                      ^
@@ -15,11 +15,11 @@ const notificationBell = 2
 type Mailbox struct {
 	down, up [2]*Ring
 	notes    *Ring
-	bell     uint32 // doorbells that the controller has not taken
+	bell     uint32 // doorbells that the controller has not handled
 	window   *Window
 }
 
-// NewMailbox returns a mailbox whose rings have a depth each, DefaultDepth for 0.
+// NewMailbox returns a mailbox with rings of the given depth, 0 for DefaultDepth.
 func NewMailbox(depth int) *Mailbox {
 	b := &Mailbox{notes: NewRing(depth), window: NewWindow()}
 	for ch := range b.down {
@@ -28,29 +28,30 @@ func NewMailbox(depth int) *Mailbox {
 	return b
 }
 
-// Window is what the controller's stores to the host go through.
+// Window returns the window through which the controller writes to the host.
 func (b *Mailbox) Window() *Window { return b.window }
 
-// Submit puts a command on a channel's ring. It is not looked at before its doorbell.
-// Errors are those of [Ring.Push].
+// Submit puts a command on a channel's ring. The controller does not see it before the
+// doorbell. The error is one of [Ring.Push].
 func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Push(m) }
 
-// SubmitBytes is Submit for bytes that need not be a message.
+// SubmitBytes is like Submit for bytes that may not be a valid message.
 func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
 
-// Ring writes the doorbell of an index, one bit of the register.
+// Ring rings the doorbell with the given index, one bit of the register.
 func (b *Mailbox) Ring(index uint32) error {
 	word, err := Doorbell(index)
 	b.bell |= word
 	return err
 }
 
-// Waiting is how many messages are in the rings: commands, completions, notifications.
+// Waiting returns the number of messages in the rings: commands, completions and
+// notifications.
 func (b *Mailbox) Waiting() (commands, completions, notifications int) {
 	return b.down[0].Len() + b.down[1].Len(), b.up[0].Len() + b.up[1].Len(), b.notes.Len()
 }
 
-// Attach makes the mailbox's ring that of a controller's notifications.
+// Attach routes a controller's notifications to this mailbox.
 func (b *Mailbox) Attach(c *Controller) {
 	c.Notify = func(m *Message) bool {
 		if b.notes.Push(m) != nil {
@@ -61,16 +62,16 @@ func (b *Mailbox) Attach(c *Controller) {
 	}
 }
 
-// Serve lets the controller take the channels that were rung and answer what is in their
-// rings, until those are empty or the ring of completions is full: then the doorbell
-// stays, and commands wait. Each answer goes to the same channel, and the host's doorbell
-// is stored behind it. The replies of commands that were dropped are in the result alone.
+// Serve lets the controller handle the commands of the channels whose doorbells were rung.
+// It stops if the ring of completions is full; the doorbell then stays set and commands
+// wait. Each completion goes to the same channel, followed by a write of the host's
+// doorbell. The result contains all replies, including those of dropped commands.
 func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	for ch := range b.down {
 		if b.bell&(1<<ch) == 0 {
 			continue
 		}
-		for b.down[ch].Len() > 0 && !b.up[ch].full() {
+		for b.down[ch].Len() > 0 && !b.up[ch].isFull() {
 			r := c.Handle(Channel(ch), b.down[ch].Pop())
 			replies = append(replies, r)
 			if r.Dropped {
@@ -88,8 +89,8 @@ func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	return replies
 }
 
-// Take takes the first completion of a channel; ok is false where there is none. The
-// host's doorbell is taken with the last.
+// Take removes and returns the first completion of a channel. ok is false if there is none.
+// The host's doorbell is cleared with the last one.
 func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 	up := b.up[ch&1]
 	data := up.Pop()
@@ -100,13 +101,13 @@ func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 		return Reply{}, false
 	}
 	r, err := ReadReply(data)
-	if err != nil { // the controller has written it
+	if err != nil { // cannot happen: the controller wrote it
 		return Reply{Status: Malformed, Why: err.Error()}, true
 	}
 	return r, true
 }
 
-// Notification takes the first message of the controller's own.
+// Notification removes and returns the controller's first notification.
 func (b *Mailbox) Notification() (m Message, ok bool) {
 	data := b.notes.Pop()
 	if b.notes.Len() == 0 {
@@ -119,28 +120,27 @@ func (b *Mailbox) Notification() (m Message, ok bool) {
 	return m, err == nil
 }
 
-// Message is the completion of a command: its header with the ids that the controller gave
-// out, and behind it the status and what the answer holds (ours).
+// Message returns the completion of a command: its header with the assigned ids, followed
+// by the status and the body of the answer. The layout is this project's own.
 func (r *Reply) Message() Message {
 	n := Notice{Status: r.Status, Value: uint32(len(r.Body))}
 	return Message{Header: r.Header, Body: append(n.Append(nil), r.Body...)}
 }
 
-// ReadReply decodes a completion. The header is that of the command, of one that could not
-// be read as far as it could. Errors are a *FormatError.
+// ReadReply decodes a completion. The error is a *FormatError.
 func ReadReply(data []byte) (Reply, error) {
 	const head = 8
 	if len(data) < HeaderBytes+head {
-		return Reply{}, &FormatError{len(data), fmt.Sprintf("%d bytes, a completion has %d or more", len(data), HeaderBytes+head)}
+		return Reply{}, &FormatError{len(data), fmt.Sprintf("completion has %d bytes; want %d or more", len(data), HeaderBytes+head)}
 	}
-	r := Reply{Header: header(data)}
+	r := Reply{Header: parseHeader(data)}
 	n, err := ReadNotice(data[HeaderBytes : HeaderBytes+head])
 	if err != nil {
 		return Reply{}, err
 	}
 	body := data[HeaderBytes+head:]
 	if uint64(n.Value) > uint64(len(body)) || len(body)-int(n.Value) > 3 {
-		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("an answer of %d bytes, %d follow", n.Value, len(body))}
+		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("answer size is %d; found %d bytes", n.Value, len(body))}
 	}
 	r.Status, r.Body = n.Status, body[:n.Value]
 	return r, nil

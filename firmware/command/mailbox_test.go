@@ -15,7 +15,7 @@ func TestMailbox(t *testing.T) {
 	c, e := rig(t)
 	b := command.NewMailbox(4)
 	b.Attach(c)
-	m := command.Message{Header: command.Header{ID: command.ProcedureCall, Program: 4, Process: 1}, Body: one().Append(nil)}
+	m := command.Message{Header: command.Header{ID: command.ProcedureCall, Program: 4, Process: 1}, Body: checkOne().Append(nil)}
 	if err := b.Submit(command.Execution, &m); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // list that is too long, or what nobody asked for.
 func TestPlacesOfBodyErrors(t *testing.T) {
 	program := (&command.Program{Address: 1, Bytes: 2, Procedures: 3}).Append(nil)
-	call := one()
+	call := checkOne()
 	call.Buffers = []command.Buffer{{Port: 1, Address: 2}}
 	list := call.Append(nil)
 	long := bytes.Clone(list)
@@ -113,7 +113,7 @@ func TestLowestFreeNumbers(t *testing.T) {
 	if r := to(command.RequestProcessID, 4, -1, nil, command.OK); r.Process != 0 {
 		t.Errorf("process %d, want 0", r.Process)
 	}
-	to(command.CreateProcess, 4, 0, one().Append(nil), command.OK)
+	to(command.CreateProcess, 4, 0, checkOne().Append(nil), command.OK)
 	if r := to(command.RequestProcessID, 4, -1, nil, command.OK); r.Process != 2 {
 		t.Errorf("process %d, want 2", r.Process)
 	}
@@ -134,22 +134,22 @@ func TestClaimEnds(t *testing.T) {
 	}
 	other := func() {
 		to(command.Control, command.LoadProgram, 5, -1, (&command.Program{Procedures: 1}).Append(nil))
-		to(command.Control, command.CreateProcess, 5, 0, one().Append(nil))
+		to(command.Control, command.CreateProcess, 5, 0, checkOne().Append(nil))
 	}
 	other()
 	to(command.Control, command.SecureModeStart, 4, -1, nil)
 	to(command.Control, command.UnloadProgram, 4, -1, nil)
-	to(command.Execution, command.ProcedureCall, 5, 0, one().Append(nil))
+	to(command.Execution, command.ProcedureCall, 5, 0, checkOne().Append(nil))
 	to(command.Control, command.Reset, -1, -1, nil)
 	to(command.Control, command.Boot, -1, -1, nil)
 	other()
-	to(command.Execution, command.ProcedureCall, 5, 0, one().Append(nil))
+	to(command.Execution, command.ProcedureCall, 5, 0, checkOne().Append(nil))
 }
 
 // A list that a command does not announce is counted with the one beside it.
 func TestEventsAreCountedTogether(t *testing.T) {
 	c, _ := rig(t)
-	call := one()
+	call := checkOne()
 	call.Wait, call.Signal = events(2), events(1)
 	var l *command.LimitError
 	_, err := command.ReadCall(command.ProcedureCall, call.Append(nil))
@@ -199,7 +199,7 @@ func TestAnswersOfEveryLength(t *testing.T) {
 	m := (&command.Reply{Header: command.Header{ID: command.Ping}}).Message()
 	b := m.Append(nil)
 	var f *command.FormatError
-	if _, err := command.ReadReply(b[:len(b)-1]); !errors.As(err, &f) || f.Off != len(b)-1 || !strings.HasSuffix(f.What, "has 32 or more") {
+	if _, err := command.ReadReply(b[:len(b)-1]); !errors.As(err, &f) || f.Off != len(b)-1 || !strings.HasSuffix(f.What, "want 32 or more") {
 		t.Errorf("a completion cut short: %v", err)
 	}
 	b[command.HeaderBytes+4] = 1

@@ -5,32 +5,31 @@ import (
 	"fmt"
 )
 
-// Doorbells is how many doorbells the mailbox has: an index is below it.
+// Doorbells is the number of doorbells of the mailbox.
 const Doorbells = 32
 
-// Doorbell is the word that a doorbell of an index writes, one bit.
+// Doorbell returns the word, a single bit, that rings the doorbell with the given index.
 func Doorbell(index uint32) (word uint32, err error) {
 	if index >= Doorbells {
-		return 0, fmt.Errorf("doorbell %d: an index is below %d", index, Doorbells)
+		return 0, fmt.Errorf("doorbell index %d is not below %d", index, Doorbells)
 	}
 	return 1 << index, nil
 }
 
-// DefaultDepth is the messages a ring holds where nobody says (assumed: the documents give
-// no depth).
+// DefaultDepth is the default capacity of a ring in messages (assumed; the documents give
+// none).
 const DefaultDepth = 64
 
-// ErrFull is a ring with no room for another message.
-var ErrFull = errors.New("the ring is full")
+// ErrFull is returned if a ring has no room for another message.
+var ErrFull = errors.New("ring is full")
 
-// A Ring is the messages on their way in one direction. It holds encoded messages: what is
-// pushed is read back from its bytes.
+// A Ring is a queue of encoded messages in one direction.
 type Ring struct {
 	slots      [][]byte
 	head, used int
 }
 
-// NewRing returns a ring of a depth, DefaultDepth for 0.
+// NewRing returns a ring of the given depth, 0 for DefaultDepth.
 func NewRing(depth int) *Ring {
 	if depth <= 0 {
 		depth = DefaultDepth
@@ -38,23 +37,22 @@ func NewRing(depth int) *Ring {
 	return &Ring{slots: make([][]byte, depth)}
 }
 
-// Len is how many messages wait.
+// Len returns the number of waiting messages.
 func (r *Ring) Len() int { return r.used }
 
-func (r *Ring) full() bool { return r.used == len(r.slots) }
+func (r *Ring) isFull() bool { return r.used == len(r.slots) }
 
-// Push puts a message behind those that wait. The error is ErrFull, or a *FormatError for
-// a body that is too long to be read again.
+// Push appends a message. It returns ErrFull, or a *FormatError if the body is too long.
 func (r *Ring) Push(m *Message) error {
 	if len(m.Body) > MaxBody {
-		return &FormatError{4, fmt.Sprintf("a body of %d bytes, at most %d are read", len(m.Body), MaxBody)}
+		return &FormatError{4, fmt.Sprintf("body has %d bytes; want at most %d", len(m.Body), MaxBody)}
 	}
 	return r.PushBytes(m.Append(nil))
 }
 
-// PushBytes is Push for bytes that need not be a message.
+// PushBytes is like Push for bytes that may not be a valid message.
 func (r *Ring) PushBytes(b []byte) error {
-	if r.full() {
+	if r.isFull() {
 		return ErrFull
 	}
 	r.slots[(r.head+r.used)%len(r.slots)] = b
@@ -62,7 +60,7 @@ func (r *Ring) PushBytes(b []byte) error {
 	return nil
 }
 
-// Pop takes the first message's bytes, nil where none waits.
+// Pop removes and returns the first message, or nil if there is none.
 func (r *Ring) Pop() []byte {
 	if r.used == 0 {
 		return nil

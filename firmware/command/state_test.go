@@ -28,8 +28,8 @@ func TestSecureMode(t *testing.T) {
 	c, e := rig(t)
 	notes := noted(c)
 	load := command.Message{Header: command.Header{ID: command.LoadProgram, Program: 5, Process: -1}, Body: (&command.Program{Procedures: 1}).Append(nil)}
-	make := command.Message{Header: command.Header{ID: command.CreateProcess, Program: 5, Process: 0}, Body: one().Append(nil)}
-	call := command.Message{Header: command.Header{ID: command.ProcedureCall, Program: 5, Process: 0}, Body: one().Append(nil)}
+	make := command.Message{Header: command.Header{ID: command.CreateProcess, Program: 5, Process: 0}, Body: checkOne().Append(nil)}
+	call := command.Message{Header: command.Header{ID: command.ProcedureCall, Program: 5, Process: 0}, Body: checkOne().Append(nil)}
 	c.Handle(command.Control, load.Append(nil))
 	c.Handle(command.Control, make.Append(nil))
 	expect(t, c, command.Control, command.SecureModeStop, nil, command.WrongState)
@@ -39,7 +39,7 @@ func TestSecureMode(t *testing.T) {
 	if !e.secure || !c.Secure() || len(*notes) != 1 || (*notes)[0].ID != command.SecureModeEvent {
 		t.Errorf("engine %t, controller %t, %d notifications", e.secure, c.Secure(), len(*notes))
 	}
-	expect(t, c, command.Execution, command.ProcedureCall, one().Append(nil), command.OK)
+	expect(t, c, command.Execution, command.ProcedureCall, checkOne().Append(nil), command.OK)
 	if r := c.Handle(command.Execution, call.Append(nil)); r.Status != command.WrongState {
 		t.Errorf("a call of another program in secure mode: %v", r.Status)
 	}
@@ -64,9 +64,9 @@ func TestSuspend(t *testing.T) {
 	expect(t, c, command.Control, command.Suspend, nil, command.WrongState)
 	expect(t, c, command.Control, command.QuiesceState, nil, command.WrongState)
 	expect(t, c, command.Control, command.SecureModeStart, nil, command.WrongState)
-	expect(t, c, command.Execution, command.ProcedureCall, one().Append(nil), command.WrongState)
+	expect(t, c, command.Execution, command.ProcedureCall, checkOne().Append(nil), command.WrongState)
 	expect(t, c, command.Control, command.Boot, nil, command.OK)
-	expect(t, c, command.Execution, command.ProcedureCall, one().Append(nil), command.OK)
+	expect(t, c, command.Execution, command.ProcedureCall, checkOne().Append(nil), command.OK)
 	expect(t, c, command.Control, command.QuiesceState, nil, command.OK)
 	if e.calls != 1 || e.quiesced != 1 || e.paused {
 		t.Errorf("%+v", e)
@@ -132,7 +132,7 @@ func TestAFPP(t *testing.T) {
 // The lists of a call are those that its command announces, and no others.
 func TestAnnouncedLists(t *testing.T) {
 	c, _ := rig(t)
-	with := func(set func(*command.Call)) []byte { x := one(); set(x); return x.Append(nil) }
+	with := func(set func(*command.Call)) []byte { x := checkOne(); set(x); return x.Append(nil) }
 	bars := with(func(x *command.Call) { x.Bars = make([]command.Bar, 1) })
 	wait := with(func(x *command.Call) { x.Wait = make([]command.Event, 1) })
 	shared := with(func(x *command.Call) { x.Shared = make([]command.Event, 1) })
@@ -162,14 +162,14 @@ func TestAnnouncedLists(t *testing.T) {
 func TestCacheRequestGroups(t *testing.T) {
 	c, e := rig(t)
 	install := func(procedure uint32) {
-		m := command.Message{Header: command.Header{ID: command.ProcedureCallCacheRequest, Program: 4, Process: 1, Procedure: procedure}, Body: one().Append(nil)}
+		m := command.Message{Header: command.Header{ID: command.ProcedureCallCacheRequest, Program: 4, Process: 1, Procedure: procedure}, Body: checkOne().Append(nil)}
 		if r := c.Handle(command.Control, m.Append(nil)); r.Status != command.OK {
 			t.Fatal(r.Why)
 		}
 	}
 	fire := func(procedure uint32, want command.Status) {
 		t.Helper()
-		m := command.Message{Header: command.Header{ID: command.ProcedureCallTriggerCacheRequest, Program: 4, Process: 1, Procedure: procedure}, Body: one().Append(nil)}
+		m := command.Message{Header: command.Header{ID: command.ProcedureCallTriggerCacheRequest, Program: 4, Process: 1, Procedure: procedure}, Body: checkOne().Append(nil)}
 		if r := c.Handle(command.Execution, m.Append(nil)); r.Status != want {
 			t.Errorf("procedure %d: %v (%s), want %v", procedure, r.Status, r.Why, want)
 		}

@@ -1,11 +1,11 @@
 package command
 
-// A Step is one step of the store that tells the host of a completion.
+// A Step is one step of the write that notifies the host of a completion.
 type Step string
 
-// completionStore is how the controller rings the host: a posted write inside a window
-// that bit 39 of the implementation-defined register S3_3_C15_C8_0 opens by being cleared
-// and closes by being set, with interrupts off (decompiled).
+// completionStore lists the steps by which the controller rings the host: a posted write
+// inside a window, with interrupts off. Clearing bit 39 of the implementation-defined
+// register S3_3_C15_C8_0 opens the window, and setting it closes the window (decompiled).
 var completionStore = [...]Step{
 	"interrupts off",
 	"clear bit 39 of S3_3_C15_C8_0",
@@ -25,34 +25,34 @@ const (
 	storeIsRefused = cacheError | rejectedWrite
 )
 
-// StoreCommitted reports whether a status read in the window says that the store went
-// through: bits 1 and 7 are clear.
+// StoreCommitted reports whether a status read in the window says that the write succeeded,
+// that is, bits 1 and 7 are clear.
 func StoreCommitted(status uint64) bool { return status&storeIsRefused == 0 }
 
-// A Window is what the completion store goes through: the host's register, and the
-// controller's system register that opens the way to it.
+// A Window models the write of a completion: the host's register, and the controller's
+// system register that permits the write.
 type Window struct {
-	// Trace, where it is not nil, is told each step with the system register after it.
+	// Trace, if it is not nil, is called after each step with the value of the system
+	// register.
 	Trace func(s Step, register uint64)
-	// Fault, where it is not nil, gives the bits that the status shows of a store.
+	// Fault, if it is not nil, returns the error bits of a write.
 	Fault func() uint64
 
-	Host             uint32 // the host's register: doorbells it has not taken
-	Stores, Rejected uint64 // stores that went through, and those that did not
+	Host             uint32 // host's register, the doorbells it has not handled
+	Stores, Rejected uint64 // numbers of writes that succeeded and failed
 
 	register uint64
 	masked   bool // interrupts are off
 }
 
-// NewWindow returns a window at rest: closed, with interrupts on.
+// NewWindow returns a closed window with interrupts on.
 func NewWindow() *Window { return &Window{register: windowAtRest} }
 
 // AtRest reports whether the window is closed and interrupts are on.
 func (w *Window) AtRest() bool { return w.register == windowAtRest && !w.masked }
 
-// Store rings the host: it writes a doorbell word to the host's register, step by step, and
-// reports whether the write went through. A window that is open, or whose interrupts are
-// off, is in use: nothing is stored.
+// Store writes a doorbell word to the host's register step by step, and reports whether the
+// write succeeded. It does nothing and returns false unless the window is at rest.
 func (w *Window) Store(word uint32) (committed bool) {
 	if !w.AtRest() {
 		return false

@@ -8,54 +8,54 @@ import (
 	"anesim/firmware/command"
 )
 
-// Arguments are those of one call.
+// Arguments holds the arguments of one call.
 type Arguments struct {
 	Scalars               []uint64
 	Struct                []byte
-	ScalarsOut, StructOut uint32 // room the caller has
+	ScalarsOut, StructOut uint32 // sizes of the caller's output buffers
 }
 
-// Results are what a call gives back.
+// Results holds the results of one call.
 type Results struct {
 	Return  Return
 	Scalars []uint64
 	Struct  []byte
 }
 
-// A Backend is what stands below the driver.
+// A Backend connects the driver with the layers below it.
 type Backend interface {
-	// Send puts a message on a channel of the ring, rings the doorbell and returns the
+	// Send puts a message on a channel's ring, rings the doorbell and returns the
 	// controller's reply.
 	Send(ch command.Channel, m *command.Message) command.Reply
-	// Map gives a host buffer a device address, Unmap takes it away.
+	// Map assigns a device address to a host buffer, and Unmap frees it.
 	Map(buffer, size uint64) (address uint64, ok bool)
 	Unmap(address uint64) bool
-	// Signal moves a shared event up.
+	// Signal raises a shared event.
 	Signal(e command.Event)
-	// ReadRegister and WriteRegister reach a word of the engine's register space; ok is
-	// false for an address that is none.
+	// ReadRegister and WriteRegister access a word of the engine's register space. ok is
+	// false for an invalid address.
 	ReadRegister(address uint64) (v uint32, ok bool)
 	WriteRegister(address uint64, v uint32) (ok bool)
 }
 
-// A Driver is the one instance of the engine's driver. At rest it has no client.
+// A Driver is the single instance of the engine's driver. A new one has no clients.
 type Driver struct {
 	backend    Backend
 	clients    int
-	next       uint64 // token of an open
-	pending    bool   // a command is in flight: one at a time (documents)
-	persistent int    // clients that keep the device resident
-	mapped     int    // buffers, and their bytes
+	next       uint64 // token of the next open
+	pending    bool   // a command is in flight; the documents allow one at a time
+	persistent int    // number of clients that keep the device resident
+	mapped     int    // number of mapped buffers
 	bytes      uint64
-	programs   int // handles
+	programs   int // number of program handles
 	live       map[int32]*program
 }
 
-// New returns a driver over a backend.
+// New returns a driver that uses the given backend.
 func New(b Backend) *Driver { return &Driver{backend: b, next: 1, live: map[int32]*program{}} }
 
-// Reset is what the controller's reset notification does: no program is loaded any more,
-// and the handles that clients hold lead nowhere.
+// Reset handles the controller's reset notification: all programs are unloaded, and the
+// handles of clients become invalid.
 func (d *Driver) Reset() {
 	for _, p := range d.live {
 		p.gone = true
@@ -63,17 +63,16 @@ func (d *Driver) Reset() {
 	clear(d.live)
 }
 
-// Clients is how many user clients are open.
+// Clients returns the number of open user clients.
 func (d *Driver) Clients() int { return d.clients }
 
-// Handles is how many program handles clients hold, Buffers how many host buffers they
-// have mapped and the bytes of those.
+// Handles returns the number of program handles that clients hold.
 func (d *Driver) Handles() int { return d.programs }
 
-// Buffers is how many host buffers are mapped, and their bytes.
+// Buffers returns the number of mapped host buffers and their total size.
 func (d *Driver) Buffers() (n int, bytes uint64) { return d.mapped, d.bytes }
 
-// A Client is a user client of a caller.
+// A Client is a user client of one caller.
 type Client struct {
 	driver     *Driver
 	kind       Kind
@@ -88,8 +87,8 @@ type Client struct {
 	buffers    map[uint64]uint64 // sizes by device address
 }
 
-// NewUserClient makes a client of a kind. Without the user-access entitlement nothing is
-// made and the return is NotPrivileged. Rights are read here and never again.
+// NewUserClient returns a new client. It returns NotPrivileged if rights lack the
+// entitlement for kind k. Rights are read only here.
 func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*Client, Return) {
 	switch {
 	case k > Hints:
@@ -106,7 +105,7 @@ func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*C
 	}, Success
 }
 
-// Close ends the client; calls on it return ExclusiveAccess from then on.
+// Close closes the client. Later calls on it return ExclusiveAccess.
 func (c *Client) Close() {
 	if !c.closed {
 		c.release()
@@ -115,10 +114,10 @@ func (c *Client) Close() {
 	}
 }
 
-// release gives back what the client holds: its programs, then its buffers.
+// release frees the programs and buffers that the client holds.
 func (c *Client) release() {
 	for _, token := range slices.Sorted(maps.Keys(c.programs)) {
-		c.drop(token)
+		c.releaseHandle(token)
 	}
 	for _, address := range slices.Sorted(maps.Keys(c.buffers)) {
 		c.unmap(address)
@@ -130,8 +129,8 @@ func (c *Client) release() {
 	c.open = false
 }
 
-// Call makes a call by its selector's number. Sizes are compared before anything else and
-// must be exact.
+// Call calls the selector with the given number. All sizes must match exactly; otherwise it
+// returns BadArgument.
 func (c *Client) Call(number uint32, a Arguments) Results {
 	table := Selectors(c.kind)
 	if int64(number) >= int64(len(table)) {
@@ -170,7 +169,7 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 	case "ANE_ProgramCreate":
 		return c.create(a.Struct)
 	case "ANE_ProgramCreateInstance":
-		return c.instance(a.Struct)
+		return c.createInstance(a.Struct)
 	case "ANE_ProgramPrepare":
 		copy(r.Struct, a.Struct)
 		return c.prepare(a.Struct, true)
@@ -185,11 +184,11 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 		r.Scalars[0] = version
 		return Success
 	case "ANE_ProgramChainingPrepare":
-		return c.chain(a.Struct, command.ProcedureCallCacheRequest)
+		return c.sendChaining(a.Struct, command.ProcedureCallCacheRequest)
 	case "ANE_ProgramChainingSetActiveProcedure":
-		return c.chain(a.Struct, command.SetActiveCacheRequestInGroup)
+		return c.sendChaining(a.Struct, command.SetActiveCacheRequestInGroup)
 	case "ANE_ProgramOutputSetEnqueue":
-		return c.chain(a.Struct, command.ProcedureCallRecycleOutputBuffer)
+		return c.sendChaining(a.Struct, command.ProcedureCallRecycleOutputBuffer)
 	case "ANE_ProgramInputsReady":
 		return c.inputsReady(a.Struct)
 	case "ANE_MemoryMapRequest":
@@ -201,7 +200,7 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 		return c.unmap(binary.LittleEndian.Uint64(a.Struct))
 	case "ANE_SessionHintRequest":
 		if !c.rights.Has(SetHints) {
-			return Unsupported // what a gated feature returns without its entitlement
+			return Unsupported // as for all features whose entitlement is missing
 		}
 		copy(r.Struct, a.Struct)
 		return Success
@@ -209,7 +208,7 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 	return Unsupported
 }
 
-// mapBuffer gives a host buffer a device address of the client's own.
+// mapBuffer maps a host buffer for the client.
 func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	address, ok := c.driver.backend.Map(buffer, size)
 	if !ok {
@@ -221,7 +220,7 @@ func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	return address, Success
 }
 
-// unmap takes the address of one of the client's buffers away.
+// unmap frees one of the client's buffers.
 func (c *Client) unmap(address uint64) Return {
 	size, ok := c.buffers[address]
 	if !ok || !c.driver.backend.Unmap(address) {
@@ -233,7 +232,7 @@ func (c *Client) unmap(address uint64) Return {
 	return Success
 }
 
-// send puts a message on the ring, one at a time.
+// send sends a message and records that a command is in flight.
 func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
 	d.pending = true
 	r := d.backend.Send(ch, m)
@@ -241,8 +240,8 @@ func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
 	return r
 }
 
-// returnOf is the driver's return for a status of the controller.
-func returnOf(r *command.Reply) Return {
+// toReturn converts a controller's reply to a return value.
+func toReturn(r *command.Reply) Return {
 	switch {
 	case r.Dropped:
 		return Aborted
@@ -264,5 +263,5 @@ func returnOf(r *command.Reply) Return {
 	return Error
 }
 
-// Kind is the client's.
+// Kind returns the kind of the client.
 func (c *Client) Kind() Kind { return c.kind }

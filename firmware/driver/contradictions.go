@@ -1,8 +1,8 @@
 package driver
 
 // A Conflict is a place where the documents disagree with each other or with public
-// headers. Both readings are kept, each with where it stands (a chapter's table, listing
-// or text); Taken says which one this project follows.
+// headers. It has both readings, each with its place (a chapter's table, listing or text).
+// Taken is the reading that this project follows.
 type Conflict struct {
 	What           string
 	One, OneAt     string
@@ -10,7 +10,7 @@ type Conflict struct {
 	Taken          string
 }
 
-// Conflicts lists them.
+// Conflicts returns all known conflicts.
 func Conflicts() []Conflict {
 	return []Conflict{
 		{"selectors of the control client", "17, numbers 0 to 16", "table 27.2 and listing 27.3", "21 (inputs ready) and 22 (memory map) among ten", "table C.9", "17: the count in the kernel's code"},
@@ -33,13 +33,13 @@ func Conflicts() []Conflict {
 	}
 }
 
-// A Property is what the driver publishes of itself.
+// A Property is a property that the driver publishes.
 type Property struct {
 	Name  string
 	Value string
 }
 
-// Properties lists them as read on an M1 host (measured).
+// Properties returns the properties as read on an M1 host (measured).
 func Properties() []Property {
 	return []Property{
 		{"architecture type", "h13g"}, {"version", "96"}, {"minor version", "17"},

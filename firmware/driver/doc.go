@@ -1,5 +1,5 @@
-// Package driver is the kernel driver's face: two user clients, each with a flat table of
-// selectors that are pinned to exact sizes, over one command ring.
+// Package driver models the interface of the kernel driver: two user clients, each with a
+// flat table of selectors with exact sizes, on top of one command ring.
 //
 //	caller --selector, scalars, struct--> Client.Call
 //	                                        | sizes exact? entitled? open?
@@ -9,14 +9,13 @@
 //	                              command.Message --> ring --> doorbell 1 << index
 //
 // The sizes are those of the documents' chapter on the driver, which were read byte for
-// byte from the kernel's tables. Other parts of the documents differ: [Conflicts] keeps
-// both readings side by side, with the one that this package follows.
+// byte from the kernel's tables. Other parts of the documents differ. [Conflicts] lists
+// both readings, with the one that this package follows.
 //
-// Programs are held by handles: an owner's, those of further instances, and handles that
-// the broker's client lends to a client with a connection of its own, which may send
-// requests and nothing else. [Methods] are the surface beside the selectors, each with the
-// gate that it stands behind.
+// Clients hold programs by handles: the owner's handle, handles of further instances, and
+// handles that the broker lends to a client with its own connection. A borrowed handle can
+// only send requests. [Methods] lists the methods without selectors, each with the
+// entitlement it requires.
 //
-// A selector that the documents name without saying what it does returns Unsupported once
-// its sizes are right; nothing pretends.
+// A selector whose function is undocumented returns Unsupported if its sizes are right.
 package driver

@@ -2,7 +2,7 @@ package driver
 
 import "slices"
 
-// The entitlements that the kernel reads when a client is made.
+// Entitlements that the kernel reads when a client is made.
 const (
 	UserAccess   = "com.apple.ane.iokit-user-access"         // opens either user client
 	DataChaining = "com.apple.ane.allow-dataChaining-access" // resident data chaining
@@ -14,13 +14,14 @@ const (
 	ShareHints   = "com.apple.private.ane.allow-share-coalition-hints"
 )
 
-// Entitlements is what a caller's signature grants it.
+// Entitlements lists the entitlements that a caller's signature grants.
 type Entitlements []string
 
-// Has reports whether one of them is granted.
+// Has reports whether the entitlement with the given name is granted.
 func (e Entitlements) Has(name string) bool { return slices.Contains(e, name) }
 
-// KernelEntitlements lists every entitlement that the driver reads, the two gates first.
+// KernelEntitlements returns every entitlement that the driver reads, starting with the two
+// that gate clients.
 func KernelEntitlements() []string {
 	return []string{UserAccess, DataChaining, Realtime, Reserved, Memory, Data, SetHints, ShareHints}
 }

@@ -7,17 +7,17 @@ import (
 	"anesim/firmware/command"
 )
 
-// A Method is part of the surface beside the selectors, which the documents name by role.
+// A Method is a method of the driver without a selector. The documents name its role.
 type Method struct {
 	Name, Role string
-	// Privileged methods take a second check beyond the entitlement to open a client:
-	// privileged virtual-machine access.
+	// Privileged methods require privileged virtual-machine access in addition to the
+	// entitlement that opens a client.
 	Privileged bool
-	// Entitlement is the one that opens the method, "" for none beyond the client's. Which
-	// of the kernel's further entitlements opens which method is assumed: the documents
-	// name the grants.
+	// Entitlement is the entitlement that the method requires, or "" if the client's is
+	// enough. The assignment of entitlements to methods is assumed; the documents only name
+	// them.
 	Entitlement string
-	Kind        Kind // of the client that has it
+	Kind        Kind // kind of client that has the method
 }
 
 var methods = [...]Method{
@@ -54,14 +54,14 @@ var methods = [...]Method{
 	{Name: "shareCoalitionHint", Role: "hints", Entitlement: ShareHints, Kind: Hints},
 }
 
-// Methods lists the surface beside the selectors. The direct-path client exports it; the
-// control client opens the same device and is taken to reach it too (assumed).
+// Methods returns the methods without selectors. The direct-path client exports them. The
+// control client is assumed to have them too, because it opens the same device.
 func Methods() []Method { return slices.Clone(methods[:]) }
 
-// Method calls a method beside the selectors with its arguments, of which the documents
-// give none: the words are ours. A method whose gate is closed returns NotPrivileged
-// where the second check stands, and Unsupported where an entitlement is absent; so does
-// one that the documents name without saying what it does.
+// Method calls a method without a selector. The documents do not give the arguments, so
+// they are this project's own. It returns NotPrivileged if privileged access is missing. It
+// returns Unsupported if an entitlement is missing or the method's function is
+// undocumented.
 //
 //	ANE_IsPowered                             -> 1 or 0
 //	ANE_SendCommand           channel, words  -> status
@@ -85,14 +85,14 @@ func (c *Client) Method(name string, args ...uint64) ([]uint64, Return) {
 	case methods[at].Entitlement != "" && !c.rights.Has(methods[at].Entitlement):
 		return nil, Unsupported
 	case c.kind == Hints:
-		return nil, Success // hints change nothing that is modelled
+		return nil, Success // hints have no effect in the model
 	case !c.open:
 		return nil, NotReady
 	}
-	return c.method(name, args)
+	return c.callMethod(name, args)
 }
 
-func (c *Client) method(name string, args []uint64) ([]uint64, Return) {
+func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 	if want := map[string]int{
 		"ANE_ReadANERegister": 1, "ANE_WriteANERegister": 2, "ANE_FWSharedEventDoorbellRing": 2,
 		"ANE_MPMMemoryMapRequest": 2, "ANE_MPMMemoryUnmapRequest": 1,
@@ -109,8 +109,8 @@ func (c *Client) method(name string, args []uint64) ([]uint64, Return) {
 			}
 			id = command.PowerDeviceOff
 		}
-		r := d.of(id, -1)
-		return nil, returnOf(&r)
+		r := d.sendProgramCommand(id, -1)
+		return nil, toReturn(&r)
 	case "ANE_IsPowered":
 		v, ok := d.backend.ReadRegister(powerStatus)
 		on := uint64(0)
@@ -167,10 +167,11 @@ func (c *Client) method(name string, args []uint64) ([]uint64, Return) {
 	return nil, Unsupported
 }
 
-// powerStatus is the address of the base domain's status word: 0xff in its low byte is on.
+// powerStatus is the address of the base domain's status word, whose low byte is 0xff if
+// the domain is on.
 const powerStatus = 0x2_6bc0_c000
 
-// sendCommand puts a raw message on a channel: its words, little endian.
+// sendCommand sends a raw message, given as 32-bit words after the channel.
 func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
 	if len(args) < 1+command.HeaderBytes/4 || args[0] > uint64(command.Execution) || len(args) > 1+(command.HeaderBytes+command.MaxBody)/4 {
 		return nil, BadArgument
@@ -187,5 +188,5 @@ func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
 		return nil, BadArgument
 	}
 	r := c.driver.send(command.Channel(args[0]), &m)
-	return []uint64{uint64(r.Status)}, returnOf(&r)
+	return []uint64{uint64(r.Status)}, toReturn(&r)
 }

@@ -6,14 +6,15 @@ import (
 	"anesim/firmware/command"
 )
 
-// A program stands in one of the controller's slots while handles of its owner are left.
+// A program occupies one of the controller's slots while its owner holds handles.
 type program struct {
 	slot    int32
 	handles int
 	gone    bool
 }
 
-// An instance is a process of a program: bindings and state of its own on shared weights.
+// An instance is a process of a program. It has its own bindings and state, and shares the
+// weights.
 type instance struct {
 	program  *program
 	process  int32
@@ -21,23 +22,23 @@ type instance struct {
 	active   uint32 // procedure
 }
 
-// A handle is what a client holds of an instance. One that was handed over by the broker's
-// connection is borrowed: it sends requests, and ends without ending the instance.
+// A handle refers to an instance. A handle that the broker lent is borrowed: it can send
+// requests, and releasing it does not end the instance.
 type handle struct {
 	*instance
 	borrowed bool
 }
 
-// token is a handle's number: the slot counted from 1, and above it the process. Slots are
-// given out in order, so the first program that is created is 1.
+// token returns the number of a handle: the slot plus one, with the process in the upper 32
+// bits.
 func (x *instance) token() uint64 { return uint64(x.process)<<32 | uint64(x.program.slot+1) }
 
-// message is a command that concerns the instance, with surfaces as its buffers.
-func (x *instance) message(id command.ID, procedure, priority uint32, surfaces []uint64) *command.Message {
+// newMessage returns a command for the instance, with surfaces as its buffers.
+func (x *instance) newMessage(id command.ID, procedure, priority uint32, surfaces []uint64) *command.Message {
 	m := &command.Message{Header: command.Header{ID: id, Priority: priority, Program: x.program.slot, Process: x.process, Procedure: procedure}}
 	switch id {
 	case command.ProcedureCallRecycleOutputBuffer, command.SetActiveCacheRequestInGroup, command.TerminateProcess:
-		return m // nothing follows the header
+		return m // these have no body
 	}
 	call := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
 	for i, s := range surfaces {
@@ -47,39 +48,40 @@ func (x *instance) message(id command.ID, procedure, priority uint32, surfaces [
 	return m
 }
 
-// Program messages without a body.
-func (d *Driver) of(id command.ID, slot int32) command.Reply {
+// sendProgramCommand sends a command without a body for a program slot.
+func (d *Driver) sendProgramCommand(id command.ID, slot int32) command.Reply {
 	return d.send(command.Control, &command.Message{Header: command.Header{ID: id, Program: slot, Process: -1}})
 }
 
-// create makes a program: the struct's first words are the address and size of its image,
-// then the procedures that may be called, 0 for all, and the custom bars (the documents
-// give the size of the struct and not its fields: the layout is ours, assumed).
+// create loads a program. The struct starts with the address and size of the image, the
+// number of callable procedures (0 for all) and the number of custom bars. The documents
+// give the size of the struct but not its fields, so the layout is assumed.
 func (c *Client) create(in []byte) Return {
 	le := binary.LittleEndian
-	id := c.driver.of(command.RequestProgramID, -1)
+	id := c.driver.sendProgramCommand(command.RequestProgramID, -1)
 	if id.Status != command.OK {
-		return returnOf(&id)
+		return toReturn(&id)
 	}
 	p := command.Program{Address: le.Uint64(in), Bytes: le.Uint32(in[8:]), Procedures: le.Uint32(in[12:]), Bars: le.Uint32(in[16:])}
 	load := c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram, Program: id.Program, Process: -1}, Body: p.Append(nil)})
 	if load.Status != command.OK {
-		c.driver.of(command.ReturnProgramID, id.Program)
-		return returnOf(&load)
+		c.driver.sendProgramCommand(command.ReturnProgramID, id.Program)
+		return toReturn(&load)
 	}
 	made := &program{slot: id.Program}
 	if old := c.driver.live[id.Program]; old != nil {
-		old.gone = true // somebody else on the ring has given its slot back
+		old.gone = true // another user of the ring has released the slot
 	}
 	c.driver.live[id.Program] = made
-	c.hold(&handle{instance: &instance{program: made}})
+	c.addHandle(&handle{instance: &instance{program: made}})
 	return Success
 }
 
-// instance makes another instance of a program that the client has: the struct's first
-// word is its token (ours). The new one's token has the next process above it.
-func (c *Client) instance(in []byte) Return {
-	base, _ := c.handleOf(in)
+// createInstance makes another instance of a program that the client holds. The struct
+// starts with the token of the program (assumed). The token of the new instance has the
+// next free process number.
+func (c *Client) createInstance(in []byte) Return {
+	base, _ := c.findHandle(in)
 	switch {
 	case base == nil || base.program.gone:
 		return NotFound
@@ -93,14 +95,14 @@ func (c *Client) instance(in []byte) Return {
 	if process >= command.MaxProcesses {
 		return NoResources
 	}
-	c.hold(&handle{instance: &instance{program: base.program, process: process}})
+	c.addHandle(&handle{instance: &instance{program: base.program, process: process}})
 	return Success
 }
 
-// hold gives the client a handle. One that leads nowhere may have had its token before.
-func (c *Client) hold(h *handle) {
+// addHandle adds a handle to the client, replacing an invalid one with the same token.
+func (c *Client) addHandle(h *handle) {
 	if c.programs[h.token()] != nil {
-		c.drop(h.token())
+		c.releaseHandle(h.token())
 	}
 	c.programs[h.token()] = h
 	c.driver.programs++
@@ -109,9 +111,9 @@ func (c *Client) hold(h *handle) {
 	}
 }
 
-// Lend gives another client a handle to one of this client's programs, under the same
-// token: what the broker does for a client with a connection of its own. The other may
-// send requests until either gives the program back.
+// Lend gives another client a borrowed handle to one of this client's programs, with the
+// same token, as the broker does for a client with its own connection. The other client may
+// send requests until either of them releases the program.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {
@@ -124,19 +126,19 @@ func (c *Client) Lend(token uint64, to *Client) Return {
 	case to.programs[token] != nil && !to.programs[token].program.gone:
 		return Busy
 	}
-	to.hold(&handle{instance: h.instance, borrowed: true})
+	to.addHandle(&handle{instance: h.instance, borrowed: true})
 	return Success
 }
 
-// handleOf finds the program that the first word of a struct names.
-func (c *Client) handleOf(in []byte) (*handle, uint64) {
+// findHandle returns the handle named by the first word of a struct, and the token.
+func (c *Client) findHandle(in []byte) (*handle, uint64) {
 	token := binary.LittleEndian.Uint64(in)
 	return c.programs[token], token
 }
 
-// prepare makes the process that requests run in, or ends it.
+// prepare creates or ends the process in which requests run.
 func (c *Client) prepare(in []byte, on bool) Return {
-	h, _ := c.handleOf(in)
+	h, _ := c.findHandle(in)
 	switch {
 	case h == nil || h.program.gone:
 		return NotFound
@@ -151,23 +153,23 @@ func (c *Client) prepare(in []byte, on bool) Return {
 	if on {
 		id = command.CreateProcess
 	}
-	r := c.driver.send(command.Control, h.message(id, 0, 0, nil))
+	r := c.driver.send(command.Control, h.newMessage(id, 0, 0, nil))
 	if r.Status == command.OK {
 		h.prepared = on
 	}
-	return returnOf(&r)
+	return toReturn(&r)
 }
 
 func (c *Client) destroy(in []byte) Return {
-	h, token := c.handleOf(in)
+	h, token := c.findHandle(in)
 	if h == nil {
 		return NotFound
 	}
-	return c.drop(token)
+	return c.releaseHandle(token)
 }
 
-// drop gives a handle back; the program goes with the last of its owner's.
-func (c *Client) drop(token uint64) Return {
+// releaseHandle releases a handle. The program is unloaded with its owner's last handle.
+func (c *Client) releaseHandle(token uint64) Return {
 	h := c.programs[token]
 	delete(c.programs, token)
 	c.driver.programs--
@@ -176,46 +178,46 @@ func (c *Client) drop(token uint64) Return {
 	}
 	if h.program.handles--; h.program.handles > 0 {
 		if h.prepared {
-			c.driver.send(command.Control, h.message(command.TerminateProcess, 0, 0, nil))
+			c.driver.send(command.Control, h.newMessage(command.TerminateProcess, 0, 0, nil))
 		}
 		h.prepared = false
 		return Success
 	}
 	h.program.gone = true
 	delete(c.driver.live, h.program.slot)
-	r := c.driver.of(command.UnloadProgram, h.program.slot)
-	c.driver.of(command.ReturnProgramID, h.program.slot)
-	return returnOf(&r)
+	r := c.driver.sendProgramCommand(command.UnloadProgram, h.program.slot)
+	c.driver.sendProgramCommand(command.ReturnProgramID, h.program.slot)
+	return toReturn(&r)
 }
 
-// chain does what the resident submission model has of selectors: it installs the active
-// procedure as a cache request (chaining prepare), makes another procedure the active one,
-// or returns the output set to it (output-set enqueue). The struct is the token, then the
-// procedure (ours). Without the entitlement the path is disabled.
-func (c *Client) chain(in []byte, id command.ID) Return {
+// sendChaining sends a command of the resident submission model: it installs the active
+// procedure as a cache request (chaining prepare), activates another procedure, or returns
+// the output set (output-set enqueue). The struct is the token and the procedure (assumed).
+// It returns Unsupported without the entitlement.
+func (c *Client) sendChaining(in []byte, id command.ID) Return {
 	if !c.chaining {
 		return Unsupported
 	}
-	h, _ := c.handleOf(in)
+	h, _ := c.findHandle(in)
 	if h == nil || h.program.gone {
 		return NotFound
 	}
 	procedure := binary.LittleEndian.Uint32(in[8:])
-	r := c.driver.send(command.Control, h.message(id, procedure, 0, nil))
+	r := c.driver.send(command.Control, h.newMessage(id, procedure, 0, nil))
 	if r.Status == command.OK && id != command.ProcedureCallRecycleOutputBuffer {
 		h.active = procedure
 	}
-	return returnOf(&r)
+	return toReturn(&r)
 }
 
-// inputsReady triggers the active procedure's cache request: the struct is the token, a
-// count of surfaces, at most the 16 of a trigger, and their addresses (ours).
+// inputsReady triggers the cache request of the active procedure. The struct is the token,
+// the number of surfaces, at most 16, and their addresses (assumed).
 func (c *Client) inputsReady(in []byte) Return {
 	if !c.chaining {
 		return Unsupported
 	}
 	le := binary.LittleEndian
-	h, _ := c.handleOf(in)
+	h, _ := c.findHandle(in)
 	n := le.Uint32(in[8:])
 	switch {
 	case h == nil || h.program.gone:
@@ -227,6 +229,6 @@ func (c *Client) inputsReady(in []byte) Return {
 	for i := range n {
 		surfaces = append(surfaces, le.Uint64(in[16+8*i:]))
 	}
-	r := c.driver.send(command.Execution, h.message(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
-	return returnOf(&r)
+	r := c.driver.send(command.Execution, h.newMessage(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
+	return toReturn(&r)
 }

@@ -6,11 +6,11 @@ import (
 	"anesim/firmware/command"
 )
 
-// The open handshake's numbers.
+// Numbers of the open handshake.
 const (
-	version     = 32 // with 256 the pair at +0x48
+	version     = 32 // at +0x48, followed by versionHigh
 	versionHigh = 256
-	openTimeout = 10000 // what callers pass at +0x18, in milliseconds
+	openTimeout = 10000 // passed by callers at +0x18, in milliseconds
 	engines     = 1
 	cpuSubtype  = 4
 	boardID     = 0x1111222233334444
@@ -19,8 +19,8 @@ const (
 	usageOther    = 2
 )
 
-// deviceOpen answers the handshake: the caller's header is echoed, the device's numbers
-// and a token are filled in.
+// deviceOpen answers the open handshake: it copies the caller's struct and fills in the
+// device's numbers and a token.
 func (c *Client) deviceOpen(in, out []byte) Return {
 	switch in[0] {
 	case usageStandard:
@@ -45,7 +45,7 @@ func (c *Client) deviceOpen(in, out []byte) Return {
 	return Success
 }
 
-// OpenRequest is the struct of a device open as callers fill it.
+// OpenRequest returns the struct that callers pass to a device open.
 func OpenRequest() []byte {
 	le := binary.LittleEndian
 	b := make([]byte, OpenBytes)
@@ -55,7 +55,7 @@ func OpenRequest() []byte {
 	return b
 }
 
-// A Request is the part of the 2376-byte struct whose layout is measured.
+// A Request holds the known part of the 2376-byte request struct (measured).
 type Request struct {
 	Token    uint64   // +0x00, from program create
 	Sequence uint64   // +0x08
@@ -65,7 +65,7 @@ type Request struct {
 	Surfaces []uint64 // +0x20, up to the first 0
 }
 
-// ioCategory is the category that every observed request has.
+// ioCategory is the category of every observed request.
 const ioCategory = 2
 
 const (
@@ -73,7 +73,7 @@ const (
 	maxSurfaces = (RequestBytes - surfacesAt) / 8
 )
 
-// Append encodes the request after dst, its surfaces as far as there is room.
+// Append appends the encoded request to dst. Surfaces that do not fit are omitted.
 func (q *Request) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, RequestBytes)
@@ -88,7 +88,7 @@ func (q *Request) Append(dst []byte) []byte {
 	return append(dst, b...)
 }
 
-// ReadRequest decodes a request; b has RequestBytes.
+// ReadRequest decodes a request. b must have RequestBytes bytes.
 func ReadRequest(b []byte) (q Request) {
 	le := binary.LittleEndian
 	q = Request{
@@ -105,18 +105,18 @@ func ReadRequest(b []byte) (q Request) {
 	return q
 }
 
-// band is the command's priority for a request's execution priority: the observed pair is
-// (5, 21). The documents give no map, so a quality of service up to 7 is taken as the band
-// and anything else as the least urgent (assumed).
-func band(q *Request) uint32 { return min(q.QoS, 7) }
+// commandPriority returns the command's priority for a request. The observed pair is (5,
+// 21). The documents give no mapping, so a quality of service up to 7 is used as the
+// priority, and any other value becomes 7 (assumed).
+func commandPriority(q *Request) uint32 { return min(q.QoS, 7) }
 
-// sendRequest turns a request into a procedure call. Priorities 0 and 1 take the realtime
-// entitlement; 0 may be had with the one for system-reserved priorities too (assumed: the
-// documents name the entitlement and not which priorities are reserved).
+// sendRequest converts a request to a procedure call. Priorities 0 and 1 require the
+// realtime entitlement. The entitlement for system-reserved priorities is enough for
+// priority 0 (assumed; the documents do not say which priorities are reserved).
 func (c *Client) sendRequest(in, out []byte) Return {
 	q := ReadRequest(in)
 	h := c.programs[q.Token]
-	priority := band(&q)
+	priority := commandPriority(&q)
 	switch {
 	case h == nil || h.program.gone:
 		return NotFound
@@ -127,10 +127,10 @@ func (c *Client) sendRequest(in, out []byte) Return {
 	case c.driver.pending:
 		return Busy
 	}
-	r := c.driver.send(command.Execution, h.message(command.ProcedureCall, h.active, priority, q.Surfaces))
+	r := c.driver.send(command.Execution, h.newMessage(command.ProcedureCall, h.active, priority, q.Surfaces))
 	le := binary.LittleEndian
 	le.PutUint64(out, q.Sequence)
 	le.PutUint64(out[8:], q.Token)
 	le.PutUint32(out[0x20:], uint32(r.Status))
-	return returnOf(&r)
+	return toReturn(&r)
 }

@@ -2,11 +2,11 @@ package driver
 
 import "fmt"
 
-// A Return is what a selector gives back.
+// A Return is the return value of a selector.
 type Return uint32
 
-// The returns of the documents' table (decompiled), with the values it prints. Where the
-// public header has another value, Public gives that.
+// Return values of the documents' table (decompiled), as printed there. Public returns the
+// public header's value.
 const (
 	Success         Return = 0x00000000
 	Error           Return = 0xe0000001
@@ -15,15 +15,15 @@ const (
 	NoResources     Return = 0xe00002be
 	NotPrivileged   Return = 0xe00002c1
 	BadArgument     Return = 0xe00002c2
-	ExclusiveAccess Return = 0xe00002c5 // a client that is closed or closing, by the documents
+	ExclusiveAccess Return = 0xe00002c5 // the client is closed or closing, according to the documents
 	Unsupported     Return = 0xe00002c7
 	NotReady        Return = 0xe00002d0
 	Aborted         Return = 0xe00002eb
 	NotFound        Return = 0xe00002f0
 	Timeout         Return = 0xe0000404
 
-	// UsageUnsupported is the code of a device open with usage 2: the documents give the
-	// number alone.
+	// UsageUnsupported is the return value of a device open with usage 2. The documents
+	// give only the number.
 	UsageUnsupported Return = 24
 )
 
@@ -47,7 +47,7 @@ var returns = [...]struct {
 	{Timeout, "Timeout", 0xe00002d6},
 }
 
-// Returns lists the returns of the documents' table.
+// Returns returns the return values of the documents' table.
 func Returns() []Return {
 	list := make([]Return, len(returns))
 	for i := range returns {
@@ -56,7 +56,7 @@ func Returns() []Return {
 	return list
 }
 
-// Name is the return's in the documents' table, "" of one that it does not have.
+// Name returns the name in the documents' table, or "" if there is none.
 func (r Return) Name() string {
 	for _, x := range returns {
 		if x.r == r {
@@ -66,7 +66,7 @@ func (r Return) Name() string {
 	return ""
 }
 
-// Public is the value of the same name in the public header.
+// Public returns the value with the same name in the public header.
 func (r Return) Public() uint32 {
 	for _, x := range returns {
 		if x.r == r {
@@ -76,7 +76,7 @@ func (r Return) Public() uint32 {
 	return uint32(r)
 }
 
-// String is the name with the value, and the public one where that differs.
+// String returns the name with the value, and the public header's value if it differs.
 func (r Return) String() string {
 	if r == UsageUnsupported {
 		return "usage unsupported (24)"

@@ -2,21 +2,21 @@ package driver
 
 import "encoding/binary"
 
-// A Kind is one of the user clients that newUserClient vends.
+// A Kind is a kind of user client.
 type Kind uint8
 
-// The kinds.
+// Kinds of user clients.
 const (
 	Control Kind = iota
 	DirectPath
 	Hints
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string { return [...]string{"control", "direct path", "hints"}[min(k, Hints)] }
 
-// Sizes are the four counts that a call must have exactly. Scalars are counted, structs
-// are in bytes.
+// Sizes holds the exact sizes of a call's arguments. Scalars are counted, and structs are
+// measured in bytes.
 type Sizes struct{ ScalarsIn, StructIn, ScalarsOut, StructOut uint32 }
 
 // A Selector is one row of a dispatch table.
@@ -26,7 +26,7 @@ type Selector struct {
 	Sizes
 }
 
-// The sizes of the structs.
+// Sizes of structs in bytes.
 const (
 	OpenBytes    = 104
 	RequestBytes = 2376
@@ -67,8 +67,8 @@ var directPath = [...]Selector{
 	{8, "ANE_ProgramChainingSetActiveProcedure", Sizes{0, 32, 0, 0}},
 }
 
-// Selectors lists the dispatch table of a kind of client; the hints client has none that
-// the documents show.
+// Selectors returns the dispatch table of a kind of client. It returns nil for Hints, whose
+// table is undocumented.
 func Selectors(k Kind) []Selector {
 	switch k {
 	case Control:
@@ -79,12 +79,11 @@ func Selectors(k Kind) []Selector {
 	return nil
 }
 
-// RecordBytes is the stride of a dispatch table in the kernel's memory.
+// RecordBytes is the size of an entry of a dispatch table in the kernel's memory.
 const RecordBytes = 40
 
-// Append encodes the selector's dispatch record after dst: a handler pointer at 0, which
-// the model does not have and leaves zero, the four exact sizes from 8 on, and 16
-// reserved bytes.
+// Append appends the selector's dispatch record to dst: a handler pointer, which is zero
+// because the model has none, the four exact sizes, and 16 reserved bytes.
 func (s *Selector) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint64(dst, 0)
@@ -94,13 +93,13 @@ func (s *Selector) Append(dst []byte) []byte {
 	return append(dst, make([]byte, 16)...)
 }
 
-// An ArgumentOffset is a field of the block of arguments that every selector's code reads.
+// An ArgumentOffset is a field of the argument block that the code of every selector reads.
 type ArgumentOffset struct {
 	Field string
 	Off   uint32
 }
 
-// ArgumentBlock lists those fields.
+// ArgumentBlock returns the fields of the argument block.
 func ArgumentBlock() []ArgumentOffset {
 	return []ArgumentOffset{
 		{"asyncWakePort", 0x08}, {"scalarInput", 0x10}, {"scalarInputCount", 0x20},

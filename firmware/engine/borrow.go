@@ -8,27 +8,28 @@ import (
 	"anesim/loader"
 )
 
-// A Binding is a port at a buffer; see [Loaded.BindBuffer].
+// A Binding binds a port to a buffer. See [Loaded.BindBuffer].
 type Binding struct {
 	Port      string
 	Direction loader.Direction
 	Address   uint64
 }
 
-// A Setting is a value of a run-time parameter; see [Loaded.Bind].
+// A Setting is a value of a run-time parameter. See [Loaded.Bind].
 type Setting struct {
 	Name  string
 	Value uint64
 }
 
-// Borrow binds ports to buffers and sets parameters for the next call alone: giveBack binds
-// and sets all as it was before. What inputs' buffers hold are their values, unless others
-// were set. After an error nothing is bound. Errors are those of BindBuffer and Bind.
+// Borrow binds ports to buffers and sets parameters for the next call only. giveBack
+// restores the previous bindings and values. An input takes the values in its buffer unless
+// others were set. If Borrow returns an error, an error of BindBuffer or Bind, it has
+// restored everything.
 func (l *Loaded) Borrow(buffers []Binding, settings []Setting) (giveBack func(), err error) {
 	switch {
 	case l.session == nil:
 		return nil, ErrUnloaded
-	case l.under != nil:
+	case l.current != nil:
 		return nil, ErrOutstanding
 	}
 	program, linked, written := *l.program, l.linked, l.written
@@ -39,24 +40,24 @@ func (l *Loaded) Borrow(buffers []Binding, settings []Setting) (giveBack func(),
 		}
 		done = true
 		for _, b := range buffers {
-			l.BindBuffer(b.Port, b.Direction, 0) // its own has been linked before
+			l.BindBuffer(b.Port, b.Direction, 0) // cannot fail: the program was linked with its own buffer before
 		}
 		if len(buffers) > 0 {
-			l.written = written // what was written went to the buffers
+			l.written = written // the values written meanwhile are in the other buffers
 		}
 		if len(settings) > 0 && l.session != nil {
 			*l.program, l.linked = program, linked
 		}
 	}
-	if err := l.borrow(buffers, settings); err != nil {
+	if err := l.bindAll(buffers, settings); err != nil {
 		giveBack()
 		return nil, err
 	}
 	return giveBack, nil
 }
 
-func (l *Loaded) borrow(buffers []Binding, settings []Setting) error {
-	given := maps.Clone(l.inputs) // a port's values go with it to another buffer
+func (l *Loaded) bindAll(buffers []Binding, settings []Setting) error {
+	given := maps.Clone(l.inputs) // the values set for a port stay set if it moves to another buffer
 	for _, b := range buffers {
 		if err := l.BindBuffer(b.Port, b.Direction, b.Address); err != nil {
 			return err
@@ -72,16 +73,16 @@ func (l *Loaded) borrow(buffers []Binding, settings []Setting) error {
 		return nil
 	}
 	for _, b := range buffers {
-		if err := l.keep(b); err != nil {
+		if err := l.keepBufferValues(b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep takes what stands in an input's buffer as its values, unless others were set: a
-// client's buffer is never made up.
-func (l *Loaded) keep(b Binding) error {
+// keepBufferValues uses the contents of an input's buffer as its values, unless others were
+// set. The buffer of a client is never filled with pseudo-random values.
+func (l *Loaded) keepBufferValues(b Binding) error {
 	if _, given := l.inputs[b.Port]; given || b.Direction != loader.Input {
 		return nil
 	}

@@ -10,11 +10,11 @@ import (
 	"anesim/loader"
 )
 
-// ErrWaiting is the error of a call whose buffers an earlier call still uses: the earlier one
-// writes what this one reads, or reads what this one writes.
-var ErrWaiting = errors.New("the call waits for another that shares its buffers")
+// ErrWaiting is returned for a call that must wait because an earlier call still uses a
+// shared buffer, and one of the two writes it.
+var ErrWaiting = errors.New("call waits for another call that shares its buffers")
 
-// A BufferError is a port that cannot have a buffer.
+// A BufferError reports a port that cannot be bound to a buffer.
 type BufferError struct {
 	Port    string
 	Address uint64
@@ -25,7 +25,7 @@ func (e *BufferError) Error() string {
 	return fmt.Sprintf("port %s at %#x: %s", e.Port, e.Address, e.What)
 }
 
-// A portKey names a port of a program.
+// A portKey identifies a port of a program.
 type portKey struct {
 	name      string
 	direction loader.Direction
@@ -39,9 +39,9 @@ func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, 
 	}
 	p, ok := l.program.Port(port, d)
 	if !ok {
-		return 0, 0, &BufferError{port, 0, fmt.Sprintf("the program has no such %v", d)}
+		return 0, 0, &BufferError{port, 0, fmt.Sprintf("unknown %v of the program", d)}
 	}
-	return p.Address, span(p), nil
+	return p.Address, spanBytes(p), nil
 }
 
 // BindBuffer moves a port to the buffer at a device address, from the next call on. The
@@ -55,7 +55,7 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	switch {
 	case l.session == nil:
 		return ErrUnloaded
-	case l.under != nil:
+	case l.current != nil:
 		return ErrOutstanding
 	}
 	bad := func(format string, args ...any) error {
@@ -63,26 +63,26 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	}
 	p, ok := l.program.Port(port, d)
 	if !ok {
-		return bad("the program has no such %v", d)
+		return bad("unknown %v of the program", d)
 	}
 	for _, a := range l.state {
 		if a.Output == port && d == loader.Output || a.Input == port && d == loader.Input {
-			return bad("it is one end of the state %s=%s", a.Output, a.Input)
+			return bad("port is part of the state %s=%s", a.Output, a.Input)
 		}
 	}
 	if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-		return bad("no buffer register of its own holds it")
+		return bad("found no buffer register that holds the port")
 	}
 	for i := range l.program.Ports {
 		if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
 			return bad("%s and %s share a buffer register", p.Name, q.Name)
 		}
 	}
-	return l.move(p, address, bad)
+	return l.moveTo(p, address, bad)
 }
 
-// move binds a port to a buffer, or leaves it where it is and returns an error.
-func (l *Loaded) move(p *loader.Port, address uint64, bad func(string, ...any) error) error {
+// moveTo binds a port to the buffer at address. If this fails, the port keeps its buffer.
+func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any) error) error {
 	port, d := p.Name, p.Direction
 	key := portKey{port, d}
 	home, moved := l.home[key]
@@ -95,11 +95,11 @@ func (l *Loaded) move(p *loader.Port, address uint64, bad func(string, ...any) e
 	var s loader.Segment
 	if address != home {
 		var ok bool
-		if s, ok = l.session.buffer(address); !ok {
-			return bad("no buffer of the session stands there")
+		if s, ok = l.session.findBuffer(address); !ok {
+			return bad("found no buffer of the session at this address")
 		}
-		if n := span(p); address+n > s.End() {
-			return bad("its %d bytes leave %s, %#x bytes at %#x", n, s.Name, s.Size, s.Addr)
+		if n := spanBytes(p); address+n > s.End() {
+			return bad("%d bytes extend past %s, %#x bytes at %#x", n, s.Name, s.Size, s.Addr)
 		}
 	}
 	before, linked, lent := *l.program, l.linked, l.lent
@@ -114,9 +114,9 @@ func (l *Loaded) move(p *loader.Port, address uint64, bad func(string, ...any) e
 		}
 		l.lent[key] = s
 	}
-	l.program.Segments = l.segments()
+	l.program.Segments = l.allSegments()
 	l.linked = make(map[bindings]*loader.Linked)
-	if err := l.fits(); err != nil {
+	if err := l.checkFit(); err != nil {
 		*l.program, l.linked, l.lent = before, linked, lent
 		return err
 	}
@@ -139,8 +139,8 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	out, _ := from.program.Port(output, loader.Output)
 	switch in, ok := l.program.Port(input, loader.Input); {
 	case l.session != from.session:
-		return &BufferError{input, address, "the programs are of two sessions"}
-	case !ok: // BindBuffer says so
+		return &BufferError{input, address, "programs belong to different sessions"}
+	case !ok: // BindBuffer returns the error
 	case in.Shape != out.Shape:
 		return &BufferError{input, address, fmt.Sprintf("shapes %v and %v differ", in.Shape, out.Shape)}
 	case in.Strides != out.Strides:
@@ -148,14 +148,15 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	}
 	for _, a := range from.state {
 		if a.Output == output {
-			return &BufferError{input, address, fmt.Sprintf("%s changes its buffer after each call: it is the state %s=%s", output, a.Output, a.Input)}
+			return &BufferError{input, address, fmt.Sprintf("%s changes its buffer after each call, because it is part of the state %s=%s", output, a.Output, a.Input)}
 		}
 	}
 	return l.BindBuffer(input, loader.Input, address)
 }
 
-// buffer returns the buffer of Reserve or the segment of a program at a device address.
-func (s *Session) buffer(address uint64) (loader.Segment, bool) {
+// findBuffer returns the buffer of Reserve or the segment of a program that contains a
+// device address.
+func (s *Session) findBuffer(address uint64) (loader.Segment, bool) {
 	const prot = loader.ProtRead | loader.ProtWrite
 	for _, r := range s.reserved {
 		if r.lo <= address && address < r.hi {
@@ -173,9 +174,9 @@ func (s *Session) buffer(address uint64) (loader.Segment, bool) {
 	return loader.Segment{}, false
 }
 
-// segments returns the program's own segments and those that its ports are bound to, once
-// each.
-func (l *Loaded) segments() []loader.Segment {
+// allSegments returns the program's own segments and those that its ports are bound to,
+// without duplicates.
+func (l *Loaded) allSegments() []loader.Segment {
 	list := slices.Clone(l.own)
 	for _, key := range slices.SortedFunc(maps.Keys(l.lent), func(a, b portKey) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.direction, b.direction))
@@ -188,8 +189,8 @@ func (l *Loaded) segments() []loader.Segment {
 	return list
 }
 
-// takeBack moves ports that are bound to a range of memory back to their own buffers.
-func (s *Session) takeBack(r addressRange) {
+// unbindRange moves ports that are bound to a range of memory back to their own buffers.
+func (s *Session) unbindRange(r addressRange) {
 	for _, l := range s.loaded {
 		for key, x := range l.lent {
 			if x.Addr < r.hi && r.lo < x.End() {
@@ -199,18 +200,18 @@ func (s *Session) takeBack(r addressRange) {
 	}
 }
 
-// A use is bytes that a call reads or writes through a port.
-type use struct {
+// A memoryUse is a range of bytes that a call reads or writes through a port.
+type memoryUse struct {
 	addressRange
 	write bool
 }
 
-// uses returns the bytes that a call which begins now reads and writes. It counts state as
-// written at both ends, because a call of several dispatches swaps them.
-func (l *Loaded) uses() (list []use) {
+// memoryUses returns the bytes that a call which begins now reads and writes. State counts
+// as written at both ends, because a call of several dispatches swaps them.
+func (l *Loaded) memoryUses() (list []memoryUse) {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]
-		list = append(list, use{addressRange{p.Address, p.Address + span(p)}, p.Direction == loader.Output || l.isState(p)})
+		list = append(list, memoryUse{addressRange{p.Address, p.Address + spanBytes(p)}, p.Direction == loader.Output || l.isState(p)})
 	}
 	return list
 }
@@ -221,15 +222,15 @@ type hazard struct {
 	reads bool // the waiting call reads what this one writes
 }
 
-// hazards returns the calls under way that a call of l has to wait for, because one of the two
-// writes what the other reads or writes.
-func (s *Session) hazards(l *Loaded) (list []hazard) {
-	uses := l.uses()
+// findHazards returns the outstanding calls that a call of l must wait for, because they
+// share bytes that one of the two writes.
+func (s *Session) findHazards(l *Loaded) (list []hazard) {
+	uses := l.memoryUses()
 	for _, other := range s.loaded {
-		if other == l || other.under == nil {
+		if other == l || other.current == nil {
 			continue
 		}
-		h, waits := hazard{call: other.under}, false
+		h, waits := hazard{call: other.current}, false
 		for _, x := range uses {
 			for _, y := range h.call.uses {
 				if (x.write || y.write) && x.lo < y.hi && y.lo < x.hi {
@@ -249,9 +250,9 @@ func (s *Session) hazards(l *Loaded) (list []hazard) {
 // buffer with it has not ended and one of the two writes there. A task queue passes over a
 // call that waits.
 func (c *Call) Waiting() bool {
-	// One that failed stays where this call reads what it was to write.
-	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.over && (h.call.err == nil || !h.reads) })
-	return slices.ContainsFunc(c.after, func(h hazard) bool { return !h.call.over })
+	// Keep a failed call if this call reads what it should have written.
+	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.ended && (h.call.err == nil || !h.reads) })
+	return slices.ContainsFunc(c.after, func(h hazard) bool { return !h.call.ended })
 }
 
 // Saved counts the bytes that a session's calls did not have to move between host and device.
@@ -263,20 +264,20 @@ type Saved struct {
 // Saved returns what state and shared buffers have saved so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
-// stays reports whether a port's values are not copied between host and device, because they
-// are state or in a buffer that a port of another program has too.
-func (l *Loaded) stays(p *loader.Port) bool {
+// staysOnDevice reports whether a port's values are not copied between host and device,
+// because they are state or in a buffer shared with a port of another program.
+func (l *Loaded) staysOnDevice(p *loader.Port) bool {
 	if l.isState(p) {
 		return true
 	}
-	at := addressRange{p.Address, p.Address + span(p)}
+	at := addressRange{p.Address, p.Address + spanBytes(p)}
 	for _, other := range l.session.loaded {
 		if other == l {
 			continue
 		}
 		for i := range other.program.Ports {
 			q := &other.program.Ports[i]
-			if q.Direction != p.Direction && q.Address < at.hi && at.lo < q.Address+span(q) {
+			if q.Direction != p.Direction && q.Address < at.hi && at.lo < q.Address+spanBytes(q) {
 				return true
 			}
 		}
@@ -284,12 +285,12 @@ func (l *Loaded) stays(p *loader.Port) bool {
 	return false
 }
 
-// save counts what a call that ended did not copy. The state of the first call comes from the
-// host.
-func (l *Loaded) save() {
+// countSaved counts the bytes that a finished call did not have to copy. In the first call,
+// the state comes from the host.
+func (l *Loaded) countSaved() {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]
-		if l.stays(p) && (l.calls > 1 || !l.isState(p)) {
+		if l.staysOnDevice(p) && (l.calls > 1 || !l.isState(p)) {
 			l.session.saved += 2 * uint64(Elements(p))
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"anesim/loader"
 )
 
-// hostTime returns what a host adds to each dispatch of a program: its floor and the copies
-// of inputs and outputs, but for those that state reports to stay on the device. Zeros and
-// subnormals are counted in outputs that were computed.
+// hostTime returns the time that a host adds to each dispatch of a program: a fixed time
+// and the copies of inputs and outputs, except those for which state returns true because
+// they stay on the device. Zeros and subnormals are counted in the outputs that were
+// computed.
 func hostTime(h *host.Host, res *Result, state func(*loader.Port) bool) clock.Nanoseconds {
 	listed := uint64(max(1, len(res.Dispatches)))
 	var l host.Load

@@ -12,53 +12,53 @@ import (
 	"anesim/loader/params"
 )
 
-// A Loaded program is in a session's memory until it is unloaded.
+// A Loaded is a program in a session's memory. It stays there until it is unloaded.
 type Loaded struct {
 	session *Session
-	program *loader.Program // where it stands, with its ports where they are bound
+	program *loader.Program // the program at its current addresses and bindings
 	span    addressRange
 	bytes   uint64
 	linked  map[bindings]*loader.Linked
 
-	inputs  map[string][]float16.Float16 // to be written before the next call
-	written bool                         // every input has been written once
+	inputs  map[string][]float16.Float16 // values to write before the next call
+	written bool                         // every input has been written at least once
 	state   []StateAlias
 	calls   int
-	under   *Call // the call under way, nil for none
+	current *Call // the call in progress, or nil
 
-	own  []loader.Segment           // the program's own
-	lent map[portKey]loader.Segment // segments of ports that are bound elsewhere
-	home map[portKey]uint64         // addresses of the own buffers of ports that were bound
+	own  []loader.Segment           // segments of the program itself
+	lent map[portKey]loader.Segment // segments of ports that are bound to other buffers
+	home map[portKey]uint64         // original addresses of ports that were bound
 
-	statistics addressRange // where calls write their statistics
+	statistics addressRange // buffer to which calls write their statistics
 }
 
-// bindings are the buffers of a program's ports.
+// bindings holds the buffer addresses of a program.
 type bindings = regs.BARs
 
-// Program returns the program at its place in memory, with its ports where they are
-// bound. It changes with every binding and must not be changed by the caller.
+// Program returns the program with its current addresses and bindings. It changes with
+// every binding, and the caller must not modify it.
 func (l *Loaded) Program() *loader.Program { return l.program }
 
-// Bytes returns the memory that the program takes.
+// Bytes returns the size of the program in memory.
 func (l *Loaded) Bytes() uint64 { return l.bytes }
 
 // Unloaded reports whether the program is no longer in memory.
 func (l *Loaded) Unloaded() bool { return l.session == nil }
 
-// UnderWay returns the call of the program that has begun and not ended, or nil.
-func (l *Loaded) UnderWay() *Call { return l.under }
+// UnderWay returns the program's call in progress, or nil.
+func (l *Loaded) UnderWay() *Call { return l.current }
 
-// State returns the outputs that become inputs, in the order of Alias.
+// State returns the aliases in the order in which they were added.
 func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 
 // A StateAlias makes an output the input of the next call.
 type StateAlias struct{ Output, Input string }
 
-// ErrUnloaded is the error of a call of a program that is unloaded.
-var ErrUnloaded = errors.New("the program is unloaded")
+// ErrUnloaded is returned for operations on a program that was unloaded.
+var ErrUnloaded = errors.New("program is unloaded")
 
-// An AliasError is an output that cannot become an input.
+// An AliasError reports an output that cannot become an input.
 type AliasError struct {
 	StateAlias
 	What string
@@ -68,9 +68,9 @@ func (e *AliasError) Error() string {
 	return fmt.Sprintf("state %s=%s: %s", e.Output, e.Input, e.What)
 }
 
-// Set gives an input values for the next call and those after it, in N, C, H, W order. It
-// copies data. The error is an *[InputError] if the program has no such input or if it has
-// another number of elements.
+// Set sets the values of an input, in N, C, H, W order, for the next call and all later
+// ones. It copies data. It returns an *[InputError] if the program has no such input or if
+// the number of elements is wrong.
 func (l *Loaded) Set(input string, data []float16.Float16) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -96,20 +96,20 @@ func (l *Loaded) Alias(output, input string) error {
 	}
 	a := StateAlias{output, input}
 	bad := func(format string, args ...any) error { return &AliasError{a, fmt.Sprintf(format, args...)} }
-	if l.under != nil {
+	if l.current != nil {
 		return ErrOutstanding
 	}
 	out, ok := l.program.Port(output, loader.Output)
 	if !ok {
-		return bad("the program has no output %q; it has %q", output, portNames(l.program.Outputs()))
+		return bad("unknown output %q; the program has %q", output, portNames(l.program.Outputs()))
 	}
 	in, ok := l.program.Port(input, loader.Input)
 	if !ok {
-		return bad("the program has no input %q; it has %q", input, portNames(l.program.Inputs()))
+		return bad("unknown input %q; the program has %q", input, portNames(l.program.Inputs()))
 	}
 	for _, s := range l.state {
 		if s.Output == output || s.Input == input {
-			return bad("%s=%s is a state already", s.Output, s.Input)
+			return bad("port is already part of the state %s=%s", s.Output, s.Input)
 		}
 	}
 	switch {
@@ -119,11 +119,11 @@ func (l *Loaded) Alias(output, input string) error {
 		return bad("strides %v and %v differ", out.Strides, in.Strides)
 	}
 	for _, p := range [...]*loader.Port{out, in} {
-		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.stays(p) {
-			return bad("another program has the buffer of %s", p.Name)
+		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.staysOnDevice(p) {
+			return bad("%s shares its buffer with another program", p.Name)
 		}
 		if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-			return bad("no buffer of its own holds %s", p.Name)
+			return bad("%s has no buffer register of its own", p.Name)
 		}
 		for i := range l.program.Ports {
 			if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
@@ -131,12 +131,12 @@ func (l *Loaded) Alias(output, input string) error {
 			}
 		}
 	}
-	return l.alias(a, out, in)
+	return l.addAlias(a, out, in)
 }
 
-// alias makes the buffers of two ports readable and writable, and adds the alias if the
+// addAlias makes the buffers of two ports readable and writable, and adds the alias if the
 // program links with the buffers swapped.
-func (l *Loaded) alias(a StateAlias, out, in *loader.Port) error {
+func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	before := slices.Clone(l.program.Segments)
 	for i := range l.program.Segments {
 		if s := &l.program.Segments[i]; s.Addr <= in.Address && in.Address < s.End() || s.Addr <= out.Address && out.Address < s.End() {
@@ -147,9 +147,9 @@ func (l *Loaded) alias(a StateAlias, out, in *loader.Port) error {
 		}
 	}
 	clear(l.linked)
-	swap(l.program, out, in)
+	swapBuffers(l.program, out, in)
 	_, err := l.link()
-	swap(l.program, out, in)
+	swapBuffers(l.program, out, in)
 	if err != nil {
 		l.program.Segments = before
 		return &AliasError{a, err.Error()}
@@ -158,8 +158,8 @@ func (l *Loaded) alias(a StateAlias, out, in *loader.Port) error {
 	return nil
 }
 
-// swap exchanges the buffers of two ports.
-func swap(p *loader.Program, a, b *loader.Port) {
+// swapBuffers swaps the buffers of two ports.
+func swapBuffers(p *loader.Program, a, b *loader.Port) {
 	p.BARs[a.BAR], p.BARs[b.BAR] = p.BARs[b.BAR], p.BARs[a.BAR]
 	a.Address, b.Address = b.Address, a.Address
 	a.Bytes, b.Bytes = b.Bytes, a.Bytes
@@ -172,8 +172,8 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 	return names
 }
 
-// link returns the program linked with its ports where they are bound. It links once for
-// each binding.
+// link returns the program linked with the current bindings. It links once for each
+// binding.
 func (l *Loaded) link() (*loader.Linked, error) {
 	if k, ok := l.linked[l.program.BARs]; ok {
 		return k, nil
@@ -187,29 +187,29 @@ func (l *Loaded) link() (*loader.Linked, error) {
 	return k, err
 }
 
-// Bind gives a run-time parameter of the program a value, from the next call on. An error
-// is a *[loader.RelocError], with the field's place, for a value outside the parameter's
-// range or its field, or a *[BindError] for a name that the program does not have; the
-// parameter then keeps the value it had.
+// Bind sets a run-time parameter of the program for all later calls. It returns a
+// *[loader.RelocError] if the value is outside the parameter's range or does not fit its
+// field, or a *[BindError] if the program has no such parameter. After an error the
+// parameter keeps its value.
 func (l *Loaded) Bind(name string, value uint64) error {
 	switch {
 	case l.session == nil:
 		return ErrUnloaded
-	case l.under != nil:
+	case l.current != nil:
 		return ErrOutstanding
 	}
 	before, linked := *l.program, l.linked
-	bound, err := bind(l.program, name, value)
+	bound, err := withParameter(l.program, name, value)
 	if err != nil {
 		return err
 	}
 	*l.program, l.linked = *bound, make(map[bindings]*loader.Linked)
-	if err := l.fits(); err != nil {
+	if err := l.checkFit(); err != nil {
 		*l.program, l.linked = before, linked
 		return err
 	}
 	if !slices.EqualFunc(before.Ports, bound.Ports, func(a, b loader.Port) bool { return a.Shape == b.Shape && a.Strides == b.Strides }) {
-		l.written = false // what inputs hold is laid out for other shapes
+		l.written = false // inputs in memory have the layout of other shapes
 		for port := range l.program.Inputs() {
 			if len(l.inputs[port.Name]) != Elements(port) {
 				delete(l.inputs, port.Name)
@@ -219,9 +219,9 @@ func (l *Loaded) Bind(name string, value uint64) error {
 	return nil
 }
 
-// fits checks that the program links, that its ports are inside their windows, and that the
+// checkFit checks that the program links, that its ports fit their windows, and that the
 // two ports of each alias still have the same shape and strides.
-func (l *Loaded) fits() error {
+func (l *Loaded) checkFit() error {
 	if _, err := l.link(); err != nil {
 		return err
 	}
@@ -230,8 +230,8 @@ func (l *Loaded) fits() error {
 			if err := checkPort(l.session.mem, p); err != nil {
 				return err
 			}
-			if n := span(p); n > p.Bytes {
-				return &PortError{p, fmt.Sprintf("%d bytes do not fit its window of %d", n, p.Bytes), nil}
+			if n := spanBytes(p); n > p.Bytes {
+				return &PortError{p, fmt.Sprintf("%d bytes do not fit in its window of %d", n, p.Bytes), nil}
 			}
 		}
 	}
@@ -245,7 +245,7 @@ func (l *Loaded) fits() error {
 	return nil
 }
 
-// A BindError is a run-time parameter that a program does not have.
+// A BindError reports an unknown run-time parameter.
 type BindError struct {
 	Name string
 	Have []string
@@ -253,13 +253,13 @@ type BindError struct {
 
 func (e *BindError) Error() string {
 	if len(e.Have) == 0 {
-		return fmt.Sprintf("no run-time parameter %q: the program has none", e.Name)
+		return fmt.Sprintf("unknown run-time parameter %q; the program has none", e.Name)
 	}
-	return fmt.Sprintf("no run-time parameter %q; the program has %q", e.Name, e.Have)
+	return fmt.Sprintf("unknown run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// bind returns a copy of p with a parameter set to value.
-func bind(p *loader.Program, name string, value uint64) (*loader.Program, error) {
+// withParameter returns a copy of p with a parameter set to value.
+func withParameter(p *loader.Program, name string, value uint64) (*loader.Program, error) {
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
 	if have := Parameters(p); !slices.Contains(have, name) {
@@ -276,25 +276,25 @@ func bind(p *loader.Program, name string, value uint64) (*loader.Program, error)
 	return &q, params.SetShape(&q, name, value)
 }
 
-// Unload aborts the call under way and frees the program's memory. Ports of other programs
-// that are bound to it get their own buffers again.
+// Unload aborts the call in progress and frees the program's memory. Ports of other
+// programs that are bound to it move back to their own buffers.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
 	}
-	if l.under != nil {
-		l.under.Abort()
+	if l.current != nil {
+		l.current.Abort()
 	}
 	l.session.loaded = slices.DeleteFunc(l.session.loaded, func(x *Loaded) bool { return x == l })
-	l.session.takeBack(l.span)
-	l.remove(len(l.own))
-	l.session.give(l.span)
+	l.session.unbindRange(l.span)
+	l.removeSegments(len(l.own))
+	l.session.markFree(l.span)
 	l.session.used -= l.bytes
 	l.session = nil
 }
 
 // remove removes the first n segments from the session's memory.
-func (l *Loaded) remove(n int) {
+func (l *Loaded) removeSegments(n int) {
 	for i := range l.program.Segments[:n] { // its own come first
 		l.session.mem.Remove(l.program.Segments[i].Addr)
 	}
@@ -310,29 +310,30 @@ func (l *Loaded) isState(p *loader.Port) bool {
 	})
 }
 
-// maxKept bounds the elements of outputs that a repeated call with state keeps of every
-// dispatch; beyond it only the last dispatch's are kept.
+// maxKept is the maximum number of output elements that a repeated call with state keeps
+// for each dispatch. If there are more, only the outputs of the last dispatch are kept.
 const maxKept = 1 << 24
 
-// maxListed bounds the descriptors that a repeated call lists, and those that a brief call of
-// more than maxBrief descriptors lists. maxEvolving bounds the descriptors of a call whose
-// dispatches are all executed, because each computes something else.
+// maxListed limits the descriptors that a repeated call lists, and those that a brief call
+// of more than maxBrief descriptors lists. maxEvolving limits the descriptors of a call
+// with state, whose dispatches are all executed.
 const (
 	maxBrief    = 1 << 16
 	maxListed   = 1 << 12
 	maxEvolving = 1 << 20
 )
 
-// Listed returns how many of repeat dispatches of tasks are worth listing; the rest take as
-// long as the last of them and can be counted. The first may find the engine in another state
-// than the rest.
+// Listed returns how many of repeat dispatches with the given number of tasks should be
+// listed. The rest take as long as the last listed one and can be counted. At least two are
+// listed if there are two, because the first may find the engine in another state than the
+// rest.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }
 
-// restore gives the program back the inputs that a call took and did not write. Inputs that
-// were set meanwhile stay.
-func (l *Loaded) restore(inputs map[string][]float16.Float16) {
+// restoreInputs puts back the inputs that a call took but did not write. Inputs that were
+// set meanwhile take precedence.
+func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 	for name, data := range inputs {
 		if _, set := l.inputs[name]; !set {
 			if l.inputs == nil {

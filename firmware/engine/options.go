@@ -12,46 +12,47 @@ import (
 	"anesim/hw/host"
 )
 
-// DefaultMemory is the memory in bytes of a session whose options name none: that of the
-// smallest M1.
+// DefaultMemory is the default size of device memory in bytes, that of the smallest M1.
 const DefaultMemory = 8 << 30
 
-// Options say how an engine runs programs. The zero value times them on an M1, without a
-// host and without values.
+// Options configures how an engine runs programs. The zero value times them on an M1,
+// without a host and without values.
 type Options struct {
 	Chip hw.Chip   // the zero value is hw.M1
-	Host host.Host // adds its part to the wall time; the zero value adds nothing
+	Host host.Host // adds its time to the wall time; the zero value adds nothing
 
 	Values bool   // compute values
-	Seed   uint64 // of inputs that nobody gives
+	Seed   uint64 // seed of the inputs that are not set
 
 	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]
 
-	Init *firmware.InitTable // register-init records; nil for the known ones
-	// PowerBudget is the most watts that a descriptor may take on average: one that would
-	// take more is throttled. 0 is off. Otherwise it must exceed the chip's ActivePower.
+	Init *firmware.InitTable // init records; nil for firmware.Known
+	// PowerBudget is the maximum average power of a descriptor in watts. A descriptor that
+	// would take more is throttled. 0 means no limit; otherwise it must exceed the chip's
+	// ActivePower.
 	PowerBudget float64
 	Power       firmware.PowerPolicy
 
 	GateTiles uint32              // tiles to gate after init, bit 2e+h
-	Overrides []firmware.Override // register what-ifs, on every descriptor
+	Overrides []firmware.Override // register values to try, applied to every descriptor
 
 	Idle time.Duration // gap before each dispatch
 
-	// Brief lists only the first 4,096 descriptors of a program with more than 65,536. The
-	// others are in the sums alone. A call of several dispatches or with values lists all.
+	// Brief lists only the first 4,096 descriptors of a program with more than 65,536; the
+	// others only count in the sums. A call of several dispatches or with values lists all
+	// of them.
 	Brief bool
 
 	// Each, if it is not nil, is called for every descriptor of a call without values, in
-	// order. The report is good until Each returns.
+	// order. The report is valid until Each returns.
 	Each func(*hw.DescriptorReport)
 
-	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
-	Workers int    // goroutines for values; 0 is one for each processor
-	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget
+	Memory  uint64 // bytes of device memory; 0 means DefaultMemory
+	Workers int    // goroutines that compute values; 0 means one per processor
+	Budget  uint64 // maximum steps of computing values in one program; 0 means hw.DefaultBudget
 }
 
-// An OptionError is an option that no run can have.
+// An OptionError reports an invalid option.
 type OptionError struct {
 	Option string
 	What   string
@@ -59,8 +60,7 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.What) }
 
-// WithDefaults returns the options with defaults for what is left out. The error is an
-// *OptionError.
+// WithDefaults returns the options with defaults filled in. Every error is an *OptionError.
 func (o Options) WithDefaults() (Options, error) {
 	bad := func(option, format string, args ...any) (Options, error) {
 		return o, &OptionError{option, fmt.Sprintf(format, args...)}
@@ -76,15 +76,15 @@ func (o Options) WithDefaults() (Options, error) {
 	}
 	switch {
 	case o.Idle < 0:
-		return bad("Idle", "a gap of %v; must be 0 or more", o.Idle)
+		return bad("Idle", "gap is %v; want 0 or more", o.Idle)
 	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
-		return bad("PowerBudget", "%g W; must be more than the %g W that powered engines take on chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
+		return bad("PowerBudget", "budget is %g W; want more than %g W, the active power of chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
 	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
-		return bad("Power", "a hysteresis of %v; must be 0 (for the chip's) or more", o.Power.Hysteresis)
+		return bad("Power", "hysteresis is %v; want 0 (for the chip's) or more", o.Power.Hysteresis)
 	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
-		return bad("Power", "without management nothing goes off, whatever the hysteresis")
+		return bad("Power", "hysteresis has no effect without management")
 	case o.Workers < 0:
-		return bad("Workers", "%d goroutines; must be 0 (for one a processor) or more", o.Workers)
+		return bad("Workers", "found %d goroutines; want 0 (for one per processor) or more", o.Workers)
 	}
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
@@ -92,7 +92,7 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkChip refuses a chip with constants out of bounds. The error is an *OptionError.
+// checkChip returns an *OptionError if a constant of the chip is out of bounds.
 func checkChip(c *hw.Chip) error {
 	if err := chip.Check(c); err != nil {
 		return &OptionError{"Chip", err.Error()}
@@ -100,7 +100,7 @@ func checkChip(c *hw.Chip) error {
 	return nil
 }
 
-// PowerTimes returns the chip's times of idle gaps under the power policy.
+// PowerTimes returns the chip's power times under the power policy.
 func (o *Options) PowerTimes() firmware.PowerTimes {
 	c := &o.Chip
 	return firmware.PowerTimes{

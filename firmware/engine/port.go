@@ -13,7 +13,7 @@ import (
 	"anesim/loader"
 )
 
-// A PortError is a port that the model cannot fill or read.
+// A PortError reports a port that the model cannot fill or read.
 type PortError struct {
 	Port *loader.Port
 	What string
@@ -24,7 +24,7 @@ func (e *PortError) Error() string {
 	return fmt.Sprintf("port %q at address %#x: %s", e.Port.Name, e.Port.Address, e.What)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *PortError) Unwrap() error { return e.Err }
 
 // Elements returns the number of elements of a port.
@@ -36,8 +36,8 @@ func Elements(p *loader.Port) int {
 	return n
 }
 
-// portLimits returns a limit for each port whose elements are not fp16: the model computes
-// no values of them.
+// portLimits returns a limit for each port whose elements are not fp16, because the model
+// does not compute their values.
 func portLimits(p *loader.Program) (list []evidence.Limit) {
 	for i := range p.Ports {
 		if q := &p.Ports[i]; q.Shape[3] > 1 && q.Strides[3] == 1 {
@@ -47,14 +47,16 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 	return list
 }
 
-// MaxMadeUp bounds the elements that a call makes up for inputs that nobody gives.
+// MaxMadeUp is the maximum number of elements that a call makes up for inputs that are not
+// set.
 const MaxMadeUp = 1 << 28
 
-// maxWritten bounds the bytes of memory of the tensors that a call computes values of.
+// maxWritten is the maximum memory, in bytes, of the tensors in a call that computes
+// values.
 const maxWritten = 5 << 28
 
-// size returns the number of elements of a port, at most limit.
-func size(p *loader.Port, limit int) int {
+// elementsUpTo returns the number of elements of a port, or limit if there are more.
+func elementsUpTo(p *loader.Port, limit int) int {
 	n := 1
 	for _, d := range p.Shape {
 		if d > limit/max(1, n) {
@@ -65,8 +67,9 @@ func size(p *loader.Port, limit int) int {
 	return n
 }
 
-// span returns the bytes from a port's address to the end of its last element.
-func span(p *loader.Port) uint64 {
+// spanBytes returns the number of bytes from a port's address to the end of its last
+// element.
+func spanBytes(p *loader.Port) uint64 {
 	n := uint64(2)
 	for i, d := range p.Shape {
 		if d == 0 {
@@ -77,8 +80,9 @@ func span(p *loader.Port) uint64 {
 	return n
 }
 
-// dense reports whether the elements of a port are stored without gaps, in N, C, H, W order.
-func dense(p *loader.Port) bool {
+// isDense reports whether the elements of a port are stored without gaps, in N, C, H, W
+// order.
+func isDense(p *loader.Port) bool {
 	step := uint64(2)
 	for i := len(p.Shape) - 1; i >= 0; i-- {
 		if p.Shape[i] > 1 && p.Strides[i] != step {
@@ -89,22 +93,22 @@ func dense(p *loader.Port) bool {
 	return true
 }
 
-// checkPort checks that a port can be walked: its elements are two bytes apart and no more
-// than its window has room for, and the window is in memory. The error is a *PortError.
+// checkPort checks that a port can be accessed: its elements are two bytes apart and fit
+// its window, and the window is in memory. Every error is a *PortError.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
-		return &PortError{p, fmt.Sprintf("elements lie %d bytes apart, the model walks fp16 two bytes apart", p.Strides[3]), nil}
+		return &PortError{p, fmt.Sprintf("elements are %d bytes apart; want fp16 elements two bytes apart", p.Strides[3]), nil}
 	}
 	room := p.Bytes / 2
 	for _, d := range p.Shape {
 		if d < 0 || uint64(d) > room {
-			return &PortError{p, fmt.Sprintf("shape %v does not fit its window of %#x bytes", p.Shape, p.Bytes), nil}
+			return &PortError{p, fmt.Sprintf("shape %v does not fit in its window of %#x bytes", p.Shape, p.Bytes), nil}
 		}
 		if d > 0 {
 			room /= uint64(d)
 		}
 	}
-	if err := mem.Check(p.Address, span(p)); err != nil {
+	if err := mem.Check(p.Address, spanBytes(p)); err != nil {
 		return &PortError{p, err.Error(), err}
 	}
 	return nil
@@ -113,7 +117,7 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 // transfer copies data, in N, C, H, W order, to the port's window if write is set, and from
 // the window to data otherwise.
 func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
-	b, err := mem.Bytes(p.Address, span(p))
+	b, err := mem.Bytes(p.Address, spanBytes(p))
 	if err != nil {
 		return &PortError{p, err.Error(), err}
 	}
@@ -139,13 +143,12 @@ func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write boo
 	return nil
 }
 
-// PseudoRandom returns n halves in [-1, 1), the same for the same name and seed on every
-// machine.
+// PseudoRandom returns n halves in [-1, 1). They depend only on the name and the seed.
 func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	name := fnv.New64a()
 	name.Write([]byte(of))
 	r := rand.New(rand.NewPCG(seed, name.Sum64()))
-	// Eleven bits: every value is a half without rounding.
+	// With eleven bits, every value is exact in fp16.
 	var values [1 << 11]float16.Float16
 	for i := range values {
 		values[i] = float16.Fromfloat32(float32(i-1024) / 1024)
@@ -157,15 +160,15 @@ func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	return data
 }
 
-// truths makes each byte of pseudo-random values a truth value, by its value's sign and
-// lowest bits.
-func truths(data []float16.Float16) {
+// toTruthValues makes each byte of pseudo-random values 0 or 1, from the value's sign and
+// low bits.
+func toTruthValues(data []float16.Float16) {
 	for i, h := range data {
 		data[i] = h>>15 | h>>5&1<<8
 	}
 }
 
-// An InputError is an input that does not fit the model.
+// An InputError reports an input that does not match the program.
 type InputError struct {
 	Name string
 	What string
@@ -173,15 +176,15 @@ type InputError struct {
 
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
-// CheckInput makes sure that a program has an input of a name and of n elements. The error
-// is an *InputError.
+// CheckInput returns an *InputError unless the program has an input with the given name and
+// n elements.
 func CheckInput(p *loader.Program, name string, n int) error {
 	port, ok := p.Port(name, loader.Input)
 	if !ok {
-		return &InputError{name, fmt.Sprintf("the program has no such input; it has %q", append([]string{}, portNames(p.Inputs())...))}
+		return &InputError{name, fmt.Sprintf("unknown input; the program has %q", append([]string{}, portNames(p.Inputs())...))}
 	}
 	if want := Elements(port); want != n {
-		return &InputError{name, fmt.Sprintf("%d elements, the port takes %d (%v)", n, want, port.Shape)}
+		return &InputError{name, fmt.Sprintf("found %d elements; want %d (%v)", n, want, port.Shape)}
 	}
 	return nil
 }

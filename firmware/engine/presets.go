@@ -5,7 +5,8 @@ import (
 	"anesim/hw/spelling"
 )
 
-// HostByName returns a host's preset; "none" adds nothing. The error lists the presets.
+// HostByName returns the preset of a host. The preset "none" adds no time. The error lists
+// the presets.
 func HostByName(name string) (host.Host, error) {
 	h, err := host.ByName(name)
 	if err == nil {
@@ -14,7 +15,7 @@ func HostByName(name string) (host.Host, error) {
 	return h, spelling.Unknown("host", name, HostNames())
 }
 
-// HostNames lists the hosts' presets.
+// HostNames returns the names of the host presets.
 func HostNames() []string {
 	var names []string
 	for _, h := range host.Presets() {

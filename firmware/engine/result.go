@@ -14,37 +14,37 @@ import (
 	"anesim/loader"
 )
 
-// A Tensor is the values of a port, in N, C, H, W order.
+// A Tensor holds the values of a port in N, C, H, W order.
 type Tensor struct {
 	Port *loader.Port
 	Data []float16.Float16
 }
 
-// A Result is what the dispatches of a call did.
+// A Result is the result of a call.
 type Result struct {
 	Program    *loader.Program
-	Report     *hw.Report        // of all dispatches
-	Dispatches []Dispatch        // those that began and are listed, with their parts of the report
+	Report     *hw.Report        // covers all dispatches
+	Dispatches []Dispatch        // listed dispatches that began, with their parts of the report
 	Again      int               // further dispatches, each like the last of Dispatches
-	Host       clock.Nanoseconds // what the host adds to each
-	Inputs     []Tensor          // those that the call wrote
+	Host       clock.Nanoseconds // time that the host adds to each dispatch
+	Inputs     []Tensor          // inputs that the call wrote
 	Outputs    []Tensor          // nil unless every value was computed
-	Synthetic  []string          // inputs that nobody gave
-	Limits     []evidence.Limit  // of the program's ports; the report has those of descriptors
+	Synthetic  []string          // names of the inputs that were made up
+	Limits     []evidence.Limit  // limits of the program's ports; the report has those of descriptors
 }
 
 // A Dispatch is one dispatch of a program, with the idle gap before it.
 type Dispatch struct {
-	Idle        clock.Nanoseconds     // since the dispatch before it
-	Waiting     clock.Nanoseconds     // of Idle, with the rails on
-	Wake        clock.Nanoseconds     // what the gap made it wait
-	Energy      clock.Nanojoules      // its own, whatever it does
-	Descriptors []hw.DescriptorReport // what it ran, up to a fault
-	Rest        hw.Rest               // what it ran behind those; see Options.Brief
-	Outputs     []Tensor              // of a program with state, where values are computed
+	Idle        clock.Nanoseconds     // time since the previous dispatch
+	Waiting     clock.Nanoseconds     // part of Idle with the rails on
+	Wake        clock.Nanoseconds     // waiting time caused by the gap
+	Energy      clock.Nanojoules      // energy of the dispatch itself, independent of its tasks
+	Descriptors []hw.DescriptorReport // executed descriptors, up to a fault
+	Rest        hw.Rest               // sums of further descriptors; see Options.Brief
+	Outputs     []Tensor              // set for a program with state if values are computed
 }
 
-// Checksum returns the CRC-32 (IEEE) of fp16 values, little-endian, as eight hexadecimal
+// Checksum returns the CRC-32 (IEEE) of little-endian fp16 values as eight hexadecimal
 // digits.
 func Checksum(data []float16.Float16) string {
 	var b [8 << 10]byte
@@ -59,11 +59,11 @@ func Checksum(data []float16.Float16) string {
 	return fmt.Sprintf("%08x", sum)
 }
 
-// A Source makes the programs of a model that an engine loads.
+// A Source makes programs that an engine can load.
 type Source interface {
 	// Name returns the model's name, for messages.
 	Name() string
-	// Procedures returns the program of each procedure, for an engine with options o. A model
-	// other than a container has one.
+	// Procedures returns the program of each procedure, for an engine with options o. A
+	// model that is not a container has one.
 	Procedures(ctx context.Context, o *Options) ([]*loader.Program, error)
 }

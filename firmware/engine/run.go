@@ -9,11 +9,11 @@ import (
 	"anesim/loader"
 )
 
-// A Job says what [Run] does with a program. The zero value dispatches it once, on inputs
-// that are made up.
+// A Job describes what [Run] does with a program. The zero value dispatches it once, on
+// inputs that are made up.
 type Job struct {
-	// Inputs are values by name, in N, C, H, W order. They are read where they are and may be
-	// in the result: they must not change meanwhile.
+	// Inputs holds values by name, in N, C, H, W order. They are not copied and may be part
+	// of the result, so the caller must not change them.
 	Inputs map[string][]float16.Float16
 	State  []StateAlias // outputs that become inputs of the next dispatch
 
@@ -21,9 +21,9 @@ type Job struct {
 	Executed     func(*regs.Task) // see [Call]
 }
 
-// Run runs a program in a session of its own. A fault of the device is in the result.
+// Run runs a program in a session of its own. Faults of the device are in the result.
 //
-// Errors are those of [New], [Session.Load] and [Loaded.Alias], an *[OptionError], a
+// The error is one of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a
 // *[PortError], or that of ctx, which ends a run between two descriptors.
 func Run(ctx context.Context, p *loader.Program, o Options, job Job) (*Result, error) {
 	s, err := New(o)

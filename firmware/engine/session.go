@@ -15,27 +15,27 @@ import (
 // pageSize aligns windows of device memory.
 const pageSize = loader.PageSize
 
-// A Session is an engine with its memory, where programs are loaded once and called many
-// times: inputs are rewritten from call to call, and outputs become inputs of the next
-// without a copy. The firmware boots once and power domains keep their state.
+// A Session is an engine with its memory. Programs are loaded once and called many times:
+// inputs are rewritten from call to call, and outputs become inputs of the next call
+// without a copy. The firmware boots once, and power domains keep their state.
 //
-// A session is for one goroutine at a time.
+// A session must be used by one goroutine at a time.
 type Session struct {
 	options  Options
 	mem      *dma.Memory
 	used     uint64
 	ctl      *firmware.Controller
-	spans    []addressRange // taken, by address
+	spans    []addressRange // ranges in use, sorted by address
 	reserved []addressRange // buffers that Reserve took
-	holder   *Call          // the call that had the engine last, while it is under way
+	holder   *Call          // call that used the engine last, if it is still in progress
 	loaded   []*Loaded
-	saved    uint64 // bytes between host and device
+	saved    uint64 // bytes not copied between host and device
 }
 
-// An addressRange is the device addresses from lo up to, but not including, hi.
+// An addressRange is the range of device addresses from lo to hi, excluding hi.
 type addressRange struct{ lo, hi uint64 }
 
-// A NoMemoryError is a program or a buffer that a session's memory has no room for.
+// A NoMemoryError reports that a session has too little memory for a program or a buffer.
 type NoMemoryError struct {
 	What               string
 	Need, Free, Memory uint64 // bytes
@@ -45,7 +45,7 @@ func (e *NoMemoryError) Error() string {
 	return fmt.Sprintf("%s takes %d bytes of device memory; %d of %d are free", e.What, e.Need, e.Free, e.Memory)
 }
 
-// New starts an engine. The error is an *[OptionError], or what is wrong with the init table.
+// New starts an engine. The error is an *[OptionError] or a *[firmware.InitError].
 func New(o Options) (*Session, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
@@ -66,7 +66,7 @@ func New(o Options) (*Session, error) {
 		}
 	}
 	ctl.PowerTimes, ctl.Ungated = o.PowerTimes(), o.Power.Ungated
-	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this session, which has just ended
+	ctl.Wake(firmware.DomainsOf(firmware.Base)) // as if an earlier call had just ended
 	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
 }
 
@@ -76,13 +76,12 @@ func (s *Session) Options() *Options { return &s.options }
 // Controller returns the session's firmware.
 func (s *Session) Controller() *firmware.Controller { return s.ctl }
 
-// Override makes the calls that start from now on run with these register values and no
-// others.
+// Override replaces the register overrides for all calls that start from now on.
 func (s *Session) Override(list []firmware.Override) {
 	s.options.Overrides, s.ctl.Overrides = list, list
 }
 
-// SetChip gives the engine another chip. The error is an *OptionError.
+// SetChip replaces the engine's chip. Every error is an *OptionError.
 func (s *Session) SetChip(c hw.Chip) error {
 	if err := checkChip(&c); err != nil {
 		return err
@@ -92,13 +91,13 @@ func (s *Session) SetChip(c hw.Chip) error {
 	return nil
 }
 
-// Used returns the bytes of memory that programs and buffers take.
+// Used returns the bytes of memory that programs and buffers occupy.
 func (s *Session) Used() uint64 { return s.used }
 
-// Load puts a program into memory, at the addresses it was linked for or, where those are
-// taken, moved up to the lowest that are free. It binds the parameters of Options.Bind.
+// Load places a program in memory, at the addresses it was linked for or, if they are in
+// use, moved up to the lowest free ones. It sets the parameters of Options.Bind.
 //
-// Errors are a *[NoMemoryError], or what is wrong with the program.
+// The error is a *[NoMemoryError] or an error of the program.
 func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	whole, need := addressRange{lo: ^uint64(0)}, uint64(0)
 	for i := range p.Segments {
@@ -113,21 +112,21 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	l := &Loaded{session: s, linked: make(map[bindings]*loader.Linked)}
 	slide := uint64(0)
 	if whole.lo < whole.hi {
-		l.span = s.place(whole)
+		l.span = s.findFree(whole)
 		slide = l.span.lo - whole.lo
 	}
-	l.program = relocated(p, slide)
+	l.program = relocate(p, slide)
 	if _, err := l.link(); err != nil {
 		return nil, err
 	}
 	for i := range l.program.Segments {
 		seg := &l.program.Segments[i]
 		if err := s.mem.Add(dma.Segment{Name: seg.String(), Addr: seg.Addr, Size: seg.Size, Data: seg.Data}); err != nil {
-			l.remove(i)
+			l.removeSegments(i)
 			return nil, err
 		}
 	}
-	s.take(l.span)
+	s.markTaken(l.span)
 	l.own = l.program.Segments
 	s.loaded = append(s.loaded, l)
 	l.bytes = need
@@ -141,9 +140,9 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	return l, nil
 }
 
-// place returns the lowest free range at or above want that has want's size and its offset
-// in a page.
-func (s *Session) place(want addressRange) addressRange {
+// findFree returns the lowest free range at or above want with the size of want and the
+// same offset in a page.
+func (s *Session) findFree(want addressRange) addressRange {
 	at := want.lo
 	for _, r := range s.spans {
 		if at+(want.hi-want.lo) <= r.lo {
@@ -156,23 +155,23 @@ func (s *Session) place(want addressRange) addressRange {
 	return addressRange{at, at + (want.hi - want.lo)}
 }
 
-// take marks a range as taken.
-func (s *Session) take(r addressRange) {
+// markTaken marks a range as in use.
+func (s *Session) markTaken(r addressRange) {
 	i, _ := slices.BinarySearchFunc(s.spans, r, func(a, b addressRange) int { return cmp.Compare(a.lo, b.lo) })
 	s.spans = slices.Insert(s.spans, i, r)
 }
 
-// give marks a range as free again.
-func (s *Session) give(r addressRange) {
+// markFree marks a range as free.
+func (s *Session) markFree(r addressRange) {
 	if i := slices.Index(s.spans, r); i >= 0 {
 		s.spans = slices.Delete(s.spans, i, i+1)
 	}
 }
 
-// relocated returns p moved up in memory by so many bytes, without guard segments. Segments,
-// buffers and ports move together: the text of real containers is relative to the
-// buffer-access registers, so it stays as it is.
-func relocated(p *loader.Program, by uint64) *loader.Program {
+// relocate returns p moved up in memory by the given number of bytes, without guard
+// segments. Segments, buffers and ports move together. The text does not change, because in
+// real containers it is relative to the buffer addresses.
+func relocate(p *loader.Program, by uint64) *loader.Program {
 	q := *p
 	q.Segments, q.Ports = nil, slices.Clone(p.Ports)
 	for _, s := range p.Segments {

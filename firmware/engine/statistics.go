@@ -9,30 +9,32 @@ import (
 	"anesim/hw/dma"
 )
 
-// Reserve takes size bytes of the session's memory for a buffer of no program, and returns its
-// device address. The name is for messages. The error is a *[NoMemoryError].
+// Reserve allocates a buffer of size bytes that belongs to no program, and returns its
+// device address. The name is for messages. It returns a *[NoMemoryError] if too little
+// memory is free.
 func (s *Session) Reserve(name string, size uint64) (address uint64, err error) {
 	if free := s.options.Memory - min(s.used, s.options.Memory); size > free {
 		return 0, &NoMemoryError{name, size, free, s.options.Memory}
 	}
-	const lowest = pageSize // address 0 is none
-	r := s.place(addressRange{lowest, lowest + size})
+	const lowest = pageSize // address 0 means no buffer
+	r := s.findFree(addressRange{lowest, lowest + size})
 	if err := s.mem.Add(dma.Segment{Name: name, Addr: r.lo, Size: size}); err != nil {
 		return 0, err
 	}
-	s.take(r)
+	s.markTaken(r)
 	s.reserved = append(s.reserved, r)
 	s.used += size
 	return r.lo, nil
 }
 
-// Release frees a buffer that Reserve took, and reports whether there was one at the address.
-// A program whose statistics are written there must not be called before it has another.
+// Release frees a buffer of Reserve, and reports whether there was one at the address. A
+// program that writes its statistics there must not be called again before it gets another
+// buffer.
 func (s *Session) Release(address uint64) bool {
 	for _, r := range s.reserved {
 		if r.lo == address {
 			s.mem.Remove(address)
-			s.give(r)
+			s.markFree(r)
 			s.reserved = slices.DeleteFunc(s.reserved, func(x addressRange) bool { return x == r })
 			s.used -= r.hi - r.lo
 			return true
@@ -47,10 +49,10 @@ func (s *Session) Read(address, n uint64) ([]byte, error) {
 	return append([]byte(nil), b...), err
 }
 
-// Statistics makes each call of the program write its statistics (see
-// [firmware.ReadStatistics]) to the size bytes at a device address. Nothing is written if the
-// address is 0 or the size is below that of the header. The error says that the bytes are not
-// in one buffer.
+// Statistics sets the buffer of size bytes at a device address to which each call of the
+// program writes its statistics (see [firmware.ReadStatistics]). Calls write nothing if the
+// address is 0 or the size is below that of the header. Statistics returns an error if the
+// bytes are not in one buffer.
 func (l *Loaded) Statistics(address, size uint64) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -64,8 +66,8 @@ func (l *Loaded) Statistics(address, size uint64) error {
 	return nil
 }
 
-// complete writes the statistics of a call that ended.
-func (l *Loaded) complete(descriptors []hw.DescriptorReport, faults int) error {
+// writeStatistics writes the statistics of a call that ended.
+func (l *Loaded) writeStatistics(descriptors []hw.DescriptorReport, faults int) error {
 	at, size := l.statistics.lo, l.statistics.hi-l.statistics.lo
 	if at == 0 || size == 0 {
 		return nil

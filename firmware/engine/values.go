@@ -10,9 +10,9 @@ import (
 	"anesim/loader"
 )
 
-// settle tells the memory how far the run's tasks reach into each segment, so that each
-// takes what it needs at its first touch, and makes sure that every port can be walked.
-func settle(mem *dma.Memory, linked *loader.Linked) error {
+// prepareMemory informs the memory of the range that the run's tasks access in each
+// segment, so that the first access allocates enough, and checks every port.
+func prepareMemory(mem *dma.Memory, linked *loader.Linked) error {
 	for _, r := range linked.Reach {
 		if r == (loader.Reach{}) {
 			continue
@@ -33,22 +33,22 @@ func settle(mem *dma.Memory, linked *loader.Linked) error {
 	return nil
 }
 
-// standing reports whether an input is in memory already: another program, the host or the
-// call before has left it there.
-func (c *Call) standing(port *loader.Port) bool {
+// isInMemory reports whether an input's values are already in memory, from another program,
+// the host or an earlier call.
+func (c *Call) isInMemory(port *loader.Port) bool {
 	_, lent := c.loaded.lent[portKey{port.Name, loader.Input}]
 	return lent || c.loaded.written
 }
 
-// inputLimits returns a limit if the inputs that nobody gives have too many elements to make
+// inputLimits returns a limit if the inputs that are not set have too many elements to make
 // them up.
 func (c *Call) inputLimits() []evidence.Limit {
 	room := MaxMadeUp
 	for port := range c.loaded.program.Inputs() {
-		if _, given := c.inputs[port.Name]; given || c.standing(port) {
+		if _, given := c.inputs[port.Name]; given || c.isInMemory(port) {
 			continue
 		}
-		n := size(port, room+1)
+		n := elementsUpTo(port, room+1)
 		if n > room {
 			return []evidence.Limit{{
 				Kind: evidence.MissingInput, Where: "port " + port.Name,
@@ -60,8 +60,8 @@ func (c *Call) inputLimits() []evidence.Limit {
 	return c.memoryLimits()
 }
 
-// memoryLimits returns a limit if the tensors that the call has memory written for take too much
-// of it: rows begin at multiples of 64 bytes, so that few elements may have many.
+// memoryLimits returns a limit if the tensors of the call take too much memory. Rows start
+// at multiples of 64 bytes, so tensors with few elements may take many bytes.
 func (c *Call) memoryLimits() []evidence.Limit {
 	p := c.loaded.program
 	room, ports := uint64(maxWritten), map[uint64]bool{}
@@ -89,13 +89,13 @@ func (c *Call) memoryLimits() []evidence.Limit {
 	}}
 }
 
-// write puts the inputs into memory where the call's tasks find them.
-func (c *Call) write() error {
+// writeInputs writes the inputs to memory.
+func (c *Call) writeInputs() error {
 	l := c.loaded
 	s := l.session
 	for port := range l.program.Inputs() {
 		data, given := c.inputs[port.Name]
-		if !given && c.standing(port) {
+		if !given && c.isInMemory(port) {
 			continue
 		}
 		mark := s.mem.Give
@@ -106,7 +106,7 @@ func (c *Call) write() error {
 		default:
 			data = PseudoRandom(port.Name, Elements(port), s.options.Seed)
 			if c.linked.ReadsEightBit(port.BAR) {
-				truths(data)
+				toTruthValues(data)
 			}
 			c.res.Synthetic = append(c.res.Synthetic, port.Name)
 			mark = s.mem.MakeUp
@@ -114,7 +114,7 @@ func (c *Call) write() error {
 		if err := mark(port.Address, port.Bytes); err != nil {
 			return err
 		}
-		if lent := c.shares(port) && s.mem.Lend(port.Address, data); !lent {
+		if lent := c.canShare(port) && s.mem.Lend(port.Address, data); !lent {
 			if err := transfer(s.mem, port, data, true); err != nil {
 				return err
 			}
@@ -125,19 +125,19 @@ func (c *Call) write() error {
 	return nil
 }
 
-// shares reports whether a port's values are stored in its window densely and in the same
-// order, and only one dispatch is to have them there.
-func (c *Call) shares(p *loader.Port) bool {
-	return c.lend && len(c.loaded.state) == 0 && dense(p)
+// canShare reports whether the tensor of a port may share memory with its window: the
+// values are stored without gaps and no later dispatch uses them.
+func (c *Call) canShare(p *loader.Port) bool {
+	return c.lend && len(c.loaded.state) == 0 && isDense(p)
 }
 
-// read takes the outputs out of memory.
-func (c *Call) read() (list []Tensor, err error) {
+// readOutputs returns the outputs from memory.
+func (c *Call) readOutputs() (list []Tensor, err error) {
 	l := c.loaded
 	for port := range l.program.Outputs() {
 		var data []float16.Float16
 		shared := false
-		if c.shares(port) {
+		if c.canShare(port) {
 			data, shared = l.session.mem.Halves(port.Address, uint64(Elements(port)))
 		}
 		if !shared {
@@ -151,7 +151,7 @@ func (c *Call) read() (list []Tensor, err error) {
 	return list, nil
 }
 
-// clonePort returns a copy of a port as it is bound now.
+// clonePort returns a copy of a port with its current binding.
 func clonePort(p *loader.Port) *loader.Port {
 	q := *p
 	return &q

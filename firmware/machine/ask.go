@@ -7,40 +7,41 @@ import (
 	"anesim/firmware/driver"
 )
 
-// ask sends a request by way of the broker, which says whose turn it is: ask CLIENT program=N.
+// ask handles the step "ask CLIENT program=N", which sends a request through the broker.
 func (p *player) ask(words []string) error {
-	c, err := p.named(words[0])
+	c, err := p.findClient(words[0])
 	if err != nil {
 		return err
 	}
 	if c.broker == nil {
-		return fmt.Errorf("client %s has no broker: give it a qos", words[0])
+		return fmt.Errorf("client %s has no broker; want a client with qos=", words[0])
 	}
-	kv, err := pairsOf(words[1:], "program", "sequence")
+	kv, err := parsePairs(words[1:], "program", "sequence")
 	if err != nil {
 		return err
 	}
-	token, err := number(kv, "program", 0, 1<<30)
+	token, err := parseNumber(kv, "program", 0, 1<<30)
 	if err != nil {
 		return err
 	}
-	sequence, err := number(kv, "sequence", 0, 1<<30)
+	sequence, err := parseNumber(kv, "sequence", 0, 1<<30)
 	if err != nil {
 		return err
 	}
 	ret, err := p.machine.Ask(c.broker, c.user, uint64(token), uint64(sequence))
 	switch {
 	case err != nil:
-		p.came(err.Error(), "denied")
+		p.report(err.Error(), "denied")
 	default:
-		p.returned(ret)
+		p.reportReturn(ret)
 	}
 	return nil
 }
 
-// Ask sends a request for a program that a user client made through the broker's queue:
-// the broker gives it its turn, the driver sends the command. The model's bytes count as
-// resident while the request lasts.
+// Ask sends a request for the program with the given token through the broker's queue. When
+// it is the client's turn, the driver sends the command. The model's bytes count as
+// resident while the request lasts. Ask returns driver.NotFound for an unknown program, and
+// an error if the broker denies the request.
 func (m *Machine) Ask(b *broker.Client, c *driver.Client, token, sequence uint64) (ret driver.Return, err error) {
 	slot := int32(token) - 1
 	l := m.Program(slot)

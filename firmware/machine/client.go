@@ -13,53 +13,55 @@ import (
 	"anesim/loader"
 )
 
-// method calls a method beside the selectors: raw CLIENT METHOD NUMBERS...
-func (p *player) method(c *scriptClient, words []string) error {
+// callMethod handles the step "raw CLIENT METHOD NUMBERS...", which calls a method that has
+// no selector.
+func (p *player) callMethod(c *scriptClient, words []string) error {
 	var names []string
 	for _, m := range driver.Methods() {
 		names = append(names, m.Name)
 	}
 	if !slices.Contains(names, words[0]) {
-		return fmt.Errorf("no method %s%s", words[0], spelling.Suggest(words[0], names))
+		return fmt.Errorf("unknown method %s%s", words[0], spelling.Suggest(words[0], names))
 	}
 	var args []uint64
 	for _, w := range words[1:] {
-		v, err := p.address(w)
+		v, err := p.parseAddress(w)
 		if err != nil {
-			return fmt.Errorf("argument %q: want a number or a buffer", w)
+			return fmt.Errorf("invalid argument %q; want a number or a buffer", w)
 		}
 		args = append(args, v)
 	}
 	out, ret := c.user.Method(words[0], args...)
-	p.returned(ret)
+	p.reportReturn(ret)
 	if len(out) > 0 {
 		fmt.Fprintf(p.w, "  %s %#x\n", words[0], out)
 	}
 	return nil
 }
 
-// mapBuffer maps a buffer of a direct-path client and names it: map CLIENT NAME bytes=N.
+// mapBuffer handles the step "map CLIENT NAME bytes=N", which maps and names a buffer of a
+// direct-path client.
 func (p *player) mapBuffer(words []string) error {
-	if _, err := p.named(words[0]); err != nil {
+	if _, err := p.findClient(words[0]); err != nil {
 		return err
 	}
 	name := words[1]
 	if _, ok := p.buffers[name]; ok {
-		return fmt.Errorf("buffer %s is there already", name)
+		return fmt.Errorf("duplicate buffer %s", name)
 	}
 	if _, err := strconv.ParseUint(name, 0, 64); err == nil {
-		return fmt.Errorf("buffer %s: a name cannot be a number", name)
+		return fmt.Errorf("invalid buffer name %s; want a name that is not a number", name)
 	}
-	kv, err := pairsOf(words[2:], "bytes")
+	kv, err := parsePairs(words[2:], "bytes")
 	if err != nil {
 		return err
 	}
-	size, err := number(kv, "bytes", loader.PageSize, 1<<40)
+	size, err := parseNumber(kv, "bytes", loader.PageSize, 1<<40)
 	if err != nil {
 		return err
 	}
-	if err := p.call([]string{words[0], "ANE_MemoryMapRequest", fmt.Sprintf("bytes=%d", size)}); err != nil {
-		return fmt.Errorf("%w (the direct path maps buffers: kind=direct)", err)
+	if err := p.callSelector([]string{words[0], "ANE_MemoryMapRequest", fmt.Sprintf("bytes=%d", size)}); err != nil {
+		return fmt.Errorf("%w (only clients with kind=direct can map buffers)", err)
 	}
 	if p.mapped != 0 {
 		p.buffers[name] = p.mapped
@@ -67,22 +69,23 @@ func (p *player) mapBuffer(words []string) error {
 	return nil
 }
 
-// lend gives a client a handle to another's program: lend OWNER CLIENT program=N. Where
-// both are connected to the broker, it holds their identities to each other.
+// lend handles the step "lend OWNER CLIENT program=N", which gives a client a handle to
+// another client's program. If both are connected to the broker, the broker compares their
+// identities.
 func (p *player) lend(words []string) error {
-	from, err := p.named(words[0])
+	from, err := p.findClient(words[0])
 	if err != nil {
 		return err
 	}
-	to, err := p.named(words[1])
+	to, err := p.findClient(words[1])
 	if err != nil {
 		return err
 	}
-	kv, err := pairsOf(words[2:], "program")
+	kv, err := parsePairs(words[2:], "program")
 	if err != nil {
 		return err
 	}
-	token, err := number(kv, "program", 0, 1<<40)
+	token, err := parseNumber(kv, "program", 0, 1<<40)
 	if err != nil {
 		return err
 	}
@@ -97,31 +100,31 @@ func (p *player) lend(words []string) error {
 			}
 		}
 		if err != nil {
-			p.came(err.Error(), "denied")
+			p.report(err.Error(), "denied")
 			return nil
 		}
 	}
-	p.returned(from.user.Lend(uint64(token), to.user))
+	p.reportReturn(from.user.Lend(uint64(token), to.user))
 	return nil
 }
 
-// signal moves an event up from the host's side: signal EVENT VALUE.
+// signal handles the step "signal EVENT VALUE", which raises an event from the host.
 func (p *player) signal(words []string) error {
 	id, err := strconv.ParseUint(words[0], 0, 32)
 	if err != nil {
-		return fmt.Errorf("event %q: want a number", words[0])
+		return fmt.Errorf("invalid event %q; want a number", words[0])
 	}
 	v, err := strconv.ParseUint(words[1], 0, 64)
 	if err != nil {
-		return fmt.Errorf("value %q: want a number", words[1])
+		return fmt.Errorf("invalid value %q; want a number", words[1])
 	}
 	p.machine.Signal(command.Event{ID: uint32(id), Value: v})
-	p.came(fmt.Sprintf("event %d at %d; %d requests wait", id, p.machine.Event(uint32(id)), p.machine.Waiting()), "signalled")
+	p.report(fmt.Sprintf("event %d at %d; %d requests wait", id, p.machine.Event(uint32(id)), p.machine.Waiting()), "signalled")
 	return nil
 }
 
-// portsOf are the names of a program's ports of a direction.
-func portsOf(p *loader.Program, d loader.Direction) string {
+// portNames returns the names of a program's ports of direction d, separated by commas.
+func portNames(p *loader.Program, d loader.Direction) string {
 	var names []string
 	for i := range p.Ports {
 		if p.Ports[i].Direction == d {

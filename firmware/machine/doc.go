@@ -1,14 +1,15 @@
-// Package machine is an engine behind all that a call goes through on a real one:
+// Package machine models an engine together with all layers that a call passes through on a
+// real one:
 //
 //	client --> broker --> driver --> ring, doorbell --> controller --> queue --> engine
 //	           whose turn  selectors, gates             commands        runs
 //
 // A [Machine] takes commands on its ring ([Machine.Send]) and selectors of user clients
-// ([Machine.Driver], [Machine.Ask]). Load commands name a model by the address that
+// ([Machine.Driver], [Machine.Ask]). Load commands identify a model by the address that
 // [Machine.Add] returned. Calls wait in the task queues of their priorities, and the queues
 // interleave their runs of descriptors on one [engine.Session].
 //
-// A [Script] is what a host and its clients do, a line for each step: [ReadScript] reads it
-// and [Script.Play] plays it with a transcript. [WriteRecording] writes the script of a run
-// that has been made.
+// A [Script] lists the actions of a host and its clients, one step per line. [ReadScript]
+// parses it and [Script.Play] plays it and writes a transcript. [WriteRecording] writes the
+// script of a finished run.
 package machine

@@ -14,11 +14,11 @@ import (
 type image struct {
 	name       string
 	model      engine.Source
-	procedures []*loader.Program // made at its first load
+	procedures []*loader.Program // made when it is first loaded
 }
 
-// A resident is a program in one of the controller's slots.
-type resident struct {
+// A loadedModel is a program in one of the controller's slots.
+type loadedModel struct {
 	image      *image
 	procedures []procedure
 	last       *engine.Result
@@ -26,14 +26,14 @@ type resident struct {
 	calls      int
 }
 
-// A procedure is a chain of a program, in memory.
+// A procedure is one chain of a program, in memory.
 type procedure struct {
 	loaded *engine.Loaded
-	bars   []string // run-time parameters, by the number that custom bars name them by
+	bars   []string // run-time parameters, indexed by their number in custom bars
 }
 
-// Load loads the model that a load command names, each of its procedures with a copy of the
-// container's segments (ours: on the engine they share them).
+// Load loads the model that a load command names. Each procedure gets its own copy of the
+// container's segments; on a real engine they share them.
 func (m *Machine) Load(slot int32, p command.Program) (procedures uint32, s command.Status) {
 	i := int((p.Address - imageBase) / imageSize)
 	if p.Address < imageBase || i >= len(m.models) || p.Address != imageBase+uint64(i)*imageSize {
@@ -54,7 +54,7 @@ func (m *Machine) Load(slot int32, p command.Program) (procedures uint32, s comm
 	case p.Procedures > 0:
 		programs = programs[:p.Procedures]
 	}
-	r := &resident{image: x}
+	r := &loadedModel{image: x}
 	for _, x := range programs {
 		l, err := m.session.Load(x)
 		if err != nil {
@@ -69,7 +69,7 @@ func (m *Machine) Load(slot int32, p command.Program) (procedures uint32, s comm
 	return uint32(len(programs)), command.OK
 }
 
-// Unload takes a slot's program out of memory, with what is left of its calls.
+// Unload removes a slot's program from memory and drops its remaining calls.
 func (m *Machine) Unload(slot int32) {
 	r := m.programs[slot]
 	if r == nil {
@@ -82,12 +82,12 @@ func (m *Machine) Unload(slot int32) {
 	delete(m.programs, slot)
 }
 
-// Terminate drops what a process has not done yet.
+// Terminate drops the remaining requests of a process.
 func (m *Machine) Terminate(slot, process int32) {
 	m.abort(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
 }
 
-// abort drops the requests that match, in queues and before them.
+// abort drops the requests that match, both in the queues and waiting for events.
 func (m *Machine) abort(match func(*request) bool) {
 	var ids []queue.ID
 	for id, q := range m.pending {
@@ -104,15 +104,15 @@ func (m *Machine) abort(match func(*request) bool) {
 	m.dropped += uint64(before - len(m.parked))
 }
 
-// Call puts a call into the queue of its priority, once the events that it waits for are
-// there, and runs it unless calls are held.
+// Call puts a call in the queue of its priority once the events it waits for have occurred.
+// It runs the queues unless calls are held.
 func (m *Machine) Call(h command.Header, c command.Call) command.Status {
 	r := m.programs[h.Program]
 	if r == nil || int64(h.Procedure) >= int64(len(r.procedures)) {
 		return command.NotFound
 	}
 	q := &request{machine: m, program: r, procedure: &r.procedures[h.Procedure], header: h, call: c}
-	if s := q.check(); s != command.OK {
+	if s := q.validate(); s != command.OK {
 		return s
 	}
 	if !m.events.Reached(c.Wait) {
@@ -143,17 +143,17 @@ func (m *Machine) submit(q *request) command.Status {
 	return command.OK
 }
 
-// wake puts the requests into their queues whose events are there. One that its queue has
-// no room for waits on.
-func (m *Machine) wake() {
+// submitReady moves requests whose events have occurred to their queues. A request whose
+// queue is full keeps waiting.
+func (m *Machine) submitReady() {
 	m.parked = slices.DeleteFunc(m.parked, func(q *request) bool {
 		return m.events.Reached(q.call.Wait) && m.submit(q) == command.OK
 	})
-	m.notices()
+	m.takeNotifications()
 }
 
-// Quiesce runs what the queues hold to its end; what takes longer than a queue may is
-// aborted.
+// Quiesce runs all requests in the queues to their end. Requests that exceed the time limit
+// of a queue are aborted.
 func (m *Machine) Quiesce() command.Status {
 	for n := queue.Queues - 1; n >= 0; n-- {
 		if _, err := m.queue.Quiesce(n); err != nil {
@@ -173,8 +173,8 @@ func (m *Machine) Power(on bool) command.Status {
 	return command.OK
 }
 
-// pass lets time pass without work.
-func (m *Machine) pass(t clock.Nanoseconds) {
+// wait lets time pass without work.
+func (m *Machine) wait(t clock.Nanoseconds) {
 	m.queue.Wait(m.queue.Now() + t)
 	m.session.Controller().Idle(t)
 }
@@ -187,7 +187,7 @@ func (m *Machine) Boot() command.Status {
 	return command.OK
 }
 
-// Pause stops the queues between two runs of descriptors, or starts them.
+// Pause stops the queues between two runs of descriptors, or starts them again.
 func (m *Machine) Pause(on bool) command.Status {
 	change := m.queue.Start
 	if on {
@@ -199,7 +199,7 @@ func (m *Machine) Pause(on bool) command.Status {
 	return command.OK
 }
 
-// Secure enters or leaves secure mode: the queues quiesce and the power is cycled.
+// Secure enters or leaves secure mode. The queues quiesce and the power is cycled.
 func (m *Machine) Secure(on bool) command.Status {
 	if _, err := m.queue.SecureBoundary(on, m.session.Controller().PowerDown); err != nil {
 		return command.WrongState

@@ -355,7 +355,7 @@ expect ok
 doorbell 1
 expect dropped
 `)
-	for _, want := range []string{"the ring is full", "3 received = 2 answered + 0 refused + 1 dropped"} {
+	for _, want := range []string{"ring is full", "3 received = 2 answered + 0 refused + 1 dropped"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -97,6 +97,6 @@ func ExampleMachine() {
 	// LOAD_PROGRAM: ok
 	// CREATE_PROCESS: ok
 	// PROCEDURE_CALL: ok
-	// UNLOAD_PROGRAM: unsupported: the execution channel takes calls, not UNLOAD_PROGRAM
+	// UNLOAD_PROGRAM: unsupported: UNLOAD_PROGRAM does not belong on the execution channel
 	// 5 true
 }

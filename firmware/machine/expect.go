@@ -11,55 +11,55 @@ import (
 	"anesim/loader"
 )
 
-// expect holds what came against a line: of the last step a name or number, or "finished
-// N", "event ID N", "notified NAME N", "crc32 SLOT PORT SUM", "values SLOT PORT V...",
-// "cycles SLOT N".
+// expect handles an expectation. It is the name or the number of the last step's outcome,
+// or one of "finished N", "event ID N", "notified NAME N", "crc32 SLOT PORT SUM", "values
+// SLOT PORT V..." and "cycles SLOT N".
 func (p *player) expect(words []string) error {
 	switch words[0] {
 	case "finished":
 		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.finished) {
-			return fmt.Errorf("finished: %d requests, expected %s", p.machine.finished, strings.Join(words[1:], " "))
+			return fmt.Errorf("found %d finished requests; want %s", p.machine.finished, strings.Join(words[1:], " "))
 		}
 		return nil
 	case "event":
 		if len(words) != 3 {
-			return fmt.Errorf("expect event takes an event and a value")
+			return fmt.Errorf("expect event has %d operands; want an event and a value", len(words)-1)
 		}
 		id, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
 			return fmt.Errorf("event %q: want a number", words[1])
 		}
 		if v := p.machine.Event(uint32(id)); words[2] != strconv.FormatUint(v, 10) {
-			return fmt.Errorf("event %d is at %d, expected %s", id, v, words[2])
+			return fmt.Errorf("event %d is at %d; want %s", id, v, words[2])
 		}
 		return nil
 	case "notified":
 		if len(words) != 3 {
-			return fmt.Errorf("expect notified takes a notification and a number")
+			return fmt.Errorf("expect notified has %d operands; want a notification and a number", len(words)-1)
 		}
 		if _, ok := command.Parse(words[1]); !ok {
-			return fmt.Errorf("%q is no notification%s", words[1], spelling.Suggest(words[1], notificationNames()))
+			return fmt.Errorf("unknown notification %q%s", words[1], spelling.Suggest(words[1], notificationNames()))
 		}
 		if n := p.notified[words[1]]; words[2] != strconv.Itoa(n) {
-			return fmt.Errorf("%s: %d so far, expected %s", words[1], n, words[2])
+			return fmt.Errorf("found %[2]d notifications %[1]s; want %[3]s", words[1], n, words[2])
 		}
 		return nil
 	case "cycles":
 		if len(words) != 3 {
-			return fmt.Errorf("expect cycles takes a slot and a number")
+			return fmt.Errorf("expect cycles has %d operands; want a slot and a number", len(words)-1)
 		}
 		slot, err := strconv.ParseInt(words[1], 0, 32)
 		if err != nil {
-			return fmt.Errorf("slot %q: want a number", words[1])
+			return fmt.Errorf("invalid slot %q; want a number", words[1])
 		}
 		res, err := p.machine.Result(int32(slot))
 		switch {
 		case err != nil:
 			return err
 		case res == nil:
-			return fmt.Errorf("the program in slot %d has not run", slot)
+			return fmt.Errorf("program in slot %d has not run", slot)
 		case words[2] != strconv.FormatUint(uint64(res.Report.Cycles), 10):
-			return fmt.Errorf("%d cycles, expected %s", res.Report.Cycles, words[2])
+			return fmt.Errorf("found %d cycles; want %s", res.Report.Cycles, words[2])
 		}
 		return nil
 	case "crc32", "values":
@@ -72,16 +72,16 @@ func (p *player) expect(words []string) error {
 		}
 	}
 	if p.outcome.text == "" {
-		return fmt.Errorf("no step before this one came to anything, expected %s", want)
+		return fmt.Errorf("found no outcome of an earlier step; want %s", want)
 	}
-	return fmt.Errorf("%s, expected %s", p.outcome.text, want)
+	return fmt.Errorf("found %s; want %s", p.outcome.text, want)
 }
 
 func (p *player) expectOutput(words []string) error {
 	if len(words) < 4 {
-		return fmt.Errorf("expect %s takes a slot, an output and what it holds", words[0])
+		return fmt.Errorf("expect %s has too few operands; want a slot, an output and its contents", words[0])
 	}
-	_, port, err := p.port(words[1], words[2], loader.Output)
+	_, port, err := p.findPort(words[1], words[2], loader.Output)
 	if err != nil {
 		return err
 	}
@@ -100,17 +100,17 @@ func (p *player) expectOutput(words []string) error {
 		}
 		if words[0] == "crc32" {
 			if got := engine.Checksum(out.Data); got != words[3] {
-				return fmt.Errorf("output %s has crc32 %s, expected %s", port.Name, got, words[3])
+				return fmt.Errorf("output %s has crc32 %s; want %s", port.Name, got, words[3])
 			}
 			return nil
 		}
-		want, err := fp16Words(words[3:], len(out.Data))
+		want, err := parseHalves(words[3:], len(out.Data))
 		if err != nil {
 			return err
 		}
 		for i := range want {
 			if want[i] != out.Data[i] {
-				return fmt.Errorf("element %d of output %s is %v, expected %v", i, port.Name, out.Data[i], want[i])
+				return fmt.Errorf("element %d of output %s is %v; want %v", i, port.Name, out.Data[i], want[i])
 			}
 		}
 		return nil
@@ -118,7 +118,7 @@ func (p *player) expectOutput(words []string) error {
 	return fmt.Errorf("output %s has no values", port.Name)
 }
 
-// notificationNames are the commands that the controller sends.
+// notificationNames returns the names of the messages that the controller sends.
 func notificationNames() (names []string) {
 	for id := range command.ID(command.Commands) {
 		if info, _ := id.Info(); info.Direction == command.Up {

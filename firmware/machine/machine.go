@@ -13,17 +13,19 @@ import (
 	"anesim/firmware/queue"
 )
 
-// A Machine is a session behind all that a call goes through on a real one:
+// A Machine is a session together with all layers that a call passes through on a real
+// engine:
 //
 //	client --> broker --> driver --> ring, doorbell --> controller --> queue --> engine
 //	           whose turn  selectors, gates             commands        runs     session
 //
 // It takes commands on the ring and selectors of user clients. Programs are models that
-// were added under a name; a load command names one by its address.
+// were added under a name. A load command identifies one by its address.
 type Machine struct {
-	// Observe, where it is not nil, is told what happens to requests in the task queues.
+	// Observe, if it is not nil, is called for each event of a request in the task queues.
 	Observe func(queue.Event)
-	// Notified, where it is not nil, is told the controller's own messages.
+	// Notified, if it is not nil, is called for each message that the controller sends on
+	// its own.
 	Notified func(command.Message)
 
 	session    *engine.Session
@@ -33,30 +35,31 @@ type Machine struct {
 	driver     *driver.Driver
 	broker     *broker.Broker
 	queue      *queue.Scheduler
-	programs   map[int32]*resident
+	programs   map[int32]*loadedModel
 	buffers    map[uint64]uint64 // sizes of mapped host buffers, by device address
 	events     command.Events
-	parked     []*request // that wait for events
+	parked     []*request // requests that wait for events
 	pending    map[queue.ID]*request
-	dropped    uint64 // requests whose program or process went while they waited for events
+	dropped    uint64 // requests whose program or process ended while they waited for events
 	held       bool
 	finished   int
 	ctx        context.Context
 }
 
-// Where images stand for the host (ours: no address is documented).
+// Addresses of images as seen by the host. They are this project's own, because none are
+// documented.
 const (
 	imageBase = 0x1_0000_0000
 	imageSize = 0x1000_0000
 )
 
-// Options say what a machine is made of.
+// Options configures a machine.
 type Options struct {
 	Engine    engine.Options
-	RingDepth int // messages that each ring holds; 0 is [command.DefaultDepth]
+	RingDepth int // capacity of each ring in messages; 0 means [command.DefaultDepth]
 }
 
-// New starts an engine; the controller has not booted.
+// New starts an engine. Its controller has not booted yet.
 func New(ctx context.Context, o Options) (*Machine, error) {
 	s, err := engine.New(o.Engine)
 	if err != nil {
@@ -64,7 +67,7 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	}
 	m := &Machine{
 		session: s, broker: broker.New(), queue: queue.New(), mailbox: command.NewMailbox(o.RingDepth), ctx: ctx,
-		programs: map[int32]*resident{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
+		programs: map[int32]*loadedModel{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
 	}
 	m.queue.Observe = func(e queue.Event) {
 		if e.Kind == queue.Finished {
@@ -83,51 +86,52 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	return m, nil
 }
 
-// Add names a model, and returns the address that load commands know it by.
+// Add adds a model under a name, and returns the address by which load commands identify
+// it.
 func (m *Machine) Add(name string, model engine.Source) (address uint64, err error) {
 	if _, ok := m.Image(name); ok {
-		return 0, fmt.Errorf("model %s is there already", name)
+		return 0, fmt.Errorf("duplicate model %s", name)
 	}
 	m.models = append(m.models, &image{name: name, model: model})
 	return imageBase + uint64(len(m.models)-1)*imageSize, nil
 }
 
-// Image is the address of a model that was added.
+// Image returns the address of a model that was added under name.
 func (m *Machine) Image(name string) (address uint64, ok bool) {
 	i := slices.IndexFunc(m.models, func(x *image) bool { return x.name == name })
 	return imageBase + uint64(i)*imageSize, i >= 0
 }
 
-// Queue is the task queues.
+// Queue returns the task queues.
 func (m *Machine) Queue() *queue.Scheduler { return m.queue }
 
-// Ledger is what became of the messages on the rings.
+// Ledger returns the counts of messages on the rings by their result.
 func (m *Machine) Ledger() command.Ledger { return m.controller.Ledger() }
 
-// Mailbox is the rings and doorbells between host and controller.
+// Mailbox returns the rings and doorbells between host and controller.
 func (m *Machine) Mailbox() *command.Mailbox { return m.mailbox }
 
-// Driver is the driver, Broker the broker above it.
+// Driver returns the driver.
 func (m *Machine) Driver() *driver.Driver { return m.driver }
 
-// Broker is what divides the engine's time between clients.
+// Broker returns the broker, which divides the engine's time between clients.
 func (m *Machine) Broker() *broker.Broker { return m.broker }
 
-// Waiting is how many requests wait for events, before any queue.
+// Waiting returns the number of requests that wait for events and are not in a queue yet.
 func (m *Machine) Waiting() int { return len(m.parked) }
 
-// Hold keeps requests in the queues until Step or Drain runs them; without it each call
-// runs to its end before its reply.
+// Hold sets whether requests stay in the queues until Step or Drain runs them. Otherwise
+// each call runs to its end before its reply.
 func (m *Machine) Hold(on bool) { m.held = on }
 
 // Step executes one run of descriptors, and reports whether there was one.
 func (m *Machine) Step() (bool, error) {
 	more, err := m.queue.Step()
-	m.wake()
+	m.submitReady()
 	return more, err
 }
 
-// Drain executes all that the queues hold, and what that lets go on.
+// Drain runs all requests in the queues, including those that become ready meanwhile.
 func (m *Machine) Drain() error {
 	for {
 		if more, err := m.Step(); !more || err != nil {
@@ -136,11 +140,11 @@ func (m *Machine) Drain() error {
 	}
 }
 
-// Program is the first procedure of the program in a slot of the controller, nil where it
-// is empty.
+// Program returns the first procedure of the program in a slot of the controller, or nil if
+// the slot is empty.
 func (m *Machine) Program(slot int32) *engine.Loaded { return m.Procedure(slot, 0) }
 
-// Procedure is a procedure of the program in a slot, nil where there is none.
+// Procedure returns a procedure of the program in a slot, or nil if there is none.
 func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
 	if r := m.programs[slot]; r != nil && int64(procedure) < int64(len(r.procedures)) {
 		return r.procedures[procedure].loaded
@@ -148,20 +152,21 @@ func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
 	return nil
 }
 
-// Result is that of the last call of the program in a slot which ended, nil before one.
+// Result returns the result of the last finished call of the program in a slot, or nil if
+// there is none. It returns an error if the slot is empty or the call failed.
 func (m *Machine) Result(slot int32) (*engine.Result, error) {
 	r := m.programs[slot]
 	if r == nil {
-		return nil, fmt.Errorf("no program in slot %d", slot)
+		return nil, fmt.Errorf("found no program in slot %d", slot)
 	}
 	return r.last, r.err
 }
 
-// Slots lists the slots that hold a program.
+// Slots returns the slots that hold a program, in ascending order.
 func (m *Machine) Slots() []int32 { return slices.Sorted(maps.Keys(m.programs)) }
 
 // Send puts a message on a channel's ring, rings its doorbell and returns the controller's
-// reply. It is what the driver stands on.
+// reply. The driver uses it to send commands.
 func (m *Machine) Send(ch command.Channel, msg *command.Message) command.Reply {
 	if err := m.mailbox.Submit(ch, msg); err != nil {
 		return command.Reply{Header: msg.Header, Status: command.NoRoom, Why: err.Error()}
@@ -169,14 +174,15 @@ func (m *Machine) Send(ch command.Channel, msg *command.Message) command.Reply {
 	return m.deliver(ch & 1)
 }
 
-// Post puts a message on a channel's ring and leaves its doorbell alone. Errors are those of
+// Post puts a message on a channel's ring without ringing its doorbell. The error is one of
 // [command.Ring.Push].
 func (m *Machine) Post(ch command.Channel, msg *command.Message) error {
 	return m.mailbox.Submit(ch, msg)
 }
 
-// Ring writes the doorbell of an index; of a channel's, the controller takes what is in its
-// ring. The replies are in the order of the messages. An error is an index past the last.
+// Ring writes the doorbell with the given index. If it is a channel's doorbell, the
+// controller handles the messages in that ring, and Ring returns the replies in the order
+// of the messages. The error is for an index past the last.
 func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
 	if err := m.mailbox.Ring(index); err != nil {
 		return nil, err
@@ -191,13 +197,13 @@ func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
 		}
 		replies = append(replies, served...)
 		if len(served) == 0 {
-			m.notices()
+			m.takeNotifications()
 			return replies, nil
 		}
 	}
 }
 
-// SendBytes is Send for bytes that need not be a message.
+// SendBytes is like Send for bytes that may not be a valid message.
 func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	if err := m.mailbox.SubmitBytes(ch, data); err != nil {
 		return command.Reply{Status: command.NoRoom, Why: err.Error()}
@@ -205,7 +211,7 @@ func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	return m.deliver(ch & 1)
 }
 
-// deliver rings a channel's doorbell and takes the completion of what was sent on it.
+// deliver rings a channel's doorbell and returns the completion of the message sent on it.
 func (m *Machine) deliver(ch command.Channel) command.Reply {
 	if err := m.mailbox.Ring(uint32(ch)); err != nil {
 		return command.Reply{Status: command.Failed, Why: err.Error()}
@@ -214,16 +220,16 @@ func (m *Machine) deliver(ch command.Channel) command.Reply {
 	for _, r := range m.mailbox.Serve(m.controller) {
 		reply = r
 		if done, ok := m.mailbox.Take(ch); ok {
-			done.Why = r.Why // the words are the model's, and are not on the ring
+			done.Why = r.Why // the explanation is the model's own and is not on the ring
 			reply = done
 		}
 	}
-	m.notices()
+	m.takeNotifications()
 	return reply
 }
 
-// notices takes the controller's own messages.
-func (m *Machine) notices() {
+// takeNotifications handles the messages that the controller sends on its own.
+func (m *Machine) takeNotifications() {
 	for {
 		n, ok := m.mailbox.Notification()
 		if !ok {
@@ -239,7 +245,7 @@ func (m *Machine) notices() {
 	}
 }
 
-// Map gives a host buffer a device address.
+// Map allocates a device buffer of size bytes for the host and returns its address.
 func (m *Machine) Map(_, size uint64) (address uint64, ok bool) {
 	if size == 0 {
 		return 0, false
@@ -252,7 +258,7 @@ func (m *Machine) Map(_, size uint64) (address uint64, ok bool) {
 	return address, true
 }
 
-// Unmap takes a buffer's address away. Requests that are to use it are dropped.
+// Unmap frees a host buffer. Requests that would use it are dropped.
 func (m *Machine) Unmap(address uint64) bool {
 	if _, ok := m.buffers[address]; !ok {
 		return false
@@ -264,19 +270,19 @@ func (m *Machine) Unmap(address uint64) bool {
 	return m.session.Release(address)
 }
 
-// Signal moves an event up, and lets the requests go on that waited for it.
+// Signal raises an event and submits the requests that waited for it.
 func (m *Machine) Signal(e command.Event) {
 	m.events.Signal(e)
-	m.wake()
+	m.submitReady()
 	if !m.held {
 		m.Drain()
 	}
 }
 
-// Event is what an event stands at.
+// Event returns the value of an event.
 func (m *Machine) Event(id uint32) uint64 { return m.events.Value(id) }
 
-// ReadRegister reads a word of the engine's register space.
+// ReadRegister returns a word of the engine's register space.
 func (m *Machine) ReadRegister(address uint64) (uint32, bool) {
 	v, err := m.session.Controller().MMIO().Load(address)
 	return v, err == nil

@@ -103,7 +103,7 @@ func throughDriver(t *testing.T, m *Machine, model *anesim.Model) (*engine.Resul
 	play := func(line string) {
 		t.Helper()
 		p := &player{w: io.Discard, machine: m}
-		if _, err := p.step(strings.Fields(line)); err != nil {
+		if _, err := p.playLine(strings.Fields(line)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,7 +114,7 @@ func throughDriver(t *testing.T, m *Machine, model *anesim.Model) (*engine.Resul
 	}
 	p := &player{w: io.Discard, machine: m, clients: map[string]*scriptClient{"c": {user: user}}}
 	for _, line := range []string{"call c ANE_DeviceOpen", "call c ANE_ProgramCreate model=model", "call c ANE_ProgramPrepare program=1"} {
-		if _, err := p.step(strings.Fields(line)); err != nil || p.outcome.names[0] != "Success" {
+		if _, err := p.playLine(strings.Fields(line)); err != nil || p.outcome.names[0] != "Success" {
 			t.Fatalf("%s at %#x: %v %+v", line, address, err, p.outcome)
 		}
 	}
@@ -186,42 +186,42 @@ func record(w io.Writer, model string, res *anesim.Result) error {
 
 func TestScriptErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"send control":                 "line 1: send takes 2 words or more",
-		"hold\n\nexpekt ok":            `line 3: "expekt" is no step; did you mean expect?`,
-		"hold\noption seed=1":          "line 2: options stand before all else",
-		"option sed=1\nhold":           `line 1: "sed": want chip, host, seed, values, depth`,
-		"send ring BOOT":               `line 1: channel "ring": want control or execution`,
-		"send control BOOTS":           `line 1: command "BOOTS": want a name or a number`,
-		"call app ANE_DeviceOpen":      "line 1: no client app",
-		"client a rights=nope":         `line 1: right "nope"`,
+		"send control":                 "line 1: send has 1 operands; want at least 2",
+		"hold\n\nexpekt ok":            `line 3: unknown step "expekt"; did you mean expect?`,
+		"hold\noption seed=1":          "line 2: unexpected option",
+		"option sed=1\nhold":           `line 1: unknown key "sed"; want chip, host, seed, values, depth`,
+		"send ring BOOT":               `line 1: unknown channel "ring"; want control or execution`,
+		"send control BOOTS":           `line 1: unknown command "BOOTS"; want a name or a number`,
+		"call app ANE_DeviceOpen":      "line 1: unknown client app",
+		"client a rights=nope":         `line 1: unknown right "nope"`,
 		"model a layer relu q=1":       "line 1: relu: q: unknown key",
-		"set 0 x 1":                    "line 1: no program in slot 0",
-		"expect finished 1":            "line 1: finished: 0 requests, expected 1",
-		"send control BOOT x=1":        `line 1: "x": want priority`,
+		"set 0 x 1":                    "line 1: found no program in slot 0",
+		"expect finished 1":            "line 1: found 0 finished requests; want 1",
+		"send control BOOT x=1":        `line 1: unknown key "x"; want priority`,
 		"model a file gone":            "line 1: file does not exist",
-		"send control BOOTT":           `line 1: command "BOOTT": want a name or a number; did you mean BOOT?`,
-		"send controll BOOT":           `line 1: channel "controll": want control or execution; did you mean control?`,
-		"client app rights=user-acess": "line 1: right \"user-acess\": want adapter-weights",
-		"client app rights=user-access\ncall ap ANE_DeviceOpen":           "line 2: no client ap; did you mean app?",
-		"client app rights=user-access\ncall app ANE_DeviceOpn":           "line 2: the control client has no selector ANE_DeviceOpn; did you mean ANE_DeviceOpen or ANE_DeviceClose?",
-		"client app rights=user-access\nraw app ANE_PowerOnn":             "line 2: no method ANE_PowerOnn; did you mean ANE_PowerOn or ANE_PowerOff?",
-		"client app rights=user-access\nraw app ANE_ReadRegister 1":       "line 2: no method ANE_ReadRegister; did you mean ANE_ReadANERegister or",
-		"client app rights=user-access\ncall app ANE_DeviceOpen siz=4":    `line 2: "siz": want`,
-		"client app rights=user-access\ncall app 2 surfaces=x":            `line 2: no buffer "x"`,
-		"client app rights=user-access\nmap app b bytes=4":                "line 2: the control client has no selector ANE_MemoryMapRequest",
-		"model net layer add c=4\nsend control LOAD_PROGRAM model=nett":   `line 2: no model "nett"; did you mean net?`,
-		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=1:x":     "line 1: signal=1:x:",
-		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=-":       "line 1: signal=-: want a number of entries",
-		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=9999999": "line 1: signal=9999999: want up to",
-		"expect notified PROGRAM_EVEN 1":                                  `line 1: "PROGRAM_EVEN" is no notification; did you mean PROGRAM_EVENT?`,
+		"send control BOOTT":           `line 1: unknown command "BOOTT"; want a name or a number; did you mean BOOT?`,
+		"send controll BOOT":           `line 1: unknown channel "controll"; want control or execution; did you mean control?`,
+		"client app rights=user-acess": "line 1: unknown right \"user-acess\"; want adapter-weights",
+		"client app rights=user-access\ncall ap ANE_DeviceOpen":           "line 2: unknown client ap; did you mean app?",
+		"client app rights=user-access\ncall app ANE_DeviceOpn":           "line 2: unknown selector of a control client: ANE_DeviceOpn; did you mean ANE_DeviceOpen or ANE_DeviceClose?",
+		"client app rights=user-access\nraw app ANE_PowerOnn":             "line 2: unknown method ANE_PowerOnn; did you mean ANE_PowerOn or ANE_PowerOff?",
+		"client app rights=user-access\nraw app ANE_ReadRegister 1":       "line 2: unknown method ANE_ReadRegister; did you mean ANE_ReadANERegister or",
+		"client app rights=user-access\ncall app ANE_DeviceOpen siz=4":    `line 2: unknown key "siz"; want`,
+		"client app rights=user-access\ncall app 2 surfaces=x":            `line 2: unknown buffer "x"`,
+		"client app rights=user-access\nmap app b bytes=4":                "line 2: unknown selector of a control client: ANE_MemoryMapRequest",
+		"model net layer add c=4\nsend control LOAD_PROGRAM model=nett":   `line 2: unknown model "nett"; did you mean net?`,
+		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=1:x":     "line 1: invalid signal=1:x:",
+		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=-":       "line 1: malformed signal=-; want a number of entries",
+		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=9999999": "line 1: too many entries in signal=9999999",
+		"expect notified PROGRAM_EVEN 1":                                  `line 1: unknown notification "PROGRAM_EVEN"; did you mean PROGRAM_EVENT?`,
 		"expect event x 1":                                                `line 1: event "x": want a number`,
-		"expect ok":                                                       "line 1: no step before this one came to anything, expected ok",
-		"until never":                                                     `line 1: until "never": want a time`,
-		"signal 1":                                                        "line 1: signal takes 2 words or more",
+		"expect ok":                                                       "line 1: found no outcome of an earlier step; want ok",
+		"until never":                                                     `line 1: invalid time "never"; want a duration`,
+		"signal 1":                                                        "line 1: signal has 1 operands; want at least 2",
 		"model a layers add c=4 / reluu c=4":                              `line 1: unknown operation "reluu"`,
-		"model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nset 0 xx 1":  `line 4: the program in slot 0 has no input "xx"; it has x, z`,
-		"model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nset 0:1 x 1": "line 4: the program in slot 0 has no procedure 1",
-		"client a kind=direct\nclient a\nclient b rights=user-access\nclient b":                              "line 4: client b is there already",
+		"model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nset 0 xx 1":  `line 4: program in slot 0 has no input "xx"; want one of x, z`,
+		"model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nset 0:1 x 1": "line 4: program in slot 0 has no procedure 1",
+		"client a kind=direct\nclient a\nclient b rights=user-access\nclient b":                              "line 4: duplicate client b",
 	} {
 		_, err := play(text)
 		var e *ScriptError

@@ -23,7 +23,7 @@ import (
 	"anesim/loader"
 )
 
-// sortedKeys returns the keys of a map in order.
+// sortedKeys returns the keys of a map in ascending order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // A player plays a script on a machine.
@@ -33,14 +33,14 @@ type player struct {
 	options Options
 	machine *Machine
 	clients map[string]*scriptClient
-	buffers map[string]uint64 // device addresses of those that map lines named
-	// notified counts the controller's own messages by their name.
+	buffers map[string]uint64 // device addresses of the buffers named by map steps
+	// notified counts the controller's own messages by name.
 	notified map[string]int
-	mapped   uint64 // scalar that the last selector gave back
+	mapped   uint64 // scalar that the last selector returned
 	outcome  outcome
 }
 
-// A scriptClient is a client of a script with its ways in.
+// A scriptClient is a client of a script with its connections to driver and broker.
 type scriptClient struct {
 	user     *driver.Client
 	broker   *broker.Client
@@ -48,40 +48,41 @@ type scriptClient struct {
 	priority queue.Priority
 }
 
-// An outcome is what a step came to: words that an expect line may name it by.
+// An outcome is the result of a step: its text, and the names by which an expect step may
+// refer to it.
 type outcome struct {
 	text  string
 	names []string
 }
 
-// Models makes the models that the model lines of a script name.
+// Models makes the models that model steps name.
 type Models interface {
 	// Builtin returns the built-in program.
 	Builtin() engine.Source
-	// File opens a file.
+	// File returns the model in a file.
 	File(name string) (engine.Source, error)
-	// Layer returns a layer of an operation and its keys.
+	// Layer returns a network of one layer, given by an operation and its keys.
 	Layer(op string, keys ...string) (engine.Source, error)
-	// Layers returns a container with a procedure for each layer, with weights of seed. A
-	// layer is an operation and its keys apart by spaces.
+	// Layers returns a container with one procedure per layer and weights from seed. A
+	// layer is an operation and its keys, separated by spaces.
 	Layers(seed uint64, layers ...string) (engine.Source, error)
 }
 
-// Play plays the script and writes its transcript: each step with what came of it, events
-// of the task queues as they happen, then ledger and statistics. Models makes the models
-// that model lines name. The machine is returned as the script leaves it.
+// Play plays the script and writes a transcript: each step with its outcome, events of the
+// task queues as they happen, and finally ledger and statistics. It makes models with
+// models. It returns the machine in its final state.
 //
-// Errors are a *[ScriptError] or that of w.
+// The error is a *[ScriptError], an error of w, or that of ctx.
 func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine, error) {
 	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 	for _, l := range s.lines {
 		if p.machine == nil && l.words[0] != "option" {
-			if err := p.begin(ctx); err != nil {
+			if err := p.start(ctx); err != nil {
 				return nil, &ScriptError{Line: l.number, What: err.Error(), Err: err}
 			}
 		}
 		fmt.Fprintf(w, "%s\n", strings.Join(l.words, " "))
-		expected, err := p.step(l.words)
+		expected, err := p.playLine(l.words)
 		if err != nil {
 			return p.machine, &ScriptError{Line: l.number, What: err.Error(), Err: err, Expected: expected}
 		}
@@ -90,14 +91,14 @@ func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine
 		}
 	}
 	if p.machine == nil {
-		if err := p.begin(ctx); err != nil {
+		if err := p.start(ctx); err != nil {
 			return nil, &ScriptError{Line: 1, What: err.Error(), Err: err}
 		}
 	}
 	return p.machine, p.machine.WriteStatistics(w)
 }
 
-func (p *player) begin(ctx context.Context) (err error) {
+func (p *player) start(ctx context.Context) (err error) {
 	p.machine, err = New(ctx, p.options)
 	if err != nil {
 		return err
@@ -109,13 +110,13 @@ func (p *player) begin(ctx context.Context) (err error) {
 		}
 		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d%s\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process, secure)
 	}
-	p.machine.Notified = p.note
+	p.machine.Notified = p.notify
 	return nil
 }
 
-// note counts a message of the controller's own, and writes it where it says more than that
-// a call has ended well.
-func (p *player) note(m command.Message) {
+// notify counts a message that the controller sent on its own, and writes it unless it only
+// reports the success of a call.
+func (p *player) notify(m command.Message) {
 	p.notified[m.ID.String()]++
 	n, err := command.ReadNotice(m.Body)
 	switch {
@@ -129,35 +130,35 @@ func (p *player) note(m command.Message) {
 	}
 }
 
-// came notes what a step came to.
-func (p *player) came(text string, names ...string) {
+// report records and writes the outcome of a step.
+func (p *player) report(text string, names ...string) {
 	p.outcome = outcome{text, names}
 	fmt.Fprintf(p.w, "  -> %s\n", text)
 }
 
-// step does one line. An error is an expectation's where expected is set.
-func (p *player) step(words []string) (expected bool, err error) {
+// playLine plays one line. expected is set if an error comes from an expectation.
+func (p *player) playLine(words []string) (expected bool, err error) {
 	rest := words[1:]
 	m := p.machine
 	switch words[0] {
 	case "option":
-		return false, p.option(rest)
+		return false, p.setOption(rest)
 	case "model":
-		return false, p.model(rest)
+		return false, p.addModel(rest)
 	case "client":
-		return false, p.client(rest)
+		return false, p.addClient(rest)
 	case "send", "post":
 		return false, p.send(rest, words[0] == "post")
 	case "call":
-		return false, p.call(rest)
+		return false, p.callSelector(rest)
 	case "ask":
 		return false, p.ask(rest)
 	case "raw":
-		c, err := p.named(rest[0])
+		c, err := p.findClient(rest[0])
 		if err != nil {
 			return false, err
 		}
-		return false, p.method(c, rest[1:])
+		return false, p.callMethod(c, rest[1:])
 	case "map":
 		return false, p.mapBuffer(rest)
 	case "lend":
@@ -165,7 +166,7 @@ func (p *player) step(words []string) (expected bool, err error) {
 	case "signal":
 		return false, p.signal(rest)
 	case "close":
-		c, err := p.named(rest[0])
+		c, err := p.findClient(rest[0])
 		if err != nil {
 			return false, err
 		}
@@ -173,13 +174,13 @@ func (p *player) step(words []string) (expected bool, err error) {
 		if c.broker != nil {
 			c.broker.Disconnect()
 		}
-		p.came(fmt.Sprintf("closed; user clients: %d", m.driver.Clients()), "closed")
+		p.report(fmt.Sprintf("closed; user clients: %d", m.driver.Clients()), "closed")
 	case "doorbell":
 		n, err := strconv.ParseUint(rest[0], 0, 32)
 		if err != nil {
-			return false, fmt.Errorf("doorbell %q: want an index", rest[0])
+			return false, fmt.Errorf("invalid doorbell %q; want an index", rest[0])
 		}
-		return false, p.doorbell(uint32(n))
+		return false, p.ringDoorbell(uint32(n))
 	case "hold":
 		m.Hold(true)
 	case "drain":
@@ -189,7 +190,7 @@ func (p *player) step(words []string) (expected bool, err error) {
 		n := 1
 		if len(rest) > 0 {
 			if n, err = strconv.Atoi(rest[0]); err != nil || n < 1 {
-				return false, fmt.Errorf("step %q: want a number of runs", rest[0])
+				return false, fmt.Errorf("invalid step count %q; want a number of runs", rest[0])
 			}
 		}
 		for range n {
@@ -200,39 +201,40 @@ func (p *player) step(words []string) (expected bool, err error) {
 	case "wait":
 		d, err := time.ParseDuration(rest[0])
 		if err != nil || d < 0 {
-			return false, fmt.Errorf("wait %q: want a duration", rest[0])
+			return false, fmt.Errorf("invalid wait %q; want a duration", rest[0])
 		}
-		m.pass(clock.Nanoseconds(d.Nanoseconds()))
+		m.wait(clock.Nanoseconds(d.Nanoseconds()))
 	case "until":
-		return false, p.until(rest[0])
+		return false, p.runUntil(rest[0])
 	case "set":
-		return false, p.set(rest)
+		return false, p.setInput(rest)
 	case "expect":
 		return true, p.expect(rest)
 	}
 	return false, nil
 }
 
-// until runs what the queues hold up to a time of their timebase, and lets pass what is
-// left of it: until 1.5ms. A run that is under way then ends first.
-func (p *player) until(text string) error {
+// runUntil handles the step "until 1.5ms", which runs the queues up to a time of their
+// timebase and lets any remaining time pass. A run that is in progress at that time is
+// finished first.
+func (p *player) runUntil(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("until %q: want a time since the start", text)
+		return fmt.Errorf("invalid time %q; want a duration since the start", text)
 	}
 	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
 	for m.queue.Now() < at {
 		if more, err := m.Step(); err != nil {
 			return err
 		} else if !more {
-			m.pass(at - m.queue.Now())
+			m.wait(at - m.queue.Now())
 		}
 	}
 	return nil
 }
 
-func (p *player) option(words []string) error {
-	kv, err := pairsOf(words, "chip", "host", "seed", "values", "depth")
+func (p *player) setOption(words []string) error {
+	kv, err := parsePairs(words, "chip", "host", "seed", "values", "depth")
 	if err != nil {
 		return err
 	}
@@ -249,12 +251,12 @@ func (p *player) option(words []string) error {
 		case "depth":
 			var n uint64
 			if n, err = strconv.ParseUint(v, 10, 12); err == nil && n == 0 {
-				err = fmt.Errorf("depth=0: want 1 or more")
+				err = fmt.Errorf("depth is 0; want 1 or more")
 			}
 			o.RingDepth = int(n)
 		default:
 			if o.Engine.Values = v == "on"; v != "on" && v != "off" {
-				err = fmt.Errorf("values=%s: want on or off", v)
+				err = fmt.Errorf("unknown values=%s; want on or off", v)
 			}
 		}
 		if err != nil {
@@ -264,7 +266,7 @@ func (p *player) option(words []string) error {
 	return nil
 }
 
-func (p *player) model(words []string) (err error) {
+func (p *player) addModel(words []string) (err error) {
 	var m engine.Source
 	switch what := words[1]; {
 	case what == "layer" && len(words) > 2:
@@ -276,31 +278,31 @@ func (p *player) model(words []string) (err error) {
 	case what == "builtin":
 		m = p.models.Builtin()
 	default:
-		err = fmt.Errorf("model %s: want file NAME, layer OP KEYS, layers OP KEYS / OP KEYS or builtin", words[0])
+		err = fmt.Errorf("unknown source of model %s; want file NAME, layer OP KEYS, layers OP KEYS / OP KEYS or builtin", words[0])
 	}
 	if err != nil {
 		return err
 	}
 	at, err := p.machine.Add(words[0], m)
 	if err == nil {
-		p.came(fmt.Sprintf("image at %#x", at), "image")
+		p.report(fmt.Sprintf("image at %#x", at), "image")
 	}
 	return err
 }
 
-// entitlements are short names of rights.
+// entitlements maps short names of rights to entitlements.
 var entitlements = map[string]string{
 	"user-access": driver.UserAccess, "data-chaining": driver.DataChaining, "realtime": driver.Realtime,
 	"set-hints": driver.SetHints, "broker": broker.Allow, "broker-access": broker.Access, "model-share": broker.ModelShare,
 	"adapter-weights": broker.AdapterWeight, "aggressive-saving": broker.AggressiveSaving,
 }
 
-func (p *player) client(words []string) error {
+func (p *player) addClient(words []string) error {
 	name := words[0]
 	if p.clients[name] != nil {
-		return fmt.Errorf("client %s is there already", name)
+		return fmt.Errorf("duplicate client %s", name)
 	}
-	kv, err := pairsOf(words[1:], "kind", "rights", "qos", "team", "hash", "privileged")
+	kv, err := parsePairs(words[1:], "kind", "rights", "qos", "team", "hash", "privileged")
 	if err != nil {
 		return err
 	}
@@ -309,14 +311,14 @@ func (p *player) client(words []string) error {
 		if full, ok := entitlements[r]; ok {
 			r = full
 		} else if !strings.Contains(r, ".") {
-			return fmt.Errorf("right %q: want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
+			return fmt.Errorf("unknown right %q; want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
 		}
 		rights = append(rights, r)
 	}
 	kinds := map[string]driver.Kind{"": driver.Control, "control": driver.Control, "direct": driver.DirectPath, "hints": driver.Hints}
 	kind, ok := kinds[kv["kind"]]
 	if !ok {
-		return fmt.Errorf("kind=%s: want control, direct or hints%s", kv["kind"], spelling.Suggest(kv["kind"], []string{"control", "direct", "hints"}))
+		return fmt.Errorf("unknown kind=%s; want control, direct or hints%s", kv["kind"], spelling.Suggest(kv["kind"], []string{"control", "direct", "hints"}))
 	}
 	_, privileged := kv["privileged"]
 	c := &scriptClient{instance: map[uint64]*broker.Instance{}, priority: broker.Default.Priority()}
@@ -324,11 +326,11 @@ func (p *player) client(words []string) error {
 		classes := []string{"realtime", "interactive", "initiated", "default", "utility", "background"}
 		at := slices.Index(classes, q)
 		if at < 0 {
-			return fmt.Errorf("qos=%s: want %s%s", q, strings.Join(classes, ", "), spelling.Suggest(q, classes))
+			return fmt.Errorf("unknown qos=%s; want %s%s", q, strings.Join(classes, ", "), spelling.Suggest(q, classes))
 		}
 		c.priority = broker.QoS(at).Priority()
 		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, broker.QoS(at), rights...); err != nil {
-			p.came(err.Error(), "denied")
+			p.report(err.Error(), "denied")
 			return nil
 		}
 	}
@@ -336,85 +338,86 @@ func (p *player) client(words []string) error {
 	if c.user, ret = p.machine.driver.NewUserClient(kind, rights, privileged); ret == driver.Success {
 		p.clients[name] = c
 	}
-	p.returned(ret)
+	p.reportReturn(ret)
 	return nil
 }
 
-func (p *player) named(name string) (*scriptClient, error) {
+func (p *player) findClient(name string) (*scriptClient, error) {
 	if c := p.clients[name]; c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("no client %s%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
+	return nil, fmt.Errorf("unknown client %s%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
 }
 
-// returned notes a return of the driver.
-func (p *player) returned(r driver.Return) {
+// reportReturn reports a return value of the driver.
+func (p *player) reportReturn(r driver.Return) {
 	text := r.String()
 	name, _, _ := strings.Cut(text, " ")
-	p.came(text, name, fmt.Sprintf("%#x", uint32(r)))
+	p.report(text, name, fmt.Sprintf("%#x", uint32(r)))
 }
 
-// number reads a value, with a default where it is left out.
-func number(kv map[string]string, key string, other, most int64) (int64, error) {
+// parseNumber parses the value of a key between -1 and most. It returns other if the key is
+// missing.
+func parseNumber(kv map[string]string, key string, other, most int64) (int64, error) {
 	v, ok := kv[key]
 	if !ok {
 		return other, nil
 	}
 	n, err := strconv.ParseInt(v, 0, 64)
 	if err != nil || n < -1 || n > most {
-		return 0, fmt.Errorf("%s=%s: want a number up to %d", key, v, most)
+		return 0, fmt.Errorf("invalid %s=%s; want a number up to %d", key, v, most)
 	}
 	return n, nil
 }
 
-func (p *player) port(slot, name string, d loader.Direction) (*engine.Loaded, *loader.Port, error) {
+func (p *player) findPort(slot, name string, d loader.Direction) (*engine.Loaded, *loader.Port, error) {
 	number, chain, several := strings.Cut(slot, ":")
 	n, err := strconv.ParseInt(number, 0, 32)
 	if err != nil {
-		return nil, nil, fmt.Errorf("slot %q: want a number, or SLOT:PROCEDURE", slot)
+		return nil, nil, fmt.Errorf("invalid slot %q; want a number or SLOT:PROCEDURE", slot)
 	}
 	at := uint64(0)
 	if several {
 		if at, err = strconv.ParseUint(chain, 0, 32); err != nil {
-			return nil, nil, fmt.Errorf("procedure %q: want a number", chain)
+			return nil, nil, fmt.Errorf("invalid procedure %q; want a number", chain)
 		}
 	}
 	l := p.machine.Procedure(int32(n), uint32(at))
 	switch {
 	case p.machine.Program(int32(n)) == nil:
-		return nil, nil, fmt.Errorf("no program in slot %d", n)
+		return nil, nil, fmt.Errorf("found no program in slot %d", n)
 	case l == nil:
-		return nil, nil, fmt.Errorf("the program in slot %d has no procedure %d", n, at)
+		return nil, nil, fmt.Errorf("program in slot %d has no procedure %d", n, at)
 	}
 	port, ok := l.Program().Port(name, d)
 	if !ok {
-		return nil, nil, fmt.Errorf("the program in slot %d has no %v %q; it has %s", n, d, name, portsOf(l.Program(), d))
+		return nil, nil, fmt.Errorf("program in slot %d has no %v %q; want one of %s", n, d, name, portNames(l.Program(), d))
 	}
 	return l, port, nil
 }
 
-func fp16Words(words []string, n int) ([]float16.Float16, error) {
+func parseHalves(words []string, n int) ([]float16.Float16, error) {
 	if len(words) != 1 && len(words) != n {
-		return nil, fmt.Errorf("%d values; the port has %d elements: want one for all, or each", len(words), n)
+		return nil, fmt.Errorf("found %d values; want 1 or %d, the number of elements", len(words), n)
 	}
 	data := make([]float16.Float16, n)
 	for i := range data {
 		w := words[min(i, len(words)-1)]
 		v, err := strconv.ParseFloat(w, 32)
 		if err != nil {
-			return nil, fmt.Errorf("value %q: want a number", w)
+			return nil, fmt.Errorf("invalid value %q; want a number", w)
 		}
 		data[i] = float16.Fromfloat32(float32(v))
 	}
 	return data, nil
 }
 
-func (p *player) set(words []string) error {
-	l, port, err := p.port(words[0], words[1], loader.Input)
+func (p *player) setInput(words []string) error {
+	l, port, err := p.findPort(words[0], words[1], loader.Input)
 	if err != nil {
 		return err
 	}
-	data, err := fp16Words(words[2:], engine.Elements(port))
+	data, err := parseHalves(words[2:], engine.Elements(port))
 	if err != nil {
 		return err
 	}

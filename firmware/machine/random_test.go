@@ -297,7 +297,7 @@ func (w *walk) body(id command.ID) []byte {
 		b = (&command.Property{Number: uint32(r.IntN(300)), Value: r.Uint64()}).Append(nil)
 	case id == command.CHPropertyRead, id == command.DebugCommandDataCheck:
 		b = binary.LittleEndian.AppendUint32(nil, pick(r, uint32(r.IntN(300)), command.ChecksumValid))
-	case takesCall(id):
+	case hasCallBody(id):
 		c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1, Group: uint32(r.IntN(2))}
 		if r.IntN(3) == 0 {
 			for i := range r.IntN(3) {
@@ -357,7 +357,7 @@ func (w *walk) command() {
 		}
 	}
 	ch := command.Control
-	if takesCall(id) && id != command.CreateProcess && id != command.ProcedureCallCacheRequest &&
+	if hasCallBody(id) && id != command.CreateProcess && id != command.ProcedureCallCacheRequest &&
 		id != command.ProcedureCallCacheRequestWithCustomBars && id != command.ProcedureCallCacheRequestWithSharedEvents {
 		ch = command.Execution
 	}

@@ -8,21 +8,22 @@ import (
 	"anesim/firmware/engine"
 )
 
-// maxCalls bounds the calls of a recorded script.
+// maxCalls is the maximum number of calls in a recorded script.
 const maxCalls = 1 << 16
 
-// WriteRecording writes the commands that a call of one program sends as a script for
-// [ReadScript], with what they came to as expectations. Model is what follows the name in
-// the script's model line: "builtin", "file NAME" or "layer OP KEYS". Options and result are
-// the engine's, and outputs the values to expect. The error is an *[engine.OptionError] for
-// a model that a script cannot name, or that of w.
+// WriteRecording writes a script for [ReadScript] with the commands of one run of a
+// program, and its results as expectations. Model is the part of the script's model step
+// after the name: "builtin", "file NAME" or "layer OP KEYS". o and r are the engine's
+// options and result, and outputs the values to expect. The error is an
+// *[engine.OptionError] for a model that a script cannot name or for too many calls, or an
+// error of w.
 func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Result, outputs []engine.Tensor) error {
 	if strings.ContainsAny(model, "#\n\r") {
-		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("a script cannot name %q", model)}
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("cannot name %q in a script", model)}
 	}
 	calls := len(r.Dispatches) + r.Again
 	if calls > maxCalls {
-		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("found %d dispatches, want at most %d: a script sends each of them", calls, maxCalls)}
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("found %d dispatches; want at most %d, because a script sends each of them", calls, maxCalls)}
 	}
 	values := "off"
 	if o.Values {
@@ -49,7 +50,7 @@ func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Resu
 	}
 	for _, out := range outputs {
 		if strings.ContainsAny(out.Port.Name, " \t#\n\r") {
-			continue // a word of a script cannot have it
+			continue // words of a script cannot contain these characters
 		}
 		fmt.Fprintf(&b, "expect crc32 0 %s %s\n", out.Port.Name, engine.Checksum(out.Data))
 	}

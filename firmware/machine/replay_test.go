@@ -60,7 +60,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 		p := &player{w: &out, models: scripts.Models{Open: open}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 		for _, line := range x.lines {
 			if p.machine == nil && line.words[0] != "option" {
-				if err := p.begin(t.Context()); err != nil {
+				if err := p.start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				p.machine.Observe = func(e queue.Event) {
@@ -69,7 +69,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 					}
 				}
 			}
-			if _, err := p.step(line.words); err != nil {
+			if _, err := p.playLine(line.words); err != nil {
 				t.Fatalf("%v: %v", line.words, err)
 			}
 		}

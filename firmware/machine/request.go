@@ -10,12 +10,13 @@ import (
 	"anesim/hw/clock"
 )
 
-// A request is a call in a task queue: it begins with its first run, so that several calls
-// of a program can wait. While it is under way the program's ports are bound to the
-// buffers, and its run-time parameters to the values, that the call gives.
+// A request is a call in a task queue. The call begins with the first run of the request,
+// so several calls of a program can be queued. While the call is in progress, the program's
+// ports are bound to the buffers, and its run-time parameters set to the values, that the
+// call gives.
 type request struct {
 	machine   *Machine
-	program   *resident
+	program   *loadedModel
 	procedure *procedure
 	header    command.Header
 	call      command.Call
@@ -27,8 +28,8 @@ type request struct {
 	faults int
 }
 
-// check holds what the call names to what is there.
-func (q *request) check() command.Status {
+// validate checks that the buffers and ports that the call names exist and fit.
+func (q *request) validate() command.Status {
 	p := q.procedure.loaded.Program()
 	for _, b := range q.call.Buffers {
 		size, ok := q.machine.buffers[b.Address]
@@ -37,7 +38,7 @@ func (q *request) check() command.Status {
 		}
 		port := &p.Ports[b.Port]
 		if port.BAR < 0 || p.BARs[port.BAR] != port.Address {
-			return command.Unsupported // no buffer of its own holds it
+			return command.Unsupported // the port has no buffer register
 		}
 		if size < port.Bytes {
 			return command.NoRoom
@@ -46,7 +47,7 @@ func (q *request) check() command.Status {
 	return command.OK
 }
 
-// status is what the call came to.
+// status returns the status of the finished call.
 func (q *request) status() command.Status {
 	if q.err != nil || q.faults > 0 {
 		return command.Failed
@@ -54,22 +55,21 @@ func (q *request) status() command.Status {
 	return command.OK
 }
 
-// Run executes the call's next run of descriptors. A program has its buffers once: a call
-// that finds another under way which uses them lets that one run instead, whatever its
-// priority, until it ends.
+// Run executes the call's next run of descriptors. A program's buffers exist once, so if
+// another call in progress uses them, Run runs that call instead, whatever its priority.
 func (q *request) Run() (took clock.Nanoseconds, more bool) {
-	if q.done { // another call was waiting for this one
+	if q.done { // another request has run this one to its end
 		return 0, false
 	}
 	if q.pass == nil {
 		if q.err = q.begin(); q.err != nil {
 			if errors.Is(q.err, engine.ErrOutstanding) || errors.Is(q.err, engine.ErrWaiting) {
-				if o := q.machine.underWay(q); o != nil {
+				if o := q.machine.findBlocking(q); o != nil {
 					took, _ = o.Run()
 					return took, true
 				}
 			}
-			q.end()
+			q.finish()
 			return 0, false
 		}
 	}
@@ -79,14 +79,14 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 		if res, q.err = q.pass.Result(); q.err == nil {
 			q.program.last, q.faults = res, len(res.Report.Faults)
 		}
-		q.end()
+		q.finish()
 	}
 	return took, more
 }
 
-// underWay is the request that has begun and that one which has not waits for: of its own
-// program where there is one, else the first.
-func (m *Machine) underWay(q *request) (first *request) {
+// findBlocking returns the request in progress that q has to wait for: the one of the same
+// procedure if there is one, otherwise the first one.
+func (m *Machine) findBlocking(q *request) (first *request) {
 	for _, id := range slices.Sorted(maps.Keys(m.pending)) {
 		o := m.pending[id]
 		switch {
@@ -100,7 +100,7 @@ func (m *Machine) underWay(q *request) (first *request) {
 	return first
 }
 
-// begin binds the call's buffers and values, and starts it.
+// begin binds the call's buffers and values and starts the call.
 func (q *request) begin() error {
 	l := q.procedure.loaded
 	err := q.bind(l)
@@ -113,8 +113,8 @@ func (q *request) begin() error {
 	return err
 }
 
-// bind gives the program's ports the call's buffers and its parameters the call's values,
-// for as long as the call takes.
+// bind binds the program's ports to the call's buffers and sets its parameters to the
+// call's values for the duration of the call.
 func (q *request) bind(l *engine.Loaded) (err error) {
 	var buffers []engine.Binding
 	for _, b := range q.call.Buffers {
@@ -123,7 +123,7 @@ func (q *request) bind(l *engine.Loaded) (err error) {
 	}
 	var settings []engine.Setting
 	for _, b := range q.call.Bars {
-		if int64(b.Parameter) < int64(len(q.procedure.bars)) { // no relocation takes others
+		if int64(b.Parameter) < int64(len(q.procedure.bars)) { // no relocation uses other parameters
 			settings = append(settings, engine.Setting{Name: q.procedure.bars[b.Parameter], Value: b.Value})
 		}
 	}
@@ -131,8 +131,8 @@ func (q *request) bind(l *engine.Loaded) (err error) {
 	return err
 }
 
-// end is the end of the call: what it signals is signalled, and the host is told.
-func (q *request) end() {
+// finish ends the call: it signals the call's events and notifies the host.
+func (q *request) finish() {
 	q.done = true
 	if q.unbind != nil {
 		q.unbind()
@@ -146,10 +146,10 @@ func (q *request) end() {
 		q.machine.events.Signal(e)
 	}
 	q.machine.controller.Ended(q.header, q.status())
-	q.machine.notices()
+	q.machine.takeNotifications()
 }
 
-// Abort drops what has not run.
+// Abort drops the descriptors that have not run.
 func (q *request) Abort() {
 	if q.pass != nil {
 		q.pass.Abort()

@@ -8,7 +8,8 @@ import (
 	"anesim/firmware/engine"
 )
 
-// WriteStatistics writes the ledger, the queues' counts and what each program did.
+// WriteStatistics writes the ledger, the counts of the queues and the results of each
+// program.
 func (m *Machine) WriteStatistics(w io.Writer) error {
 	l, q := m.Ledger(), m.queue.Stats()
 	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped; %d notifications, %d doorbells of the host\n",
@@ -40,11 +41,11 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.session.Used(), m.driver.Clients(), residents(m.broker))
+	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.session.Used(), m.driver.Clients(), residentModels(m.broker))
 	return err
 }
 
-func residents(b *broker.Broker) int {
+func residentModels(b *broker.Broker) int {
 	n, _ := b.Resident()
 	return n
 }

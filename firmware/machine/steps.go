@@ -13,23 +13,23 @@ import (
 	"anesim/hw/spelling"
 )
 
-// send puts a command on the ring: send CHANNEL COMMAND key=value... With post its doorbell
-// is left alone.
+// send handles the step "send CHANNEL COMMAND key=value...", which puts a command on the
+// ring. If post is set, it does not ring the doorbell.
 func (p *player) send(words []string, post bool) error {
 	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
 	ch, ok := channels[words[0]]
 	if !ok {
-		return fmt.Errorf("channel %q: want control or execution%s", words[0], spelling.Suggest(words[0], sortedKeys(channels)))
+		return fmt.Errorf("unknown channel %q; want control or execution%s", words[0], spelling.Suggest(words[0], sortedKeys(channels)))
 	}
 	id, ok := command.Parse(words[1])
 	if !ok {
 		n, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
-			return fmt.Errorf("command %q: want a name or a number%s", words[1], spelling.Suggest(words[1], commandNames()))
+			return fmt.Errorf("unknown command %q; want a name or a number%s", words[1], spelling.Suggest(words[1], commandNames()))
 		}
 		id = command.ID(n)
 	}
-	kv, err := pairsOf(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
+	kv, err := parsePairs(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
 	if err != nil {
 		return err
 	}
@@ -39,11 +39,11 @@ func (p *player) send(words []string, post bool) error {
 		switch k {
 		case "model", "bars", "wait", "signal", "shared", "buffers":
 		case "value", "checksum":
-			if n[k], err = number(kv, k, 0, 1<<40); err != nil {
+			if n[k], err = parseNumber(kv, k, 0, 1<<40); err != nil {
 				return err
 			}
 		default:
-			if n[k], err = number(kv, k, 0, most); err != nil {
+			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
 				return err
 			}
 		}
@@ -58,9 +58,9 @@ func (p *player) send(words []string, post bool) error {
 	case id == command.LoadProgram:
 		at, ok := p.machine.Image(kv["model"])
 		if !ok {
-			return p.noModel(kv["model"])
+			return p.unknownModelError(kv["model"])
 		}
-		bars, err := number(kv, "bars", 0, most)
+		bars, err := parseNumber(kv, "bars", 0, most)
 		if err != nil {
 			return err
 		}
@@ -74,58 +74,58 @@ func (p *player) send(words []string, post bool) error {
 		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["property"]))
 	case id == command.DebugCommandDataCheck:
 		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["checksum"]))
-	case info.Body == command.BodyOurs && takesCall(id):
+	case info.Body == command.BodyOurs && hasCallBody(id):
 		body := command.Call{
 			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
 			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
 		}
-		if err := p.lists(kv, &body); err != nil {
+		if err := p.fillLists(kv, &body); err != nil {
 			return err
 		}
 		m.Body = body.Append(nil)
 	}
 	if post {
 		if err := p.machine.Post(ch, &m); err != nil {
-			p.came(err.Error(), "refused")
+			p.report(err.Error(), "refused")
 		} else {
-			p.came("in the ring", "posted")
+			p.report("in the ring", "posted")
 		}
 		return nil
 	}
 	r := p.machine.Send(ch, &m)
-	p.replied(&r, m.Program, m.Process)
+	p.reportReply(&r, m.Program, m.Process)
 	return nil
 }
 
-// doorbell rings one, and notes what was answered behind it.
-func (p *player) doorbell(index uint32) error {
+// ringDoorbell writes a doorbell, and reports the replies.
+func (p *player) ringDoorbell(index uint32) error {
 	word, err := command.Doorbell(index)
 	if err != nil {
-		p.came(err.Error(), "refused")
+		p.report(err.Error(), "refused")
 		return nil
 	}
-	p.came(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
+	p.report(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
 	replies, err := p.machine.Ring(index)
 	for i := range replies {
-		p.replied(&replies[i], replies[i].Program, replies[i].Process)
+		p.reportReply(&replies[i], replies[i].Program, replies[i].Process)
 	}
 	return err
 }
 
-// replied notes a reply to a command that named a program and a process.
-func (p *player) replied(r *command.Reply, program, process int32) {
+// reportReply reports a reply to a command that named a program and a process.
+func (p *player) reportReply(r *command.Reply, program, process int32) {
 	switch {
 	case r.Dropped:
-		p.came("dropped: "+r.Why, "dropped")
+		p.report("dropped: "+r.Why, "dropped")
 	case r.Status != command.OK:
-		p.came(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
+		p.report(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
 	case r.Program != program || r.Process != process:
-		p.came(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
+		p.report(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
 	case len(r.Body) == 8:
 		v := binary.LittleEndian.Uint64(r.Body)
-		p.came(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
+		p.report(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
 	default:
-		p.came("ok", "ok")
+		p.report("ok", "ok")
 	}
 }
 
@@ -143,17 +143,17 @@ func selectorNames(table []driver.Selector) (names []string) {
 	return names
 }
 
-// noModel is the error of a model that no line has named.
-func (p *player) noModel(name string) error {
+// unknownModelError returns the error for a model that no earlier line has named.
+func (p *player) unknownModelError(name string) error {
 	var names []string
 	for _, x := range p.machine.models {
 		names = append(names, x.name)
 	}
-	return fmt.Errorf("no model %q%s", name, spelling.Suggest(name, names))
+	return fmt.Errorf("unknown model %q%s", name, spelling.Suggest(name, names))
 }
 
-// takesCall reports whether a command's body is a call's.
-func takesCall(id command.ID) bool {
+// hasCallBody reports whether the body of a command is that of a call.
+func hasCallBody(id command.ID) bool {
 	switch id {
 	case command.CreateProcess, command.ProcedureCall, command.ProcedureCallWithCustomBars, command.ProcedureCallWithSignalEvents,
 		command.ProcedureCallCacheRequest, command.ProcedureCallTriggerCacheRequest,
@@ -163,9 +163,10 @@ func takesCall(id command.ID) bool {
 	return false
 }
 
-// lists fills the lists of a call. Each is a number of empty entries, or entries of two
-// numbers apart by a colon: an event or a parameter and its value, a port and its buffer.
-func (p *player) lists(kv map[string]string, c *command.Call) error {
+// fillLists fills the lists of a call. The value of a list is a number of empty entries, or
+// entries of the form NUMBER:VALUE: an event or a parameter with its value, or a port with
+// its buffer.
+func (p *player) fillLists(kv map[string]string, c *command.Call) error {
 	const most = 1 << 12
 	pairs := func(key string, add func(k uint32, v string) error) error {
 		text, ok := kv[key]
@@ -174,7 +175,7 @@ func (p *player) lists(kv map[string]string, c *command.Call) error {
 		}
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 			if n > most {
-				return fmt.Errorf("%s=%s: want up to %d entries", key, text, most)
+				return fmt.Errorf("too many entries in %s=%s; want at most %d", key, text, most)
 			}
 			for range n {
 				if err := add(0, "0"); err != nil {
@@ -187,10 +188,10 @@ func (p *player) lists(kv map[string]string, c *command.Call) error {
 			k, v, ok := strings.Cut(entry, ":")
 			n, err := strconv.ParseUint(k, 0, 32)
 			if !ok || err != nil {
-				return fmt.Errorf("%s=%s: want a number of entries, or entries as in 1:7,2:9", key, text)
+				return fmt.Errorf("malformed %s=%s; want a number of entries, or entries such as 1:7,2:9", key, text)
 			}
 			if err := add(uint32(n), v); err != nil {
-				return fmt.Errorf("%s=%s: %w", key, text, err)
+				return fmt.Errorf("invalid %s=%s: %w", key, text, err)
 			}
 		}
 		return nil
@@ -210,28 +211,29 @@ func (p *player) lists(kv map[string]string, c *command.Call) error {
 		}),
 		pairs("wait", events(&c.Wait)), pairs("signal", events(&c.Signal)), pairs("shared", events(&c.Shared)),
 		pairs("buffers", func(k uint32, v string) error {
-			at, err := p.address(v)
+			at, err := p.parseAddress(v)
 			c.Buffers = append(c.Buffers, command.Buffer{Port: k, Address: at})
 			return err
 		}),
 	)
 }
 
-// address is that of a buffer that a map line named, or a number.
-func (p *player) address(name string) (uint64, error) {
+// parseAddress returns the address of a buffer that a map step named, or parses a number.
+func (p *player) parseAddress(name string) (uint64, error) {
 	if at, ok := p.buffers[name]; ok {
 		return at, nil
 	}
 	at, err := strconv.ParseUint(name, 0, 64)
 	if err != nil {
-		return 0, fmt.Errorf("no buffer %q%s", name, spelling.Suggest(name, sortedKeys(p.buffers)))
+		return 0, fmt.Errorf("unknown buffer %q%s", name, spelling.Suggest(name, sortedKeys(p.buffers)))
 	}
 	return at, nil
 }
 
-// call calls a selector with a struct of its size: call CLIENT SELECTOR key=value...
-func (p *player) call(words []string) error {
-	c, err := p.named(words[0])
+// callSelector handles the step "call CLIENT SELECTOR key=value...", which calls a selector
+// with a struct of the right size.
+func (p *player) callSelector(words []string) error {
+	c, err := p.findClient(words[0])
 	if err != nil {
 		return err
 	}
@@ -246,9 +248,9 @@ func (p *player) call(words []string) error {
 			sel = table[n]
 		}
 	} else {
-		return fmt.Errorf("the %v client has no selector %s%s", c.user.Kind(), words[1], spelling.Suggest(words[1], selectorNames(table)))
+		return fmt.Errorf("unknown selector of a %v client: %s%s", c.user.Kind(), words[1], spelling.Suggest(words[1], selectorNames(table)))
 	}
-	kv, err := pairsOf(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
+	kv, err := parsePairs(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
 	if err != nil {
 		return err
 	}
@@ -260,27 +262,27 @@ func (p *player) call(words []string) error {
 		case "model":
 		case "surfaces":
 			for _, name := range strings.Split(v, ",") {
-				at, err := p.address(name)
+				at, err := p.parseAddress(name)
 				if err != nil {
 					return err
 				}
 				surfaces = append(surfaces, at)
 			}
 		case "address":
-			at, err := p.address(v)
+			at, err := p.parseAddress(v)
 			if err != nil {
 				return err
 			}
 			n[k] = int64(at)
 		default:
-			if n[k], err = number(kv, k, 0, most); err != nil {
+			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
 				return err
 			}
 		}
 	}
 	const bound = 1 << 20
 	if n["size"] < 0 || n["size"] > bound {
-		return fmt.Errorf("size=%d: want 0 to %d", n["size"], bound)
+		return fmt.Errorf("invalid size=%d; want 0 to %d", n["size"], bound)
 	}
 	in := make([]byte, n["size"])
 	le := binary.LittleEndian
@@ -298,7 +300,7 @@ func (p *player) call(words []string) error {
 	case "ANE_ProgramCreate":
 		address, ok := p.machine.Image(kv["model"])
 		if !ok {
-			return p.noModel(kv["model"])
+			return p.unknownModelError(kv["model"])
 		}
 		word(0, address)
 		word(8, uint64(n["procedures"])<<32)
@@ -322,7 +324,7 @@ func (p *player) call(words []string) error {
 	r := c.user.Call(sel.Number, driver.Arguments{
 		Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut,
 	})
-	p.returned(r.Return)
+	p.reportReturn(r.Return)
 	p.mapped = 0
 	if r.Return == driver.Success && len(r.Scalars) > 0 {
 		p.mapped = r.Scalars[0]

@@ -1,5 +1,5 @@
-// Package queue is how programs share the engine: eight task queues with priorities of
-// their own, one of which runs at a time.
+// Package queue models how programs share the engine: eight task queues with their own
+// priorities, one of which runs at a time.
 //
 //	requests                queues                 engine
 //	p0, prio 0  --submit--> [0] prio 31  r r
@@ -9,14 +9,14 @@
 //	      +---------- events: start, finish, switched in, aborted
 //
 // A request is a chain of descriptors cut into runs. The engine changes to another queue
-// only where a run ends: there the descriptor carries TSR and TSE, and nothing in the L2 is
-// live (73 of 73 last descriptors of real programs; of 31 others those without DPC, which
-// hands a tile to the next run). Priority is strict:
-// the queue of the highest hardware priority that holds a request goes next, and the
-// registers a program has written wait in its queue's own context, for 39 of 104 real
-// descriptors leave words unwritten that another program would otherwise give them.
+// only at the end of a run. There the descriptor has TSR and TSE set, and nothing in L2 is
+// needed any more. This holds for 73 of 73 last descriptors of real programs; of 31 others,
+// it holds for those without DPC, which leaves a result in L2 for the next run. Priority is
+// strict: the nonempty queue with the highest hardware priority runs next. Each queue has
+// its own context for the registers that its program wrote, because 39 of 104 real
+// descriptors leave words unwritten that another program would otherwise set.
 //
-// Time is the caller's: a run says how long it took, so that the same scheduler drives the
-// device descriptor by descriptor and a simulation of a million dispatches whose runs were
-// timed once.
+// Time is provided by the caller: each run returns how long it took. The same scheduler
+// therefore drives both the device, descriptor by descriptor, and a simulation of a million
+// dispatches whose runs were timed once.
 package queue

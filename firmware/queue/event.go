@@ -6,20 +6,20 @@ import (
 	"anesim/hw/clock"
 )
 
-// An EventKind is what happened to a request.
+// An EventKind is the kind of an event.
 type EventKind uint8
 
-// The kinds of events.
+// Kinds of events.
 const (
 	Started EventKind = iota
 	Finished
 	SwitchedIn
 	Aborted
-	TaskStarted  // a descriptor, where Scheduler.Descriptors asks for them
-	TaskFinished // the same
+	TaskStarted  // a descriptor starts; reported if Scheduler.Descriptors is set
+	TaskFinished // a descriptor finishes; reported likewise
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k EventKind) String() string {
 	if names := [...]string{"start", "finish", "context switch in", "abort", "descriptor start", "descriptor finish"}; int(k) < len(names) {
 		return names[k]
@@ -27,7 +27,8 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("event %d", uint8(k))
 }
 
-// An Event is what the firmware logs of a request, at a time of the free-running timebase.
+// An Event is a log entry of the firmware about a request, at a time of the free-running
+// timebase.
 type Event struct {
 	Kind    EventKind
 	ID      ID
@@ -37,28 +38,30 @@ type Event struct {
 	Process int32
 	At      clock.Nanoseconds
 
-	// TID and NID are the task and network ids of a descriptor: that of the event, and of
-	// SwitchedIn the one that goes next. Both are 0 for work that does not tell.
+	// TID and NID are the task and network ids of a descriptor: the one that starts or
+	// finishes, or for SwitchedIn the next one. Both are 0 for work that is not Tasked.
 	TID, NID uint32
 }
 
-// A TaskEvent is the start or the finish of a descriptor, At behind where its run began.
+// A TaskEvent is the start or the finish of a descriptor. At is the time since the start of
+// its run.
 type TaskEvent struct {
 	Finish   bool
 	TID, NID uint32
 	At       clock.Nanoseconds
 }
 
-// A Tasked is work that tells of its descriptors.
+// A Tasked is a Work that reports its descriptors.
 type Tasked interface {
 	Work
-	// Next is the descriptor that goes next; ok is false where that is not known yet.
+	// Next returns the ids of the next descriptor. ok is false if it is not known yet.
 	Next() (tid, nid uint32, ok bool)
-	// Tell makes the work's next runs tell of their descriptors, nil for nobody.
+	// Tell sets the function that is called for the descriptors of the next runs, nil for
+	// none.
 	Tell(func(TaskEvent))
 }
 
-func (s *Scheduler) event(k EventKind, q int, p *pending) {
+func (s *Scheduler) emit(k EventKind, q int, p *pending) {
 	if s.Observe == nil {
 		return
 	}
@@ -69,8 +72,8 @@ func (s *Scheduler) event(k EventKind, q int, p *pending) {
 	s.Observe(e)
 }
 
-// tell passes on what the run of a request that begins now tells of its descriptors.
-func (s *Scheduler) tell(q int, p *pending) {
+// observeTasks forwards the descriptor events of the run that begins now to Observe.
+func (s *Scheduler) observeTasks(q int, p *pending) {
 	w, ok := p.Work.(Tasked)
 	if !ok {
 		return

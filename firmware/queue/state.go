@@ -2,10 +2,10 @@ package queue
 
 import "fmt"
 
-// A State is what the firmware is doing.
+// A State is the state of the firmware.
 type State uint8
 
-// The states.
+// States.
 const (
 	Init State = iota
 	Run
@@ -14,7 +14,7 @@ const (
 	Pause
 )
 
-// String is the documents' name.
+// String returns the state's name as the documents spell it, such as "EXEC-SECURE".
 func (s State) String() string {
 	if names := [...]string{"INIT", "RUN", "EXEC", "EXEC-SECURE", "PAUSE"}; int(s) < len(names) {
 		return names[s]
@@ -22,16 +22,18 @@ func (s State) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// A StateError is something that must not happen in the state the firmware is in: in
-// PAUSE every event is a fault.
+// A StateError reports an event that is not allowed in the current state. In PAUSE, every
+// event is a fault.
 type StateError struct {
 	State State
 	Event string
 }
 
-func (e *StateError) Error() string { return fmt.Sprintf("%s in state %v", e.Event, e.State) }
+func (e *StateError) Error() string {
+	return fmt.Sprintf("unexpected %s in state %v", e.Event, e.State)
+}
 
-// Start ends initialisation, or a pause.
+// Start ends initialisation or a pause.
 func (s *Scheduler) Start() error {
 	if s.state != Init && s.state != Pause {
 		return &StateError{s.state, "start"}
@@ -49,9 +51,8 @@ func (s *Scheduler) Pause() error {
 	return nil
 }
 
-// SecureBoundary enters or leaves secure mode: every queue quiesces first, and the power
-// is cycled, which the caller's power reports as a wake. It returns the requests that had
-// to be aborted.
+// SecureBoundary enters or leaves secure mode. It first quiesces every queue and calls
+// cycle, which may be nil, to cycle the power. It returns the number of aborted requests.
 func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err error) {
 	if s.state != Run {
 		return 0, &StateError{s.state, "secure boundary"}
@@ -70,8 +71,8 @@ func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err e
 	return aborted, nil
 }
 
-// enter is the change of state when a run begins, leave when it ends.
-func (s *Scheduler) enter() error {
+// beginRun changes to state Exec or ExecSecure.
+func (s *Scheduler) beginRun() error {
 	if s.state != Run {
 		return &StateError{s.state, "descriptor run"}
 	}
@@ -82,4 +83,4 @@ func (s *Scheduler) enter() error {
 	return nil
 }
 
-func (s *Scheduler) leave() { s.state = Run }
+func (s *Scheduler) endRun() { s.state = Run }

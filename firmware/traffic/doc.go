@@ -1,19 +1,19 @@
-// Package traffic is an engine that many clients call: each has a program, a priority and
-// arrivals, and the simulation says what waits for what and how long calls take.
+// Package traffic simulates an engine that many clients call. Each client has a program, a
+// priority and arrivals. The simulation shows how long calls take and what they wait for.
 //
 //	client --arrival--> outside | gate | before | queue: runs | after --> done
-//	                    (beside   (one command     engine        |
+//	                    (overlaps (one command     engine        |
 //	                     others)   in flight)                    +-> next of the gate
 //
-// A call passes the host's stages. A small part of them runs beside other calls; the rest
-// holds the driver's gate, through which by default one command passes at a time. Behind
-// it the command waits in the task queue of its priority and its runs of descriptors take
-// the engine in turns, each as long as the device's own timing says.
+// A call passes through the host's stages. A small part of them overlaps with other calls.
+// The rest holds the driver's gate, which by default admits one command at a time. After
+// the gate, the command waits in the task queue of its priority. Runs of descriptors take
+// turns on the engine, each for the time that the device reports.
 //
-// [Simulate] is an event queue over those runs. It draws its arrivals from a seed and
-// is the same to the bit on every machine.
+// [Simulate] processes the runs with an event queue. It draws arrivals from a seed and
+// gives identical results on every machine.
 //
-// A [Script] names clients and their models in YAML. [Script.Run] runs each program once,
-// with the engine to itself, and simulates the clients with the times of its runs.
+// A [Script] describes clients and their models in YAML. [Script.Run] runs each program
+// once, alone on the engine, and simulates the clients with the times of its runs.
 // [Outcome.WriteMachineScript] writes the calls as a script for package machine.
 package traffic

@@ -6,31 +6,31 @@ import (
 	"anesim/hw/clock"
 )
 
-// An Event is something that happens to a call.
+// An Event is an event of a call.
 type Event struct {
 	What   What
 	At     clock.Nanoseconds
 	Client int
-	Call   int // from 0, in order of arrival
-	Run    int // of Began and Ran, the run of descriptors
+	Call   int // number of the call, from 0 in order of arrival
+	Run    int // for Began and Ran, the index of the run
 }
 
 // A What is a kind of event.
 type What uint8
 
-// The events of a call, in order; Began and Ran once for each run of its descriptors.
+// Events of a call in order. Began and Ran occur once for each run of descriptors.
 const (
-	Arrived  What = iota // it is made
-	Gated                // it waits for the gate
-	Admitted             // it is behind the gate, with the host
-	Queued               // it is in its task queue
-	Woke                 // the power domains wake for it
-	Began                // the engine runs it
-	Ran                  // the engine has run it
-	Left                 // it is done
+	Arrived  What = iota // the call is made
+	Gated                // the call waits for the gate
+	Admitted             // the call has passed the gate
+	Queued               // the call is in its task queue
+	Woke                 // the power domains wake for the call
+	Began                // a run begins
+	Ran                  // a run ends
+	Left                 // the call returns
 )
 
-// String says what happens to the call.
+// String describes the event, such as "run begins".
 func (w What) String() string {
 	if names := [...]string{"arrives", "at the gate", "let in", "queued", "wakes the engine", "run begins", "run ends", "returns"}; int(w) < len(names) {
 		return names[w]

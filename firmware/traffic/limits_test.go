@@ -35,7 +35,7 @@ func TestLoadLimits(t *testing.T) {
 		{"a negative run", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{5, -1} }, "negative length"},
 		{"no rate", 0, func(c *traffic.Client) { c.Arrival = traffic.Fixed }, "rate above 0"},
 		{"a rate of a call a nanosecond", 0, func(c *traffic.Client) { c.Arrival, c.Rate = traffic.Fixed, 1e9 }, "below 1e9"},
-		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "is not before it"},
+		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "is not an earlier client"},
 	} {
 		c := traffic.Config{Duration: 1, Bins: tc.bins, Clients: []traffic.Client{client(tc.change)}}
 		if err := c.Check(); tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {

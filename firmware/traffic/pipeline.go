@@ -9,20 +9,20 @@ import (
 	"anesim/firmware/engine"
 )
 
-// names are those of the clients before one.
-func (s *Script) names(i int) (list []string) {
+// namesBefore returns the names of the first i clients.
+func (s *Script) namesBefore(i int) (list []string) {
 	for k := range s.Clients[:i] {
 		list = append(list, s.Clients[k].Name)
 	}
 	return list
 }
 
-// before finds a client before another, -1 where there is none.
-func (s *Script) before(i int, name string) int { return slices.Index(s.names(i), name) }
+// indexBefore returns the index of a named client among the first i, or -1.
+func (s *Script) indexBefore(i int, name string) int { return slices.Index(s.namesBefore(i), name) }
 
-// join puts what one client's program leaves where the next one reads it: the host's part
-// of both loses the copies.
-func (l *Outcome) join(ctx context.Context) error {
+// connectClients connects the outputs of clients to the inputs of those that read them.
+// Both then spend less host time, because they copy less.
+func (l *Outcome) connectClients(ctx context.Context) error {
 	loaded := make([]*engine.Loaded, len(l.Alone))
 	var session *engine.Session
 	load := func(i int) error {
@@ -44,7 +44,7 @@ func (l *Outcome) join(ctx context.Context) error {
 			continue
 		}
 		if c.After == "" {
-			return c.fail(fmt.Errorf("reads: want after, the client whose outputs it reads"))
+			return c.fail(fmt.Errorf("reads requires after, the client whose outputs it reads"))
 		}
 		from := l.Config.Clients[i].After
 		for _, k := range []int{from, i} {
@@ -67,7 +67,7 @@ func (l *Outcome) join(ctx context.Context) error {
 		if err != nil {
 			return l.Script.Clients[i].fail(err)
 		}
-		l.Config.Clients[i].Host.Outside = outside(&l.Options, res.Host)
+		l.Config.Clients[i].Host.Outside = outsideTime(&l.Options, res.Host)
 		l.Saved[i] = session.Saved().HostCopyBytes - before
 	}
 	return nil

@@ -9,27 +9,27 @@ import (
 	"anesim/firmware/engine"
 )
 
-// MaxRecordedCalls bounds the calls that a load is recorded with: a script has two lines
+// MaxRecordedCalls is the maximum number of calls in a recorded script, which has two lines
 // for each.
 const MaxRecordedCalls = 30_000
 
-// WriteMachineScript writes the commands that the load sends as a script for
-// package machine: each call at the time at which the simulation has it reach its task
-// queue, which is behind the host's part and the gate. Play runs the descriptors of every
-// call again, where the load has their times from one run each. The load must have kept all
-// of its events. model is what follows the name in a client's model line: "file NAME" or
+// WriteMachineScript writes the commands of the simulated calls as a script for package
+// machine. Each call is sent at the time when it reached its task queue in the simulation,
+// after the host's part and the gate. Playing the script executes the descriptors of every
+// call, while the simulation took their times from one run. The outcome must contain all
+// events. model returns the part of a client's model line after the name: "file NAME" or
 // "layer OP KEYS".
 //
-// Errors are an *[engine.OptionError] or that of w.
+// The error is an *[engine.OptionError] or an error of w.
 func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) string) error {
 	fail := func(format string, args ...any) error {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
 	}
 	if l.Config.Observe != nil || l.Script.Events < MaxEvents || len(l.Events) >= MaxEvents {
-		return fail("the load has not kept all of its events, or has more than %d", MaxEvents)
+		return fail("events are incomplete or more than %d", MaxEvents)
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
-		return fail("a script has no step for power settings")
+		return fail("power settings are not supported in scripts")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "option chip=%s host=%s seed=1 values=off\n", l.Options.Chip.Name, l.Options.Host.Name)
@@ -37,7 +37,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		c := &l.Script.Clients[i]
 		text := model(c)
 		if strings.ContainsAny(text, "#\n\r") {
-			return fail("a script cannot name %q", text)
+			return fail("cannot name %q in a script", text)
 		}
 		fmt.Fprintf(&b, "# client %q\nmodel client%d %s\n", c.Name, i, text)
 	}
@@ -53,7 +53,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 			continue
 		}
 		if calls++; calls > MaxRecordedCalls {
-			return fail("more than %d calls: shorten the load", MaxRecordedCalls)
+			return fail("found more than %d calls; want a shorter load", MaxRecordedCalls)
 		}
 		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority)
 	}

@@ -8,30 +8,30 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Result is what a load came to.
+// A Result is the result of a simulation.
 type Result struct {
 	Clients []ClientResult
-	Time    clock.Nanoseconds // from the first arrival's epoch to the last call's end
-	Busy    clock.Nanoseconds // of the engine
-	Wake    clock.Nanoseconds // that dispatches waited for the power domains
+	Time    clock.Nanoseconds // from the start to the end of the last call, at least Config.Duration
+	Busy    clock.Nanoseconds // time that the engine worked
+	Wake    clock.Nanoseconds // time that dispatches waited for the power domains
 	Runs    uint64
-	Energy  clock.Nanojoules // of the dispatches
-	// WaitEnergy is what the engine draws while it idles with its rails on.
+	Energy  clock.Nanojoules // energy of the dispatches
+	// WaitEnergy is the energy that the engine uses while it idles with its rails on.
 	WaitEnergy clock.Nanojoules
-	Cut        bool // arrivals stopped at the bound on calls
+	Cut        bool // arrivals stopped at the maximum number of calls
 
-	// Bins are intervals of BinTime from the start on, as far as anything happened.
+	// Bins divides the time from the start to the last activity into intervals of BinTime.
 	Bins    []Bin
 	BinTime clock.Nanoseconds
 }
 
-// A Bin is an interval of a load.
+// A Bin holds the values of one interval.
 type Bin struct {
 	Energy clock.Nanojoules
-	Busy   clock.Nanoseconds // of the engine
+	Busy   clock.Nanoseconds // time that the engine worked
 }
 
-// Utilisation is the share of the time that the engine worked.
+// Utilisation returns the fraction of the time during which the engine worked.
 func (r *Result) Utilisation() float64 {
 	if r.Time <= 0 {
 		return 0
@@ -39,7 +39,7 @@ func (r *Result) Utilisation() float64 {
 	return float64(r.Busy / r.Time)
 }
 
-// Watts is the mean power.
+// Watts returns the mean power.
 func (r *Result) Watts() float64 {
 	if r.Time <= 0 {
 		return 0
@@ -47,22 +47,22 @@ func (r *Result) Watts() float64 {
 	return float64(r.Energy+r.WaitEnergy) / float64(r.Time)
 }
 
-// A ClientResult is what became of a client's calls.
+// A ClientResult holds the results of one client's calls.
 type ClientResult struct {
 	Name      string
 	Priority  queue.Priority
-	Latencies []clock.Nanoseconds // of calls that ended, ascending
-	Wait      clock.Nanoseconds   // for the gate, in all
-	Started   int                 // calls that came, those of Stuck aside
-	Busy      []clock.Nanoseconds // of the engine for it, in each of Config.Bins intervals
+	Latencies []clock.Nanoseconds // latencies of finished calls in ascending order
+	Wait      clock.Nanoseconds   // total time waiting for the gate
+	Started   int                 // calls that arrived, excluding Stuck
+	Busy      []clock.Nanoseconds // engine time for the client in each of Config.Bins intervals
 	Stuck     int                 // calls of overlapped streams whose completion never fires
 }
 
-func (c *ClientResult) waited(t clock.Nanoseconds) { c.Wait += t }
+func (c *ClientResult) addWait(t clock.Nanoseconds) { c.Wait += t }
 
 func (c *ClientResult) sort() { slices.Sort(c.Latencies) }
 
-// MeanWait is the mean time that a call waited for the gate.
+// MeanWait returns the mean time that a call waited for the gate.
 func (c *ClientResult) MeanWait() clock.Nanoseconds {
 	if len(c.Latencies) == 0 {
 		return 0
@@ -70,12 +70,13 @@ func (c *ClientResult) MeanWait() clock.Nanoseconds {
 	return c.Wait / clock.Nanoseconds(len(c.Latencies))
 }
 
-// A Percentile is a latency with the 95 % interval that the number of calls gives it.
+// A Percentile is a latency with its 95 % confidence interval.
 type Percentile struct{ Value, Low, High clock.Nanoseconds }
 
-// Percentile is the latency that a share q of the calls does not exceed. Its interval is
-// that of order statistics: no form of distribution is assumed, calls are taken to be
-// independent, which they are less the higher the load.
+// Percentile returns the latency that a fraction q of the calls does not exceed. The
+// interval is computed from order statistics, without assuming a distribution. It treats
+// calls as independent, which becomes less accurate as the load increases. It returns the
+// zero Percentile if no calls finished.
 func (c *ClientResult) Percentile(q float64) Percentile {
 	n := len(c.Latencies)
 	if n == 0 {

@@ -16,45 +16,45 @@ import (
 	"anesim/hw/spelling"
 )
 
-// A Script is clients that share an engine, and for how long they call.
+// A Script describes clients that share an engine.
 type Script struct {
-	Chip     string        // preset; empty is m1
-	Host     string        // preset; empty is none
-	Duration time.Duration // of arrivals; what has arrived is worked off
-	Seed     uint64        // of random arrivals; 0 is 1
-	InFlight int           // commands in flight at a time; 0 is one, which macOS allows
-	MaxCalls int           // arrivals stop there; 0 is DefaultMaxCalls
+	Chip     string        // preset; "" means m1
+	Host     string        // preset; "" means none
+	Duration time.Duration // time during which calls arrive; they are all finished
+	Seed     uint64        // seed of random arrivals; 0 means 1
+	InFlight int           // commands in flight at a time; 0 means one, as macOS allows
+	MaxCalls int           // number of calls at which arrivals stop; 0 means DefaultMaxCalls
 	Clients  []ScriptClient
 	Power    firmware.PowerPolicy
-	Events   int // of the first events, to be kept in Outcome.Events
+	Events   int // number of first events to keep in Outcome.Events
 }
 
-// MaxEvents bounds Script.Events.
+// MaxEvents is the maximum of Script.Events.
 const MaxEvents = 1 << 20
 
-// A ScriptClient is one source of calls of a program.
+// A ScriptClient is a source of calls of one program.
 type ScriptClient struct {
 	Name     string
 	Model    string // file of a program or a network, for the function that opens it
 	Dim      string // sizes of a network's dimensions, as in "batch=1,height=640"
 	Layer    string // or one layer's operation and keys, as in "conv cin=64 cout=64"
-	Priority uint8  // 0 the most urgent, to 7
-	Arrival  string // "back-to-back", "fixed" or "poisson"; empty is back-to-back
+	Priority uint8  // 0, the most urgent, to 7
+	Arrival  string // "back-to-back", "fixed" or "poisson"; "" means back-to-back
 	Rate     float64
-	Threads  int // that call back to back; 0 is one
-	Streams  int // overlapped in one process; 0 is one
+	Threads  int // number of threads that call back to back; 0 means one
+	Streams  int // overlapped streams in one process; 0 means one
 
-	// After is a client before it, whose calls' returns are this one's arrivals. Reads are
-	// inputs that stand where that one's outputs do, and go through no host: own input to
-	// output.
+	// After names an earlier client. This client is called whenever a call of that one
+	// returns. Reads maps inputs of this client to outputs of that one that share their
+	// buffers, so the values are not copied by the host.
 	After string
 	Reads map[string]string
-	Line  int // of the script, for errors; 0 is none
+	Line  int // line of the script for errors, 0 if unknown
 }
 
-// A ScriptError is a script that no load can be made of.
+// A ScriptError reports an invalid script.
 type ScriptError struct {
-	Line   int // from 1; 0 where no line is at fault
+	Line   int // from 1, 0 if unknown
 	Client string
 	What   string
 	Err    error
@@ -72,30 +72,30 @@ func (e *ScriptError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// An Outcome is what a script came to.
+// An Outcome is the result of Script.Run.
 type Outcome struct {
 	Script  *Script
 	Options engine.Options // chip, host and power policy
 	Config  Config
 	Result  *Result
-	// Alone are the clients' programs as they run with the engine to themselves.
+	// Alone holds the result of each client's program alone on the engine.
 	Alone []*engine.Result
-	// Saved are the bytes that each call of a client does not copy between host and device,
-	// for another client has its buffers.
+	// Saved holds, per client, the number of bytes that a call does not copy between host
+	// and device because another client shares its buffers.
 	Saved []uint64
-	// Events are what happened to calls first, as many as the script asks for.
+	// Events holds the first events, as many as Script.Events.
 	Events []Event
 }
 
-// Run times each program once, with the engine to itself, and then simulates the clients
-// with what the runs of descriptors took. Alone runs the program of a client once on an
-// engine with options o, and refuses what cannot be a client's, such as a program with a
-// device fault; clients of one model or layer share a result.
+// Run runs each program once, alone on the engine, and then simulates the clients with the
+// times of the runs of descriptors. It calls alone to run the program of a client on an
+// engine with options o; alone should return an error for unsuitable programs, such as one
+// with a device fault. Clients with the same model or layer share a result.
 //
-// Errors are a *[ScriptError] or that of ctx.
+// The error is a *[ScriptError] or that of ctx.
 func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *ScriptClient, o engine.Options) (*engine.Result, error)) (*Outcome, error) {
 	l := &Outcome{Script: s}
 	var err error
@@ -122,12 +122,12 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 				return nil, c.fail(err)
 			}
 		}
-		if err := l.add(i, timed[key]); err != nil {
+		if err := l.addClient(i, timed[key]); err != nil {
 			return nil, c.fail(err)
 		}
 	}
 	l.Saved = make([]uint64, len(s.Clients))
-	if err := l.join(ctx); err != nil {
+	if err := l.connectClients(ctx); err != nil {
 		return nil, err
 	}
 	l.keepEvents(min(s.Events, MaxEvents))
@@ -139,19 +139,19 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 	return l, nil
 }
 
-// fail gives an error its client and line.
+// fail returns err as a *ScriptError with the client's name and line.
 func (c *ScriptClient) fail(err error) error { return &ScriptError{c.Line, c.Name, err.Error(), err} }
 
-// add adds the i-th client of the script, whose program does alone what res says.
-func (l *Outcome) add(i int, res *engine.Result) error {
+// addClient adds the i-th client of the script. res is the result of its program alone.
+func (l *Outcome) addClient(i int, res *engine.Result) error {
 	c := &l.Script.Clients[i]
-	x, err := simulated(c, &l.Options, res)
+	x, err := newClient(c, &l.Options, res)
 	if err != nil {
 		return err
 	}
 	if c.After != "" {
-		if x.After = l.Script.before(i, c.After); x.After < 0 {
-			return fmt.Errorf("no client %q before it%s", c.After, spelling.Suggest(c.After, l.Script.names(i)))
+		if x.After = l.Script.indexBefore(i, c.After); x.After < 0 {
+			return fmt.Errorf("unknown earlier client %q%s", c.After, spelling.Suggest(c.After, l.Script.namesBefore(i)))
 		}
 	}
 	l.Alone = append(l.Alone, res)
@@ -159,12 +159,13 @@ func (l *Outcome) add(i int, res *engine.Result) error {
 	return nil
 }
 
-// keepEvents makes the simulation keep its first events, and the ends of the runs among them.
+// keepEvents makes the simulation keep its first events, and the ends of the runs among
+// them.
 func (l *Outcome) keepEvents(most int) {
 	if most <= 0 {
 		return
 	}
-	keep := firstEvents(most)
+	keep := eventFilter(most)
 	l.Config.Observe = func(e Event) {
 		if keep(&e) {
 			l.Events = append(l.Events, e)
@@ -172,10 +173,10 @@ func (l *Outcome) keepEvents(most int) {
 	}
 }
 
-// FirstEvents returns the first so many of a list of events, and the ends of the runs among
-// them: those that a script would have kept that asks for as many.
+// FirstEvents returns the first most events of a list, and the ends of the runs among them.
+// These are the events that a script with Events set to most would have kept.
 func FirstEvents(list []Event, most int) (first []Event) {
-	keep := firstEvents(most)
+	keep := eventFilter(most)
 	for i := range list {
 		if keep(&list[i]) {
 			first = append(first, list[i])
@@ -184,12 +185,13 @@ func FirstEvents(list []Event, most int) (first []Event) {
 	return first
 }
 
-// firstEvents returns a function that says of each event whether it is one of the first.
-func firstEvents(most int) func(*Event) bool {
-	kept, runs := 0, map[int]bool{} // calls whose run has begun among what is kept
+// eventFilter returns a function that reports for each event, in order, whether FirstEvents
+// keeps it.
+func eventFilter(most int) func(*Event) bool {
+	kept, runs := 0, map[int]bool{} // calls with a kept Began event whose run has not ended
 	return func(e *Event) bool {
 		switch {
-		case e.What == Ran: // told with where it began
+		case e.What == Ran: // kept if its Began was kept
 			begun := runs[e.Call]
 			delete(runs, e.Call)
 			return begun
@@ -202,11 +204,11 @@ func firstEvents(most int) func(*Event) bool {
 	}
 }
 
-// bins is the intervals of a timeline.
+// bins is the number of intervals of a timeline.
 const bins = 60
 
-// simulated returns a client with what its program takes.
-func simulated(c *ScriptClient, o *engine.Options, res *engine.Result) (Client, error) {
+// newClient returns a client for the simulation with the times of its program.
+func newClient(c *ScriptClient, o *engine.Options, res *engine.Result) (Client, error) {
 	runs, err := RunTimes(res)
 	if err != nil {
 		return Client{}, err
@@ -221,21 +223,21 @@ func simulated(c *ScriptClient, o *engine.Options, res *engine.Result) (Client, 
 		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: Arrival(cmp.Or(c.Arrival, string(BackToBack))),
 		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
 		Runs: runs, Energy: energy, Engines: hw.Engines(d.Descriptors),
-		Host: Host{Outside: outside(o, res.Host), Before: microseconds(split.Before.Value), After: microseconds(split.After.Value)},
+		Host: Host{Outside: outsideTime(o, res.Host), Before: toNanoseconds(split.Before.Value), After: toNanoseconds(split.After.Value)},
 	}, nil
 }
 
-func microseconds(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
+func toNanoseconds(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
 
-// outside returns the part of a call's host time that runs while other calls do: what of the
-// floor does, and the copies of inputs and outputs, which are the calling thread's own
+// outsideTime returns the part of a call's host time that overlaps with other calls: a part
+// of the fixed time, and the copies of inputs and outputs, which the calling thread makes
 // (assumed).
-func outside(o *engine.Options, host clock.Nanoseconds) clock.Nanoseconds {
-	return microseconds(o.Host.Split().Beside.Value) + max(0, host-microseconds(o.Host.Floor.Value))
+func outsideTime(o *engine.Options, host clock.Nanoseconds) clock.Nanoseconds {
+	return toNanoseconds(o.Host.Split().Beside.Value) + max(0, host-toNanoseconds(o.Host.Floor.Value))
 }
 
-// RunTimes returns the times of the runs of descriptors in a program's first dispatch: where
-// one ends another program may have the engine.
+// RunTimes returns the times of the runs of descriptors in a program's first dispatch.
+// Another program may get the engine at the end of a run.
 func RunTimes(res *engine.Result) ([]clock.Nanoseconds, error) {
 	linked, err := res.Program.Link()
 	if err != nil {

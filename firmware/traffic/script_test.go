@@ -136,15 +136,15 @@ func TestPipelineUnderLoad(t *testing.T) {
 		t.Errorf("%+v", d.Clients)
 	}
 	for tail, want := range map[string]string{
-		", reads: {x: q}":                  `line 5: client "b": port q at 0x0: the program has no such output`,
+		", reads: {x: q}":                  `line 5: client "b": port q at 0x0: unknown output of the program`,
 		", reads: {q: y}":                  `line 5: client "b": port q`,
-		", reads: 3":                       "line 5: want INPUT: OUTPUT",
-		", reads: {}":                      "line 5: want INPUT: OUTPUT",
-		", rate: 3":                        `line 5: client "b": calls that follow another have no rate`,
+		", reads: 3":                       "line 5: malformed reads; want INPUT: OUTPUT",
+		", reads: {}":                      "line 5: malformed reads; want INPUT: OUTPUT",
+		", rate: 3":                        `line 5: client "b": calls that follow another cannot have a rate`,
 		", arrival: fixed":                 `line 5: client "b": after and arrival`,
 		", reads: {x: y}, after: b":        "line 5: ",
-		"}\n- {layer: relu, after: bb":     `line 6: client "client 3": no client "bb" before it; did you mean b?`,
-		"}\n- {layer: relu, reads: {x: y}": `line 6: client "client 3": reads: want after`,
+		"}\n- {layer: relu, after: bb":     `line 6: client "client 3": unknown earlier client "bb"; did you mean b?`,
+		"}\n- {layer: relu, reads: {x: y}": `line 6: client "client 3": reads requires after`,
 	} {
 		s, err := traffic.ReadScript([]byte(fmt.Sprintf(text, tail)))
 		if err == nil {
@@ -158,21 +158,21 @@ func TestPipelineUnderLoad(t *testing.T) {
 
 func TestLoadRefusals(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                     "line 1: the file is empty",
-		"[1]":                                  "line 1: a load is a mapping",
+		"":                                     "line 1: file is empty",
+		"[1]":                                  "line 1: invalid value; want a mapping for a load",
 		"duration: 1s":                         "line 1: clients are missing",
 		"clients: [{layer: relu}]":             "line 1: duration is missing",
-		"duration: 1s\nclients: []":            "line 2: clients: want a list",
-		"duration: 1s\n\nclient: 3":            `line 3: key "client": a load has chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
-		"duration: 1s\npower: hysteresis=x":    `line 2: power setting "hysteresis=x": want a positive duration like 50ms`,
-		"duration: -1s\nclients: [{layer: x}]": `line 1: "-1s": want a positive duration like 500ms`,
-		"duration: 1s\nhost: macos-ai":         `line 2: "macos-ai" is none of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide; did you mean macos-air or macos-max?`,
+		"duration: 1s\nclients: []":            "line 2: malformed clients; want a list",
+		"duration: 1s\n\nclient: 3":            `line 3: unknown key "client" of a load; want chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
+		"duration: 1s\npower: hysteresis=x":    `line 2: power setting "hysteresis=x": invalid duration; want a positive one such as 50ms`,
+		"duration: -1s\nclients: [{layer: x}]": `line 1: invalid duration "-1s"; want a positive one such as 500ms`,
+		"duration: 1s\nhost: macos-ai":         `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide; did you mean macos-air or macos-max?`,
 		"duration: 1s\nduration: 1s":           "line 2: ",
 		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": want either model or layer`,
-		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: "8": want a number from 0 to 7`,
+		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: invalid number "8"; want 0 to 7`,
 		"duration: 1s\nclients:\n- {layer: relu, arrival: poisson}":           `line 3: client "client 1": poisson arrivals require a rate`,
-		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": back-to-back calls have no rate`,
-		"duration: 1s\nclients:\n- {layer: relu, rate: .inf, arrival: fixed}": `line 3: ".inf": want calls a second, more than 0`,
+		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": back-to-back calls cannot have a rate`,
+		"duration: 1s\nclients:\n- {layer: relu, rate: .inf, arrival: fixed}": `line 3: invalid rate ".inf"; want a positive number`,
 	} {
 		_, err := traffic.ReadScript([]byte(text))
 		var e *traffic.ScriptError
@@ -184,7 +184,7 @@ func TestLoadRefusals(t *testing.T) {
 		"layer: nope c=1":              `line 2: client "client 1": unknown operation "nope"`,
 		"layer: relu q=1":              `line 2: client "client 1": relu: q: unknown key`,
 		"model: gone.hwx":              `line 2: client "client 1": file does not exist`,
-		"layer: relu c=8, max_calls: ": `line 2: key "max_calls"`,
+		"layer: relu c=8, max_calls: ": `line 2: unknown key "max_calls"`,
 	} {
 		s, err := traffic.ReadScript([]byte("duration: 1ms\nclients: [{" + text + "}]"))
 		if err == nil {

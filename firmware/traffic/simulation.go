@@ -27,20 +27,22 @@ type Client struct {
 	Priority queue.Priority
 	Arrival  Arrival
 	Rate     float64 // calls a second of fixed and Poisson arrivals
-	Threads  int     // of back-to-back calls; 0 is one
-	After    int     // the client, one before it, that an After arrival follows
-	// Streams overlapped in one process: the documents' completion of a second one never
-	// fires on the M1. Its first call is counted in Result.Stuck. 0 is one.
+	Threads  int     // threads of back-to-back calls; 0 means one
+	After    int     // index of the earlier client that After arrivals follow
+	// Streams is the number of overlapped streams in one process; 0 means one. According to
+	// the documents, the completion of a second stream never fires on the M1, so its first
+	// call counts in ClientResult.Stuck.
 	Streams int
-	// Runs are the times of the program's runs of descriptors, Energy that of a dispatch.
+	// Runs holds the times of the program's runs of descriptors, and Energy is the energy
+	// of a dispatch.
 	Runs    []clock.Nanoseconds
 	Energy  clock.Nanojoules
-	Engines int // MAC engines at work, for what the wait behind a call draws
-	// Host is the host's own time of a call.
+	Engines int // MAC engines in use, for the energy of the wait after a call
+	// Host holds the host's own times of a call.
 	Host Host
 }
 
-// EngineTime is the engine's time of a call.
+// EngineTime returns the engine time of a call.
 func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	for _, r := range c.Runs {
 		t += r
@@ -48,44 +50,44 @@ func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	return t
 }
 
-// Host is what a call costs outside the engine.
+// Host holds the times of a call outside the engine.
 type Host struct {
-	Outside clock.Nanoseconds // beside other calls
-	Before  clock.Nanoseconds // behind the gate, ahead of the engine
-	After   clock.Nanoseconds // behind the engine, up to where the gate opens
+	Outside clock.Nanoseconds // overlaps with other calls
+	Before  clock.Nanoseconds // after the gate and before the engine
+	After   clock.Nanoseconds // after the engine, until the gate opens
 }
 
-// Total is the host's part of a call that nothing holds up.
+// Total returns the host time of a call without waiting.
 func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After }
 
-// Config is a load to simulate.
+// Config describes a load to simulate.
 type Config struct {
 	Clients  []Client
-	Duration clock.Nanoseconds // of arrivals; what has arrived is worked off
+	Duration clock.Nanoseconds // time during which calls arrive; they are all finished
 	Seed     uint64
-	InFlight int // commands behind the gate; 0 is one, the documents' default
+	InFlight int // commands past the gate at a time; 0 means one, the documents' default
 	Power    firmware.PowerTimes
-	// Waiting is the energy of a wait with the rails on, behind work on a number of engines;
-	// nil for none.
+	// Waiting returns the energy of waiting with the rails on after work on a number of
+	// engines. nil means none.
 	Waiting func(engines int, t clock.Nanoseconds) clock.Nanojoules
-	// Bins is the intervals of equal length that Duration is cut into for Result.Bins; what
-	// is worked off behind Duration is in as many more as it takes, up to MaxBins.
+	// Bins is the number of equal intervals of Duration in Result.Bins. Work after Duration
+	// goes to further intervals, up to MaxBins.
 	Bins int
-	// Observe is told what happens to each call, in order of time but for the engine's wake;
-	// nil for nobody.
+	// Observe, if it is not nil, is called for each event, in order of time except for
+	// Woke.
 	Observe func(Event)
-	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
-	// is DefaultMaxCalls.
+	// MaxCalls is the maximum total number of calls. When it is reached, arrivals stop and
+	// Result.Cut is set. 0 means DefaultMaxCalls.
 	MaxCalls int
 }
 
-// DefaultMaxCalls bounds a simulation's memory to some hundred megabytes.
+// DefaultMaxCalls limits the memory of a simulation to some hundred megabytes.
 const DefaultMaxCalls = 10_000_000
 
-// MaxBins bounds the intervals of a result.
+// MaxBins is the maximum number of intervals in a result.
 const MaxBins = 1 << 16
 
-// A ConfigError is a load that makes no sense.
+// A ConfigError reports a load that cannot be simulated.
 type ConfigError struct{ Client, What string }
 
 func (e *ConfigError) Error() string {
@@ -95,16 +97,16 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("client %q: %s", e.Client, e.What)
 }
 
-// Check makes an error, a *ConfigError, of a load that cannot be simulated.
+// Check returns a *ConfigError if the load cannot be simulated.
 func (c *Config) Check() error {
 	if c.Duration <= 0 || math.IsInf(float64(c.Duration), 0) {
-		return &ConfigError{What: "the duration must be positive"}
+		return &ConfigError{What: "duration must be positive"}
 	}
 	if len(c.Clients) == 0 {
-		return &ConfigError{What: "no client"}
+		return &ConfigError{What: "missing clients; want at least one"}
 	}
 	if c.Bins < 0 || c.Bins > MaxBins {
-		return &ConfigError{What: fmt.Sprintf("%d intervals; 0 to %d", c.Bins, MaxBins)}
+		return &ConfigError{What: fmt.Sprintf("found %d intervals; want 0 to %d", c.Bins, MaxBins)}
 	}
 	for i := range c.Clients {
 		x := &c.Clients[i]
@@ -113,62 +115,62 @@ func (c *Config) Check() error {
 		case x.Priority >= queue.Queues:
 			return fail("priority %d exceeds %d", x.Priority, queue.Queues-1)
 		case len(x.Runs) == 0:
-			return fail("the program has no descriptors")
+			return fail("program has no descriptors")
 		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
-			return fail("arrival %q is none of %s, %s, %s and %s", x.Arrival, BackToBack, Fixed, Poisson, After)
+			return fail("unknown arrival %q; want %s, %s, %s or %s", x.Arrival, BackToBack, Fixed, Poisson, After)
 		case x.Arrival == After && (x.After < 0 || x.After >= i):
-			return fail("it follows client %d, which is not before it", x.After)
+			return fail("client %d, which it follows, is not an earlier client", x.After)
 		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
 			return fail("%s arrivals require a rate above 0 and below 1e9 calls a second", x.Arrival)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
-			return fail("%d threads, %d streams: at most 1024 of each", x.Threads, x.Streams)
+			return fail("found %d threads and %d streams; want at most 1024 of each", x.Threads, x.Streams)
 		}
 		total := x.Host.Total()
 		for _, r := range x.Runs {
 			if r < 0 {
-				return fail("a run of negative length")
+				return fail("run has a negative length")
 			}
 			total += r
 		}
 		if total <= 0 {
-			return fail("a call that takes no time")
+			return fail("call takes no time")
 		}
 	}
 	return nil
 }
 
-// A call is one on its way.
+// A call is a call in progress.
 type call struct {
 	client  int
 	arrived clock.Nanoseconds
-	queued  clock.Nanoseconds // in the gate
+	queued  clock.Nanoseconds // time at which it reached the gate
 	run     int
 	number  int
 }
 
-// An event is something that happens at a time.
+// An event is a scheduled event.
 type event struct {
 	at   clock.Nanoseconds
-	seq  uint64 // order of those at one time
+	seq  uint64 // order of events at the same time
 	kind kind
 	call *call
-	from int // client of an arrival
+	from int // client, for an arrival
 }
 
 type kind uint8
 
 const (
-	arrives kind = iota // a call comes
-	gates               // it reaches the gate
-	enters              // it reaches its task queue
-	runs                // its run of descriptors ends
-	leaves              // it is done and the gate opens
+	arrives kind = iota // a call arrives
+	gates               // a call reaches the gate
+	enters              // a call reaches its task queue
+	runs                // a run of descriptors ends
+	leaves              // a call returns and the gate opens
 )
 
-// before reports whether an event happens before another.
+// before reports whether e happens before o.
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
-// events are a binary heap: the first is the next to happen.
+// An events is a binary heap of events whose first element happens next.
 type events []event
 
 func (e *events) push(x event) {
@@ -208,7 +210,7 @@ func (e *events) pop() event {
 	return first
 }
 
-// A fifo is calls in order, without moving them for each that leaves.
+// A fifo is a queue of calls whose pop does not move the remaining ones.
 type fifo struct {
 	list []*call
 	head int
@@ -233,7 +235,7 @@ func (f *fifo) pop() {
 	}
 }
 
-// A simulation is a load under way.
+// A simulation is a load that is being simulated.
 type simulation struct {
 	*Config
 	now    clock.Nanoseconds
@@ -257,14 +259,14 @@ type simulation struct {
 	result  Result
 }
 
-// Run simulates the load. Errors are a *ConfigError.
+// Simulate simulates the load. Every error is a *ConfigError.
 func Simulate(c *Config) (*Result, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	s := &simulation{Config: c}
 	s.power.Times = c.Power
-	s.power.Wake(firmware.AllDomains) // a call before the load, which has just ended
+	s.power.Wake(firmware.AllDomains) // as if an earlier call had just ended
 	s.result.Clients = make([]ClientResult, len(c.Clients))
 	s.followers = make([][]int, len(c.Clients))
 	for i := range c.Clients {
@@ -278,34 +280,34 @@ func Simulate(c *Config) (*Result, error) {
 		switch x.Arrival {
 		case BackToBack:
 			for range max(1, x.Threads) {
-				s.at(0, event{kind: arrives, from: i})
+				s.schedule(0, event{kind: arrives, from: i})
 			}
 		case Fixed:
-			s.at(0, event{kind: arrives, from: i})
+			s.schedule(0, event{kind: arrives, from: i})
 		case After:
 			s.followers[x.After] = append(s.followers[x.After], i)
 		default:
-			s.at(s.gap(i), event{kind: arrives, from: i})
+			s.schedule(s.nextGap(i), event{kind: arrives, from: i})
 		}
 	}
 	for len(s.events) > 0 {
 		e := s.events.pop()
 		s.now = e.at
-		s.step(&e)
+		s.handle(&e)
 	}
 	s.finish()
 	return &s.result, nil
 }
 
-func (s *simulation) at(t clock.Nanoseconds, e event) {
+func (s *simulation) schedule(t clock.Nanoseconds, e event) {
 	s.seq++
 	e.at, e.seq = t, s.seq
 	s.events.push(e)
 }
 
-// gap is the time to a client's next arrival.
-func (s *simulation) gap(i int) clock.Nanoseconds {
-	if s.Clients[i].Arrival == Fixed { // by number, for sums of rounded gaps drift
+// nextGap returns the time until a client's next arrival.
+func (s *simulation) nextGap(i int) clock.Nanoseconds {
+	if s.Clients[i].Arrival == Fixed { // computed from the number of calls, because rounded gaps would add up
 		return clock.Nanoseconds(1e9*float64(s.result.Clients[i].Started)/s.Clients[i].Rate) - s.now
 	}
 	return clock.Nanoseconds(1e9 / s.Clients[i].Rate * s.random[i].ExpFloat64())
@@ -318,7 +320,7 @@ func (s *simulation) maxCalls() int {
 	return DefaultMaxCalls
 }
 
-func (s *simulation) step(e *event) {
+func (s *simulation) handle(e *event) {
 	switch e.kind {
 	case arrives:
 		s.arrive(e.from)
@@ -332,18 +334,18 @@ func (s *simulation) step(e *event) {
 		s.queues[s.Clients[e.call.client].Priority].push(e.call)
 		s.dispatch()
 	case runs:
-		s.ran(e.call)
+		s.endRun(e.call)
 	case leaves:
 		s.inside--
-		s.done(e.call)
+		s.endCall(e.call)
 		s.admit()
 	}
 }
 
-// arrive starts a call of a client, and draws its next.
+// arrive starts a call of a client and schedules its next arrival.
 func (s *simulation) arrive(i int) {
 	follows := s.Clients[i].Arrival == After
-	if s.now >= s.Duration && !follows { // what follows a call that has arrived is worked off
+	if s.now >= s.Duration && !follows { // calls that follow another are still made
 		return
 	}
 	if s.calls >= s.maxCalls() {
@@ -361,28 +363,28 @@ func (s *simulation) arrive(i int) {
 	*c = call{client: i, arrived: s.now, number: s.calls - 1}
 	s.result.Clients[i].Started++
 	s.observe(Arrived, s.now, c)
-	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
+	s.schedule(s.now+x.Host.Outside, event{kind: gates, call: c})
 	if x.Arrival != BackToBack && !follows {
-		s.at(s.now+s.gap(i), event{kind: arrives, from: i})
+		s.schedule(s.now+s.nextGap(i), event{kind: arrives, from: i})
 	}
 }
 
-// admit lets calls through the gate, the most urgent first.
+// admit lets calls through the gate, most urgent first.
 func (s *simulation) admit() {
 	for s.inside < max(1, s.InFlight) {
-		c := take(&s.gate)
+		c := takeFirst(&s.gate)
 		if c == nil {
 			return
 		}
 		s.inside++
-		s.result.Clients[c.client].waited(s.now - c.queued)
+		s.result.Clients[c.client].addWait(s.now - c.queued)
 		s.observe(Admitted, s.now, c)
-		s.at(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
+		s.schedule(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
 	}
 }
 
-// take is the first call of the most urgent list that has one.
-func take(lists *[queue.Queues]fifo) *call {
+// takeFirst removes and returns the first call of the most urgent nonempty list, or nil.
+func takeFirst(lists *[queue.Queues]fifo) *call {
 	for p := range lists {
 		if c := lists[p].first(); c != nil {
 			lists[p].pop()
@@ -392,7 +394,7 @@ func take(lists *[queue.Queues]fifo) *call {
 	return nil
 }
 
-// dispatch gives the engine, where it is free, to the most urgent call for one run.
+// dispatch starts a run of the most urgent call if the engine is free.
 func (s *simulation) dispatch() {
 	if s.active != nil {
 		return
@@ -403,10 +405,10 @@ func (s *simulation) dispatch() {
 			continue
 		}
 		s.active = c
-		s.idle(s.now)
+		s.endIdle(s.now)
 		wake := s.power.Wake(firmware.AllDomains)
 		s.result.Wake += wake
-		s.wait(s.now, wake)
+		s.addWaitEnergy(s.now, wake)
 		x := &s.Clients[c.client]
 		took := x.Runs[c.run]
 		s.result.Busy += took
@@ -420,32 +422,32 @@ func (s *simulation) dispatch() {
 			s.observe(Woke, s.now, c)
 		}
 		s.observe(Began, s.now+wake, c)
-		s.spread(c.client, s.now+wake, took, share, took)
-		s.at(s.now+wake+took, event{kind: runs, call: c})
+		s.addToBins(c.client, s.now+wake, took, share, took)
+		s.schedule(s.now+wake+took, event{kind: runs, call: c})
 		return
 	}
 }
 
-// idle ends the engine's idling, which began when its last run ended.
-func (s *simulation) idle(until clock.Nanoseconds) {
+// endIdle accounts for the engine's idle time since its last run.
+func (s *simulation) endIdle(until clock.Nanoseconds) {
 	if on := s.power.Idle(until - s.idleAt); on > 0 {
-		s.wait(s.idleAt, on)
+		s.addWaitEnergy(s.idleAt, on)
 	}
 }
 
-// wait draws what the engine does while it waits with its rails on.
-func (s *simulation) wait(from, t clock.Nanoseconds) {
+// addWaitEnergy adds the energy of waiting with the rails on.
+func (s *simulation) addWaitEnergy(from, t clock.Nanoseconds) {
 	if s.Waiting == nil || t <= 0 {
 		return
 	}
 	e := s.Waiting(s.engines, t)
 	s.result.WaitEnergy += e
-	s.spread(-1, from, t, e, 0)
+	s.addToBins(-1, from, t, e, 0)
 }
 
-// spread adds energy and engine time, a client's or of none, -1, to the intervals that a
-// stretch of time lies in, in proportion.
-func (s *simulation) spread(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
+// addToBins distributes energy and engine time over the intervals that a period overlaps,
+// in proportion. client is -1 for none.
+func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
 	if s.Bins == 0 {
 		return
 	}
@@ -478,43 +480,43 @@ func (s *simulation) spread(client int, from, t clock.Nanoseconds, e clock.Nanoj
 	}
 }
 
-// ran ends a run. The call keeps its place at the head of its queue until its last.
-func (s *simulation) ran(c *call) {
+// endRun ends a run. The call stays at the head of its queue until its last run.
+func (s *simulation) endRun(c *call) {
 	s.active, s.idleAt = nil, s.now
 	s.observe(Ran, s.now, c)
 	x := &s.Clients[c.client]
 	if c.run++; c.run == len(x.Runs) {
 		s.queues[x.Priority].remove(c)
 		s.result.Energy += x.Energy
-		s.at(s.now+x.Host.After, event{kind: leaves, call: c})
+		s.schedule(s.now+x.Host.After, event{kind: leaves, call: c})
 	}
 	s.dispatch()
 }
 
-// remove takes a call out: it is the first of its list.
+// remove removes a call if it is the first of its list.
 func (f *fifo) remove(c *call) {
 	if f.first() == c {
 		f.pop()
 	}
 }
 
-func (s *simulation) done(c *call) {
+func (s *simulation) endCall(c *call) {
 	r := &s.result.Clients[c.client]
 	r.Latencies = append(r.Latencies, s.now-c.arrived)
 	s.observe(Left, s.now, c)
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {
-		s.at(s.now, event{kind: arrives, from: c.client})
+		s.schedule(s.now, event{kind: arrives, from: c.client})
 	}
 	for _, i := range s.followers[c.client] {
-		s.at(s.now, event{kind: arrives, from: i})
+		s.schedule(s.now, event{kind: arrives, from: i})
 	}
 	s.free = append(s.free, c)
 }
 
 func (s *simulation) finish() {
 	s.result.Time = max(s.last, s.Duration)
-	s.idle(s.result.Time)
+	s.endIdle(s.result.Time)
 	for i := range s.result.Clients {
 		s.result.Clients[i].sort()
 	}

@@ -21,35 +21,35 @@ import (
 	"anesim/hw/spelling"
 )
 
-// MaxText bounds the bytes of a script.
+// MaxText is the maximum size of a script in bytes.
 const MaxText = 1 << 20
 
-// maxClients bounds the clients of a script.
+// maxClients is the maximum number of clients in a script.
 const maxClients = 1 << 10
 
-// ReadScript reads a script:
+// ReadScript parses a script:
 //
-//	host: macos-air          # preset; none where it is left out
+//	host: macos-air          # preset; none by default
 //	duration: 2s
 //	clients:
 //	  - {name: camera, layer: conv cin=64 h=56 w=56 cout=64 k=3, priority: 2, arrival: fixed, rate: 30}
 //	  - {name: batch, model: net.onnx, dim: "batch=4", priority: 6, arrival: back-to-back, threads: 2}
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
-// Keys beside those are chip, seed, in_flight, max_calls and power, and of a client streams.
-// Errors are a *[ScriptError].
+// Further keys are chip, seed, in_flight, max_calls and power, and streams for a client.
+// Every error is a *[ScriptError].
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
-		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("more than %d bytes", MaxText)}
+		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}
 	}
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, &ScriptError{Line: 1, What: "the file is empty"}
+		return nil, &ScriptError{Line: 1, What: "file is empty"}
 	} else if err != nil {
-		return nil, textError(err)
+		return nil, yamlError(err)
 	}
 	if len(doc.Content) != 1 {
-		return nil, &ScriptError{Line: 1, What: "want one mapping"}
+		return nil, &ScriptError{Line: 1, What: "malformed script; want one mapping"}
 	}
 	s := new(Script)
 	root := doc.Content[0]
@@ -82,7 +82,7 @@ func ReadScript(data []byte) (*Script, error) {
 	return s, nil
 }
 
-func textError(err error) error {
+func yamlError(err error) error {
 	f := &ScriptError{Line: 1, What: err.Error(), Err: err}
 	var e *yaml.LoadError
 	if errors.As(err, &e) {
@@ -96,10 +96,11 @@ func errorAt(n *yaml.Node, format string, v ...any) error {
 	return &ScriptError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// readKeys gives each entry of a mapping to what reads it.
+// readKeys calls the function in read for each key of a mapping. It returns an error for
+// unknown and repeated keys.
 func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return errorAt(n, "%s is a mapping", what)
+		return errorAt(n, "invalid value; want a mapping for %s", what)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -108,9 +109,9 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 		switch {
 		case k.Kind != yaml.ScalarNode || !known:
 			names := slices.Sorted(maps.Keys(read))
-			return errorAt(k, "key %q: %s has %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
+			return errorAt(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
 		case seen[k.Value]:
-			return errorAt(k, "%s is given twice", k.Value)
+			return errorAt(k, "duplicate key %s", k.Value)
 		}
 		seen[k.Value] = true
 		if err := f(v); err != nil {
@@ -123,9 +124,9 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 func (s *Script) readClients(n *yaml.Node) error {
 	switch {
 	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
-		return errorAt(n, "clients: want a list")
+		return errorAt(n, "malformed clients; want a list")
 	case len(n.Content) > maxClients:
-		return errorAt(n, "%d clients, at most %d are read", len(n.Content), maxClients)
+		return errorAt(n, "found %d clients; want at most %d", len(n.Content), maxClients)
 	}
 	for _, item := range n.Content {
 		c := ScriptClient{Line: item.Line}
@@ -167,11 +168,11 @@ func (s *Script) readClients(n *yaml.Node) error {
 		case timed && c.Rate == 0:
 			return errorAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
 		case c.After != "" && c.Rate != 0:
-			return errorAt(item, "client %q: calls that follow another have no rate", c.Name)
+			return errorAt(item, "client %q: calls that follow another cannot have a rate", c.Name)
 		case !timed && c.Rate != 0:
-			return errorAt(item, "client %q: back-to-back calls have no rate", c.Name)
+			return errorAt(item, "client %q: back-to-back calls cannot have a rate", c.Name)
 		case (timed || c.After != "") && c.Threads != 0:
-			return errorAt(item, "client %q: threads are of back-to-back calls", c.Name)
+			return errorAt(item, "client %q: threads require back-to-back calls", c.Name)
 		}
 		s.Clients = append(s.Clients, c)
 	}
@@ -180,16 +181,16 @@ func (s *Script) readClients(n *yaml.Node) error {
 
 func readText(n *yaml.Node, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return errorAt(n, "want one value")
+		return errorAt(n, "malformed value; want a scalar")
 	}
 	*to = n.Value
 	return nil
 }
 
-// readReads reads own inputs and the outputs they are, INPUT: OUTPUT.
+// readReads reads a mapping of inputs to the outputs that they share buffers with.
 func readReads(n *yaml.Node, to *map[string]string) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		return errorAt(n, "want INPUT: OUTPUT, an input of this client and an output of the one it follows")
+		return errorAt(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
 	}
 	*to = map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -214,13 +215,13 @@ func readName(n *yaml.Node, to *string, known []string) error {
 			return nil
 		}
 	}
-	return errorAt(n, "%q is none of %s%s", *to, strings.Join(known, ", "), spelling.Suggest(*to, known))
+	return errorAt(n, "unknown value %q; want one of %s%s", *to, strings.Join(known, ", "), spelling.Suggest(*to, known))
 }
 
 func readDuration(n *yaml.Node, to *time.Duration) error {
 	d, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
-		return errorAt(n, "%q: want a positive duration like 500ms", n.Value)
+		return errorAt(n, "invalid duration %q; want a positive one such as 500ms", n.Value)
 	}
 	*to = d
 	return nil
@@ -229,7 +230,7 @@ func readDuration(n *yaml.Node, to *time.Duration) error {
 func readSeed(n *yaml.Node, to *uint64) error {
 	v, err := strconv.ParseUint(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || v == 0 {
-		return errorAt(n, "%q: want a number from 1 on", n.Value)
+		return errorAt(n, "invalid number %q; want 1 or more", n.Value)
 	}
 	*to = v
 	return nil
@@ -238,7 +239,7 @@ func readSeed(n *yaml.Node, to *uint64) error {
 func readCount(n *yaml.Node, to *int, least, most int) error {
 	v, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || v < least || v > most {
-		return errorAt(n, "%q: want a number from %d to %d", n.Value, least, most)
+		return errorAt(n, "invalid number %q; want %d to %d", n.Value, least, most)
 	}
 	*to = v
 	return nil
@@ -247,7 +248,7 @@ func readCount(n *yaml.Node, to *int, least, most int) error {
 func readRate(n *yaml.Node, to *float64) error {
 	v, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return errorAt(n, "%q: want calls a second, more than 0", n.Value)
+		return errorAt(n, "invalid rate %q; want a positive number of calls per second", n.Value)
 	}
 	*to = v
 	return nil

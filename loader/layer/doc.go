@@ -1,12 +1,13 @@
-// Package layer says what a layer is before anything is lowered: an operation on tensors of a
-// shape, with a window, axes and constants, and the weights that belong to it.
+// Package layer describes a layer before it is lowered: an operation on tensors of given shapes,
+// with its window, axes and constants, and the weights that belong to it.
 //
-// A [Layer] is what a network's reader writes down and what lowering makes descriptors of. It
-// checks itself here ([Layer.Validate]), against itself and against the limits of the engine's
-// registers; how many tasks it becomes, and where its tensors stand, it does not know. A layer
-// that the engine cannot run is refused with a [*LimitError] that names the limit and the
-// nearest layer that fits, one whose registers no program shows with an [*UnsupportedError],
-// one that contradicts itself with a [*LayerError].
+// A network's reader builds a [Layer], and lowering turns it into descriptors. [Layer.Validate]
+// checks a layer against itself and against the limits of the engine's registers. A layer does
+// not know how many tasks it becomes or where its tensors are placed. The errors are
 //
-// Op.Evidence and Layer.Rests say what the lowering of an operation rests on.
+//   - [*LimitError]: the engine cannot run the layer; it names the limit and the nearest layer that fits
+//   - [*UnsupportedError]: no compiled program shows the registers of the layer
+//   - [*LayerError]: the layer contradicts itself
+//
+// [Op.Evidence] and [Layer.Caveat] return the evidence behind the lowering of an operation.
 package layer

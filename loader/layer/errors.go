@@ -2,18 +2,19 @@ package layer
 
 import "fmt"
 
-// A LimitError is a layer that the engine cannot run as it stands.
+// A LimitError reports a layer that exceeds a limit of the engine.
 type LimitError struct {
-	Limit    string // the limit it breaks, with its unit
+	Limit    string // the limited quantity, with its unit
 	Got, Max int
-	Nearest  string // the nearest layer that fits
+	Nearest  string // how to change the layer so that it fits
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s is %d, the engine takes at most %d; %s", e.Limit, e.Got, e.Max, e.Nearest)
+	return fmt.Sprintf("%s: found %d, want at most %d; %s", e.Limit, e.Got, e.Max, e.Nearest)
 }
 
-// An UnsupportedError is a layer whose registers no program shows.
+// An UnsupportedError reports a layer whose registers are not known, because no compiled program
+// contains such a layer.
 type UnsupportedError struct {
 	Op  Op
 	Why string
@@ -21,7 +22,7 @@ type UnsupportedError struct {
 
 func (e *UnsupportedError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.Why) }
 
-// A LayerError is a layer that contradicts itself, or weights that do not fit it.
+// A LayerError reports a layer that contradicts itself, or weights that do not match it.
 type LayerError struct {
 	Op   Op
 	What string
@@ -29,19 +30,20 @@ type LayerError struct {
 
 func (e *LayerError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.What) }
 
-// Wrong says how the layer contradicts itself.
-func (l *Layer) Wrong(format string, args ...any) error {
+// Errorf returns a [*LayerError] for l with a formatted message.
+func (l *Layer) Errorf(format string, args ...any) error {
 	return &LayerError{l.Op, fmt.Sprintf(format, args...)}
 }
 
-// Unsupported says why no program shows the layer's registers.
-func (l *Layer) Unsupported(format string, args ...any) error {
+// Unsupportedf returns an [*UnsupportedError] for l with a formatted message.
+func (l *Layer) Unsupportedf(format string, args ...any) error {
 	return &UnsupportedError{l.Op, fmt.Sprintf(format, args...)}
 }
 
-// Within refuses what is more than a limit, which it names with its unit. The nearest layer
-// that fits is a format with the limit as its argument.
-func Within(limit string, got, most int, nearest string) error {
+// CheckLimit returns a [*LimitError] if got is greater than most, and nil otherwise. limit names
+// the quantity and its unit. nearest is a format string for the advice; its only argument is
+// most.
+func CheckLimit(limit string, got, most int, nearest string) error {
 	if got > most {
 		return &LimitError{limit, got, most, fmt.Sprintf(nearest, most)}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Axes is a set of axes.
+// Axes is a set of the axes of a tensor.
 type Axes uint8
 
 // Axes of a tensor.
@@ -16,49 +16,49 @@ const (
 	AxisW
 )
 
-// A SecondKind is where an elementwise operation or a matrix product has its second
-// operand from.
+// A SecondKind is the source of the second operand of an elementwise operation or a matmul.
 type SecondKind uint8
 
-// Second operands.
+// Sources of a second operand.
 const (
 	Runtime  SecondKind = iota // a second input
-	Constant                   // Weights.Second
-	Scalar                     // Weights.Second, one value
-	Itself                     // the first input again: x + relu(x) with SecondReLU
+	Constant                   // Weights.Second, one value per channel
+	Scalar                     // Weights.Second, a single value
+	Itself                     // the first input again, as in x + relu(x) with SecondReLU
 )
 
-// A Layer is one operation over fp16 tensors. The zero value of a field means it is not
-// used; [Layer.Validate] says what an operation needs.
+// A Layer is one operation over fp16 tensors. A field with its zero value is not used.
+// [Layer.Validate] checks the fields that an operation needs.
 type Layer struct {
 	Op Op
-	In Shape // of the first input
+	In Shape // shape of the first input
 
 	// Convolution.
 	Cout   int
 	Window Window
-	Groups int // 1 or 0 is dense, In.C is depthwise
-	// Dilation is how far the taps of the window stand apart, 0 as 1. Window is the
-	// dilated one, Weights have the taps alone.
+	Groups int // 0 or 1 for a dense convolution, In.C for a depthwise one
+	// Dilation is the distance between neighbouring taps of the window; 0 means 1. Window has the
+	// extent of the dilated window, and Weights hold only its taps.
 	Dilation int
-	// Bias adds Weights.Bias to the result: of a convolution, a product with constant
-	// weights, or a Mul with a constant a channel.
+	// Bias adds Weights.Bias to the result of a convolution, of a matmul with constant weights,
+	// or of a Mul with one constant per channel.
 	Bias bool
-	// Factor multiplies what a convolution or a matrix product sums, ahead of its bias and its
-	// activation: a normal fp16 value, 0 for none. It is exact, where a factor in the weights
-	// would round each of them.
+	// Factor multiplies the sums of a convolution or a matmul before its bias and its activation
+	// are applied. It is a normal fp16 value, or 0 for none. The multiplication is exact, whereas
+	// scaling the weights would round each of them.
 	Factor float16.Float16
-	// Activation is applied to the result of a convolution or a matrix product: 0 or
-	// ReLU, which its descriptor does, or a table, which takes a descriptor of its own.
+	// Activation is applied to the result of a convolution or a matmul. It is 0 for none, ReLU,
+	// which the layer's own descriptor computes, or an operation with a table, which takes
+	// another descriptor.
 	Activation Op
 
-	// Elementwise operations and matrix products.
+	// Elementwise operations and matmuls.
 	Second      SecondKind
-	SecondShape Shape // of a runtime or constant operand: In, or 1 where it repeats
+	SecondShape Shape // shape of a runtime or constant operand; each extent is that of In, or 1 to repeat
 	SecondReLU  bool  // ReLU on the second operand
-	Columns     int   // of a matrix product's result
-	// TransposeX takes the left side of a product as K rows of M, TransposeY a right side
-	// at run time as N rows of K. In is M x K all the same.
+	Columns     int   // columns of a matmul's result
+	// TransposeX reads the left side of a matmul as K rows of M values, and TransposeY reads a
+	// runtime right side as N rows of K values. In is M x K in either case.
 	TransposeX, TransposeY bool
 
 	Axes    Axes    // of reductions, softmax and layer norm
@@ -67,74 +67,79 @@ type Layer struct {
 	Low     float32 // of Clip
 	High    float32 // of Clip
 
-	Parts []int // channels of each input of Concat, In.C their sum
-	Begin Shape // of Slice, its first element
+	Parts []int // channels of each input of Concat; their sum is In.C
+	Begin Shape // first element of Slice
 	Size  Shape // of Slice
-	// Order is the axis that each of the result's C, H and W is of the input; zero
-	// transposes C and W.
+	// Order lists the input axes that become the C, H and W of a Transpose's result. The zero
+	// value swaps C and W.
 	Order [3]Axes
 	Reps  Shape   // of Tile
 	Fill  Fill    // of Pad
 	Value float32 // of Pad with FillValue
-	// OutputFirst has the result's buffer below the input's, as products have it.
+	// OutputFirst numbers the result's buffer below the input's, as the compiler does for
+	// matmuls.
 	OutputFirst bool
 	Release     Release
 	Memories    Memories
 }
 
-// Depthwise reports whether every channel is convolved by itself, which the engines have
-// a mode for.
-func (l *Layer) Depthwise() bool {
+// IsDepthwise reports whether every output channel is computed from one input channel, for which
+// the engine has a mode of its own.
+func (l *Layer) IsDepthwise() bool {
 	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
 }
 
-// TapRows and TapColumns are the weights of a window, high and wide.
+// TapRows returns the number of rows of taps in the window, without the gaps of a dilation.
 func (l *Layer) TapRows() int { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
 
+// TapColumns returns the number of columns of taps in the window, without the gaps of a dilation.
 func (l *Layer) TapColumns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1 }
 
-// Memories are the bytes of a chip's memories that tasks have to fit; 0 as the M1's.
+// Memories holds the sizes in bytes of a chip's memories, which limit its tasks. A size of 0
+// means that of the M1.
 type Memories struct {
-	L2   int // the scratchpad: MaxL2, and not more
-	Lane int // the coefficients that an engine holds: MaxLane
+	L2   int // size of the L2, at most MaxL2; 0 means MaxL2
+	Lane int // bytes of weights that one engine holds; 0 means MaxLane
 }
 
-// L2Bytes and LaneBytes are the bytes of the scratchpad and of an engine's coefficients.
+// L2Bytes returns the size in bytes of the L2 of the layer's chip.
 func (l *Layer) L2Bytes() int { return cmp.Or(l.Memories.L2, MaxL2) }
 
+// LaneBytes returns how many bytes of weights one engine of the layer's chip holds.
 func (l *Layer) LaneBytes() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
-// LargestTile returns the bytes of the largest source tile that the layer's chip takes.
+// LargestTile returns the size in bytes of the largest source tile in the L2 of the layer's chip.
 func (l *Layer) LargestTile() int { return LargestTile(l.L2Bytes()) }
 
-// Conv is a dense convolution.
+// Conv returns a dense convolution with cout output channels.
 func Conv(in Shape, cout int, w Window) Layer {
 	return Layer{Op: Convolution, In: in, Cout: cout, Window: w, Groups: 1}
 }
 
-// Depthwise is a convolution of each channel by itself.
+// Depthwise returns a convolution of each channel on its own.
 func Depthwise(in Shape, w Window) Layer {
 	return Layer{Op: Convolution, In: in, Cout: in.C, Window: w, Groups: in.C}
 }
 
-// Product is the product of an m x k input and a k x n matrix.
+// Product returns a matmul of an m x k input and a k x n right side. rhs says whether the right
+// side is a second input or constant.
 func Product(m, k, n int, rhs SecondKind) Layer {
 	return Layer{Op: MatMul, In: Shape{1, 1, m, k}, Columns: n, Second: rhs}
 }
 
-// Unary is an activation.
+// Unary returns a layer that applies op to each element of its input.
 func Unary(op Op, in Shape) Layer { return Layer{Op: op, In: in} }
 
-// Binary is an elementwise operation on two inputs; an axis of second that is 1
-// repeats.
+// Binary returns an elementwise operation on two inputs. An axis of second with extent 1 is
+// repeated.
 func Binary(op Op, in, second Shape) Layer {
 	return Layer{Op: op, In: in, SecondShape: second}
 }
 
-// Reduction is a reduction, a softmax or a layer norm over axes.
+// Reduction returns a reduction, a softmax or a layer norm over the given axes.
 func Reduction(op Op, in Shape, axes Axes) Layer { return Layer{Op: op, In: in, Axes: axes} }
 
-// Out is the shape of the result.
+// Out returns the shape of the result.
 func (l *Layer) Out() Shape {
 	s := l.In
 	switch l.Op {
@@ -176,7 +181,8 @@ func (l *Layer) Out() Shape {
 	return s
 }
 
-// Permutation is the axis of the input that each of a transpose's C, H and W is.
+// Permutation returns the input axes that become the C, H and W of a transpose's result. It
+// returns W, H and C if Order is zero.
 func (l *Layer) Permutation() [3]Axes {
 	if l.Order == [3]Axes{} {
 		return [3]Axes{AxisW, AxisH, AxisC}
@@ -184,37 +190,38 @@ func (l *Layer) Permutation() [3]Axes {
 	return l.Order
 }
 
-// A Fill is what stands around a padded tensor.
+// A Fill selects the values around a padded tensor.
 type Fill uint8
 
 // Fills.
 const (
-	FillValue   Fill = iota // Layer.Value
-	FillEdge                // the nearest row or column
+	FillValue   Fill = iota // the constant Layer.Value
+	FillEdge                // the nearest row or column of the tensor
 	FillReflect             // the tensor mirrored at its first and last row or column
 )
 
-// A Release is the year of the compiler whose form a layer is written in.
+// A Release is the year of the compiler whose form of descriptors a layer is lowered to.
 type Release int
 
-// The compilers whose programs are at hand; the zero value is the newest.
+// Compiler releases. Newest is the zero value.
 const (
 	Newest      Release = 0
-	Release2023 Release = 2023 // rows beyond the L2 stream in patches (13/18 of its oracles)
+	Release2023 Release = 2023 // streams rows that exceed the L2 in patches (seen in 13 of 18 oracle programs)
 )
 
-// Tabulated reports whether the layer's own descriptors cannot do its activation.
-func (l *Layer) Tabulated() bool { return l.Activation != 0 && l.Activation != ReLU }
+// NeedsTable reports whether the layer has an activation that needs a table, unlike ReLU.
+func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
-// Followed reports whether the layer's activation is a task behind those of its operation:
-// the planar engine has no tables, and a task that looks its result up in one has no ReLU.
-func (l *Layer) Followed() bool {
-	return l.Op > Linear && (l.Tabulated() || l.Activation == ReLU && l.ByTable() && l.Op != RealDiv)
+// NeedsActivationTask reports whether the layer's activation takes a task of its own after those
+// of its operation. The planar engine has no tables, and a task that looks up its result in a
+// table has no ReLU.
+func (l *Layer) NeedsActivationTask() bool {
+	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
 
-// ByTable reports whether the operation itself is looked up in a table: a quotient multiplies
-// by that of 1/x, the maximum and minimum with a number are tables.
-func (l *Layer) ByTable() bool {
+// UsesOpTable reports whether the operation itself is computed with a table. A quotient is a
+// product with a table of 1/x, and the maximum or minimum with a number is a table.
+func (l *Layer) UsesOpTable() bool {
 	switch l.Op {
 	case RealDiv:
 		return l.Second == Runtime || l.Second == Itself
@@ -224,7 +231,7 @@ func (l *Layer) ByTable() bool {
 	return false
 }
 
-// Taps is how many weights a window has for each input channel.
+// Taps returns the number of weights that a window has per input channel.
 func (l *Layer) Taps() int {
 	return l.TapRows() * l.TapColumns()
 }

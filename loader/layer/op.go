@@ -2,14 +2,14 @@ package layer
 
 import "fmt"
 
-// An Op is what a layer computes.
+// An Op is an operation that a layer computes.
 type Op uint8
 
-// The operations. Elementwise ones take In and Second, activations In alone.
+// The operations. Elementwise operations take In and a second operand, activations take only In.
 const (
 	Convolution Op = iota + 1
 	MatMul         // [M,K] times [K,N]; In is {1,1,M,K}
-	Linear         // MatMul with a constant right side, kept as weight[N][K]
+	Linear         // MatMul with a constant right side, stored as weight[N][K]
 	Add
 	Sub
 	Mul
@@ -31,21 +31,21 @@ const (
 	LayerNorm
 	Pool
 	Concat    // along C
-	Transpose // Order says which axes; C and W without
+	Transpose // permutes the axes by Order; swaps C and W without one
 	Slice
 	RealDiv // x / z, or the reciprocal of a constant
 	Average // of x and z
-	Pow     // x to the power z, of x above 0
+	Pow     // x to the power z, for x above 0
 	Abs
 	Square
 	Cube
-	LeakyReLU // Alpha x below 0
-	PReLU     // Weights.Second x below 0, one value a channel
+	LeakyReLU // x, and Alpha x below 0
+	PReLU     // x, and Weights.Second x below 0, with one value per channel
 	ReLU6
 	Clip // between Low and High
-	ELU  // Alpha (e^x - 1) below 0
+	ELU  // x, and Alpha (e^x - 1) below 0
 	SELU
-	HardSigmoid // x/6 + 1/2 between 0 and 1
+	HardSigmoid // x/6 + 1/2, limited to 0 to 1
 	HardSwish   // x times HardSigmoid
 	Softplus
 	Softsign
@@ -60,16 +60,16 @@ const (
 	Atan
 	Erf
 	LogicalNot // of 8-bit elements
-	Tile       // Reps times along each axis
-	// Deconvolution is a transposed convolution: Window is that of the convolution whose
-	// input it makes.
+	Tile       // repeats the tensor Reps times along each axis
+	// Deconvolution is a transposed convolution: Window is the window of the convolution that
+	// maps its result back to its input.
 	Deconvolution
-	Pad // rows and columns around a tensor: Window's Py, Qy, Px and Qx
+	Pad // adds rows and columns around a tensor: Window's Py, Qy, Px and Qx
 )
 
-// Rides reports whether an activation is one table and nothing else, so that the task that makes
-// its input may look it up: no scale or addend ahead of it, no mode and no task of its own.
-func (o Op) Rides() bool {
+// IsSingleTable reports whether the activation o is exactly one table lookup, with no scale,
+// addend, mode or task of its own. The task that computes its input can then apply the table too.
+func (o Op) IsSingleTable() bool {
 	switch o {
 	case Sigmoid, Tanh, GELU, SiLU, Sqrt, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Sign, Frac, Erf:
 		return true
@@ -90,7 +90,7 @@ var opNames = map[Op]string{
 	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile", Deconvolution: "deconv", Pad: "pad",
 }
 
-// String is the operation's name as the command spells it.
+// String returns the operation's name as the anesim command spells it, such as "leaky_relu".
 func (o Op) String() string {
 	if n, ok := opNames[o]; ok {
 		return n
@@ -98,7 +98,7 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// ParseOp finds an operation by its name.
+// ParseOp returns the operation with the given name. It reports false if there is none.
 func ParseOp(name string) (Op, bool) {
 	for o, n := range opNames {
 		if n == name {
@@ -108,9 +108,9 @@ func ParseOp(name string) (Op, bool) {
 	return 0, false
 }
 
-// Tables is how many activation tables an operation takes: the first in Weights.Table,
-// the others in Weights.Tables.
-func (o Op) Tables() int {
+// TableCount returns how many activation tables the operation needs. The first is Weights.Table,
+// the others are Weights.Tables.
+func (o Op) TableCount() int {
 	switch o {
 	case ReLU, Abs, Square, Cube, PReLU:
 		return 0
@@ -119,19 +119,19 @@ func (o Op) Tables() int {
 	case Ceil, Floor:
 		return 3
 	}
-	if o.Activates() {
+	if o.IsActivation() {
 		return 1
 	}
 	return 0
 }
 
-// Activates reports whether an operation is a function of one input.
-func (o Op) Activates() bool {
+// IsActivation reports whether the operation is an elementwise function of one input.
+func (o Op) IsActivation() bool {
 	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot
 }
 
-// joined reports whether an activation may follow in the same layer.
-func (o Op) joined() bool {
+// acceptsActivation reports whether an activation may follow the operation in the same layer.
+func (o Op) acceptsActivation() bool {
 	switch o {
 	case RealDiv, Average, Tile:
 		return true

@@ -1,22 +1,23 @@
 package layer
 
-// A Shape is the extent of a tensor in elements.
+// A Shape holds the extents of a tensor in elements: batch, channels, height and width.
 type Shape struct{ N, C, H, W int }
 
-// rowUnit is what rows in memory begin at multiples of.
+// rowUnit is the alignment in bytes of the rows of a tensor in memory.
 const rowUnit = 64
 
-// A Window is how a convolution walks its source.
+// A Window describes how a convolution or a pooling moves over its source.
 type Window struct {
 	Kh, Kw int // taps
 	Sy, Sx int // strides
 	Py, Px int // zeros before the first row and column
-	// Qy, Qx are the zeros after the last: the output's extent implies them, so they
-	// may differ from Py and Px.
+	// Qy and Qx are the zeros after the last row and column. The extent of the output determines
+	// them, so they may differ from Py and Px.
 	Qy, Qx int
 }
 
-// Phases groups the taps by their place modulo the stride, rows outside.
+// Phases groups the taps of the window, numbered by rows, by their row and column modulo the
+// strides. The phases are in row-major order.
 func (w *Window) Phases() [][]int {
 	var all [][]int
 	for py := range min(w.Sy, w.Kh) {
@@ -33,11 +34,12 @@ func (w *Window) Phases() [][]int {
 	return all
 }
 
-// Valid is a k x k window without padding.
+// Valid returns a k x k window without padding.
 func Valid(k, stride int) Window { return Window{Kh: k, Kw: k, Sy: stride, Sx: stride} }
 
-// Same is a k x k window whose output has ceil(in/stride) rows and columns; the odd zero
-// comes after (both examples of a 3x3 window of stride 2).
+// Same returns a k x k window with padding, so that the output has ceil(in/stride) rows and
+// columns. If the padding is odd, the extra zero comes last (seen in both examples of a 3x3
+// window of stride 2).
 func Same(k, stride int, in Shape) Window {
 	w := Valid(k, stride)
 	w.Py, w.Qy = SamePad(k, stride, in.H)
@@ -45,25 +47,26 @@ func Same(k, stride int, in Shape) Window {
 	return w
 }
 
-// SamePad is the padding before and after an axis that leaves ceil(in/stride) outputs.
+// SamePad returns the padding before and after an axis of in elements that gives ceil(in/stride)
+// outputs.
 func SamePad(k, stride, in int) (before, after int) {
 	out := (in + stride - 1) / stride
 	total := max(0, (out-1)*stride+k-in)
 	return total / 2, total - total/2
 }
 
-// RoundUp is the least multiple of unit that is not below n.
+// RoundUp returns the smallest multiple of unit that is at least n.
 func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// Elements is the number of elements.
+// Elements returns the number of elements.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
-// Gapless reports whether rows fill whole units of 64 bytes: a tensor then has no gaps in
-// memory, and is the same in rows of any length that fills them too.
-func (s Shape) Gapless() bool { return s.W*ElementBytes%rowUnit == 0 }
+// HasPackedRows reports whether each row fills whole units of 64 bytes. Such a tensor has no gaps
+// in memory, and can be read with any other row length that also fills whole units.
+func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
-// Dilated is the window with taps d rows and columns apart.
-func (w Window) Dilated(d int) Window {
+// WithDilation returns the window enlarged so that its taps are d rows and columns apart.
+func (w Window) WithDilation(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w
 }

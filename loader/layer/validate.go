@@ -2,13 +2,14 @@ package layer
 
 import "cmp"
 
-// Validate checks a layer against itself and the engine's limits.
+// Validate checks the layer against itself and against the engine's limits. The error is a
+// [*LayerError] or a [*LimitError].
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
-		return l.Wrong("no such operation")
+		return l.Errorf("unknown operation")
 	}
 	if min(l.In.N, l.In.C, l.In.H, l.In.W) < 1 {
-		return l.Wrong("input %v has an empty axis", l.In)
+		return l.Errorf("input %v has an empty axis", l.In)
 	}
 	var err error
 	switch l.Op {
@@ -16,25 +17,25 @@ func (l *Layer) Validate() error {
 		err = l.validateWindow()
 	case MatMul, Linear:
 		if l.Columns < 1 {
-			err = l.Wrong("%d columns", l.Columns)
+			err = l.Errorf("found %d columns, want at least 1", l.Columns)
 		}
 	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
 		err = l.validateSecond()
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		if l.Axes == 0 || l.Axes > AxisC|AxisH|AxisW {
-			err = l.Wrong("axes %#x", uint8(l.Axes))
+			err = l.Errorf("axes %#x: want a nonempty set of C, H and W", uint8(l.Axes))
 		}
 	case Tile:
 		if r := l.Reps; min(r.N, r.C, r.H, r.W) < 1 {
-			err = l.Wrong("%v times", r)
+			err = l.Errorf("repetitions %v: want at least 1 along every axis", r)
 		}
 	case Transpose:
 		if o := l.Permutation(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
-			err = l.Wrong("%v is no order of the axes", o)
+			err = l.Errorf("axis order %v: want each of C, H and W once", o)
 		}
 	case Clip:
 		if !(l.Low <= l.High) {
-			err = l.Wrong("from %v to %v", l.Low, l.High)
+			err = l.Errorf("range %v to %v: the low end must not exceed the high end", l.Low, l.High)
 		}
 	case Concat:
 		err = l.validateParts()
@@ -47,13 +48,13 @@ func (l *Layer) Validate() error {
 		return err
 	}
 	if l.Op == RealDiv && l.Second == Itself && l.SecondReLU {
-		return l.Wrong("a quotient by ReLU of the dividend")
+		return l.Errorf("cannot divide an input by its own ReLU")
 	}
-	if a := l.Activation; a != 0 && (!a.Activates() || a.Tables() > 1 || !l.Op.joined()) {
-		return l.Wrong("%v cannot follow it", a)
+	if a := l.Activation; a != 0 && (!a.IsActivation() || a.TableCount() > 1 || !l.Op.acceptsActivation()) {
+		return l.Errorf("activation %v cannot follow in the same layer", a)
 	}
 	if l.Factor != 0 && (l.Op > Linear || !l.Factor.IsNormal()) {
-		return l.Wrong("a factor of %v behind it", l.Factor.Float32())
+		return l.Errorf("factor %v: want a normal fp16 value, after a convolution or a matmul", l.Factor.Float32())
 	}
 	for _, s := range [...]Shape{l.In, l.Out()} {
 		if err := s.Validate(); err != nil {
@@ -63,70 +64,71 @@ func (l *Layer) Validate() error {
 	return nil
 }
 
-// Validate checks a tensor against the limits of the registers.
+// Validate checks a tensor against the limits of the registers. The error is a [*LimitError].
 func (s Shape) Validate() error {
 	const split = "split it into parts of at most %d and run them one after the other"
 	if err := cmp.Or(
-		Within("batch", s.N, MaxGroups, split),
-		Within("channels", s.C, MaxChannels, split),
-		Within("height", s.H, MaxExtent, split),
-		Within("width", s.W, MaxExtent, split),
+		CheckLimit("batch", s.N, MaxGroups, split),
+		CheckLimit("channels", s.C, MaxChannels, split),
+		CheckLimit("height", s.H, MaxExtent, split),
+		CheckLimit("width", s.W, MaxExtent, split),
 	); err != nil {
 		return err
 	}
 	row := max(64, (s.W*ElementBytes+63)&^63)
-	return Within("bytes of a tensor", row*s.H*s.C*s.N, MaxSurface, split)
+	return CheckLimit("bytes of a tensor", row*s.H*s.C*s.N, MaxSurface, split)
 }
 
 func (l *Layer) validateWindow() error {
 	w := &l.Window
 	if err := cmp.Or(
-		Within("kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"),
-		Within("kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"),
-		Within("vertical stride", w.Sy, MaxExtent, "stride by at most %d"),
-		Within("horizontal stride", w.Sx, MaxExtent, "stride by at most %d"),
-		Within("padding above", w.Py, MaxPad, "pad by at most %d"),
-		Within("padding on the left", w.Px, MaxPad, "pad by at most %d"),
+		CheckLimit("kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"),
+		CheckLimit("kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"),
+		CheckLimit("vertical stride", w.Sy, MaxExtent, "stride by at most %d"),
+		CheckLimit("horizontal stride", w.Sx, MaxExtent, "stride by at most %d"),
+		CheckLimit("padding above", w.Py, MaxPad, "pad by at most %d"),
+		CheckLimit("padding on the left", w.Px, MaxPad, "pad by at most %d"),
 	); err != nil {
 		return err
 	}
 	groups := max(1, l.Groups)
 	switch {
 	case min(w.Kh, w.Kw, w.Sy, w.Sx) < 1 || min(w.Py, w.Px, w.Qy, w.Qx) < 0:
-		return l.Wrong("window %+v has an empty side", *w)
+		return l.Errorf("window %+v: want positive extents and strides, and no negative padding", *w)
 	case l.Dilation < 0 || l.Dilation > 1 && ((w.Kh-1)%l.Dilation != 0 || (w.Kw-1)%l.Dilation != 0):
-		return l.Wrong("a dilation of %d in a %dx%d window", l.Dilation, w.Kh, w.Kw)
+		return l.Errorf("dilation %d does not match a %dx%d window", l.Dilation, w.Kh, w.Kw)
 	case l.Op == Deconvolution && (l.Groups > 1 || l.Dilation > 1):
-		return l.Wrong("a transposed convolution of one group, not dilated")
+		return l.Errorf("found %d groups and dilation %d, want one group and no dilation", l.Groups, l.Dilation)
 	case l.Op != Pool && (l.Cout < 1 || l.Groups < 0):
-		return l.Wrong("%d output channels in %d groups", l.Cout, l.Groups)
+		return l.Errorf("found %d output channels in %d groups, want at least 1 channel", l.Cout, l.Groups)
 	case l.Op != Pool && (l.In.C%groups != 0 || l.Cout%groups != 0):
-		return l.Wrong("%d groups do not divide %d and %d channels", groups, l.In.C, l.Cout)
+		return l.Errorf("%d groups do not divide %d and %d channels", groups, l.In.C, l.Cout)
 	case l.Op == Deconvolution:
 		if o := l.Out(); min(o.H, o.W) < 1 || max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
-			return l.Wrong("a %dx%d window padded by %v leaves nothing", w.Kh, w.Kw, *w)
+			return l.Errorf("window %+v leaves no output", *w)
 		}
 		return nil
 	case l.In.H+w.Py+w.Qy < w.Kh || l.In.W+w.Px+w.Qx < w.Kw:
-		return l.Wrong("a %dx%d window does not fit the padded input", w.Kh, w.Kw)
+		return l.Errorf("window of %dx%d taps does not fit the padded input", w.Kh, w.Kw)
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
-		return l.Wrong("padding of a whole window, in which there is no maximum")
+		return l.Errorf("padding reaches the size of the %dx%d window; want less, so that every window has a maximum", w.Kh, w.Kw)
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
-		return Within("taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
+		return CheckLimit("taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
 	}
 	return nil
 }
 
-// validateSecond checks that a second operand is as long as the first or repeats.
+// validateSecond checks that each axis of a second operand has the extent of the first or extent
+// 1.
 func (l *Layer) validateSecond() error {
 	if l.Second > Itself {
-		return l.Wrong("second operand of kind %d", l.Second)
+		return l.Errorf("unknown kind %d of second operand", l.Second)
 	}
 	if l.Bias && (l.Op != Mul || l.Second != Constant) {
-		return l.Wrong("a bias behind anything but a product with constants a channel")
+		return l.Errorf("bias must follow a mul with one constant per channel")
 	}
 	if l.Second == Constant {
-		return Within("channels with a constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d")
+		return CheckLimit("channels with one constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d")
 	}
 	if l.Second != Runtime {
 		return nil
@@ -134,7 +136,7 @@ func (l *Layer) validateSecond() error {
 	s, in := l.SecondShape, l.In
 	for _, a := range [...][2]int{{s.N, in.N}, {s.C, in.C}, {s.H, in.H}, {s.W, in.W}} {
 		if a[0] != a[1] && a[0] != 1 {
-			return l.Wrong("second input %v does not repeat to %v", s, in)
+			return l.Errorf("cannot broadcast second input %v to %v", s, in)
 		}
 	}
 	return nil
@@ -144,28 +146,29 @@ func (l *Layer) validateParts() error {
 	sum := 0
 	for _, c := range l.Parts {
 		if c < 1 {
-			return l.Wrong("an input of %d channels", c)
+			return l.Errorf("input has %d channels, want at least 1", c)
 		}
 		sum += c
 	}
 	if sum != l.In.C {
-		return l.Wrong("inputs of %v channels, together %d", l.Parts, l.In.C)
+		return l.Errorf("inputs have %v channels, want a sum of %d", l.Parts, l.In.C)
 	}
-	const most = 27 // buffers 4 and 6 to 31, which the result leaves
-	return Within("inputs", len(l.Parts), most, "join at most %d at a time")
+	const most = 27 // buffers 4 and 6 to 31; buffer 5 is the result
+	return CheckLimit("inputs", len(l.Parts), most, "join at most %d at a time")
 }
 
 func (l *Layer) validateSlice() error {
 	b, s, in := l.Begin, l.Size, l.In
 	for _, a := range [...][3]int{{b.N, s.N, in.N}, {b.C, s.C, in.C}, {b.H, s.H, in.H}, {b.W, s.W, in.W}} {
 		if a[0] < 0 || a[1] < 1 || a[0]+a[1] > a[2] {
-			return l.Wrong("%v from %v on leaves %v", s, b, in)
+			return l.Errorf("slice of %v at %v exceeds input %v", s, b, in)
 		}
 	}
 	return nil
 }
 
-// Validate checks that the values are as many as the layer takes; none are zeros.
+// Validate checks that the weights have as many values as the layer takes. Missing values are
+// valid and count as zeros.
 func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {
@@ -195,23 +198,23 @@ func (w *Weights) Validate(l *Layer) error {
 		got, want int
 	}{{"weights", given, filter}, {"biases", len(w.Bias), bias}, {"constants", len(w.Second), second}} {
 		if v.got != 0 && v.got != v.want {
-			return l.Wrong("%d %s, want %d", v.got, v.name, v.want)
+			return l.Errorf("found %d %s, want %d", v.got, v.name, v.want)
 		}
 	}
 	return nil
 }
 
-// validatePad checks that a mirror has what it shows.
+// validatePad checks the padding of Pad. Reflected padding must be smaller than the tensor.
 func (l *Layer) validatePad() error {
 	w := &l.Window
 	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 || l.Fill > FillReflect {
-		return l.Wrong("padding by %d, %d rows and %d, %d columns of kind %d", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
+		return l.Errorf("found padding of %d and %d rows, %d and %d columns with fill %d; want no negative padding and a known fill", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
 	}
 	if l.Fill != FillReflect {
 		return nil
 	}
 	return cmp.Or(
-		Within("rows of a mirror", max(w.Py, w.Qy), l.In.H-1, "pad by at most %d rows"),
-		Within("columns of a mirror", max(w.Px, w.Qx), l.In.W-1, "pad by at most %d columns"),
+		CheckLimit("rows of reflected padding", max(w.Py, w.Qy), l.In.H-1, "pad by at most %d rows"),
+		CheckLimit("columns of reflected padding", max(w.Px, w.Qx), l.In.W-1, "pad by at most %d columns"),
 	)
 }

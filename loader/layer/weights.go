@@ -6,21 +6,21 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Form is how a file holds the weights of a layer, and so which of the engine's forms of
-// coefficients they take first. A form is used where it gives the very same fp16 values in
-// fewer bytes; a share of the channels where none does stays dense.
+// A Form is the way in which a file stores the weights of a layer. It selects which of the
+// engine's own forms are tried first. A form is used only if it reproduces the same fp16 values
+// in fewer bytes; channels for which no form does stay dense.
 type Form uint8
 
-// The forms. Where a lane's planes keep the codebook, the scales and the mask is assumed: no
-// program shows it (see hw/tiles). Dense fp16 is that of the vendor's programs.
+// The forms. The vendor's programs contain dense fp16 only. Where a lane's planes keep the
+// codebook, the scales and the mask is assumed (see hw/tiles).
 const (
 	FormFP16    Form = iota
-	FormPalette      // indices of 4 or 8 bits, a codebook a lane
-	FormSparse       // a mask and the values that are not zero, in bytes and in compute
-	FormInt8         // signed bytes times a scale a channel, Weights.Scale
+	FormPalette      // indices of 4 or 8 bits, with one codebook per lane
+	FormSparse       // a mask and the nonzero values; saves both bytes and compute
+	FormInt8         // signed bytes times one scale per channel, Weights.Scale
 )
 
-// String names the form.
+// String returns the name of the form.
 func (f Form) String() string {
 	switch f {
 	case FormFP16:
@@ -35,41 +35,41 @@ func (f Form) String() string {
 	return fmt.Sprintf("Form(%d)", uint8(f))
 }
 
-// Weights are the values a program carries.
+// Weights holds the constant values of a layer.
 type Weights struct {
-	// Filter is a convolution's weights in [Cout][Cin/Groups][Kh][Kw] order, a matrix
-	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
+	// Filter holds the weights: of a convolution in [Cout][Cin/Groups][Kh][Kw] order, of a matmul
+	// in [K][N] order, of Linear in [N][K] order. nil means zeros.
 	Filter []float16.Float16
-	// Source makes the values of Filter as they are packed, where Filter is nil: the filter
-	// of a large layer is then nowhere in memory but in the program's constants.
+	// Source generates the weights while they are packed, if Filter is nil. The weights of a
+	// large layer are then stored only once, in the program's constants.
 	Source Source
-	Bias   []float16.Float16 // [Cout], of Mul [C]; nil is zeros
-	// Form is what the coefficients of a convolution or a product with constants take where
-	// it holds the values of Filter bit for bit and takes fewer bytes. Scale is that of the
-	// filter in int8: of all output channels, or one of each.
+	Bias   []float16.Float16 // [Cout], or [C] of Mul; nil means zeros
+	// Form is the form of the weights of a convolution or of a matmul with constants. It is used
+	// if it reproduces the weights bit for bit in fewer bytes. Scale holds the scales of weights
+	// in int8: one for all output channels, or one for each.
 	Form  Form
 	Scale []float16.Float16
-	// Dense keeps zeros in the coefficients of a convolution with a stride, where the
-	// compiler skips them. The model computes values from dense ones only.
+	// Dense keeps zero weights of a convolution with a stride, which the compiler would skip. The
+	// model computes values from dense weights only.
 	Dense bool
-	// SizesOnly lays coefficients out and does not make them, for a program that is only
-	// timed: Filter may then be nil and is taken to have no zero. What is lowered has the
-	// descriptors and sizes of the program with such a filter, and no constants.
+	// SizesOnly computes the sizes of packed weights without packing them, for a program that is
+	// only timed. Filter may then be nil, and is assumed to have no zeros. The lowered program
+	// has the same descriptors and sizes as with such weights, but no constants.
 	SizesOnly bool
 	// Second is the constant operand of an elementwise operation.
 	Second []float16.Float16
-	Table  []byte // activation table, 128 bytes; of softmax, the one of 2^x
-	// Tables are the further tables of an operation that takes several, see [Op.Tables].
+	Table  []byte // activation table, 128 bytes; the table of 2^x for softmax
+	// Tables holds the second and later tables of an operation, see [Op.TableCount].
 	Tables [][]byte
-	// Reciprocal is softmax's table of 1/x.
+	// Reciprocal is the table of 1/x for softmax.
 	Reciprocal []byte
-	// Inner is the table of the operation itself where Table is that of the activation behind
-	// it, see [Layer.ByTable].
+	// Inner is the table of the operation itself if Table belongs to the activation after it, see
+	// [Layer.UsesOpTable].
 	Inner []byte
 }
 
-// ChannelScale is the scale of output channel n of a layer's weights in int8: there is one for all
-// channels, or one each.
+// ChannelScale returns the scale of output channel n of weights in int8. A single scale applies
+// to all channels. It reports false if the channel has none.
 func (w *Weights) ChannelScale(n int) (float16.Float16, bool) {
 	switch {
 	case len(w.Scale) == 1:
@@ -80,17 +80,17 @@ func (w *Weights) ChannelScale(n int) (float16.Float16, bool) {
 	return 0, false
 }
 
-// A Source makes the values of a filter, in its order.
+// A Source generates weights in the order of Weights.Filter.
 type Source interface {
-	// Len is how many there are.
+	// Len returns the number of weights.
 	Len() int
-	// Values writes those from first on. It is cheap where first is the value behind the
-	// last one written.
+	// Values writes len(dst) weights to dst, starting with number first. It is fast if first
+	// follows the last weight written by the previous call.
 	Values(dst []float16.Float16, first int)
 }
 
-// Weight is element i of the filter, zero without one. Where it is made as it is packed, all
-// of it is made at the first call.
+// Weight returns weight i, or 0 if there are no weights. If the weights have a Source, the first
+// call generates and stores all of them.
 func (w *Weights) Weight(i int) float16.Float16 {
 	if len(w.Filter) == 0 && w.Source != nil {
 		w.Filter = make([]float16.Float16, w.Source.Len())
@@ -99,9 +99,9 @@ func (w *Weights) Weight(i int) float16.Float16 {
 	return ValueAt(w.Filter, i)
 }
 
-// Run is n elements of the filter from first on, which may stand in buf; nil without a
-// filter.
-func (w *Weights) Run(buf []float16.Float16, first, n int) []float16.Float16 {
+// ReadRun returns n weights, starting with number first, or nil if there are none. The result may
+// be part of buf, which must have room for n values.
+func (w *Weights) ReadRun(buf []float16.Float16, first, n int) []float16.Float16 {
 	switch {
 	case len(w.Filter) > 0:
 		return w.Filter[first : first+n]
@@ -112,7 +112,7 @@ func (w *Weights) Run(buf []float16.Float16, first, n int) []float16.Float16 {
 	return buf[:n]
 }
 
-// ValueAt is element i of values, zero where there are none.
+// ValueAt returns values[i], or 0 if values is empty.
 func ValueAt(values []float16.Float16, i int) float16.Float16 {
 	if len(values) == 0 {
 		return 0
@@ -120,10 +120,9 @@ func ValueAt(values []float16.Float16, i int) float16.Float16 {
 	return values[i]
 }
 
-// Scaled returns the values, each times its factor, and nil for absent values. It returns false
-// if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
-// number above 65504.
-func Scaled(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+// Scale returns each value times factor(i), or nil for nil values. It reports false if a product
+// loses precision: the engine reads weights below 2^-14 as 0, and fp16 ends at 65504.
+func Scale(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
 	if values == nil {
 		return nil, true
 	}

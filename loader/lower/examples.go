@@ -23,11 +23,11 @@ var examplePrograms = []struct {
 	name  string
 	build func() (*loader.Builder, error)
 }{
-	{"identity", identityLayer},
-	{"conv", convExample},
-	{"relu", reluExample},
-	{"add", addExample},
-	{"concat", concatExample},
+	{"identity", buildIdentity},
+	{"conv", buildConv},
+	{"relu", buildReLU},
+	{"add", buildAdd},
+	{"concat", buildConcat},
 }
 
 // Examples names the example programs.
@@ -86,7 +86,7 @@ func rowSurface(bar uint32, c, w int) place.Memory {
 }
 
 func rowPort(name string, d loader.Direction, bar uint32, c, w int) loader.Port {
-	p := rowSurface(bar, c, w).Port(name, d, layer.Shape{N: 1, C: c, H: 1, W: w})
+	p := rowSurface(bar, c, w).ToPort(name, d, layer.Shape{N: 1, C: c, H: 1, W: w})
 	p.Bytes = 0
 	return p
 }
@@ -95,18 +95,18 @@ func oneRow(channels, width int) regs.Shape {
 	return regs.Shape{Groups: 1, Channels: channels, Height: 1, Width: width}
 }
 
-func convExample() (*loader.Builder, error) {
+func buildConv() (*loader.Builder, error) {
 	const cin, cout = 5, 3
-	f := coeff.Filter{
+	f := coeff.ChannelWeights{
 		Groups: 1, Channels: cout, Taps: cin,
 		Weight: func(_, n, k int) float16.Float16 { return float16.Fromfloat32(float32(n) + float32(k)/2 - 1) },
 		Bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
 	}
 	k := f.Pack(1)
-	t := task.Pointwise2020(oneRow(cin, 1), oneRow(cout, 1))
-	t.Kernel(0, k.Lanes)
-	t.Source1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
-	task.Stages2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
+	t := task.NewPointwise2020(oneRow(cin, 1), oneRow(cout, 1))
+	t.SetKernel(0, k.Lanes)
+	t.LoadSource1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
+	task.StageResult2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).WithBase(channelBytes*cin))
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain:     descriptors,
@@ -116,18 +116,18 @@ func convExample() (*loader.Builder, error) {
 }
 
 // copyRow is a pass-through of one row of channels, with ReLU or not.
-func copyRow(src, dst place.Memory, channels, width int, relu bool) *task.Task {
+func newRowCopy(src, dst place.Memory, channels, width int, relu bool) *task.Task {
 	s := oneRow(channels, width)
-	t := task.Copy2020(s, relu)
+	t := task.NewCopy2020(s, relu)
 	at := place.Packed(s)
-	t.Source1(src, at, false)
-	t.Writes(dst, at.Row)
+	t.LoadSource1(src, at, false)
+	t.WriteResult(dst, at.Row)
 	return t
 }
 
-func reluExample() (*loader.Builder, error) {
+func buildReLU() (*loader.Builder, error) {
 	const channels, width = 4, 16
-	t := copyRow(rowSurface(place.Bar5, channels, width), rowSurface(place.Bar4, channels, width), channels, width, true)
+	t := newRowCopy(rowSurface(place.Bar5, channels, width), rowSurface(place.Bar4, channels, width), channels, width, true)
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain: descriptors,
@@ -135,13 +135,13 @@ func reluExample() (*loader.Builder, error) {
 	}, err
 }
 
-func concatExample() (*loader.Builder, error) {
+func buildConcat() (*loader.Builder, error) {
 	const channels = 8
 	var tasks []*task.Task
 	for i, bar := range []uint32{place.Bar6, place.Bar5} {
 		y := rowSurface(place.Bar4, 2*channels, 1)
 		y.Base = i * y.Depth / 2
-		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1, false))
+		tasks = append(tasks, newRowCopy(rowSurface(bar, channels, 1), y, channels, 1, false))
 	}
 	descriptors, err := chain.Finish2020(tasks)
 	return &loader.Builder{
@@ -153,17 +153,17 @@ func concatExample() (*loader.Builder, error) {
 	}, err
 }
 
-func addExample() (*loader.Builder, error) {
+func buildAdd() (*loader.Builder, error) {
 	const channels = 32
 	s := oneRow(channels, 1)
-	t := task.Sum2020(s)
+	t := task.NewSum2020(s)
 	at := t.PlanarTile()
 	at.Row = at.Depth + 2*place.UnitBytes // two units in compilers of 2020
 	at.Group = at.Depth
 	second := place.SecondBase(at.Row)
-	t.Source1(rowSurface(place.Bar6, channels, 1), at, false)
-	t.Source2(rowSurface(place.Bar5, channels, 1), at.Moved(second))
-	task.Writes2020(t, rowSurface(place.Bar4, channels, 1), second+at.Row)
+	t.LoadSource1(rowSurface(place.Bar6, channels, 1), at, false)
+	t.LoadSource2(rowSurface(place.Bar5, channels, 1), at.WithBase(second))
+	task.WriteResult2020(t, rowSurface(place.Bar4, channels, 1), second+at.Row)
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain: descriptors,

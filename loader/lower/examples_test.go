@@ -396,7 +396,7 @@ func describeLargeValues(t *testing.T, name string) (layer.Layer, layer.Weights)
 	if l.Op == layer.Inverse {
 		l.Epsilon = 1e-4
 	}
-	for i := 1; i < l.Op.Tables(); i++ {
+	for i := 1; i < l.Op.TableCount(); i++ {
 		w.Tables = append(w.Tables, section[i*coeff.TableBytes:][:coeff.TableBytes])
 	}
 	if len(w.Tables) > 0 { // the second of the section is the first that the layer takes

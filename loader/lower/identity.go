@@ -62,13 +62,13 @@ func Identity() ([]byte, error) { return Example("identity") }
 // IdentityProgram is Identity, read.
 func IdentityProgram() (*loader.Program, error) { return ExampleProgram("identity") }
 
-func identityLayer() (*loader.Builder, error) {
+func buildIdentity() (*loader.Builder, error) {
 	const n = identitySize * layer.ElementBytes
 	port := loader.Port{Shape: [4]int{1, 1, 1, identitySize}, Strides: [4]uint64{n, n, n, layer.ElementBytes}}
 	in, out := port, port
 	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, place.Bar5
 	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, place.Bar4
-	tasks, constants := identityProduct(identitySize)
+	tasks, constants := lowerIdentityProduct(identitySize)
 	descriptors := chain.Finish(tasks)
 	chain.SetDebugEvents(descriptors[0], identityEvents)
 	b := &loader.Builder{
@@ -90,12 +90,12 @@ func identityLayer() (*loader.Builder, error) {
 		b.NoteBytes -= len(l.Raw())
 	}
 	b.NoteBytes += identityCommands
-	return b, task.Refused(tasks)
+	return b, task.FirstError(tasks)
 }
 
 // identityProduct multiplies a row of n values by the n x n identity matrix.
-func identityProduct(n int) ([]*task.Task, []byte) {
-	f := coeff.Filter{Groups: 1, Channels: n, Taps: n, Weight: func(_, c, k int) float16.Float16 {
+func lowerIdentityProduct(n int) ([]*task.Task, []byte) {
+	f := coeff.ChannelWeights{Groups: 1, Channels: n, Taps: n, Weight: func(_, c, k int) float16.Float16 {
 		if c != k {
 			return 0
 		}
@@ -109,17 +109,17 @@ func identityProduct(n int) ([]*task.Task, []byte) {
 	staged := place.Surface(0, layer.Shape{N: 1, C: n, H: 1, W: 1})
 	staged.Row = staged.Plane
 
-	prep := task.Transposing(in)
+	prep := task.NewTranspose(in)
 	tile := place.Packed(out)
-	prep.Source1(x, place.TransposeSource(1, n).Moved(tile.Row), false)
-	kept := prep.LeavesScratch(tile, tile.Row, staged)
+	prep.LoadSource1(x, place.TransposeSource(1, n).WithBase(tile.Row), false)
+	kept := prep.KeepDescribedResult(tile, tile.Row, staged)
 
 	t := task.MAC{Op: regs.MultiplyAccumulate, In: out, Out: out, Window: task.Pointwise, Transpose: true}.Task()
-	t.ReadsScratch(kept, kept.At, staged)
-	t.Kernel(0, k.Lanes)
-	t.Writes(y, tile.Row)
+	t.ReadDescribedTile(kept, kept.At, staged)
+	t.SetKernel(0, k.Lanes)
+	t.WriteResult(y, tile.Row)
 	// No scratch segment is listed: neither names its buffer.
-	task.Unlist(prep)
-	task.Unlist(t)
+	task.UnlistScratch(prep)
+	task.UnlistScratch(t)
 	return []*task.Task{prep, t}, k.Data
 }

@@ -168,7 +168,7 @@ func TestIdentityPattern(t *testing.T) {
 	if err != nil {
 		t.Skip("no reference program: ", err)
 	}
-	tasks, _ := identityProduct(256)
+	tasks, _ := lowerIdentityProduct(256)
 	got := regs.EncodeChain(chain.Finish(tasks))
 	type word struct{ off, want, got uint32 }
 	var diffs []word

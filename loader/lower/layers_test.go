@@ -328,7 +328,7 @@ func madeUp(l *layer.Layer, zeros bool) layer.Weights {
 		w.Filter = fill(need.Filter)
 	}
 	w.Table, w.Reciprocal = lut(1), lut(2)
-	further := max(l.Op.Tables(), l.Activation.Tables()) - 1
+	further := max(l.Op.TableCount(), l.Activation.TableCount()) - 1
 	if l.Op == layer.Pow {
 		further = 1
 	}

@@ -73,7 +73,7 @@ func TestConvolutionLayouts(t *testing.T) {
 		out := layer.Shape{N: 1, C: n("Cout"), H: n("Hout"), W: n("Wout")}
 		task := family.ConvTask(&coeff.Convolution{Layer: &l, Weights: &layer.Weights{}}, src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
 		at := task.SourceTile()
-		_, height := family.TileHeight(&l, src, out, &w, &at, task.PatchFixed())
+		_, height := family.TileHeight(&l, src, out, &w, &at, task.HasFixedPatch())
 		of++
 		cfg := regs.CommonCfg(numberIn(m["cfg"], 16))
 		_, g := task.Registers()
@@ -112,7 +112,7 @@ func TestPlanarLayouts(t *testing.T) {
 		loaded++
 		at := made.PlanarTile()
 		if form == regs.FormReduction && regs.L2Route(hex("S1cfg")).Type() != task.KeptTile {
-			at = made.SkewedPlanar()
+			at = made.SkewedPlanarTile()
 		}
 		tiles += count(at.Channel == hex("S1c") && at.Row == hex("S1r"))
 	}

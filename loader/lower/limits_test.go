@@ -168,7 +168,7 @@ func TestAnyShape(t *testing.T) {
 		if int64(s.C)*int64(s.H)*int64(s.W) > 1<<26 {
 			continue
 		}
-		c, err := Compile(l, layer.Weights{Table: table, Reciprocal: table, Tables: slices.Repeat([][]byte{table}, max(0, l.Op.Tables()-1))})
+		c, err := Compile(l, layer.Weights{Table: table, Reciprocal: table, Tables: slices.Repeat([][]byte{table}, max(0, l.Op.TableCount()-1))})
 		if err != nil {
 			continue
 		}

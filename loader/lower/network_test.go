@@ -420,7 +420,7 @@ func TestNetworkErrors(t *testing.T) {
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "x"}}}, 0, `"x" is made twice`},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: wide, Inputs: []string{"x"}, Output: "y"}}}, 0, "rows are padded in memory"},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "y"}}, Outputs: []string{"x"}}, 1, `the output "x"`},
-		{many, -1, "inputs and outputs of a network is 30, the engine takes at most 28"},
+		{many, -1, "inputs and outputs of a network: found 30, want at most 28"},
 	} {
 		_, err := tc.net.Join()
 		var node *join.NodeError

@@ -120,3 +120,15 @@ func TestStageRun(t *testing.T) {
 		}
 	}
 }
+
+// A result whose size depends on values, and which is too long for the engine, has no shape: a
+// node that reads it is not modelled.
+func TestLongResultOfComputedSize(t *testing.T) {
+	n, err := ReadONNX(ox.Model(ox.Input("x", 4, 512, 8192, 2, 2), ox.Node("Unique", "u", []string{"x"}), ox.Node("Relu", "y", []string{"u"})), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := n.Layers[len(n.Layers)-1]; y.Name != "y" || y.Reason == "" {
+		t.Errorf("layer %q: %q; want y not modelled", y.Name, y.Reason)
+	}
+}

@@ -25,6 +25,9 @@ type Options struct {
 	// Dir is the directory of the file: values that stand in other files are read from
 	// there, and from nowhere outside of it. Without it those values are not read.
 	Dir string
+	// Tables takes one table for functions that have an exact form of several layers, Elu and
+	// Softsign: cheaper, and less exact.
+	Tables bool
 }
 
 // Read reads a network of the form that the name's ending says: .yaml or .yml, .onnx,

@@ -177,7 +177,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		if only >= 0 && d.Index != only || only < 0 && !p.readsAddress(&g, addr) {
 			continue
 		}
-		l, err := coeff.LayoutOf(&d.Header, &g)
+		l, err := coeff.ReadLayout(&d.Header, &g)
 		if err != nil {
 			return 0, nil, &Error{What: name, Why: "unknown weight layout", Err: err}
 		}

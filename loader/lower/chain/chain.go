@@ -53,12 +53,12 @@ func Finish(tasks []*task.Task) []*regs.Descriptor {
 // first; nil routes them as the newest compiler does.
 func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(p.steps))
-	writers := p.reuse()
+	writers := p.setReuse()
 	var planar, engine *task.Task // the last ones so far
 	waited := [...]int{-1, -1}    // the last task of the other engine that this one waited for
 	for i := range p.steps {
 		s := &p.steps[i]
-		p.control(i, starts)
+		p.setControl(i, starts)
 		if later != nil && i > 0 {
 			later(i, starts[i])
 		} else if s.Planar() {
@@ -70,7 +70,7 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 		}
 		s.h.DebugLogEvents = s.h.DebugLogEvents.WithDebugLogEvents(s.debugEvents(i == 0, i == len(p.steps)-1))
 		s.h.Bases = s.h.Bases.WithTBE(i < len(p.steps)-1)
-		s.h.Timing = s.h.Timing.WithExeCycles(p.estimate(i))
+		s.h.Timing = s.h.Timing.WithExeCycles(p.estimateCycles(i))
 		out[i] = loader.NewDescriptor(s.h, &s.g)
 		out[i].Extra = writers[i] // the extra header word names it (3/3)
 	}
@@ -81,9 +81,9 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 func (t *step) debugEvents(first, last bool) uint32 {
 	n := uint32(debugEvents)
 	switch {
-	case t.moves():
+	case t.onlyMovesData():
 		n = 0
-	case mantissaTable(t.Table) && t.g.L2.ResultCfg.Type() != task.TypeRing: // 1/1 with a ring
+	case isMantissaTable(t.Table) && t.g.L2.ResultCfg.Type() != task.TypeRing: // 1/1 with a ring
 		n = debugMantissa
 	}
 	if first || last {
@@ -97,16 +97,16 @@ func (t *step) debugEvents(first, last bool) uint32 {
 
 // moves reports whether the task only moves data: into the L2, out of it, or by a tile of
 // its own through it (16/16 have no debug events; those that stream through it have).
-func (t *step) moves() bool {
+func (t *step) onlyMovesData() bool {
 	m := t.g.NE.MACCfg
-	streams := t.g.DestinationOn() && t.InMemory() && t.g.TileDMADst.DstDMAConfig.B26()
+	streams := t.g.DestinationOn() && t.LoadsFirst() && t.g.TileDMADst.DstDMAConfig.B26()
 	return !t.Planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !streams
 }
 
 // mantissaTable reports whether a table works on mantissa forms: the low digit of its
 // mode is 5 (square root), 6 (its reciprocal), 7 (reciprocal) or 9 (logarithm) (5/5; the
 // others 0, 1, a).
-func mantissaTable(table []byte) bool {
+func isMantissaTable(table []byte) bool {
 	const mode = 2 * 42
 	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 9
 }

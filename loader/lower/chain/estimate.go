@@ -8,13 +8,13 @@ import (
 
 // estimate returns ExeCycles of a task; the first of two that share a ring carries
 // both.
-func (p *program) estimate(i int) uint32 {
+func (p *program) estimateCycles(i int) uint32 {
 	t := &p.steps[i]
 	var o regs.Operands
 	o.Resolve(&t.g)
-	var beside *regs.Groups
+	var ringReader *regs.Groups
 	if i+1 < len(p.steps) && t.g.L2.ResultCfg.Type() == task.TypeRing {
-		beside = &p.steps[i+1].g
+		ringReader = &p.steps[i+1].g
 	}
-	return uint32(vendor.ExeCycles(&t.g, &o, beside))
+	return uint32(vendor.ExeCycles(&t.g, &o, ringReader))
 }

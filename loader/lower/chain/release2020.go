@@ -19,7 +19,7 @@ func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 		t.h.Timing = t.h.Timing.WithExeCycles(0)
 		out[i] = loader.NewDescriptor(t.h, &t.g)
 	}
-	return loader.Sequence(out...), task.Refused(tasks)
+	return loader.Sequence(out...), task.FirstError(tasks)
 }
 
 func waitForAll(r regs.L2Route) regs.L2Route {

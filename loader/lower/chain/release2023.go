@@ -12,7 +12,7 @@ import (
 // Finish2023 is Finish in the form of the compiler of 2023: every descriptor has all words
 // of the coefficients' block, planar ones all of them 0, and the first is not marked.
 // spread says that the tasks pass tensors on through memory.
-func Finish2023(tasks []*task.Task, spread bool) []*regs.Descriptor {
+func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	p := newProgram(tasks)
 	for i := range p.steps {
 		t := &p.steps[i]
@@ -29,7 +29,7 @@ func Finish2023(tasks []*task.Task, spread bool) []*regs.Descriptor {
 		}
 	}
 	var out []*regs.Descriptor
-	if spread {
+	if passed {
 		out = p.link(p.findRuns2023(), p.route2023)
 	} else {
 		out = p.link(p.findRuns(), nil)
@@ -109,8 +109,8 @@ func (p *program) route2023(i int, starts bool) {
 			otherResult = otherResult || at.Owner == other && at.Result
 		}
 	}
-	if other != nil && (t.InMemory() || t.On(task.Operand2)) {
-		otherSource = other.InMemory() && loadedTile(t).Overlaps(loadedTile(other))
+	if other != nil && (t.LoadsFirst() || t.IsInMemory(task.Operand2)) {
+		otherSource = other.LoadsFirst() && loadedTile(t).Overlaps(loadedTile(other))
 		otherResult = otherResult || loadedTile(t).Overlaps(other.Result)
 	}
 	s := l.SourceCfg
@@ -126,9 +126,9 @@ func (p *program) route2023(i int, starts bool) {
 // is in the L2.
 func loadedTile(t *task.Task) *task.Tile {
 	which := task.Operand2
-	if t.InMemory() {
+	if t.LoadsFirst() {
 		which = task.Operand1
 	}
-	at := t.InL2At(which)
+	at := t.L2Layout(which)
 	return &task.Tile{At: place.Layout{Base: at.Base}, Bytes: at.Row * t.TileHeight()}
 }

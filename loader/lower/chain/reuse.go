@@ -60,52 +60,52 @@ const (
 // kept apart (residency.md: 3/3).
 //
 // reuse returns the last task that wrote the coefficients of each, 0 where none did.
-func (p *program) reuse() []uint32 {
-	moves := make([]move, len(p.steps))
+func (p *program) setReuse() []uint32 {
+	moves := make([]access, len(p.steps))
 	for i := range p.steps {
-		moves[i] = p.steps[i].move()
+		moves[i] = p.steps[i].memoryAccess()
 	}
-	again := readAgain(moves)
-	read, written := newReadings(moves), newReadings(moves)
+	again := findRereads(moves)
+	read, written := newLastAccesses(moves), newLastAccesses(moves)
 	writers := make([]uint32, len(p.steps))
 	for i := range p.steps {
 		t, m := &p.steps[i], &moves[i]
-		if by := written.last(m.kernel); by != nobody {
+		if by := written.last(m.kernel); by != noDMA {
 			writers[i] = uint32(by.task())
 		}
 		if m.writes {
-			written.put(m.result, tileReading(i))
+			written.record(m.result, tileDMA(i))
 		}
 		if m.writes && m.result.bar == place.BarScratch {
-			t.overwrites(i, read.last(m.result))
-			read.put(m.result, nobody)
+			t.markOverwrite(i, read.last(m.result))
+			read.record(m.result, noDMA)
 		}
-		t.hints(m, again[i], read)
-		if i > 0 && (m.source[0].meets(moves[i-1].result) || m.source[1].meets(moves[i-1].result)) {
+		t.setHints(m, again[i], read)
+		if i > 0 && (m.source[0].overlaps(moves[i-1].result) || m.source[1].overlaps(moves[i-1].result)) {
 			t.g.TileDMASrc.Src1DMAConfig |= task.FromPrevious // of either source
 		}
-		read.reads(m, i)
+		read.recordReads(m, i)
 	}
 	return writers
 }
 
 // overwrites marks a destination in the scratch buffer, over what a reader read last.
-func (t *step) overwrites(i int, by reading) {
+func (t *step) markOverwrite(i int, by dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
-	if by == nobody {
+	if by == noDMA {
 		return
 	}
 	kind := regs.DstDMAConfig(overTileDMA)
-	if by.kernel() {
+	if by.isKernel() {
 		kind = overKernelDMA
 	}
 	*w |= kind | regs.DstDMAConfig(min(i-by.task()-1, overFarthest))<<overDistance
 }
 
 // hints writes how long a cache is to keep the sources that the tile DMA reads.
-func (t *step) hints(m *move, again [2]bool, read readings) {
-	twice := m.on[0] && m.on[1] && m.source[0].meets(m.source[1])
+func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
+	sameBytes := m.on[0] && m.on[1] && m.source[0].overlaps(m.source[1])
 	d := &t.g.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		s := m.source[k]
@@ -115,13 +115,13 @@ func (t *step) hints(m *move, again [2]bool, read readings) {
 			continue
 		case again[k]:
 			hint = hintAgain
-		case s.bar == place.BarScratch && twice:
+		case s.bar == place.BarScratch && sameBytes:
 			if k > 0 {
 				hint = hintLast
 			}
 		case s.bar == place.BarScratch:
 			hint, ends = hintScratchLast, sourceEnds
-		case read.last(s) != nobody:
+		case read.last(s) != noDMA:
 			hint = hintLast
 		}
 		*config = (*config&^hintMask | hint).WithDepMode(ends)
@@ -130,63 +130,65 @@ func (t *step) hints(m *move, again [2]bool, read readings) {
 
 // readAgain says of every task's sources whether a later task reads any of their bytes, in
 // the tile DMA or from the scratch buffer as coefficients, before they are overwritten.
-func readAgain(moves []move) [][2]bool {
+func findRereads(moves []access) [][2]bool {
 	again := make([][2]bool, len(moves))
-	later := newReadings(moves)
+	later := newLastAccesses(moves)
 	for i := len(moves) - 1; i >= 0; i-- {
 		m := &moves[i]
 		if m.writes && m.result.dense {
-			later.put(m.result, nobody)
+			later.record(m.result, noDMA)
 		}
 		for k, s := range m.source {
-			again[i][k] = m.on[k] && later.last(s) != nobody
+			again[i][k] = m.on[k] && later.last(s) != noDMA
 		}
-		later.reads(m, i)
+		later.recordReads(m, i)
 	}
 	return again
 }
 
 // A move is the operands of a task in memory, by its registers: those that it only
 // describes have a place too.
-type move struct {
-	source         [2]stretch
-	on             [2]bool // read by the tile DMA
-	result, kernel stretch // coefficients in the scratch buffer alone
+type access struct {
+	source         [2]byteRange
+	on             [2]bool   // read by the tile DMA
+	result, kernel byteRange // coefficients in the scratch buffer alone
 	writes         bool
 }
 
-func (t *step) move() move {
+func (t *step) memoryAccess() access {
 	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
-	m := move{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}
+	m := access{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}
 	if b.RBE0() {
-		m.source[0] = stretchOf(&o.Source1, b.RBase0())
+		m.source[0] = operandRange(&o.Source1, b.RBase0())
 	}
 	if b.RBE1() {
-		m.source[1] = stretchOf(&o.Source2, b.RBase1())
+		m.source[1] = operandRange(&o.Source2, b.RBase1())
 	}
 	if b.WBE() {
-		m.result = stretchOf(&o.Result, b.WBase())
+		m.result = operandRange(&o.Result, b.WBase())
 	}
 	if o.Kernel.On && k.KBE0() && k.KBase0() == place.BarScratch {
-		m.kernel = stretch{bar: place.BarScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
+		m.kernel = byteRange{bar: place.BarScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
 	}
 	return m
 }
 
 // A stretch is lines of 64 bytes of a buffer.
-type stretch struct {
+type byteRange struct {
 	bar      uint32
 	from, to int64
 	dense    bool // every line is the surface's
 }
 
-func (s stretch) meets(o stretch) bool { return s.bar == o.bar && s.from < o.to && o.from < s.to }
+func (s byteRange) overlaps(o byteRange) bool {
+	return s.bar == o.bar && s.from < o.to && o.from < s.to
+}
 
 // stretchOf is where an operand stands in a buffer.
-func stretchOf(o *regs.Operand, bar uint32) stretch {
+func operandRange(o *regs.Operand, bar uint32) byteRange {
 	const line = 64
 	low, high := o.Extent()
-	s := stretch{bar: bar, from: int64(o.Base) + low, to: int64(o.Base) + (high+line-1)&^(line-1)}
+	s := byteRange{bar: bar, from: int64(o.Base) + low, to: int64(o.Base) + (high+line-1)&^(line-1)}
 	row, elements := o.Width, o.Elements()
 	switch {
 	case elements == 0:

@@ -35,7 +35,7 @@ func TestReuse(t *testing.T) {
 		for i := range got.steps {
 			forget(&got.steps[i])
 		}
-		got.reuse()
+		got.setReuse()
 		for i := range want.steps {
 			tasks++
 			w := &want.steps[i]
@@ -92,18 +92,18 @@ type run struct {
 // writes runs of as many lines.
 func moving(to *run, from ...run) *task.Task {
 	m, s := lines(from[0].bar, from[0].base, from[0].rows)
-	t := task.Copy(s)
+	t := task.NewCopy(s)
 	if len(from) > 1 {
 		t = task.Planar{Form: regs.FormTwoSources, In: s}.Task()
 	}
-	t.Source1(m, place.Packed(s), false)
+	t.LoadSource1(m, place.Packed(s), false)
 	if len(from) > 1 {
 		m, _ := lines(from[1].bar, from[1].base, from[1].rows)
-		t.Source2(m, place.Packed(s))
+		t.LoadSource2(m, place.Packed(s))
 	}
 	if to != nil {
 		m, _ := lines(to.bar, to.base, to.rows)
-		t.Writes(m, 0)
+		t.WriteResult(m, 0)
 	}
 	return t
 }
@@ -111,7 +111,7 @@ func moving(to *run, from ...run) *task.Task {
 // multiplying is moving with the coefficients in the scratch buffer.
 func multiplying(base int, to *run, from run) *task.Task {
 	t := moving(to, from)
-	t.KernelIn(place.BarScratch, []coeff.Lane{{Base: base * 64, Size: 64}})
+	t.SetKernelInBuffer(place.BarScratch, []coeff.Lane{{Base: base * 64, Size: 64}})
 	return t
 }
 
@@ -171,7 +171,7 @@ func TestReuseOfOwnChains(t *testing.T) {
 		}},
 	} {
 		p := newProgram(test.tasks)
-		p.reuse()
+		p.setReuse()
 		for i, want := range test.want {
 			if got := configs(&p.steps[i]); got != want {
 				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
@@ -212,7 +212,7 @@ func TestReuseByLines(t *testing.T) {
 			to, from, kernels = append(to, result), append(from, source), append(kernels, kernel)
 		}
 		p := newProgram(tasks)
-		p.reuse()
+		p.setReuse()
 		for i := range p.steps {
 			if got, want := configs(&p.steps[i]), byLines(i, to, from, kernels); got != want {
 				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(tasks), got, want)
@@ -296,22 +296,22 @@ func TestScratchOfTexts(t *testing.T) {
 	for _, e := range realTexts(t) {
 		var list []*place.Extent
 		var bases []int
-		live := map[*place.Extent]stretch{}
+		live := map[*place.Extent]byteRange{}
 		for i, x := range decoded(t, e.text, e.firstWords).steps {
-			m := x.move()
+			m := x.memoryAccess()
 			for p, s := range live {
 				for k := range m.source {
-					if m.on[k] && m.source[k].meets(s) {
+					if m.on[k] && m.source[k].overlaps(s) {
 						p.Last = i
 					}
 				}
-				if m.kernel.meets(s) {
+				if m.kernel.overlaps(s) {
 					p.Last = i
 				}
 			}
 			if m.writes && m.result.bar == place.BarScratch {
 				for p, s := range live {
-					if s.meets(m.result) {
+					if s.overlaps(m.result) {
 						delete(live, p)
 					}
 				}

@@ -25,18 +25,18 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 	if l.SourceCfg.Type() == task.TypeRing {
 		return // it runs beside the task that fills the ring (9/9)
 	}
-	if t.InMemory() && t.Second == nil { // nothing of an earlier task
-		l.SourceCfg = t.waits(l.SourceCfg, t.First, other, starts)
-		l.ResultCfg = t.waits(l.ResultCfg, t.Result, other, starts)
+	if t.LoadsFirst() && t.Second == nil { // nothing of an earlier task
+		l.SourceCfg = t.addWaits(l.SourceCfg, t.First, other, starts)
+		l.ResultCfg = t.addWaits(l.ResultCfg, t.Result, other, starts)
 		return
 	}
 	if t.WaitsForPairs {
 		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(1) // in place of the bits below (1/1)
 		return
 	}
-	source, result := t.InMemory() && other != nil && t.First.Overlaps(other.First), false
+	source, result := t.LoadsFirst() && other != nil && t.First.Overlaps(other.First), false
 	ownResult := false
-	linked := task.Linked(p.tasks, i)
+	linked := task.IsLinked(p.tasks, i)
 	if other != nil && p.index[other] > *waited {
 		t.routeStaged(other)
 	}
@@ -63,7 +63,7 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 		if p.tasks[i-1].Planar() {
 			mode = linkedPlanar
 		} else if t.Planar() {
-			ownResult = ownResult || planarResult(p.tasks[:i-1], t.First)
+			ownResult = ownResult || overlapsPlanarResult(p.tasks[:i-1], t.First)
 		}
 		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(mode)
 	}
@@ -89,9 +89,9 @@ func (t *step) routeStaged(other *task.Task) {
 
 // waits marks what a tile has to wait for: what the other engine's last task has in its place
 // and, where own says so, all that its own engine did.
-func (t *step) waits(r regs.L2Route, at *task.Tile, other *task.Task, own bool) regs.L2Route {
-	source := other != nil && at.Overlaps(other.First)
-	result := other != nil && at.Overlaps(other.Result)
+func (t *step) addWaits(r regs.L2Route, tile *task.Tile, other *task.Task, own bool) regs.L2Route {
+	source := other != nil && tile.Overlaps(other.First)
+	result := other != nil && tile.Overlaps(other.Result)
 	if t.Planar() {
 		return r.WithAPlnrSrc(own).WithAPlnrRslt(own).WithAConvSrc(source).WithAConvRslt(result)
 	}
@@ -105,9 +105,9 @@ const (
 )
 
 // planarResult reports whether a planar task's result stood where a tile stands.
-func planarResult(tasks []*task.Task, at *task.Tile) bool {
+func overlapsPlanarResult(tasks []*task.Task, tile *task.Tile) bool {
 	for _, t := range tasks {
-		if t.Planar() && t.Result != nil && !t.On(task.OperandResult) && t.Result.Overlaps(at) {
+		if t.Planar() && t.Result != nil && !t.IsInMemory(task.OperandResult) && t.Result.Overlaps(tile) {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func (p *program) findRuns() []bool {
 		}
 		if _, ok := begun[t.Result]; !ok && t.Result != nil {
 			begun[t.Result] = i
-			if first, ok := begun[t.Result.Beside]; ok {
+			if first, ok := begun[t.Result.Previous]; ok {
 				begun[t.Result] = first
 			}
 		}
@@ -45,7 +45,7 @@ func (p *program) findRuns() []bool {
 // control writes header word 6. Tasks that pass tiles on to each other form a run; a
 // run starts with SPL and ends with TSR and TSE. A pair that describes its tile in the
 // scratch buffer ends one run and starts the next, marked DPC and SPC. (104/104)
-func (p *program) control(i int, starts []bool) {
+func (p *program) setControl(i int, starts []bool) {
 	t := &p.steps[i]
 	w := t.h.Control
 	w = w.WithSPL(starts[i]).WithTSR(starts[i+1]).WithTSE(starts[i+1])
@@ -53,7 +53,7 @@ func (p *program) control(i int, starts []bool) {
 	w = w.WithTDE(t.h.KernelBases&3 == 3)
 	// A planar task whose result stays in the L2, is described nowhere and is not taken
 	// tile by tile by the MAC engines (12/12).
-	handed := task.Linked(p.tasks, i+1) && !p.tasks[i+1].Planar()
+	handed := task.IsLinked(p.tasks, i+1) && !p.tasks[i+1].Planar()
 	w = w.WithDisallowAbort(t.Planar() && !t.g.DestinationOn() && !t.DescribesResult && !handed)
 	t.h.Control = w
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A passed tensor is one that goes through the scratch buffer.
-type passed struct {
+type passedTensor struct {
 	place.Extent
 	writer  int
 	readers []reader
@@ -23,24 +23,24 @@ type reader struct {
 // Spread makes tasks pass tensors on as the compiler of 2023 does: rings where they
 // can be, the rest in the scratch buffer at the lowest addresses free while they live. It
 // returns the bytes of scratch.
-func Spread(tasks []*task.Task) int {
-	written := map[int]*passed{} // by base
-	var list []*passed
+func PassThroughScratch(tasks []*task.Task) int {
+	written := map[int]*passedTensor{} // by base
+	var list []*passedTensor
 	for i, t := range tasks {
 		for _, r := range scratchSources(t, i) {
 			if p := written[r.base]; p != nil {
 				p.readers = append(p.readers, r)
 			}
 		}
-		if t.On(task.OperandResult) && t.Bar(task.OperandResult) == place.BarScratch {
+		if t.IsInMemory(task.OperandResult) && t.Bar(task.OperandResult) == place.BarScratch {
 			_, g := t.Registers()
-			p := &passed{writer: i}
+			p := &passedTensor{writer: i}
 			p.Bytes = int(g.TileDMADst.DstDepthStride.Bytes()) * g.GroupCount()
 			written[int(g.TileDMADst.DstBase.Bytes())] = p
 			list = append(list, p)
 		}
 	}
-	var kept []*passed
+	var kept []*passedTensor
 	var extents []*place.Extent
 	ringed := map[int]bool{}
 	for _, p := range list {
@@ -77,7 +77,7 @@ func Spread(tasks []*task.Task) int {
 func scratchSources(t *task.Task, i int) []reader {
 	var list []reader
 	for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {
-		if t.On(which) && t.Bar(which) == place.BarScratch {
+		if t.IsInMemory(which) && t.Bar(which) == place.BarScratch {
 			m, _, _, _, _ := t.MemoryOf(which)
 			list = append(list, reader{i, which, m.Base})
 		}

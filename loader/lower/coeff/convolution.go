@@ -17,7 +17,7 @@ type Share struct{ Group, Groups, First, Channels int }
 // sixteen, or fewer than that in twos (11/11 tasks of convolutions: 14, 12 and 6 where there
 // is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That
 // the sixteens hold of convolutions too is inferred.
-func WholePasses(room int) int {
+func RoundToPasses(room int) int {
 	switch {
 	case room > engineChannels:
 		return room / engineChannels * engineChannels
@@ -32,9 +32,9 @@ const engineChannels = 16
 
 // SplitChannels shares the channels of one group, each of so many bytes of a lane.
 func SplitChannels(channels, bytes, lane int) ([]Share, error) {
-	each := WholePasses(lane / bytes)
+	each := RoundToPasses(lane / bytes)
 	if each == 0 {
-		return nil, layer.Within("bytes of one channel's coefficients", bytes, lane,
+		return nil, layer.CheckLimit("bytes of one channel's coefficients", bytes, lane,
 			"split the input channels until those of one output channel are at most %d, and add the parts")
 	}
 	var s []Share
@@ -69,35 +69,51 @@ type Convolution struct {
 
 // TaskGroups is how many groups tasks see: channels by themselves are one.
 func (c *Convolution) TaskGroups() int {
-	if c.Layer.Depthwise() {
+	if c.Layer.IsDepthwise() {
 		return 1
 	}
 	return max(1, c.Layer.Groups)
 }
 
-// Kernel packs the coefficients of a share, in room for them if they are kept as they are. The
-// taps of an input channel stand in the order of their stride phase.
-func (c *Convolution) Kernel(s Share, width int, room func(n int) []byte) *Kernel {
+// Pack packs the weights and biases of one share into planes of up to width channels, and puts
+// the convolution's table, if it has one, at the start of every lane. The taps of an input
+// channel are ordered by stride phase. reserve returns room for a number of bytes; it is used
+// for dense weights without a table.
+func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kernel {
+	win := &c.Layer.Window
+	phases := win.Phases()
+	f := c.shareWeights(s, slices.Concat(phases...))
+	zeroSkipping := c.usesZeroSkipping(s.Channels)
+	if !zeroSkipping && c.Table == nil {
+		f.reserve = reserve
+	}
+	k := f.Pack(width)
+	if taps := win.Kh * win.Kw; zeroSkipping && f.fitsSparse(width, taps, phases) {
+		if skipping := f.packSparse(width, taps, phases); k.Coding == dense || c.Weights.Form == layer.FormSparse || skipping.Size() < k.Size() {
+			k = skipping
+		}
+	}
+	return k.WithTable(c.Table)
+}
+
+// shareWeights returns the weights and biases of a share. positions lists the positions of the
+// window in the order in which their taps are packed; shareWeights overwrites it.
+func (c *Convolution) shareWeights(s Share, positions []int) *ChannelWeights {
 	l, w := c.Layer, c.Weights
-	win := &l.Window
-	taps, real := win.Kh*win.Kw, c.Rows*c.Columns
-	channels := 1
-	if !l.Depthwise() {
+	taps, stored := l.Window.Kh*l.Window.Kw, c.Rows*c.Columns
+	channels := 1 // input channels of an output channel
+	if !l.IsDepthwise() {
 		channels = l.In.C / max(1, l.Groups)
 	}
-	perGroup, each := l.Cout/c.TaskGroups(), taps
-	if !l.Depthwise() {
-		each *= l.In.C / max(1, l.Groups)
+	perGroup := l.Cout / c.TaskGroups()
+	output := func(g, n int) int { return (s.Group+g)*perGroup + s.First + n }
+	order, inOrder := positions, taps == stored
+	for i, position := range positions {
+		order[i] = c.tapIndex(position)
+		inOrder = inOrder && order[i] == i
 	}
-	phases := win.Phases()
-	order := slices.Concat(phases...)
-	direct := taps == real
-	for i, place := range order {
-		order[i] = c.tap(place)
-		direct = direct && order[i] == i
-	}
-	f := Filter{
-		Groups: s.Groups, Channels: s.Channels, Taps: each, Sizes: w.SizesOnly, uniform: len(w.Filter) == 0,
+	f := &ChannelWeights{
+		Groups: s.Groups, Channels: s.Channels, Taps: channels * taps, SizesOnly: w.SizesOnly, uniform: len(w.Filter) == 0,
 		Weight: func(g, n, k int) float16.Float16 {
 			tap := order[k%taps]
 			if tap < 0 {
@@ -106,54 +122,50 @@ func (c *Convolution) Kernel(s Share, width int, room func(n int) []byte) *Kerne
 			if w.SizesOnly && len(w.Filter) == 0 {
 				return 0x3c00 // any value but zero
 			}
-			return w.Weight(((s.Group+g)*perGroup+s.First+n)*channels*real + k/taps*real + tap)
+			return w.Weight(output(g, n)*channels*stored + k/taps*stored + tap)
 		},
+		strided: l.Window.Sy > 1 || l.Window.Sx > 1, aligned: l.IsDepthwise(),
 	}
 	var row []float16.Float16
-	f.channel = func(buf []float16.Float16, g, n int) []float16.Float16 {
-		first, n := ((s.Group+g)*perGroup+s.First+n)*channels*real, channels*real
-		if direct {
-			return w.Run(buf, first, n)
+	f.readChannel = func(buf []float16.Float16, g, n int) []float16.Float16 {
+		first, n := output(g, n)*channels*stored, channels*stored
+		if inOrder {
+			return w.ReadRun(buf, first, n)
 		}
 		row = slices.Grow(row[:0], n)[:n]
-		from := w.Run(row, first, n)
+		from := w.ReadRun(row, first, n)
 		if from == nil {
 			return nil
 		}
-		buf = buf[:each]
-		for c := range channels {
-			for i, tap := range order {
-				v := float16.Float16(0)
-				if tap >= 0 {
-					v = from[c*real+tap]
-				}
-				buf[c*taps+i] = v
-			}
-		}
-		return buf
+		return reorderTaps(buf[:f.Taps], from, order, stored)
 	}
 	if l.Bias {
-		f.Bias = func(g, n int) float16.Float16 { return layer.ValueAt(w.Bias, (s.Group+g)*perGroup+s.First+n) }
+		f.Bias = func(g, n int) float16.Float16 { return layer.ValueAt(w.Bias, output(g, n)) }
 	}
-	f.strided, f.apart = win.Sy > 1 || win.Sx > 1, l.Depthwise()
-	f.takes(w, func(g, n int) int { return (s.Group+g)*perGroup + s.First + n })
-	if !c.skipsZeros(s.Channels) && c.Table == nil {
-		f.room = room
-	}
-	k := f.Pack(width)
-	if c.skipsZeros(s.Channels) && f.sparseFits(width, taps, phases) {
-		if skipping := f.packSparse(width, taps, phases); k.Coding == dense || w.Form == layer.FormSparse || skipping.Size() < k.Size() {
-			k = skipping
+	f.setForm(w, output)
+	return f
+}
+
+// reorderTaps fills dst with the taps of from in the given order, one input channel of stored taps
+// after the other, and returns dst. An order of -1 stands for a tap that is zero.
+func reorderTaps(dst, from []float16.Float16, order []int, stored int) []float16.Float16 {
+	for c := range len(dst) / len(order) {
+		for i, tap := range order {
+			v := float16.Float16(0)
+			if tap >= 0 {
+				v = from[c*stored+tap]
+			}
+			dst[c*len(order)+i] = v
 		}
 	}
-	return k.Behind(c.Table)
+	return dst
 }
 
 // skipsZeros reports whether a share's coefficients have the zero-skipping form: those of
 // one group, and of channels by themselves.
-func (c *Convolution) skipsZeros(channels int) bool {
+func (c *Convolution) usesZeroSkipping(channels int) bool {
 	l := c.Layer
-	form := l.Depthwise() || max(1, l.Groups) == 1 && channels%lanes.Count == 0
+	form := l.IsDepthwise() || max(1, l.Groups) == 1 && channels%lanes.Count == 0
 	return !c.Weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
 }
 
@@ -161,13 +173,13 @@ func (c *Convolution) skipsZeros(channels int) bool {
 func (c *Convolution) channelBytes(channels int) int {
 	l := c.Layer
 	rows := l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
-	if !l.Depthwise() {
+	if !l.IsDepthwise() {
 		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
 	}
 	bytes := rows * layer.ElementBytes
 	switch {
-	case !c.skipsZeros(channels):
-	case l.Depthwise():
+	case !c.usesZeroSkipping(channels):
+	case l.IsDepthwise():
 		bytes += 2
 		for _, phase := range l.Window.Phases() {
 			bytes += maskBytes(len(phase), l.Window.Kh*l.Window.Kw)
@@ -181,9 +193,9 @@ func (c *Convolution) channelBytes(channels int) int {
 
 // tap is the weight at a place of the window, -1 between the taps of a dilated one and
 // beyond those of one widened by its padding.
-func (c *Convolution) tap(place int) int {
+func (c *Convolution) tapIndex(position int) int {
 	l := c.Layer
-	y, x := place/l.Window.Kw, place%l.Window.Kw
+	y, x := position/l.Window.Kw, position%l.Window.Kw
 	d := max(1, l.Dilation)
 	if y%d != 0 || x%d != 0 || y/d >= c.Rows || x/d >= c.Columns {
 		return -1
@@ -193,7 +205,7 @@ func (c *Convolution) tap(place int) int {
 
 // HoldsTable reports whether a lane has room for a table ahead of the weights of all
 // channels.
-func (c *Convolution) HoldsTable() bool {
+func (c *Convolution) FitsTable() bool {
 	l := c.Layer
 	shares, err := c.Shares()
 	if err != nil || len(shares) != 1 {

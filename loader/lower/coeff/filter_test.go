@@ -15,8 +15,8 @@ import (
 )
 
 // numbered is n channels of k different taps: n*k+k+1 of the whole, as bits.
-func numbered(n, k int) *Filter {
-	return &Filter{Groups: 1, Channels: n, Taps: k, Weight: func(_, c, i int) float16.Float16 {
+func newNumberedWeights(n, k int) *ChannelWeights {
+	return &ChannelWeights{Groups: 1, Channels: n, Taps: k, Weight: func(_, c, i int) float16.Float16 {
 		return float16.Float16(c*k + i + 1)
 	}}
 }
@@ -38,7 +38,7 @@ func TestPack(t *testing.T) {
 	for _, tt := range []struct{ n, k, width int }{
 		{16, 3, 16}, {32, 5, 16}, {64, 64, 16}, {128, 9, 16}, {256, 16, 16}, {512, 7, 16}, {512, 7, 32}, {1024, 3, 32},
 	} {
-		f := numbered(tt.n, tt.k)
+		f := newNumberedWeights(tt.n, tt.k)
 		got := f.Pack(tt.width)
 		g := min(tt.width, tt.n/lanes.Count)
 		planes := tt.n / g
@@ -59,7 +59,7 @@ func TestPack(t *testing.T) {
 // 768 outputs 32 wide are 512 channels 32 wide, then 256 channels 16 wide, the lane's
 // planes one behind the other.
 func TestPackChunks(t *testing.T) {
-	f := numbered(768, 2)
+	f := newNumberedWeights(768, 2)
 	h := laneValues(f.Pack(32), 3)
 	for _, tt := range []struct{ at, n, k int }{
 		{0, 3 * 32, 0}, {31, 3*32 + 31, 0}, {32, 3 * 32, 1},
@@ -73,7 +73,7 @@ func TestPackChunks(t *testing.T) {
 
 // A bias is a row of values ahead of each plane; what is only timed has the same lanes.
 func TestPackBias(t *testing.T) {
-	f := numbered(32, 3)
+	f := newNumberedWeights(32, 3)
 	f.Bias = func(_, n int) float16.Float16 { return float16.Float16(0x8000 + n) }
 	got := f.Pack(16)
 	tap := func(n, k int) uint16 { return uint16(f.Weight(0, n, k)) }
@@ -83,7 +83,7 @@ func TestPackBias(t *testing.T) {
 			t.Errorf("value %d of lane 5 is %#x, want %#x", i, g, v)
 		}
 	}
-	f.Sizes = true
+	f.SizesOnly = true
 	sized := f.Pack(16)
 	if sized.Data != nil || len(sized.Lanes) != len(got.Lanes) || sized.Size() != got.Size() {
 		t.Errorf("sizes alone: %d lanes of %d bytes, want %d of %d", len(sized.Lanes), sized.Size(), len(got.Lanes), got.Size())
@@ -92,13 +92,13 @@ func TestPackBias(t *testing.T) {
 
 // Fewer than sixteen outputs have a lane each, as in the compiler's small convolutions.
 func TestPackSmall(t *testing.T) {
-	constant := func(n int, bits func(c, k int) uint16) *Filter {
-		return &Filter{Groups: 1, Channels: n, Taps: 3, Weight: func(_, c, k int) float16.Float16 { return float16.Float16(bits(c, k)) }}
+	constant := func(n int, bits func(c, k int) uint16) *ChannelWeights {
+		return &ChannelWeights{Groups: 1, Channels: n, Taps: 3, Weight: func(_, c, k int) float16.Float16 { return float16.Float16(bits(c, k)) }}
 	}
 	threes := func(int, int) uint16 { return 0x4200 }
 	withBias := constant(2, threes)
 	withBias.Bias = func(int, int) float16.Float16 { return 0x3c00 }
-	for name, f := range map[string]*Filter{
+	for name, f := range map[string]*ChannelWeights{
 		"conv_1x1_3to2_bias": withBias,
 		"conv_1x1_3to3":      constant(3, func(c, k int) uint16 { return uint16(3*c + k) }),
 		"conv_1x1_3to3_w3":   constant(3, threes),

@@ -38,19 +38,19 @@ func codings(f layer.Form) [2][]Coding {
 // coded is the planes in the smallest coding of the filter's form that holds their values in
 // no more bytes a lane than the dense one and fewer in all, else in the smallest of the other
 // codings; nil where there is none.
-func (f *Filter) coded(planes []plane, than *Kernel) *Kernel {
+func (f *ChannelWeights) packSmallest(planes []plane, than *Kernel) *Kernel {
 	for _, list := range codings(f.form) {
 		var best *Kernel
 		for _, c := range list {
 			if c == Masked && f.strided {
 				continue // with a stride the bit means the zero-skipping coding
 			}
-			if k := f.code(planes, c); k != nil && k.within(than) && (best == nil || k.Size() < best.Size()) {
+			if k := f.packCoded(planes, c); k != nil && k.isSmaller(than) && (best == nil || k.Size() < best.Size()) {
 				best = k
 			}
 		}
 		if best != nil {
-			if f.Sizes {
+			if f.SizesOnly {
 				best.Data = nil
 			}
 			return best
@@ -60,12 +60,12 @@ func (f *Filter) coded(planes []plane, than *Kernel) *Kernel {
 }
 
 // within reports whether no lane is larger than that of another kernel, and all are smaller.
-func (k *Kernel) within(than *Kernel) bool {
-	if len(k.Lanes) != len(than.Lanes) || k.Size() >= than.Size() {
+func (k *Kernel) isSmaller(other *Kernel) bool {
+	if len(k.Lanes) != len(other.Lanes) || k.Size() >= other.Size() {
 		return false
 	}
 	for i := range k.Lanes {
-		if k.Lanes[i].Size > than.Lanes[i].Size {
+		if k.Lanes[i].Size > other.Lanes[i].Size {
 			return false
 		}
 	}
@@ -74,15 +74,15 @@ func (k *Kernel) within(than *Kernel) bool {
 
 // code writes planes in a coding, nil where that does not hold their values. Groups start at
 // multiples of 64 bytes.
-func (f *Filter) code(planes []plane, c Coding) *Kernel {
+func (f *ChannelWeights) packCoded(planes []plane, c Coding) *Kernel {
 	var perLane [lanes.Count][]byte
 	var books *[lanes.Count]codebook
 	if c == Palette4 || c == Palette8 {
-		if books = f.codebooks(planes, c.entries()); books == nil {
+		if books = f.collectCodebooks(planes, c.codebookSize()); books == nil {
 			return nil
 		}
 		for i := range perLane {
-			perLane[i] = books[i].append(perLane[i], c.entries())
+			perLane[i] = books[i].appendTo(perLane[i], c.codebookSize())
 		}
 	}
 	group := 0
@@ -97,7 +97,7 @@ func (f *Filter) code(planes []plane, c Coding) *Kernel {
 		b := perLane[p.lane]
 		if c == Int8s {
 			for n := range p.width {
-				s, ok := f.scaleOf(p.group, p.first+n)
+				s, ok := f.channelScale(p.group, p.first+n)
 				if !ok {
 					return nil
 				}
@@ -109,10 +109,10 @@ func (f *Filter) code(planes []plane, c Coding) *Kernel {
 				b = appendHalf(b, f.Bias(p.group, p.first+n))
 			}
 		}
-		w = f.values(w[:0], p)
+		w = f.appendPlane(w[:0], p)
 		switch c {
 		case Palette4, Palette8:
-			b = books[p.lane].indices(b, w, c)
+			b = books[p.lane].appendIndices(b, w, c)
 		case Masked:
 			b = appendMasked(b, w)
 		case Int8s:
@@ -126,14 +126,14 @@ func (f *Filter) code(planes []plane, c Coding) *Kernel {
 	k := &Kernel{Coding: c}
 	for _, b := range perLane {
 		if len(b) > 0 {
-			k.lane(b)
+			k.appendLane(b)
 		}
 	}
 	return k
 }
 
 // values appends the weights of a plane in its order.
-func (f *Filter) values(dst []float16.Float16, p plane) []float16.Float16 {
+func (f *ChannelWeights) appendPlane(dst []float16.Float16, p plane) []float16.Float16 {
 	for k := range f.Taps {
 		for n := range p.width {
 			dst = append(dst, f.Weight(p.group, p.first+n, k))
@@ -143,7 +143,7 @@ func (f *Filter) values(dst []float16.Float16, p plane) []float16.Float16 {
 }
 
 // entries is how many values the codebook of a palette has.
-func (c Coding) entries() int {
+func (c Coding) codebookSize() int {
 	if c == Palette4 {
 		return 1 << 4
 	}
@@ -157,7 +157,7 @@ type codebook struct {
 }
 
 // codebooks are those of the lanes, nil where one needs more entries than there are.
-func (f *Filter) codebooks(planes []plane, entries int) *[lanes.Count]codebook {
+func (f *ChannelWeights) collectCodebooks(planes []plane, entries int) *[lanes.Count]codebook {
 	books := new([lanes.Count]codebook)
 	for _, p := range planes {
 		b := &books[p.lane]
@@ -187,7 +187,7 @@ func (f *Filter) codebooks(planes []plane, entries int) *[lanes.Count]codebook {
 }
 
 // append writes a codebook, what is left of it zeros; that of a lane that is off is nothing.
-func (b *codebook) append(dst []byte, entries int) []byte {
+func (b *codebook) appendTo(dst []byte, entries int) []byte {
 	if len(b.list) == 0 {
 		return dst
 	}
@@ -198,7 +198,7 @@ func (b *codebook) append(dst []byte, entries int) []byte {
 }
 
 // indices appends where weights stand in the codebook, the first of two in the low bits.
-func (b *codebook) indices(dst []byte, w []float16.Float16, c Coding) []byte {
+func (b *codebook) appendIndices(dst []byte, w []float16.Float16, c Coding) []byte {
 	for i, h := range w {
 		n := b.at[h]
 		if c == Palette4 && i%2 == 1 {
@@ -224,7 +224,7 @@ func appendMasked(dst []byte, w []float16.Float16) []byte {
 }
 
 // scaleOf is the scale of a channel, false without one that is finite.
-func (f *Filter) scaleOf(g, n int) (float16.Float16, bool) {
+func (f *ChannelWeights) channelScale(g, n int) (float16.Float16, bool) {
 	if f.scale == nil {
 		return 0, false
 	}
@@ -234,10 +234,10 @@ func (f *Filter) scaleOf(g, n int) (float16.Float16, bool) {
 
 // appendInt8 appends signed bytes that times their channels' scales are the weights of a
 // plane, bit for bit; false where some are not.
-func (f *Filter) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, bool) {
+func (f *ChannelWeights) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, bool) {
 	scales := make([]float32, p.width)
 	for n := range scales {
-		s, _ := f.scaleOf(p.group, p.first+n)
+		s, _ := f.channelScale(p.group, p.first+n)
 		scales[n] = s.Float32()
 	}
 	for i, h := range w {

@@ -35,21 +35,21 @@ type Lane struct{ Base, Size int }
 
 // A Filter gives the coefficients of a task's output channels: tap k of channel n of
 // group g, and its bias.
-type Filter struct {
+type ChannelWeights struct {
 	Groups, Channels, Taps int
 	Weight                 func(g, n, k int) float16.Float16
 	Bias                   func(g, n int) float16.Float16 // nil without
-	Sizes                  bool                           // lanes without their bytes
+	SizesOnly              bool                           // lanes without their bytes
 	uniform                bool                           // the same taps are zero in every channel
-	apart                  bool                           // zero-skipping planes begin at multiples of 64 bytes
-	room                   func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
+	aligned                bool                           // zero-skipping planes begin at multiples of 64 bytes
+	reserve                func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
 
 	// channel is all taps of a channel, and tap those of one tap in all channels of the one
 	// group: runs of what weight gives one by one, in the order that is quick where they are
 	// from. They may stand in buf, which has room. One of both may be nil, what they give
 	// where all is zero.
-	channel func(buf []float16.Float16, g, n int) []float16.Float16
-	tap     func(buf []float16.Float16, k int) []float16.Float16
+	readChannel func(buf []float16.Float16, g, n int) []float16.Float16
+	readTap     func(buf []float16.Float16, k int) []float16.Float16
 
 	// form is what the coefficients take where it holds them, with the channels' scales for
 	// int8; of a strided task the engine reads a mask in another way.
@@ -60,7 +60,7 @@ type Filter struct {
 
 // takes gives the filter the form of a layer's weights; channel is the layer's output channel
 // that a channel of the filter makes. Weights that are not there have none.
-func (f *Filter) takes(w *layer.Weights, channel func(g, n int) int) {
+func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return
 	}
@@ -77,9 +77,9 @@ func (f *Filter) takes(w *layer.Weights, channel func(g, n int) int) {
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
 //
 // Groups follow each other, each padded to 64 bytes.
-func (f *Filter) Pack(width int) *Kernel {
-	if f.Sizes && f.form == layer.FormFP16 {
-		return f.sizeOf(width)
+func (f *ChannelWeights) Pack(width int) *Kernel {
+	if f.SizesOnly && f.form == layer.FormFP16 {
+		return f.packSizes(width)
 	}
 	var planes []plane
 	for g := range f.Groups {
@@ -91,11 +91,11 @@ func (f *Filter) Pack(width int) *Kernel {
 			}
 		}
 	}
-	return f.fill(planes)
+	return f.fillLanes(planes)
 }
 
 // sizeOf is the lanes of Pack without their bytes.
-func (f *Filter) sizeOf(width int) *Kernel {
+func (f *ChannelWeights) packSizes(width int) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var group [lanes.Count]int // bytes of a group in each lane
 	for first := 0; first < f.Channels; {
@@ -117,19 +117,19 @@ func (f *Filter) sizeOf(width int) *Kernel {
 }
 
 // packEach is pack in planes of w each, however many channels there are.
-func (f *Filter) packEach(w int) *Kernel {
+func (f *ChannelWeights) packInPlanesOf(w int) *Kernel {
 	var planes []plane
 	for i := 0; i*w < f.Channels; i++ {
 		planes = append(planes, plane{i % lanes.Count, 0, i * w, w})
 	}
-	return f.fill(planes)
+	return f.fillLanes(planes)
 }
 
 // A plane is width channels of a group side by side in a lane.
 type plane struct{ lane, group, first, width int }
 
 // fill writes planes into their lanes; groups start at multiples of 64 bytes.
-func (f *Filter) fill(planes []plane) *Kernel {
+func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var size [lanes.Count]int
 	group := 0
@@ -153,31 +153,31 @@ func (f *Filter) fill(planes []plane) *Kernel {
 		}
 	}
 	if f.form != layer.FormFP16 {
-		if c := f.coded(planes, k); c != nil {
+		if c := f.packSmallest(planes, k); c != nil {
 			return c
 		}
 	}
-	if f.Sizes {
+	if f.SizesOnly {
 		return k
 	}
-	if f.room == nil {
-		f.room = func(n int) []byte { return make([]byte, n) }
+	if f.reserve == nil {
+		f.reserve = func(n int) []byte { return make([]byte, n) }
 	}
-	k.Data = f.room(total)
+	k.Data = f.reserve(total)
 	at := func(i int) []byte { return k.Data[k.Lanes[planes[i].lane].Base+offsets[i]:] }
-	if f.tap != nil {
-		f.byTaps(planes, at)
+	if f.readTap != nil {
+		f.putByTap(planes, at)
 		return k
 	}
 	var buf []float16.Float16
 	for i, p := range planes {
-		buf = f.plane(at(i), p, buf)
+		buf = f.putPlane(at(i), p, buf)
 	}
 	return k
 }
 
 // biases writes the biases of a plane and returns what is behind them.
-func (f *Filter) biases(dst []byte, p plane) []byte {
+func (f *ChannelWeights) putBiases(dst []byte, p plane) []byte {
 	if f.Bias == nil {
 		return dst
 	}
@@ -188,14 +188,14 @@ func (f *Filter) biases(dst []byte, p plane) []byte {
 }
 
 // byTaps writes the planes of a filter that has its taps one after the other.
-func (f *Filter) byTaps(planes []plane, at func(plane int) []byte) {
+func (f *ChannelWeights) putByTap(planes []plane, at func(plane int) []byte) {
 	rows := make([][]byte, len(planes))
 	for i, p := range planes {
-		rows[i] = f.biases(at(i), p)
+		rows[i] = f.putBiases(at(i), p)
 	}
 	buf := make([]float16.Float16, f.Channels)
 	for k := range f.Taps {
-		values := f.tap(buf, k)
+		values := f.readTap(buf, k)
 		if values == nil {
 			return
 		}
@@ -210,9 +210,9 @@ func (f *Filter) byTaps(planes []plane, at func(plane int) []byte) {
 
 // plane writes the channels of a plane side by side, the bias ahead. It returns buf, which
 // it makes room in.
-func (f *Filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
-	dst = f.biases(dst, p)
-	if f.channel == nil {
+func (f *ChannelWeights) putPlane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
+	dst = f.putBiases(dst, p)
+	if f.readChannel == nil {
 		for n := range p.width {
 			for k := range f.Taps {
 				PutHalf(dst[layer.ElementBytes*(k*p.width+n):], uint16(f.Weight(p.group, p.first+n, k)))
@@ -223,7 +223,7 @@ func (f *Filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Flo
 	buf = slices.Grow(buf[:0], p.width*f.Taps)[:p.width*f.Taps]
 	rows := make([][]float16.Float16, p.width)
 	for n := range rows {
-		if rows[n] = f.channel(buf[n*f.Taps:][:f.Taps], p.group, p.first+n); rows[n] == nil {
+		if rows[n] = f.readChannel(buf[n*f.Taps:][:f.Taps], p.group, p.first+n); rows[n] == nil {
 			return buf
 		}
 	}
@@ -253,7 +253,7 @@ func pad64(b []byte) []byte {
 }
 
 // lane appends a lane.
-func (k *Kernel) lane(b []byte) {
+func (k *Kernel) appendLane(b []byte) {
 	k.Lanes = append(k.Lanes, Lane{len(k.Data), layer.RoundUp(len(b), 64)})
 	k.Data = append(k.Data, pad64(b)...)
 }
@@ -261,7 +261,7 @@ func (k *Kernel) lane(b []byte) {
 // Behind is the kernel with the table that rides on its task ahead of the weights of every lane;
 // nil is no table. Programs show its 128 bytes in every lane of such a task (5/5); that it stands
 // ahead is assumed, as in the device.
-func (k *Kernel) Behind(table []byte) *Kernel {
+func (k *Kernel) WithTable(table []byte) *Kernel {
 	if table == nil {
 		return k
 	}
@@ -276,7 +276,7 @@ func (k *Kernel) Behind(table []byte) *Kernel {
 		return whole
 	}
 	for _, l := range k.Lanes {
-		whole.lane(append(slices.Clone(table), k.Data[l.Base:l.Base+l.Size]...))
+		whole.appendLane(append(slices.Clone(table), k.Data[l.Base:l.Base+l.Size]...))
 	}
 	return whole
 }

@@ -18,10 +18,10 @@ type Layout struct {
 	Taps             int // of a channel: input channels times window
 	Bias             bool
 
-	filter Filter
-	width  int
-	lanes  []laneSpan // in the constants
-	sparse bool       // zero-skipping, of a 1x1 window
+	weights ChannelWeights
+	width   int
+	lanes   []laneSpan // in the constants
+	sparse  bool       // zero-skipping, of a 1x1 window
 }
 
 // A laneSpan is a lane's bytes in the constants.
@@ -34,11 +34,13 @@ type LayoutError struct {
 
 func (e *LayoutError) Error() string { return "coefficients: " + e.What }
 
-func refuse(format string, args ...any) error { return &LayoutError{fmt.Sprintf(format, args...)} }
+func layoutErrorf(format string, args ...any) error {
+	return &LayoutError{fmt.Sprintf(format, args...)}
+}
 
 // LayoutOf reads a descriptor's layout from its registers. The error is a *LayoutError.
-func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
-	refuse := func(format string, args ...any) (*Layout, error) { return nil, refuse(format, args...) }
+func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
+	refuse := func(format string, args ...any) (*Layout, error) { return nil, layoutErrorf(format, args...) }
 	c, n := &g.Common, &g.NE
 	v := c.ConvCfg
 	taps := int(v.Kh()) * int(v.Kw())
@@ -51,7 +53,7 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 		return refuse("weights of format %v; only the layout of fp16 is known", n.KernelCfg.KernelFmt())
 	case n.KernelCfg.PalEn():
 		return refuse("weights are indices of a palette, whose layout is not known")
-	case n.KernelCfg.Sparse() && !sparsePointwise(g):
+	case n.KernelCfg.Sparse() && !isSparsePointwise(g):
 		return refuse("weights are zero-skipping in a window or of a stride whose order of taps is not known")
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
 		return refuse("the order of the taps of a %dx%d window with a stride is not known", v.Kh(), v.Kw())
@@ -77,15 +79,15 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 			l.lanes = append(l.lanes, laneSpan{uint64(k.CoeffBaseAddr[i].Bytes()), uint64(k.CoeffBfrSize[i].Bytes())})
 		}
 	}
-	l.filter = Filter{Groups: l.Groups, Channels: l.Channels, Taps: l.Taps}
-	l.filter.Weight = func(_, _, _ int) float16.Float16 { return 0 }
+	l.weights = ChannelWeights{Groups: l.Groups, Channels: l.Channels, Taps: l.Taps}
+	l.weights.Weight = func(_, _, _ int) float16.Float16 { return 0 }
 	if l.Bias {
-		l.filter.Bias = func(_, _ int) float16.Float16 { return 0 }
+		l.weights.Bias = func(_, _ int) float16.Float16 { return 0 }
 	}
 	if l.sparse = n.KernelCfg.Sparse(); l.sparse {
 		return l, nil // how long a lane is depends on its values
 	}
-	k := l.filter.Pack(l.width)
+	k := l.weights.Pack(l.width)
 	if len(k.Lanes) != len(l.lanes) {
 		return refuse("%d lanes are on, %d channels of %d taps take %d", len(l.lanes), l.Channels, l.Taps, len(k.Lanes))
 	}
@@ -126,7 +128,7 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	}
 	at := func(g, n, k int) float16.Float16 { return values[(g*l.Channels+n)*l.Taps+k] }
 	ones := func(_, _, _ int) float16.Float16 { return 0xffff }
-	return l.merge(constants, l.with(at, nil), l.with(ones, nil))
+	return l.merge(constants, l.packWith(at, nil), l.packWith(ones, nil))
 }
 
 // SetBiases writes biases to their places in the constants.
@@ -139,12 +141,12 @@ func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	}
 	at := func(g, n int) float16.Float16 { return values[g*l.Channels+n] }
 	ones := func(_, _ int) float16.Float16 { return 0xffff }
-	return l.merge(constants, l.with(nil, at), l.with(nil, ones))
+	return l.merge(constants, l.packWith(nil, at), l.packWith(nil, ones))
 }
 
 // with packs a filter of the layout; nil is zeros.
-func (l *Layout) with(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *Kernel {
-	f := l.filter
+func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *Kernel {
+	f := l.weights
 	if weight != nil {
 		f.Weight = weight
 	}

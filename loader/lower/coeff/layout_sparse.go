@@ -15,7 +15,7 @@ import (
 // its size, and more weights that are not zero may not fit it.
 
 // sparsePointwise reports whether a descriptor's weights are of that form.
-func sparsePointwise(g *regs.Groups) bool {
+func isSparsePointwise(g *regs.Groups) bool {
 	v := g.Common.ConvCfg
 	return g.NE.KernelCfg.Sparse() && v.Kh() == 1 && v.Kw() == 1 && v.Sx() == 2 && v.Sy() == 2 &&
 		g.GroupCount() == 1 && !g.Common.GroupConvCfg.UnicastEn() && int(g.Common.Cout.Cout())%lanes.Count == 0
@@ -33,7 +33,7 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 	if biases == nil {
 		biases = old.biases
 	}
-	f := l.filter
+	f := l.weights
 	f.Weight = func(_, n, k int) float16.Float16 { return weights[n*l.Taps+k] }
 	if l.Bias {
 		f.Bias = func(_, n int) float16.Float16 { return biases[n] }
@@ -41,7 +41,7 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 	k := f.packSparse(l.width, 1, [][]int{{0}})
 	for i, s := range l.lanes {
 		if n := uint64(k.Lanes[i].Size); n > s.size {
-			return refuse("lane %d has %d bytes and takes %d with these weights: more of them are not zero", i, s.size, n)
+			return layoutErrorf("lane %d has %d bytes and takes %d with these weights: more of them are not zero", i, s.size, n)
 		}
 	}
 	for i, s := range l.lanes {
@@ -57,21 +57,21 @@ type sparseValues struct{ weights, biases []float16.Float16 }
 // readSparse reads the planes of every lane.
 func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 	if len(l.lanes) != lanes.Count {
-		return nil, refuse("%d lanes are on, want %d", len(l.lanes), lanes.Count)
+		return nil, layoutErrorf("%d lanes are on, want %d", len(l.lanes), lanes.Count)
 	}
 	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
 	var read [lanes.Count]sparseLane
 	for i, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
-			return nil, refuse("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))
+			return nil, layoutErrorf("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))
 		}
 		read[i] = sparseLane{b: constants[s.base : s.base+s.size]}
 	}
 	for first := 0; first < l.Channels; {
 		g, _ := lanes.Planes(l.Channels-first, l.width)
 		for i := range read {
-			if !read[i].plane(l, v, first, g) {
-				return nil, refuse("lane %d does not hold zero-skipping planes of %d channels", i, g)
+			if !read[i].readPlane(l, v, first, g) {
+				return nil, layoutErrorf("lane %d does not hold zero-skipping planes of %d channels", i, g)
 			}
 			first += g
 		}
@@ -92,7 +92,7 @@ func (s *sparseLane) take(n int) []byte {
 }
 
 // plane reads the coefficients of g channels; false is a plane that is none.
-func (s *sparseLane) plane(l *Layout, v *sparseValues, first, g int) bool {
+func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 	if l.Bias {
 		b := s.take(layer.ElementBytes * g)
 		if b == nil {

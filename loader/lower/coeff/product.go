@@ -9,14 +9,14 @@ import (
 // Pairs packs the coefficients of a depthwise convolution that makes several pixels a step:
 // side by side over the columns either needs, which stand by their place modulo the step's
 // stride.
-func Pairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
+func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}
 	var order []int
 	for _, phase := range columns.Phases() {
 		order = append(order, phase...)
 	}
-	f := Filter{
-		Groups: 1, Channels: l.Cout * pixels, Taps: columns.Kw, Sizes: w.SizesOnly,
+	f := ChannelWeights{
+		Groups: 1, Channels: l.Cout * pixels, Taps: columns.Kw, SizesOnly: w.SizesOnly,
 		Weight: func(_, n, k int) float16.Float16 {
 			x := order[k] - n%pixels
 			if x < 0 || x >= l.Window.Kw {
@@ -29,15 +29,15 @@ func Pairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 		f.Bias = func(_, n int) float16.Float16 { return layer.ValueAt(w.Bias, n/pixels) }
 	}
 	f.strided = true // by the pixels of a step
-	f.takes(w, func(_, n int) int { return n / pixels })
-	return f.packEach(pixels)
+	f.setForm(w, func(_, n int) int { return n / pixels })
+	return f.packInPlanesOf(pixels)
 }
 
 // Product packs the columns of a share of a product with constants, in room for them.
-func Product(l *layer.Layer, w *layer.Weights, s Share, width int, room func(n int) []byte) *Kernel {
+func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, room func(n int) []byte) *Kernel {
 	k, n := l.In.W, l.Columns
-	f := Filter{
-		Groups: 1, Channels: s.Channels, Taps: k, Sizes: w.SizesOnly,
+	f := ChannelWeights{
+		Groups: 1, Channels: s.Channels, Taps: k, SizesOnly: w.SizesOnly,
 		Weight: func(_, c, i int) float16.Float16 {
 			if l.Op == layer.Linear {
 				return w.Weight((s.First+c)*k + i)
@@ -46,14 +46,14 @@ func Product(l *layer.Layer, w *layer.Weights, s Share, width int, room func(n i
 		},
 	}
 	if l.Op == layer.Linear {
-		f.channel = func(buf []float16.Float16, _, c int) []float16.Float16 { return w.Run(buf, (s.First+c)*k, k) }
+		f.readChannel = func(buf []float16.Float16, _, c int) []float16.Float16 { return w.ReadRun(buf, (s.First+c)*k, k) }
 	} else {
-		f.tap = func(buf []float16.Float16, i int) []float16.Float16 { return w.Run(buf, i*n+s.First, s.Channels) }
+		f.readTap = func(buf []float16.Float16, i int) []float16.Float16 { return w.ReadRun(buf, i*n+s.First, s.Channels) }
 	}
 	if l.Bias {
 		f.Bias = func(_, c int) float16.Float16 { return layer.ValueAt(w.Bias, s.First+c) }
 	}
-	f.takes(w, func(_, c int) int { return s.First + c })
-	f.room = room
+	f.setForm(w, func(_, c int) int { return s.First + c })
+	f.reserve = room
 	return f.Pack(width)
 }

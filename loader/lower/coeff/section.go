@@ -42,7 +42,7 @@ func (s *Section) AddKernel(k *Kernel) int {
 
 // Room is n zeros for coefficients that are added next: where they are to stand, if the
 // section was made that large.
-func (s *Section) Room(n int) []byte {
+func (s *Section) Reserve(n int) []byte {
 	if at := len(s.Data); n <= cap(s.Data)-at {
 		return s.Data[at : at+n : at+n]
 	}
@@ -61,13 +61,13 @@ func (s *Section) Copy(from *Section, at, n int) {
 // Pad appends zeros up to a multiple of unit.
 func (s *Section) Pad(unit int) {
 	if n := layer.RoundUp(s.Bytes, unit) - s.Bytes; n > 0 {
-		s.Zeros(n)
+		s.AddZeros(n)
 	}
 }
 
 // Zeros appends n zeros and returns them for the caller to fill in: bytes of nowhere in a
 // section that keeps none.
-func (s *Section) Zeros(n int) []byte {
+func (s *Section) AddZeros(n int) []byte {
 	s.Bytes += n
 	if s.SizesOnly {
 		return make([]byte, n)

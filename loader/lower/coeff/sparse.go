@@ -33,7 +33,7 @@ import (
 // sparseFits reports whether the body of every plane has a length that two bytes hold,
 // zeros or not (assumed: what the compiler does with a longer one is not known; here it
 // stays dense).
-func (f *Filter) sparseFits(width, taps int, phases [][]int) bool {
+func (f *ChannelWeights) fitsSparse(width, taps int, phases [][]int) bool {
 	g := min(width, max(1, f.Channels/lanes.Count))
 	channel := 0
 	for _, phase := range phases {
@@ -44,9 +44,9 @@ func (f *Filter) sparseFits(width, taps int, phases [][]int) bool {
 }
 
 // packSparse is pack in the zero-skipping form; the filter has one group.
-func (f *Filter) packSparse(width, taps int, phases [][]int) *Kernel {
-	if f.Sizes {
-		return f.sizeSparse(width, taps, phases)
+func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
+	if f.SizesOnly {
+		return f.packSparseSizes(width, taps, phases)
 	}
 	k := &Kernel{Coding: ZeroSkipping}
 	perLane := make([][]byte, lanes.Count)
@@ -59,8 +59,8 @@ func (f *Filter) packSparse(width, taps int, phases [][]int) *Kernel {
 		g, n := lanes.Planes(f.Channels-first, width)
 		for i := range n {
 			b := &perLane[i%lanes.Count]
-			*b, body = f.sparsePlane(*b, body[:0], first, g, taps, phases)
-			if f.apart {
+			*b, body = f.appendSparsePlane(*b, body[:0], first, g, taps, phases)
+			if f.aligned {
 				*b = pad64(*b)
 			}
 			first += g
@@ -68,7 +68,7 @@ func (f *Filter) packSparse(width, taps int, phases [][]int) *Kernel {
 	}
 	for _, b := range perLane {
 		if len(b) > 0 {
-			k.lane(b)
+			k.appendLane(b)
 		}
 	}
 	return k
@@ -86,7 +86,7 @@ func maskBytes(entries, taps int) int {
 
 // sparsePlane appends the plane of g channels. body is room for its body, which it
 // returns for the next plane.
-func (f *Filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
+func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
 	if f.Bias != nil {
 		for n := range g {
 			dst = appendHalf(dst, f.Bias(0, first+n))
@@ -119,15 +119,15 @@ func (f *Filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]in
 }
 
 // sizeSparse is the lanes of packSparse without their bytes.
-func (f *Filter) sizeSparse(width, taps int, phases [][]int) *Kernel {
+func (f *ChannelWeights) packSparseSizes(width, taps int, phases [][]int) *Kernel {
 	k := &Kernel{Coding: ZeroSkipping}
 	var perLane [lanes.Count]int
 	for first := 0; first < f.Channels; {
 		g, n := lanes.Planes(f.Channels-first, width)
 		for i := range n {
 			b := &perLane[i%lanes.Count]
-			*b += layer.ElementBytes*(BiasRows(f.Bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
-			if f.apart {
+			*b += layer.ElementBytes*(BiasRows(f.Bias != nil)*g+1) + f.sparseBodyBytes(first, g, taps, phases) + max(0, g/2-2)
+			if f.aligned {
 				*b = layer.RoundUp(*b, 64)
 			}
 			first += g
@@ -144,7 +144,7 @@ func (f *Filter) sizeSparse(width, taps int, phases [][]int) *Kernel {
 }
 
 // sparseBody is the length of a plane's body.
-func (f *Filter) sparseBody(first, g, taps int, phases [][]int) (n int) {
+func (f *ChannelWeights) sparseBodyBytes(first, g, taps int, phases [][]int) (n int) {
 	channels := f.Taps / taps
 	if f.uniform {
 		channels = 1

@@ -32,6 +32,6 @@ func attachKernel(o *Output, made kernels, t *task.Task, s coeff.Share, width in
 		a = attached{o.Constants.AddKernel(k), k.Lanes, k.Coding}
 		made[key] = a
 	}
-	t.Kernel(a.base, a.lanes)
-	t.Coded(a.coding)
+	t.SetKernel(a.base, a.lanes)
+	t.SetCoding(a.coding)
 }

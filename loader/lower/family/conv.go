@@ -32,9 +32,9 @@ func lowerConvolution(o *Output, j job) error {
 	made := kernels{}
 	for n := range in.N {
 		if paired(l) {
-			convolvePairs(o, j, made, x.Element(n), to.Element(n))
+			convolvePairs(o, j, made, x.BatchElement(n), to.BatchElement(n))
 		} else {
-			convolveElement(o, c, made, shares, x.Element(n), to.Element(n))
+			convolveElement(o, c, made, shares, x.BatchElement(n), to.BatchElement(n))
 		}
 	}
 	return lowerActivation(o, j, out, to, y)
@@ -72,14 +72,14 @@ func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coe
 	resident := at.Row*whole.Height <= l.LargestTile()
 	// A source that stands in the L2 whole is loaded once for all the channels made
 	// from it.
-	shared := resident && whole.Groups == 1 && !l.Depthwise() && len(shares) > 1
+	shared := resident && whole.Groups == 1 && !l.IsDepthwise() && len(shares) > 1
 	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
 	var loaded *task.Tile
 	for _, s := range shares {
 		src, from, at := whole, x, at
 		src.Groups = s.Groups
 		from.Base += s.Group * x.Group
-		if l.Depthwise() && s.Channels < src.Channels {
+		if l.IsDepthwise() && s.Channels < src.Channels {
 			src.Channels = s.Channels
 			from.Base += s.First * x.Plane
 		}
@@ -92,22 +92,22 @@ func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coe
 			at, result, rows = tileSource(l, t, src, out, w)
 		}
 		attachKernel(o, made, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
-			return c.Kernel(s, width, o.Constants.Room)
+			return c.Pack(s, width, o.Constants.Reserve)
 		})
 		if loaded != nil && shared {
-			t.Reads(loaded, at)
+			t.ReadTile(loaded, at)
 		} else {
-			loaded = t.Source1(from, at, shared)
+			loaded = t.LoadSource1(from, at, shared)
 			loaded.Bytes = at.Row * rows
 		}
 		to := y
 		to.Base += s.Group*y.Group + s.First*y.Plane
 		if result.Row > 0 {
-			t.Stages(to, result)
+			t.StageResult(to, result)
 			o.add(t)
 			continue
 		}
-		t.Writes(to, layer.RoundUp(at.Row*rows, 16))
+		t.WriteResult(to, layer.RoundUp(at.Row*rows, 16))
 		o.add(t)
 	}
 }
@@ -120,7 +120,7 @@ func shareResult(l *layer.Layer, s coeff.Share) regs.Shape {
 
 // ConvTask returns a multiply-accumulate task of the convolution, without its operands.
 func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
-	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, Alone: c.Layer.Depthwise(), Table: c.Table})
+	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, PerChannel: c.Layer.IsDepthwise(), Table: c.Table})
 }
 
 // newMACTask returns a multiply-accumulate task with the layer's factor, its bias and its ReLU.
@@ -128,7 +128,7 @@ func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 	m.Op = regs.MultiplyAccumulate
 	m.Bias, m.ReLU = l.Bias, l.Activation == layer.ReLU
 	if l.Factor != 0 {
-		m.Scale = task.By(uint16(l.Factor))
+		m.Scale = task.NewFactor(uint16(l.Factor))
 	}
 	return m.Task()
 }
@@ -145,14 +145,14 @@ func fusedTable(j job) []byte {
 // fusesTable reports whether the layer's own descriptors look their results up: with one table that
 // takes them as they are, and room for it in every lane.
 func fusesTable(j job) bool {
-	return j.layer.Activation.Rides() && len(j.weights.Table) == coeff.TableBytes && holdsTable(j)
+	return j.layer.Activation.IsSingleTable() && len(j.weights.Table) == coeff.TableBytes && holdsTable(j)
 }
 
 // holdsTable reports whether the layer's tasks multiply by constants and have room for a table.
 func holdsTable(j job) bool {
 	switch l := j.layer; {
 	case l.Op == layer.Convolution:
-		return !paired(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).HoldsTable()
+		return !paired(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).FitsTable()
 	case l.Op == layer.MatMul && l.Second == layer.Constant || l.Op == layer.Linear:
 		return l.In.N*l.In.C*l.In.H <= task.PatchPixels || productBytes(l)+coeff.TableBytes <= l.LaneBytes()
 	}

@@ -15,7 +15,7 @@ import (
 func lowerDeconvolution(o *Output, j job) error {
 	l, w := j.layer, j.layer.Window
 	out := l.Out()
-	if err := layer.Within("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
+	if err := layer.CheckLimit("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", out)

@@ -69,14 +69,14 @@ func lowerElementwise(o *Output, j job) error {
 	if err != nil {
 		return err
 	}
-	t.TileRows(rows)
-	t.Source1(x, at, false)
+	t.SetTileHeight(rows)
+	t.LoadSource1(x, at, false)
 	second := place.SecondBase(at.Row * rows)
 	if l.Release == layer.Release2023 && l.Second == layer.Itself {
 		second = at.Row * rows
 	}
-	t.Source2(z, at.Moved(second))
-	t.Writes(y, second+at.Row*rows)
+	t.LoadSource2(z, at.WithBase(second))
+	t.WriteResult(y, second+at.Row*rows)
 	o.add(t)
 	return nil
 }
@@ -85,8 +85,8 @@ func lowerElementwise(o *Output, j job) error {
 // 25/25; less is assumed).
 func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
 	if beyondL2(l, s) {
-		t.Cut(task.StreamedPatch(s))
-		*at = t.PlanarColumns()
+		t.SetPatch(task.StreamedPatch(s))
+		*at = t.PackedPlanarTile()
 		return t.TileHeight(), nil
 	}
 	if n*at.Row*s.Height <= l.LargestTile() {
@@ -94,7 +94,7 @@ func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout,
 	}
 	rows := l.LargestTile() / (n * at.Row)
 	if rows == 0 {
-		return 0, layer.Within("bytes of a row in the L2", n*at.Row, l.LargestTile(),
+		return 0, layer.CheckLimit("bytes of a row in the L2", n*at.Row, l.LargestTile(),
 			"split the width or the channels until it is at most %d")
 	}
 	return rows, nil
@@ -115,9 +115,9 @@ func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y plac
 	if err != nil {
 		return err
 	}
-	t.TileRows(rows)
-	t.Source1(x, at, false)
-	t.Writes(y, at.Row*rows)
+	t.SetTileHeight(rows)
+	t.LoadSource1(x, at, false)
+	t.WriteResult(y, at.Row*rows)
 	o.add(t)
 	return nil
 }
@@ -130,7 +130,7 @@ func lowerChannelOperand(o *Output, j job, in regs.Shape, x place.Memory) error 
 	z := place.Surface(regs.BARWeights, s)
 	o.Constants.Pad(64)
 	z.Base = o.Constants.Bytes
-	tensor := o.Constants.Zeros(z.Depth)
+	tensor := o.Constants.AddZeros(z.Depth)
 	for c := range s.C {
 		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(j.weights.Second, c)))
 	}
@@ -147,7 +147,7 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 		z2 = l.SecondShape
 		z = o.port(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
 	}
-	if checkTile(l, place.ViewOf(z, z2).S, z2.H) != nil {
+	if checkTile(l, place.NewView(z, z2).S, z2.H) != nil {
 		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
 		reciprocal := o.allocate(z2)
 		product := layer.Binary(layer.Mul, l.In, z2)
@@ -160,7 +160,7 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	if z2.N == l.In.N {
 		return eachElement(place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
 			n := (a.M.Base - x.Base) / max(1, x.Depth)
-			return combineRepeated(o, j, a.S, z2, a.M, b.M, z.Element(n))
+			return combineRepeated(o, j, a.S, z2, a.M, b.M, z.BatchElement(n))
 		})
 	}
 	return combineRepeated(o, j, in, z2, x, y, z)
@@ -178,7 +178,7 @@ func lowerRepeated(o *Output, j job, in regs.Shape, x place.Memory) error {
 	}
 	in.Groups = 1
 	for n := range l.In.N {
-		if err := combineRepeated(o, j, in, s, x.Element(n), y.Element(n), z.Element(n)); err != nil {
+		if err := combineRepeated(o, j, in, s, x.BatchElement(n), y.BatchElement(n), z.BatchElement(n)); err != nil {
 			return err
 		}
 	}
@@ -189,14 +189,14 @@ func lowerRepeated(o *Output, j job, in regs.Shape, x place.Memory) error {
 // a division is brought through the table of 1/x.
 func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
-	prep := task.Copy(small)
+	prep := task.NewCopy(small)
 	at := place.ResultTile(small)
 	bytes := at.Row * s.H
 	if err := checkTile(j.layer, small, s.H); err != nil {
 		return err
 	}
-	kept := prep.Leaves(at, bytes)
-	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
+	kept := prep.KeepResult(at, bytes)
+	prep.LoadSource1(z, prep.SourceTile().WithBase(layer.RoundUp(bytes, 64)), false)
 	op := pass.Elementwise(j.layer, in)
 	if j.layer.Op == layer.RealDiv {
 		if err := setTable(o, j.layer, prep, j.weights.Table); err != nil {
@@ -206,7 +206,7 @@ func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pla
 	}
 	o.add(prep)
 
-	op.Second.Along = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
+	op.Second.Repeat = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
 	return combineKept(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
@@ -216,15 +216,15 @@ func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y pl
 	if used+at.Row*in.Height > l.LargestTile() {
 		rows := (l.LargestTile() - used) / at.Row
 		if rows < 1 {
-			return layer.Within("bytes of a row in the L2", used+at.Row, l.LargestTile(),
+			return layer.CheckLimit("bytes of a row in the L2", used+at.Row, l.LargestTile(),
 				"split the width or the channels until it is at most %d")
 		}
-		t.TileRows(rows)
+		t.SetTileHeight(rows)
 	}
 	rows := t.TileHeight()
-	t.Source1(x, at.Moved(used), false)
-	t.Joins(kept, second)
-	t.Writes(y, used+at.Row*rows)
+	t.LoadSource1(x, at.WithBase(used), false)
+	t.ReadSecondTile(kept, second)
+	t.WriteResult(y, used+at.Row*rows)
 	o.add(t)
 	return nil
 }
@@ -240,7 +240,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
 	o.Constants.Pad(64)
 	base := o.Constants.Bytes
-	table := o.Constants.Zeros(2 * row)
+	table := o.Constants.AddZeros(2 * row)
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(task.HalfOne)
 		v := uint16(layer.ValueAt(j.weights.Second, 0))
@@ -257,7 +257,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 			if l.Bias {
 				b, ok := BeforeScale(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
 				if !ok {
-					return l.Unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
+					return l.Unsupportedf("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
 				}
 				bias = uint16(b)
 			}
@@ -270,16 +270,16 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		coeff.PutHalf(table[row+2*c:], scale)
 	}
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
-	prep := task.Copy(rows)
+	prep := task.NewCopy(rows)
 	at := place.ResultTile(rows)
-	kept := prep.Leaves(at, 2*at.Row)
+	kept := prep.KeepResult(at, 2*at.Row)
 	from := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.Base = base
-	prep.Source1(from, prep.SourceTile().Moved(2*at.Row), false)
+	prep.LoadSource1(from, prep.SourceTile().WithBase(2*at.Row), false)
 	o.add(prep)
 
 	t := task.Planar{
-		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.Seen{Transposed: true},
+		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.SourceView{Transposed: true},
 		ReLU: l.Activation == layer.ReLU,
 	}
 	return combineKept(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)

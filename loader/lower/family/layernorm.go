@@ -30,7 +30,7 @@ func lowerLayerNorm(o *Output, j job) error {
 		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
-	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.In)
+	in, out := place.NewView(x, l.In), place.NewView(y, l.In)
 	var each func(o *Output, l *layer.Layer, in, out place.View) error
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
@@ -94,7 +94,7 @@ const maxStatistics = 192
 // statistics returns where means and deviations stand: two rows of a value a channel, side by
 // side where there are several.
 func statistics(channels int) place.Layout {
-	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skewed(1, place.PlanarFetch)
+	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(1, place.PlanarFetch)
 }
 
 // meanPass returns the pass that averages what is normalised together.
@@ -109,7 +109,7 @@ func meanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
 func deviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
 		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: together(l), Root: true,
-		Added: task.Half(l.Epsilon), Previous: true, Next: true,
+		Addend: task.Half(l.Epsilon), Previous: true, Next: true,
 	}
 }
 
@@ -122,7 +122,7 @@ func rootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
 
 // affine returns the pass that subtracts the first row of its second source, which is in the L2,
 // and multiplies by the second.
-func affine(s regs.Shape, second task.Seen, next bool) task.Planar {
+func affine(s regs.Shape, second task.SourceView, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
 	return a
@@ -140,7 +140,7 @@ func together(l *layer.Layer) int {
 }
 
 func checkStatistics(l *layer.Layer, bytes int) error {
-	return layer.Within("bytes of a tile and its statistics in the L2", bytes, l.LargestTile(),
+	return layer.CheckLimit("bytes of a tile and its statistics in the L2", bytes, l.LargestTile(),
 		"split the axes that are left until they are at most %d")
 }
 
@@ -154,29 +154,29 @@ func normalise(o *Output, l *layer.Layer, in, out place.View) error {
 	m := meanPass(l, s, false, true)
 	m.Transposed = many
 	mean := m.Task()
-	at := mean.KeptTile().Moved(base)
+	at := mean.KeptTile().WithBase(base)
 	end := base + at.Row*s.Height
 	if err := checkStatistics(l, end); err != nil {
 		return err
 	}
-	tile := mean.Source1(in.M, at, true)
-	means := mean.Leaves(stats, stats.Row)
+	tile := mean.LoadSource1(in.M, at, true)
+	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
 	r := deviationPass(l, s)
-	r.First = task.Seen{Along: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
+	r.First = task.SourceView{Repeat: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
 	r.Transposed = many
 	spread := r.Task()
-	spread.Reads(means, stats)
-	spread.Joins(tile, at)
-	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
+	spread.ReadTile(means, stats)
+	spread.ReadSecondTile(tile, at)
+	spreads := spread.KeepResult(stats.WithBase(stats.Row), stats.Row)
 	o.add(spread)
 
 	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
-	normal := affine(s, task.Seen{Along: task.C.If(whole), Transposed: many}, false).Task()
-	normal.Reads(tile, at)
-	normal.Joins(spreads, stats)
-	normal.Writes(out.M, end)
+	normal := affine(s, task.SourceView{Repeat: task.C.If(whole), Transposed: many}, false).Task()
+	normal.ReadTile(tile, at)
+	normal.ReadSecondTile(spreads, stats)
+	normal.WriteResult(out.M, end)
 	o.add(normal)
 	return nil
 }
@@ -184,7 +184,7 @@ func normalise(o *Output, l *layer.Layer, in, out place.View) error {
 // normaliseLines normalises every row of one channel, or of one row of channels: rows stand as
 // channels.
 func normaliseLines(o *Output, l *layer.Layer, in, out place.View) error {
-	return normalise(o, l, in.Rows(), out.Rows())
+	return normalise(o, l, in.RowsAsChannels(), out.RowsAsChannels())
 }
 
 // normaliseWhole normalises the whole tensor. Its statistics take channels as rows and
@@ -201,32 +201,32 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 	m := meanPass(l, s, false, true)
 	m.Depth = depth
 	mean := m.Task()
-	at := mean.KeptTile().Moved(2 * stats.Row)
-	normal := affine(in.S, task.Seen{Along: task.C}, false).Task()
-	again := normal.PlanarTile().Moved(at.Base)
+	at := mean.KeptTile().WithBase(2 * stats.Row)
+	normal := affine(in.S, task.SourceView{Repeat: task.C}, false).Task()
+	again := normal.PlanarTile().WithBase(at.Base)
 	end := again.Base + again.Row*in.S.Height
 	if err := checkStatistics(l, max(end, at.Base+at.Row*s.Height)); err != nil {
 		return err
 	}
 	if s.Width == 1 {
-		mean.Cut(task.RowsByPatch)
+		mean.SetPatch(task.OnePatchPerTile)
 	}
-	tile := mean.Source1(turned.M, at, true)
-	means := mean.Leaves(stats, stats.Row)
+	tile := mean.LoadSource1(turned.M, at, true)
+	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
 	r := deviationPass(l, s)
 	r.Depth = depth
-	r.First.Along = task.W.If(s.Width > 1) | task.H.If(s.Height > 1) | task.D.If(depth > 1)
+	r.First.Repeat = task.W.If(s.Width > 1) | task.H.If(s.Height > 1) | task.D.If(depth > 1)
 	spread := r.Task()
-	spread.Reads(means, stats)
-	spread.Joins(tile, at)
-	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
+	spread.ReadTile(means, stats)
+	spread.ReadSecondTile(tile, at)
+	spreads := spread.KeepResult(stats.WithBase(stats.Row), stats.Row)
 	o.add(spread)
 
-	normal.Source1(in.M, again, false)
-	normal.Joins(spreads, stats)
-	normal.Writes(out.M, end)
+	normal.LoadSource1(in.M, again, false)
+	normal.ReadSecondTile(spreads, stats)
+	normal.WriteResult(out.M, end)
 	o.add(normal)
 	return nil
 }
@@ -235,7 +235,7 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 // channels, their statistics in parts, the remainder first into its place behind the
 // rest. Each task reads its rows anew.
 func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
-	v, w := in.Rows(), out.Rows()
+	v, w := in.RowsAsChannels(), out.RowsAsChannels()
 	rows := v.S.Channels
 	stats := place.Layout{Channel: place.UnitBytes, Row: rows * place.UnitBytes, Depth: rows * place.UnitBytes}
 	base := 2 * stats.Row
@@ -246,8 +246,8 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 		part.S.Channels = min(maxStatistics, rows-first)
 		parts = append(parts, part)
 	}
-	normal := affine(v.S, task.Seen{}, false).Task()
-	all := normal.PlanarTile().Moved(base)
+	normal := affine(v.S, task.SourceView{}, false).Task()
+	all := normal.PlanarTile().WithBase(base)
 	if err := checkStatistics(l, all.Base+all.Row); err != nil {
 		return err
 	}
@@ -255,25 +255,25 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
 		t := meanPass(l, parts[i].S, i < len(parts)-1, true).Task()
-		at := t.PlanarTile().Moved(base)
-		t.Source1(parts[i].M, at, false)
-		means[i] = t.Leaves(stats.Moved(offset(i)), parts[i].S.Channels*place.UnitBytes)
+		at := t.PlanarTile().WithBase(base)
+		t.LoadSource1(parts[i].M, at, false)
+		means[i] = t.KeepResult(stats.WithBase(offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
 	var last *task.Tile
 	for i := range parts {
 		r := deviationPass(l, parts[i].S)
-		r.First.Along = task.W
+		r.First.Repeat = task.W
 		t := r.Task()
-		at := t.PlanarTile().Moved(base)
-		t.Reads(means[i], stats.Moved(offset(i)))
-		t.Source2Behind(parts[i].M, at, 0)
-		last = t.Leaves(stats.Moved(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
+		at := t.PlanarTile().WithBase(base)
+		t.ReadTile(means[i], stats.WithBase(offset(i)))
+		t.LoadOnlySource2(parts[i].M, at, 0)
+		last = t.KeepResult(stats.WithBase(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
-	normal.Source1(v.M, all, false)
-	normal.Joins(last, stats)
-	normal.Writes(w.M, all.Base+all.Row)
+	normal.LoadSource1(v.M, all, false)
+	normal.ReadSecondTile(last, stats)
+	normal.WriteResult(w.M, all.Base+all.Row)
 	o.add(normal)
 	return nil
 }
@@ -284,54 +284,54 @@ func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statistics(1)
-	at := place.Packed(row).Moved(2 * stats.Row)
+	at := place.Packed(row).WithBase(2 * stats.Row)
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
-	from := turn.PlanarTile().Moved(end)
+	from := turn.PlanarTile().WithBase(end)
 	if err := checkStatistics(l, end+from.Row); err != nil {
 		return err
 	}
-	turn.Source1(in.M, from, false)
-	kept := turn.Leaves(at, at.Row)
+	turn.LoadSource1(in.M, from, false)
+	kept := turn.KeepResult(at, at.Row)
 	o.add(turn)
 
 	mean := meanPass(l, row, true, true).Task()
-	mean.Reads(kept, at)
-	means := mean.Leaves(stats, stats.Row)
+	mean.ReadTile(kept, at)
+	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
 	r := deviationPass(l, row)
-	r.First.Along = task.W
+	r.First.Repeat = task.W
 	spread := r.Task()
-	spread.Reads(means, stats)
-	spread.Joins(kept, at)
-	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
+	spread.ReadTile(means, stats)
+	spread.ReadSecondTile(kept, at)
+	spreads := spread.KeepResult(stats.WithBase(stats.Row), stats.Row)
 	o.add(spread)
 
-	normal := affine(row, task.Seen{Transposed: true}, true).Task()
-	normal.Reads(kept, at)
-	normal.Joins(spreads, stats)
-	values := normal.Leaves(at, at.Row)
+	normal := affine(row, task.SourceView{Transposed: true}, true).Task()
+	normal.ReadTile(kept, at)
+	normal.ReadSecondTile(spreads, stats)
+	values := normal.KeepResult(at, at.Row)
 	o.add(normal)
 
-	back := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Transposed: true}, Previous: true}.Task()
-	back.Reads(values, at)
-	back.Writes(out.M, end)
+	back := task.Planar{Form: regs.FormConstant, In: s, First: task.SourceView{Transposed: true}, Previous: true}.Task()
+	back.ReadTile(values, at)
+	back.WriteResult(out.M, end)
 	o.add(back)
 	return nil
 }
 
 // centred subtracts the means, which repeat along an axis.
-func centred(s regs.Shape, along task.Along) *task.Task {
+func centred(s regs.Shape, along task.RepeatAxes) *task.Task {
 	d := pass.Difference(s)
-	d.Second.Along, d.Previous, d.Next = along, true, true
+	d.Second.Repeat, d.Previous, d.Next = along, true, true
 	return d.Task()
 }
 
 // spreadOut multiplies by the reciprocal deviations, which repeat along an axis.
-func spreadOut(s regs.Shape, along task.Along) *task.Task {
+func spreadOut(s regs.Shape, along task.RepeatAxes) *task.Task {
 	m := pass.Product(s)
-	m.Second.Along, m.Previous = along, true
+	m.Second.Repeat, m.Previous = along, true
 	return m.Task()
 }
 
@@ -340,25 +340,25 @@ func spreadOut(s regs.Shape, along task.Along) *task.Task {
 func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
-	copied := task.Copy(s)
-	at := place.Packed(s).Skewed(1, place.PlanarFetch)
+	copied := task.NewCopy(s)
+	at := place.Packed(s).Skew(1, place.PlanarFetch)
 	bytes := at.Row * s.Height
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
-	from := copied.SourceTile().Moved(2 * bytes)
+	from := copied.SourceTile().WithBase(2 * bytes)
 	if err := checkStatistics(l, 2*bytes+max(from.Row*s.Height, 2*stats.Row)); err != nil {
 		return err
 	}
-	copied.Source1(in.M, from, false)
-	x := copied.Leaves(at.Moved(bytes), bytes)
+	copied.LoadSource1(in.M, from, false)
+	x := copied.KeepResult(at.WithBase(bytes), bytes)
 	o.add(copied)
 
 	asRows := func(base int) place.Layout {
 		return place.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
 	}
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
-		t.ReadsGroups(from, asRows(base))
-		reduced := t.LeavesGroups(stats.Moved(to), stats.Row)
+		t.ReadTileGroups(from, asRows(base))
+		reduced := t.KeepResultGroups(stats.WithBase(to), stats.Row)
 		o.add(t)
 		return reduced
 	}
@@ -367,17 +367,17 @@ func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 	means := reduce(meanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
 
 	sub := centred(s, task.W.If(s.Width > 1))
-	sub.Reads(x, x.At)
-	sub.Joins(means, flat.Moved(2*bytes))
-	differences := sub.Leaves(at, bytes)
+	sub.ReadTile(x, x.At)
+	sub.ReadSecondTile(means, flat.WithBase(2*bytes))
+	differences := sub.KeepResult(at, bytes)
 	o.add(sub)
 
 	spreads := reduce(rootSquarePass(l, rows).Task(), differences, 0, bytes)
 
 	mul := spreadOut(s, task.W.If(s.Width > 1))
-	mul.Reads(differences, at)
-	mul.Joins(spreads, flat.Moved(bytes))
-	mul.Writes(out.M, bytes+stats.Row)
+	mul.ReadTile(differences, at)
+	mul.ReadSecondTile(spreads, flat.WithBase(bytes))
+	mul.WriteResult(out.M, bytes+stats.Row)
 	o.add(mul)
 	return nil
 }
@@ -392,19 +392,19 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	statBytes := stats.Channel * s.Height
 	stats.Row, stats.Group = statBytes, stats.Channel
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
-	first := task.Transposing(s)
-	first.Cut(task.KeptPatch(s))
+	first := task.NewTranspose(s)
+	first.SetPatch(task.KeptPatch(s))
 	// Two tiles' places: what is transposed and the differences stand in the first, what
 	// is transposed again in the second.
 	at := place.ResultTile(s)
 	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
-	source := at.Moved(two + turnedBytes)
+	source := at.WithBase(two + turnedBytes)
 	if err := checkStatistics(l, source.Base+at.Row*s.Height); err != nil {
 		return err
 	}
-	x := first.Source1(in.M, source, true)
-	turned := first.Leaves(transposed.Moved(one), turnedBytes)
+	x := first.LoadSource1(in.M, source, true)
+	turned := first.KeepResult(transposed.WithBase(one), turnedBytes)
 	o.add(first)
 
 	reduce := func(r task.Planar, from *task.Tile) *task.Tile {
@@ -412,8 +412,8 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 		t := r.Task()
 		rows := from.At
 		rows.Row, rows.Group = rows.Depth, from.At.Row
-		t.ReadsGroups(from, rows)
-		reduced := t.LeavesGroups(stats, statBytes)
+		t.ReadTileGroups(from, rows)
+		reduced := t.KeepResultGroups(stats, statBytes)
 		o.add(t)
 		return reduced
 	}
@@ -421,25 +421,25 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	means := reduce(meanPass(l, rows, false, true), turned)
 
 	sub := centred(s, task.C)
-	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
-	sub.Reads(x, source)
-	sub.Joins(means, flat)
-	differences := sub.Leaves(at.Moved(one), at.Row*s.Height)
+	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
+	sub.ReadTile(x, source)
+	sub.ReadSecondTile(means, flat)
+	differences := sub.KeepResult(at.WithBase(one), at.Row*s.Height)
 	o.add(sub)
 
-	second := task.Transposing(s)
-	second.Cut(task.FixedPatch(task.PassedFixed(s)))
-	second.Aside(false, true) // the bits of the planar tasks on both sides count this one (1/1)
-	second.Reads(differences, at.Moved(one))
-	again := second.Leaves(transposed.Moved(two), turnedBytes)
+	second := task.NewTranspose(s)
+	second.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
+	second.MarkPlanarNeighbours(false, true) // the bits of the planar tasks on both sides count this one (1/1)
+	second.ReadTile(differences, at.WithBase(one))
+	again := second.KeepResult(transposed.WithBase(two), turnedBytes)
 	o.add(second)
 
 	spreads := reduce(rootSquarePass(l, rows), again)
 
 	mul := spreadOut(s, task.C)
-	mul.Reads(differences, at.Moved(one))
-	mul.Joins(spreads, flat)
-	mul.Writes(out.M, two)
+	mul.ReadTile(differences, at.WithBase(one))
+	mul.ReadSecondTile(spreads, flat)
+	mul.WriteResult(out.M, two)
 	o.add(mul)
 	return nil
 }

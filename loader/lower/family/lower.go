@@ -32,11 +32,11 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	if err := lowerLayer(o, job{layer: l, weights: w}); err != nil {
 		return nil, err
 	}
-	if err := layer.Within("descriptors of a layer", len(o.Tasks), task.MaxTasks, "split it into layers of at most %d"); err != nil {
+	if err := layer.CheckLimit("descriptors of a layer", len(o.Tasks), task.MaxTasks, "split it into layers of at most %d"); err != nil {
 		return nil, err
 	}
 	o.spread = passes(l) && len(o.Tasks) > 1
-	return o, task.Refused(o.Tasks)
+	return o, task.FirstError(o.Tasks)
 }
 
 // An Output is what a layer is lowered to: a program in the making.
@@ -68,7 +68,7 @@ func (o *Output) add(t *task.Task) {
 
 // lowerLayer appends the tasks of a layer: the table from operation to family.
 func lowerLayer(o *Output, j job) error {
-	if j.layer.Followed() {
+	if j.layer.NeedsActivationTask() {
 		return lowerThenActivation(o, j)
 	}
 	switch j.layer.Op {
@@ -107,10 +107,10 @@ func lowerLayer(o *Output, j job) error {
 	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
 		return lowerElementwise(o, j)
 	}
-	if j.layer.Op.Activates() {
+	if j.layer.Op.IsActivation() {
 		return lowerUnary(o, j)
 	}
-	return j.layer.Unsupported("not lowered")
+	return j.layer.Unsupportedf("not lowered")
 }
 
 // port returns where a tensor of the job is: where its piece has it, or in a new port behind a
@@ -120,7 +120,7 @@ func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s laye
 		return at
 	}
 	m.Bar = bar
-	o.Ports = append(o.Ports, m.Port(name, d, s))
+	o.Ports = append(o.Ports, m.ToPort(name, d, s))
 	return m
 }
 
@@ -141,7 +141,7 @@ func (o *Output) Builder() *loader.Builder {
 func (o *Output) finish() []*regs.Descriptor {
 	if o.release == layer.Release2023 {
 		if o.spread {
-			o.Scratch = chain.Spread(o.Tasks)
+			o.Scratch = chain.PassThroughScratch(o.Tasks)
 		}
 		return chain.Finish2023(o.Tasks, o.spread)
 	}

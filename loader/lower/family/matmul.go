@@ -29,7 +29,7 @@ func lowerMatMul(o *Output, j job) error {
 	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	x := o.port(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
-	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.Tabulated() || fusesTable(j)) {
+	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.NeedsTable() || fusesTable(j)) {
 		if done := tryBlockProduct(o, j, count, x, y); done {
 			return nil
 		}
@@ -54,7 +54,7 @@ func lowerMatMul(o *Output, j job) error {
 	for part > 1 && productTiles(part, k) > l.LargestTile() {
 		part = (part + 1) / 2
 	}
-	if err := layer.Within("bytes of a row transposed in the L2", productTiles(part, k), l.LargestTile(),
+	if err := layer.CheckLimit("bytes of a row transposed in the L2", productTiles(part, k), l.LargestTile(),
 		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
@@ -77,10 +77,10 @@ func maxColumnRows(l *layer.Layer) int {
 
 // transposeToMemory writes m rows of k as k rows of m to memory.
 func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
-	t := task.Transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
+	t := task.NewTranspose(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
 	at := place.TransposeSource(m, k)
-	t.Source1(src, at, false)
-	t.Writes(dst, at.Row)
+	t.LoadSource1(src, at, false)
+	t.WriteResult(dst, at.Row)
 	o.add(t)
 }
 
@@ -104,16 +104,16 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place
 		bytes := at.Row
 		switch {
 		case kept != nil:
-			t.Reads(kept, kept.At)
+			t.ReadTile(kept, kept.At)
 		case len(shares) > 1 && m <= place.SliceColumns:
-			kept = t.Source1(src, at, true)
+			kept = t.LoadSource1(src, at, true)
 		default:
-			t.Source1(src, at, false)
+			t.LoadSource1(src, at, false)
 		}
 		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packProduct(o, j, s, width) })
 		to := dst
 		to.Base += s.First * layer.ElementBytes
-		t.Writes(to, bytes)
+		t.WriteResult(to, bytes)
 		o.add(t)
 	}
 	return nil
@@ -143,7 +143,7 @@ func tryBlockProduct(o *Output, j job, count int, x, y place.Memory) bool {
 		}
 		g.Bias = g.Weights.Bias
 	}
-	low, ok := rows.Alone(g, []rows.Matrix{{Rows: count, Width: l.In.W, At: x}}, y)
+	low, ok := rows.LowerGroup(g, []rows.Matrix{{Rows: count, Width: l.In.W, At: x}}, y)
 	if !ok {
 		return false
 	}
@@ -177,9 +177,9 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 	staged.Row, staged.Base = staged.Plane, o.held
 	o.Scratch = max(o.Scratch, o.held+staged.Depth)
 
-	prep := task.Transposing(before)
-	prep.Source1(src, place.TransposeSource(m, k).Moved(after.Row), false)
-	kept := prep.LeavesScratch(after, after.Row, staged)
+	prep := task.NewTranspose(before)
+	prep.LoadSource1(src, place.TransposeSource(m, k).WithBase(after.Row), false)
+	kept := prep.KeepDescribedResult(after, after.Row, staged)
 	o.add(prep)
 
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
@@ -192,14 +192,14 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 	for i, s := range shares {
 		t := newProductTask(j, m, k, s)
 		if i == 0 {
-			t.ReadsScratch(kept, kept.At, staged)
+			t.ReadDescribedTile(kept, kept.At, staged)
 		} else {
-			t.Reads(kept, kept.At)
+			t.ReadTile(kept, kept.At)
 		}
 		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packProduct(o, j, s, width) })
 		at := dst
 		at.Base += s.First * layer.ElementBytes
-		t.Writes(at, after.Row)
+		t.WriteResult(at, after.Row)
 		o.add(t)
 	}
 	return nil
@@ -215,11 +215,11 @@ func splitColumns(j job) ([]coeff.Share, error) {
 
 // packProduct packs the columns of a share.
 func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
-	table, room := fusedTable(j), o.Constants.Room
+	table, room := fusedTable(j), o.Constants.Reserve
 	if table != nil {
 		room = nil // the weights are copied behind the table of each lane
 	}
-	return coeff.Product(j.layer, j.weights, s, width, room).Behind(table)
+	return coeff.PackProduct(j.layer, j.weights, s, width, room).WithTable(table)
 }
 
 // TakesColumns reports whether a product with constants takes its rows transposed as they
@@ -264,7 +264,7 @@ func lowerTransposedProduct(o *Output, j job) error {
 			to["z"] = turned
 		}
 	} else if j.layer.TransposeY {
-		return l.Unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
+		return l.Unsupportedf("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	if _, given := to["x"]; !given {
 		to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
@@ -294,7 +294,7 @@ func lowerTransposedProduct(o *Output, j job) error {
 // transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
 // at 128 of 2048 by 2048, counts of a public table).
 func transposeSide(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
-	if movedBytes(place.ViewOf(x, s).Swapped().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
+	if movedBytes(place.NewView(x, s).SwapChannelsAndRows().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
 		return transposeRows(o, l, s, x, y)
 	}
 	for b := range s.N * s.C {

@@ -16,12 +16,12 @@ func copyView(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	s := in.S
-	t := task.Copy(s)
+	t := task.NewCopy(s)
 	at := t.SourceTile()
 	rows, tile := TileHeight(l, s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
-	t.TileRows(tile)
-	t.Source1(in.M, at, false)
-	t.Writes(out.M, at.Row*rows)
+	t.SetTileHeight(tile)
+	t.LoadSource1(in.M, at, false)
+	t.WriteResult(out.M, at.Row*rows)
 	o.add(t)
 	return nil
 }
@@ -46,7 +46,7 @@ func lowerConcat(o *Output, j job) error {
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		in, out := place.ViewOf(inputs[i], s), place.ViewOf(y, s)
+		in, out := place.NewView(inputs[i], s), place.NewView(y, s)
 		out.M.Base += first * y.Plane
 		if err := copyView(o, l, in, out); err != nil {
 			return err
@@ -71,14 +71,14 @@ func lowerTranspose(o *Output, j job) error {
 	order := l.Permutation()
 	// Strides of the result by the axis of the input that stands there.
 	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
-	in := place.ViewOf(x, l.In)
+	in := place.NewView(x, l.In)
 	if order[2] == layer.AxisH {
-		in = in.Swapped()
+		in = in.SwapChannelsAndRows()
 	}
 	out := place.Memory{Bar: y.Bar, Base: y.Base, Depth: y.Depth, Group: y.Group}
 	if order[2] == layer.AxisW {
 		if order[0] == layer.AxisH {
-			in = in.Swapped()
+			in = in.SwapChannelsAndRows()
 		}
 		out.Plane, out.Row = y.Plane, y.Row
 		return eachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error { return copyView(o, l, in, out) })
@@ -99,13 +99,13 @@ func lowerTranspose(o *Output, j job) error {
 				break
 			}
 		}
-		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), l.L2Bytes()-place.UnitBytes,
+		if err := layer.CheckLimit("bytes of a row and its transpose in the L2", movedBytes(in.S, most), l.L2Bytes()-place.UnitBytes,
 			"split the channels or the width until they are at most %d"); err != nil {
 			return err
 		}
 		rows := in.S.Height
 		for first := 0; first < rows; first += most {
-			addTranspose(o, in.Run(first, min(most, rows-first)), out.Run(first, min(most, rows-first)))
+			addTranspose(o, in.SliceRows(first, min(most, rows-first)), out.SliceRows(first, min(most, rows-first)))
 		}
 		return nil
 	})
@@ -114,18 +114,18 @@ func lowerTranspose(o *Output, j job) error {
 // movedBytes returns what so many rows of a shape and their transpose take in the L2.
 func movedBytes(s regs.Shape, rows int) int {
 	s.Height = rows
-	from := task.Transposing(s).SourceTile()
+	from := task.NewTranspose(s).SourceTile()
 	return rows * (from.Row + transposedTile(s).Row)
 }
 
 // addTranspose transposes channel and x on the way to memory, by way of a tile in the L2.
 func addTranspose(o *Output, in, out place.View) {
 	s := in.S
-	t := task.Transposing(s)
+	t := task.NewTranspose(s)
 	at := t.SourceTile()
-	t.Source1(in.M, at, false)
-	result := transposedTile(s).Moved(at.Row * s.Height)
-	t.Stages(out.M, result)
+	t.LoadSource1(in.M, at, false)
+	result := transposedTile(s).WithBase(at.Row * s.Height)
+	t.StageResult(out.M, result)
 	o.add(t)
 }
 
@@ -135,7 +135,7 @@ func addTranspose(o *Output, in, out place.View) {
 func lowerSlice(o *Output, j job) error {
 	l := j.layer
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Size)
-	in, out := place.ViewOf(x, l.Size), place.ViewOf(y, l.Size)
+	in, out := place.NewView(x, l.Size), place.NewView(y, l.Size)
 	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
 		in.M.Base += skip
@@ -157,18 +157,18 @@ func lowerSlice(o *Output, j job) error {
 // (1/1).
 func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
-	t := task.Copy(s)
-	t.Cut(task.SlicedPatch(s))
+	t := task.NewCopy(s)
+	t.SetPatch(task.SlicedPatch(s))
 	at := t.SourceTile()
 	result := place.PackedColumns(s, place.EngineColumns(s.Width))
 	if s.Height > 1 {
-		result = result.Skewed(1, place.Fetch{Rows: 2, Apart: 10})
+		result = result.Skew(1, place.Fetch{Rows: 2, Apart: 10})
 	}
 	if (at.Row+result.Row)*s.Height > l.L2Bytes()-place.UnitBytes {
 		return copyView(o, l, in, out)
 	}
-	t.Source1(in.M, at, false)
-	t.Stages(out.M, result.Moved(at.Row*s.Height))
+	t.LoadSource1(in.M, at, false)
+	t.StageResult(out.M, result.WithBase(at.Row*s.Height))
 	o.add(t)
 	return nil
 }
@@ -177,20 +177,20 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 func copyShifted(o *Output, l *layer.Layer, in, out place.View, columns int) error {
 	s := in.S
 	turned := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
-	prep := task.Transposing(s)
+	prep := task.NewTranspose(s)
 	from := prep.SourceTile()
 	bytes := turned.Row * s.Height
-	if err := layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, l.LargestTile(),
+	if err := layer.CheckLimit("bytes of tiles in the L2", bytes+from.Row*s.Height, l.LargestTile(),
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
 		return err
 	}
-	prep.Source1(in.M, from.Moved(bytes), false)
-	kept := prep.Leaves(turned, bytes)
+	prep.LoadSource1(in.M, from.WithBase(bytes), false)
+	kept := prep.KeepResult(turned, bytes)
 	o.add(prep)
 
-	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
-	back.Reads(kept, turned.Moved(columns*turned.Channel))
-	back.Writes(out.M, bytes)
+	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
+	back.ReadTile(kept, turned.WithBase(columns*turned.Channel))
+	back.WriteResult(out.M, bytes)
 	o.add(back)
 	return nil
 }
@@ -214,9 +214,9 @@ func lowerTile(o *Output, j job) error {
 		}
 	}
 	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
-		return l.Unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, layer.RoundUp(l.In.W, 32))
+		return l.Unsupportedf("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, layer.RoundUp(l.In.W, 32))
 	}
-	if err := layer.Within("copies", reps.N*reps.C*reps.H*reps.W, task.MaxTasks, "repeat at most %d times"); err != nil {
+	if err := layer.CheckLimit("copies", reps.N*reps.C*reps.H*reps.W, task.MaxTasks, "repeat at most %d times"); err != nil {
 		return err
 	}
 	for n := range reps.N {
@@ -225,7 +225,7 @@ func lowerTile(o *Output, j job) error {
 				for w := range reps.W {
 					to := y
 					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
-					if err := eachElement(place.ViewOf(x, l.In), place.ViewOf(to, once), func(in, out place.View) error { return broadcastView(o, l, in, out) }); err != nil {
+					if err := eachElement(place.NewView(x, l.In), place.NewView(to, once), func(in, out place.View) error { return broadcastView(o, l, in, out) }); err != nil {
 						return err
 					}
 				}
@@ -239,30 +239,30 @@ func lowerTile(o *Output, j job) error {
 func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	s := out.S
 	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)
-	t := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Along: along}, ReLU: l.Activation == layer.ReLU}.Task()
+	t := task.Planar{Form: regs.FormConstant, In: s, First: task.SourceView{Repeat: along}, ReLU: l.Activation == layer.ReLU}.Task()
 	// A patch of 512 pixels, rows before columns (1/1).
 	high := min(task.Log2Ceil(s.Height), 4)
 	wide := min(max(task.Log2Ceil(s.Width), 4), 9-high)
-	t.Cut(task.PlanarPatch(wide, high))
+	t.SetPatch(task.PlanarPatch(wide, high))
 	at := place.Packed(in.S)
 	if in.S.Height > 1 {
-		at = at.Skewed(1, place.PlanarFetch)
+		at = at.Skew(1, place.PlanarFetch)
 	}
 	result := place.PackedColumns(s, min(s.Width, 1<<wide))
 	if s.Height > 1 {
-		result = result.Skewed(1, place.PlanarFetch)
+		result = result.Skew(1, place.PlanarFetch)
 	}
 	bytes := at.Row * in.S.Height
 	if in.S.Height == 1 && s.Height > 1 {
 		at.Row = at.Channel // the one row is read for all (1/1)
 	}
-	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, l.L2Bytes()-place.UnitBytes,
+	if err := layer.CheckLimit("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, l.L2Bytes()-place.UnitBytes,
 		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}
 	// The source stays in the L2 where the task reads it over and over (1/1).
-	t.Source1(in.M, at, along != 0).Bytes = bytes
-	t.Stages(out.M, result.Moved(bytes))
+	t.LoadSource1(in.M, at, along != 0).Bytes = bytes
+	t.StageResult(out.M, result.WithBase(bytes))
 	o.add(t)
 	return nil
 }

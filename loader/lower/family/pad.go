@@ -57,7 +57,7 @@ func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y p
 		value := place.Surface(regs.BARWeights, one)
 		o.Constants.Pad(64)
 		value.Base = o.Constants.Bytes
-		coeff.PutHalf(o.Constants.Zeros(value.Depth), task.Half(l.Value))
+		coeff.PutHalf(o.Constants.AddZeros(value.Depth), task.Half(l.Value))
 		for _, f := range [...]struct{ rows, to int }{{before, 0}, {after, before + s.H}} {
 			if f.rows > 0 {
 				to := y

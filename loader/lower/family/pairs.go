@@ -16,7 +16,7 @@ const pairedPixels = 2
 // fit the L2.
 func paired(l *layer.Layer) bool {
 	w := &l.Window
-	if !l.Depthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
+	if !l.IsDepthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
 		return false
 	}
 	source, result := pairTiles(l)
@@ -35,7 +35,7 @@ func pairTiles(l *layer.Layer) (source, result place.Layout) {
 		source.Depth, source.Group = source.Row, source.Row
 	}
 	result = place.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
-	return source.Moved(result.Row), result
+	return source.WithBase(result.Row), result
 }
 
 // convolvePairs appends the convolution, whose steps of two pixels may write one too many, and
@@ -48,19 +48,19 @@ func convolvePairs(o *Output, j job, made kernels, x, y place.Memory) {
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
 	source, result := pairTiles(l)
 
-	t := newMACTask(l, task.MAC{In: in, Out: steps, Window: &l.Window, Alone: true, Pixels: pairedPixels})
+	t := newMACTask(l, task.MAC{In: in, Out: steps, Window: &l.Window, PerChannel: true, Pixels: pairedPixels})
 	attachKernel(o, made, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
-		return coeff.Pairs(l, j.weights, width)
+		return coeff.PackPairs(l, j.weights, width)
 	})
-	t.Source1(x, source, false)
-	kept := t.Leaves(result, result.Row)
+	t.LoadSource1(x, source, false)
+	kept := t.KeepResult(result, result.Row)
 	o.add(t)
 
 	row := in
 	row.Width = out.W
 	move := task.Planar{Form: regs.FormConstant, In: row}.Task()
-	move.Reads(kept, result)
+	move.ReadTile(kept, result)
 	move.WaitsForPairs = true
-	move.Writes(y, source.Base+source.Row)
+	move.WriteResult(y, source.Base+source.Row)
 	o.add(move)
 }

@@ -101,7 +101,7 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 			begin, end = first, first
 		}
 		if first > end || last < begin {
-			return l.Unsupported("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
+			return l.Unsupportedf("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
 		}
 		joinFirst, joinLast := max(first, begin), min(last, end)
 		if err := one(tap, joinFirst, joinLast, true); err != nil {
@@ -116,7 +116,7 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 		begin, end = min(begin, first), max(end, last)
 	}
 	if begin != 0 || end != n {
-		return l.Wrong("a window that holds no row of the input")
+		return l.Errorf("a window that holds no row of the input")
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ import (
 func lowerPow(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
-		return l.Wrong("%d tables, want 2", 1+len(w.Tables))
+		return l.Errorf("%d tables, want 2", 1+len(w.Tables))
 	}
 	if l.Second != layer.Runtime || l.SecondShape != l.In {
-		return l.Unsupported("the exponent is an input of x's shape; repeat it to %v with tile", l.In)
+		return l.Unsupportedf("the exponent is an input of x's shape; repeat it to %v with tile", l.In)
 	}
 	s := l.In
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
@@ -31,11 +31,11 @@ func lowerPow(o *Output, j job) error {
 	one.Groups = 1
 	pairs := one
 	pairs.Channels *= 2
-	t := task.Copy(one)
+	t := task.NewCopy(one)
 	at := t.SourceTile()
 	both := place.Packed(pairs)
 	if s.H > 1 || s.W == 1 {
-		both = both.Skewed(1, place.PlanarFetch)
+		both = both.Skew(1, place.PlanarFetch)
 	}
 	bytes := both.Row * s.H
 	if bytes+at.Row*s.H > l.LargestTile() {
@@ -45,26 +45,26 @@ func lowerPow(o *Output, j job) error {
 	half := both
 	half.Channel *= 2
 	for n := range s.N {
-		exponent := task.Copy(one)
-		exponent.Source1(z.Element(n), at.Moved(bytes), false)
-		even := exponent.Leaves(half, bytes)
+		exponent := task.NewCopy(one)
+		exponent.LoadSource1(z.BatchElement(n), at.WithBase(bytes), false)
+		even := exponent.KeepResult(half, bytes)
 		o.add(exponent)
 
-		logarithm := task.Copy(one)
-		logarithm.Source1(x.Element(n), at.Moved(bytes), false)
+		logarithm := task.NewCopy(one)
+		logarithm.LoadSource1(x.BatchElement(n), at.WithBase(bytes), false)
 		if err := setTable(o, l, logarithm, w.Table); err != nil {
 			return err
 		}
-		odd := logarithm.Leaves(half.Moved(both.Channel), bytes-both.Channel)
+		odd := logarithm.KeepResult(half.WithBase(both.Channel), bytes-both.Channel)
 		o.add(logarithm)
 
-		t := task.ChannelPairs(one)
+		t := task.NewChannelProduct(one)
 		if err := setTable(o, l, t, w.Tables[0]); err != nil {
 			return err
 		}
-		t.Reads(odd, both)
+		t.ReadTile(odd, both)
 		t.Second = even
-		t.Writes(y.Element(n), bytes)
+		t.WriteResult(y.BatchElement(n), bytes)
 		o.add(t)
 	}
 	return nil

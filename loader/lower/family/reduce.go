@@ -33,7 +33,7 @@ func lowerReduction(o *Output, j job) error {
 		return lowerTwoReductions(o, j)
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
-	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.Out())
+	in, out := place.NewView(x, l.In), place.NewView(y, l.Out())
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
 		return eachPart(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
@@ -48,14 +48,14 @@ func lowerReduction(o *Output, j job) error {
 		return eachElement(in, out, func(in, out place.View) error {
 			in.S.Channels, in.S.Height, in.S.Groups = 1, in.S.Channels, in.S.Height
 			in.M.Row, in.M.Plane, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row
-			return reduceChannels(o, l, in, out.Grouped(), 1)
+			return reduceChannels(o, l, in, out.GroupRows(), 1)
 		})
 	case layer.AxisW:
 		if l.In.H == 1 {
-			return reduceChannels(o, l, in.Folded(), out, 1)
+			return reduceChannels(o, l, in.FoldRow(), out, 1)
 		}
 		return eachElement(in, out, func(in, out place.View) error {
-			return reduceChannels(o, l, in.Grouped(), out.Grouped(), 1)
+			return reduceChannels(o, l, in.GroupRows(), out.GroupRows(), 1)
 		})
 	case layer.AxisH:
 		return eachElement(in, out, func(in, out place.View) error {
@@ -66,19 +66,19 @@ func lowerReduction(o *Output, j job) error {
 		case l.Op == layer.ReduceMax:
 			return maximizeChannels(o, l, in, out)
 		case l.In.H == 1 && l.In.W == 1:
-			return reduceChannels(o, l, in.Column(), out, 1)
+			return reduceChannels(o, l, in.ChannelsAsRows(), out, 1)
 		}
 		return eachElement(in, out, func(in, out place.View) error {
 			return eachPart(o, l, in, out, func(in, out place.View) error { return sumPixels(o, l, in, out) })
 		})
 	}
-	return l.Wrong("axes %#x", uint8(l.Axes))
+	return l.Errorf("axes %#x", uint8(l.Axes))
 }
 
 // eachElement runs f for each element of the batch.
 func eachElement(in, out place.View, f func(in, out place.View) error) error {
 	for n := range in.S.Groups {
-		if err := f(in.Element(n), out.Element(n)); err != nil {
+		if err := f(in.BatchElement(n), out.BatchElement(n)); err != nil {
 			return err
 		}
 	}
@@ -94,10 +94,10 @@ func eachPart(o *Output, l *layer.Layer, in, out place.View, f func(in, out plac
 	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) {
 		return err
 	}
-	cut := place.View.ChannelRun
+	cut := place.View.SliceChannels
 	n := in.S.Channels
 	if axes := l.Axes; axes&layer.AxisC != 0 || n == 1 {
-		if cut, n = place.View.Run, in.S.Height; axes&layer.AxisH != 0 || n == 1 {
+		if cut, n = place.View.SliceRows, in.S.Height; axes&layer.AxisH != 0 || n == 1 {
 			return err
 		}
 	}
@@ -146,23 +146,23 @@ func fanIn(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 // reduceChannels reduces every channel of every group to one value. The result of
 // groups stands in the L2 group by group (16/16).
 func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) error {
-	if err := layer.Within("groups of rows", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
+	if err := layer.CheckLimit("groups of rows", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
 	r := reductionPass(l, in.S)
 	r.Depth = depth
 	t := r.Task()
-	if in.Fold {
-		t.Cut(task.FoldedPatch)
+	if in.Folded {
+		t.SetPatch(task.FoldedPatch)
 	}
-	at := t.SkewedPlanar()
+	at := t.SkewedPlanarTile()
 	bytes := at.Row * in.S.Height
-	if err := layer.Within("bytes of a tile in the L2", bytes, l.LargestTile(),
+	if err := layer.CheckLimit("bytes of a tile in the L2", bytes, l.LargestTile(),
 		"split the tensor until they are at most %d, and reduce the parts' results"); err != nil {
 		return err
 	}
-	t.Source1(in.M, at, false)
-	t.Writes(out.M, bytes)
+	t.LoadSource1(in.M, at, false)
+	t.WriteResult(out.M, bytes)
 	o.add(t)
 	return nil
 }
@@ -189,7 +189,7 @@ func transposedTile(s regs.Shape) place.Layout {
 	if s.Height == 1 || s.Channels%place.FoldColumns == 0 {
 		return l
 	}
-	return l.Skewed(1, place.TransposeFetch)
+	return l.Skew(1, place.TransposeFetch)
 }
 
 // sumPixels transposes channel and x, so that a row holds a pixel's channels, and adds
@@ -199,32 +199,32 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)
 	bytes := transposed.Row * s.Height
-	prep := task.Transposing(s)
+	prep := task.NewTranspose(s)
 	from := prep.SourceTile()
 	if err := cmp.Or(
-		layer.Within("rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
-		layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, l.LargestTile(),
+		layer.CheckLimit("rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
+		layer.CheckLimit("bytes of tiles in the L2", bytes+from.Row*s.Height, l.LargestTile(),
 			"split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}
-	prep.Source1(in.M, from.Moved(bytes), false)
+	prep.LoadSource1(in.M, from.WithBase(bytes), false)
 	staged := o.stage(s.Width, s.Channels, s.Height == 1)
 	var kept *task.Tile
 	if s.Height == 1 {
-		kept = prep.LeavesScratch(transposed, bytes, staged)
+		kept = prep.KeepDescribedResult(transposed, bytes, staged)
 	} else {
-		kept = prep.Leaves(transposed, bytes)
+		kept = prep.KeepResult(transposed, bytes)
 	}
 	o.add(prep)
 
-	turned := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.Folded()
+	turned := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.FoldRow()
 	rows := turned.S
 	r := reductionPass(l, rows)
 	r.Transposed = true
 	t := r.Task()
-	if turned.Fold {
-		t.Cut(task.FoldedPatch)
+	if turned.Folded {
+		t.SetPatch(task.FoldedPatch)
 	}
 	at := transposed
 	at.Row, at.Group = at.Depth, transposed.Row
@@ -232,9 +232,9 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 		at.Row = rows.Width * layer.ElementBytes
 	}
 	if s.Height == 1 {
-		t.ReadsScratch(kept, at, staged)
+		t.ReadDescribedTile(kept, at, staged)
 	} else {
-		t.ReadsGroups(kept, at)
+		t.ReadTileGroups(kept, at)
 	}
 	// The result is a row of pixels; it goes through the L2 as a tile, not as a stream
 	// (4/4).
@@ -242,12 +242,12 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	if s.Height > 1 {
 		dst.Group, dst.Row = dst.Row, dst.Plane
 	}
-	result := place.Packed(regs.Shape{Channels: 1, Width: s.Width}).Moved(bytes)
+	result := place.Packed(regs.Shape{Channels: 1, Width: s.Width}).WithBase(bytes)
 	result.Row, result.Group = result.Channel*s.Height, 0
 	if s.Height == 1 {
 		result.Group = result.Row
 	}
-	t.WritesTile(dst, result)
+	t.WriteThroughTile(dst, result)
 	o.add(t)
 	return nil
 }
@@ -267,42 +267,42 @@ func (o *Output) stage(rows, columns int, used bool) place.Memory {
 // planar engine reduces the columns, and another transpose brings the channels back
 // (every reduction over H has these three).
 func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
-	v, w := in.Swapped(), out.Swapped()
+	v, w := in.SwapChannelsAndRows(), out.SwapChannelsAndRows()
 	s := v.S // rows as channels, channels as rows
-	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels}).Skewed(1, place.TransposeFetch)
+	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels}).Skew(1, place.TransposeFetch)
 	bytes := transposed.Row * s.Height
-	prep := task.Transposing(s)
+	prep := task.NewTranspose(s)
 	from := prep.SourceTile()
 	// One value for each column and channel, a column behind the other.
 	each := s.Height * place.UnitBytes
 	means := place.Layout{Base: bytes, Channel: place.UnitBytes, Row: s.Width * each, Depth: each, Group: each}
 	last := max(bytes+from.Row*s.Height, means.Base+2*means.Row)
 	if err := cmp.Or(
-		layer.Within("columns", s.Width, layer.MaxGroups, "split the tensor into parts of at most %d columns"),
-		layer.Within("bytes of tiles in the L2", last, l.L2Bytes()-place.UnitBytes, "split the tensor until they are at most %d"),
+		layer.CheckLimit("columns", s.Width, layer.MaxGroups, "split the tensor into parts of at most %d columns"),
+		layer.CheckLimit("bytes of tiles in the L2", last, l.L2Bytes()-place.UnitBytes, "split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}
-	prep.Source1(v.M, from.Moved(bytes), false)
-	kept := prep.Leaves(transposed, bytes)
+	prep.LoadSource1(v.M, from.WithBase(bytes), false)
+	kept := prep.KeepResult(transposed, bytes)
 	o.add(prep)
 
 	t := reductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
 	at := place.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
-	t.ReadsGroups(kept, at)
-	reduced := t.LeavesGroups(means, means.Row)
+	t.ReadTileGroups(kept, at)
+	reduced := t.KeepResultGroups(means, means.Row)
 	o.add(t)
 
-	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
-	back.Cut(task.RowsByPatch)
-	back.Reads(reduced, place.Layout{Base: means.Base, Channel: means.Group, Row: means.Channel, Depth: means.Group})
-	back.Writes(w.M, means.Base+means.Row)
+	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
+	back.SetPatch(task.OnePatchPerTile)
+	back.ReadTile(reduced, place.Layout{Base: means.Base, Channel: means.Group, Row: means.Channel, Depth: means.Group})
+	back.WriteResult(w.M, means.Base+means.Row)
 	o.add(back)
 	return nil
 }
 
 func checkUnicast(channels int) error {
-	return layer.Within("channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
+	return layer.CheckLimit("channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }
 
 // maximizeChannels reduces channels on the MAC engines.
@@ -313,12 +313,12 @@ func maximizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	if err := checkTile(l, in.S, 1); err != nil {
 		return err
 	}
-	t := task.Maximum(in.S)
+	t := task.NewChannelMaximum(in.S)
 	at := t.SourceTile()
 	rows, tile := TileHeight(l, in.S, layer.Shape{N: 1, C: 1, H: in.S.Height, W: in.S.Width}, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
-	t.TileRows(tile)
-	t.Source1(in.M, at, false)
-	t.Writes(out.M, at.Row*rows)
+	t.SetTileHeight(tile)
+	t.LoadSource1(in.M, at, false)
+	t.WriteResult(out.M, at.Row*rows)
 	o.add(t)
 	return nil
 }

@@ -39,14 +39,14 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	for columns > 32 && at(columns) > l.LargestTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := layer.Within("bytes of 32 columns in the L2", at(columns), l.LargestTile(),
+	if err := layer.CheckLimit("bytes of 32 columns in the L2", at(columns), l.LargestTile(),
 		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
 			rows := runtimeRows(m-first, k, min(n, columns), l.LaneBytes())
-			if err := layer.Within("bytes of the left side's rows in the L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
+			if err := layer.CheckLimit("bytes of the left side's rows in the L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
 				"split the reduction until they are at most %d and add the parts"); err != nil {
 				return err
 			}
@@ -84,13 +84,13 @@ func direct(l *layer.Layer) bool { return l.In.H <= task.Engines && l.In.W*layer
 // 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
 func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
-	if j.at != nil || o.Scratch > 0 || l.Tabulated() || l.TransposeX {
+	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX {
 		return false
 	}
 	heads := l.In.N * l.In.C
 	g := rows.Group{
 		Kind: rows.PairProduct, Layer: *l, Inputs: []string{"x", "z"}, Output: "y",
-		Heads: heads, Rows: l.In.H, Width: l.Columns, Activation: l.Activation, Turned: l.TransposeY,
+		Heads: heads, Rows: l.In.H, Width: l.Columns, Activation: l.Activation, Transposed: l.TransposeY,
 		Scale: l.Factor,
 	}
 	right := l.In.W
@@ -100,7 +100,7 @@ func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	if heads*max(l.In.H, right) > layer.MaxChannels {
 		return false
 	}
-	low, ok := rows.Alone(g, []rows.Matrix{{Rows: heads * l.In.H, Width: l.In.W, At: x}, {Rows: heads * right, Width: l.In.W + l.Columns - right, At: z}}, y)
+	low, ok := rows.LowerGroup(g, []rows.Matrix{{Rows: heads * l.In.H, Width: l.In.W, At: x}, {Rows: heads * right, Width: l.In.W + l.Columns - right, At: z}}, y)
 	if !ok {
 		return false
 	}
@@ -151,8 +151,8 @@ func interleave(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
 	o.Scratch = max(o.Scratch, dst.Base+dst.Depth)
 	t := task.Planar{Form: regs.FormConstant, In: in}.Task()
 	at := place.Packed(in)
-	t.Source1(src, at, false)
-	t.WritesBeside(dst, at.Row, each)
+	t.LoadSource1(src, at, false)
+	t.WriteInterleaved(dst, at.Row, each)
 	o.add(t)
 	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {
@@ -167,9 +167,9 @@ func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []c
 	out := in
 	out.Channels = rows
 	t := newMACTask(l, task.MAC{In: in, Out: out, Window: task.Pointwise})
-	t.KernelIn(bar, lanes)
+	t.SetKernelInBuffer(bar, lanes)
 	at := t.SourceTile()
-	t.Source1(src, at, false)
-	t.Writes(dst, at.Row)
+	t.LoadSource1(src, at, false)
+	t.WriteResult(dst, at.Row)
 	o.add(t)
 }

@@ -22,13 +22,13 @@ import (
 func lowerSoftmax(o *Output, j job) error {
 	l := j.layer
 	if len(j.weights.Table) != coeff.TableBytes || len(j.weights.Reciprocal) != coeff.TableBytes {
-		return l.Wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", coeff.TableBytes)
+		return l.Errorf("softmax takes the table of 2^x and the one of 1/x, %d bytes each", coeff.TableBytes)
 	}
 	if l.Axes&(l.Axes-1) != 0 {
 		return lowerSoftmaxAxes(o, j)
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
-	in, out := place.ViewOf(x, l.In), place.ViewOf(y, l.In)
+	in, out := place.NewView(x, l.In), place.NewView(y, l.In)
 	var each func(in, out place.View) error
 	switch l.Axes {
 	case layer.AxisC:
@@ -40,7 +40,7 @@ func lowerSoftmax(o *Output, j job) error {
 		if err := checkUnicast(l.In.H); err != nil {
 			return err
 		}
-		each = func(in, out place.View) error { return softmaxChannels(o, j, in.Swapped(), out, out.S) }
+		each = func(in, out place.View) error { return softmaxChannels(o, j, in.SwapChannelsAndRows(), out, out.S) }
 	case layer.AxisW:
 		each = func(in, out place.View) error { return softmaxRow(o, j, in, out) }
 		if l.In.H > 1 {
@@ -80,7 +80,7 @@ func eachRun(o *Output, l *layer.Layer, in, out place.View, f func(in, out place
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
 		return eachPart(o, l, in, out, func(in, out place.View) error {
-			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), l.LargestTile(),
+			if err := layer.CheckLimit("bytes of the tiles in the L2", softmaxBytes(in.SwapChannelsAndRows().S), l.LargestTile(),
 				"split the axes that softmax leaves until they are at most %d"); err != nil {
 				return err
 			}
@@ -99,13 +99,13 @@ func eachRun(o *Output, l *layer.Layer, in, out place.View, f func(in, out place
 			break
 		}
 	}
-	if err := layer.Within("bytes of a row's tiles in the L2", bytes(part), l.LargestTile(),
+	if err := layer.CheckLimit("bytes of a row's tiles in the L2", bytes(part), l.LargestTile(),
 		"split the axes that softmax leaves until they are at most %d"); err != nil {
 		return err
 	}
 	for first := 0; first < extent; first += rows {
 		m := min(rows, extent-first)
-		if err := f(in.Run(first, m), out.Run(first, m)); err != nil {
+		if err := f(in.SliceRows(first, m), out.SliceRows(first, m)); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func softmaxBytes(s regs.Shape) int {
 // longest of them with a skew, and a value for each row.
 func softmaxRowsBytes(s regs.Shape) int {
 	held := place.Packed(s)
-	exps := held.Skewed(1, place.PlanarFetch)
+	exps := held.Skew(1, place.PlanarFetch)
 	bytes := 2*held.Row + s.Channels*place.UnitBytes
 	if exps.Row != held.Row {
 		bytes += exps.Row
@@ -132,7 +132,7 @@ func softmaxRowsBytes(s regs.Shape) int {
 
 // exponent returns the pass that computes the difference from a maximum, which repeats along an
 // axis and which the task before finds if previous is set.
-func exponent(s regs.Shape, second task.Seen, previous bool) task.Planar {
+func exponent(s regs.Shape, second task.SourceView, previous bool) task.Planar {
 	e := pass.Exponent(s)
 	e.Second, e.Previous = second, previous
 	return e
@@ -140,7 +140,7 @@ func exponent(s regs.Shape, second task.Seen, previous bool) task.Planar {
 
 // quotient returns the pass that multiplies the powers by the reciprocal of their sum, which is
 // the first source.
-func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
+func quotient(s regs.Shape, first task.SourceView, previous bool) task.Planar {
 	q := pass.Product(s)
 	q.First, q.Previous = first, previous
 	return q
@@ -149,10 +149,10 @@ func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
 // addPowerTask appends and returns the exponential of differences that a planar task hands over
 // tile by tile.
 func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
-	t := task.Copy(s)
-	t.Cut(task.FixedPatch(task.PassedFixed(s)))
-	t.Reads(from, from.At)
-	t.Lookup(o.Constants.PlaceTable(j.weights.Table, t.TableLanes()), j.weights.Table)
+	t := task.NewCopy(s)
+	t.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
+	t.ReadTile(from, from.At)
+	t.SetTable(o.Constants.PlaceTable(j.weights.Table, t.TableLanes()), j.weights.Table)
 	o.add(t)
 	return t
 }
@@ -170,40 +170,40 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	exps := place.Packed(v)
 	pixel := v.Height == 1 && v.Width == 1
 	if v.Height > 1 {
-		single = single.Skewed(1, place.PlanarFetch)
-		exps = exps.Skewed(1, place.PlanarFetch)
+		single = single.Skew(1, place.PlanarFetch)
+		exps = exps.Skew(1, place.PlanarFetch)
 	}
 	singles := single.Row * v.Height
-	exps = exps.Moved(singles)
+	exps = exps.WithBase(singles)
 	bytes := exps.Row * v.Height
 	free := exps.Base + bytes
-	diffs, source := exps, exps.Moved(free)
+	diffs, source := exps, exps.WithBase(free)
 	if pixel {
-		diffs = place.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Moved(free)
+		diffs = place.Packed(regs.Shape{Channels: 1, Width: v.Channels}).WithBase(free)
 		source.Base += diffs.Row
 	}
 
-	top := task.Maximum(v)
-	top.Cut(task.KeptPatch(v))
-	x := top.Source1(in.M, source, true)
-	largest := top.Leaves(single, singles)
+	top := task.NewChannelMaximum(v)
+	top.SetPatch(task.KeptPatch(v))
+	x := top.LoadSource1(in.M, source, true)
+	largest := top.KeepResult(single, singles)
 	o.add(top)
 
-	difference := exponent(v, task.Seen{Along: task.C}, false)
+	difference := exponent(v, task.SourceView{Repeat: task.C}, false)
 	difference.Transposed = pixel
 	sub := difference.Task()
-	sub.Reads(x, source)
-	sub.Joins(largest, single)
+	sub.ReadTile(x, source)
+	sub.ReadSecondTile(largest, single)
 	var exp *task.Task
 	if pixel {
 		exp = addPixelPowerTask(o, j, sub, v.Channels, diffs)
 	} else {
-		sub.Cut(task.HandedPatch(task.PassedFixed(v)))
-		differences := sub.Leaves(exps, bytes)
+		sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(v)))
+		differences := sub.KeepResult(exps, bytes)
 		o.add(sub)
 		exp = addPowerTask(o, j, v, differences, exps)
 	}
-	powers := exp.Leaves(exps, bytes)
+	powers := exp.KeepResult(exps, bytes)
 	reciprocals := addReciprocalSum(o, j, v, powers, single, pixel)
 
 	along, second := task.C, exps
@@ -212,10 +212,10 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
 		along = task.H
 	}
-	mul := quotient(s, task.Seen{Along: along}, false).Task()
-	mul.Reads(reciprocals, single)
-	mul.Joins(powers, second)
-	mul.Writes(out.M, free)
+	mul := quotient(s, task.SourceView{Repeat: along}, false).Task()
+	mul.ReadTile(reciprocals, single)
+	mul.ReadSecondTile(powers, second)
+	mul.WriteResult(out.M, free)
 	o.add(mul)
 	return nil
 }
@@ -226,12 +226,12 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, at place.Layout) *task.Task {
 	row := o.stage(1, channels, true)
 	row.Row = row.Depth
-	differences := sub.LeavesScratch(at, at.Row, row)
+	differences := sub.KeepDescribedResult(at, at.Row, row)
 	o.add(sub)
-	exp := task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: channels})
-	exp.Cut(task.FixedPatch(0)) // what few pixels prefer is for sources by DMA (1/1)
-	exp.ReadsScratch(differences, differences.At, row)
-	exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
+	exp := task.NewTranspose(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: channels})
+	exp.SetPatch(task.FixedPatch(0)) // what few pixels prefer is for sources by DMA (1/1)
+	exp.ReadDescribedTile(differences, differences.At, row)
+	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	o.add(exp)
 	return exp
 }
@@ -244,11 +244,11 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	one.Channels = 1
 	t := task.MAC{Op: regs.MantissaTable, In: s, Out: one, Window: task.Pointwise}.Task()
 	if s.Height > 1 && s.Width > 8 {
-		t.Cut(task.FixedPatch(t.PatchLog2()))
+		t.SetPatch(task.FixedPatch(t.PatchLog2()))
 	}
-	t.Reads(from, from.At)
-	t.Lookup(o.Constants.PlaceTable(j.weights.Reciprocal, t.TableLanes()), j.weights.Reciprocal)
-	reciprocals := t.Leaves(to, to.Row*s.Height)
+	t.ReadTile(from, from.At)
+	t.SetTable(o.Constants.PlaceTable(j.weights.Reciprocal, t.TableLanes()), j.weights.Reciprocal)
+	reciprocals := t.KeepResult(to, to.Row*s.Height)
 	o.add(t)
 	return reciprocals
 }
@@ -258,22 +258,22 @@ func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	s := in.S
 	exps := place.Packed(s)
 	if s.Height > 1 || s.Width == 1 {
-		exps = exps.Skewed(1, place.PlanarFetch)
+		exps = exps.Skew(1, place.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
-	sub := exponent(s, task.Seen{Along: task.C}, false).Task()
-	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
+	sub := exponent(s, task.SourceView{Repeat: task.C}, false).Task()
+	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	at := sub.PlanarTile()
-	sub.Source1(in.M, at.Moved(bytes), false)
-	sub.Source2(in.M, at.Moved(bytes+place.SecondBase(at.Row*s.Height)))
-	differences := sub.Leaves(exps, bytes)
+	sub.LoadSource1(in.M, at.WithBase(bytes), false)
+	sub.LoadSource2(in.M, at.WithBase(bytes+place.SecondBase(at.Row*s.Height)))
+	differences := sub.KeepResult(exps, bytes)
 	o.add(sub)
-	powers := addPowerTask(o, j, s, differences, exps).Leaves(exps, bytes)
-	reciprocals := addReciprocalSum(o, j, s, powers, exps.Moved(bytes), false)
-	mul := quotient(s, task.Seen{Along: task.C}, false).Task()
-	mul.Reads(reciprocals, reciprocals.At)
-	mul.Joins(powers, exps)
-	mul.Writes(out.M, 2*bytes)
+	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps, bytes)
+	reciprocals := addReciprocalSum(o, j, s, powers, exps.WithBase(bytes), false)
+	mul := quotient(s, task.SourceView{Repeat: task.C}, false).Task()
+	mul.ReadTile(reciprocals, reciprocals.At)
+	mul.ReadSecondTile(powers, exps)
+	mul.WriteResult(out.M, 2*bytes)
 	o.add(mul)
 	return nil
 }
@@ -284,32 +284,32 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
-	exps := place.Packed(s).Moved(single.Row)
+	exps := place.Packed(s).WithBase(single.Row)
 	end := exps.Base + exps.Row
 	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
-	source := top.KeptTile().Moved(end)
-	x := top.Source1(in.M, source, true)
-	largest := top.Leaves(single, single.Row)
+	source := top.KeptTile().WithBase(end)
+	x := top.LoadSource1(in.M, source, true)
+	largest := top.KeepResult(single, single.Row)
 	o.add(top)
 
-	row := task.Seen{Along: task.W.If(s.Width > 1), Transposed: many}
+	row := task.SourceView{Repeat: task.W.If(s.Width > 1), Transposed: many}
 	sub := exponent(s, row, true).Task()
-	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
-	sub.Reads(x, source)
-	sub.Joins(largest, single)
-	differences := sub.Leaves(exps, exps.Row)
+	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
+	sub.ReadTile(x, source)
+	sub.ReadSecondTile(largest, single)
+	differences := sub.KeepResult(exps, exps.Row)
 	o.add(sub)
-	powers := addPowerTask(o, j, s, differences, exps).Leaves(exps, exps.Row)
+	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps, exps.Row)
 
 	sum := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: true, Transposed: many, Next: true}.Task()
-	sum.Reads(powers, exps)
-	reciprocals := sum.Leaves(single, single.Row)
+	sum.ReadTile(powers, exps)
+	reciprocals := sum.KeepResult(single, single.Row)
 	o.add(sum)
 
 	mul := quotient(s, row, true).Task()
-	mul.Reads(reciprocals, single)
-	mul.Joins(powers, exps)
-	mul.Writes(out.M, end)
+	mul.ReadTile(reciprocals, single)
+	mul.ReadSecondTile(powers, exps)
+	mul.WriteResult(out.M, end)
 	o.add(mul)
 	return nil
 }
@@ -319,12 +319,12 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 func softmaxRows(o *Output, j job, in, out place.View) error {
 	s := in.S
 	alone := s.Channels == 1
-	copied := task.Copy(s)
+	copied := task.NewCopy(s)
 	if alone {
-		copied.Cut(task.SlicedPatch(s))
+		copied.SetPatch(task.SlicedPatch(s))
 	}
 	held := place.Packed(s)
-	exps := held.Skewed(1, place.PlanarFetch)
+	exps := held.Skew(1, place.PlanarFetch)
 	if alone {
 		if s.Width%place.FoldColumns == 0 {
 			held.Depth = held.Row * s.Height // rows that fold (2/2)
@@ -348,27 +348,27 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 		differencesAt = 2 * bytes
 	}
 	maxima := differencesAt + exps.Row*s.Height
-	from := copied.SourceTile().Moved(bytes)
-	copied.Source1(in.M, from, false)
-	x := copied.Leaves(held, bytes)
+	from := copied.SourceTile().WithBase(bytes)
+	copied.LoadSource1(in.M, from, false)
+	x := copied.KeepResult(held, bytes)
 	o.add(copied)
 
 	tiles := rowTiles{s, held, stats}
 	largest := tiles.reduce(o, x, 0, maxima, task.Planar{Op: task.Largest})
-	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
 	sub := exponent(s, row, true).Task()
-	sub.Cut(task.HandedPatch(task.PassedFixed(s)))
-	sub.Reads(x, held)
-	sub.Joins(largest, flat.Moved(maxima))
-	differences := sub.Leaves(exps.Moved(differencesAt), exps.Row*s.Height)
+	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
+	sub.ReadTile(x, held)
+	sub.ReadSecondTile(largest, flat.WithBase(maxima))
+	differences := sub.KeepResult(exps.WithBase(differencesAt), exps.Row*s.Height)
 	o.add(sub)
-	powers := addPowerTask(o, j, s, differences, exps).Leaves(held.Moved(powersAt), bytes)
+	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.WithBase(powersAt), bytes)
 	reciprocals := tiles.reduce(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
-	mul.Reads(reciprocals, flat)
-	mul.Joins(powers, held.Moved(powersAt))
-	mul.Writes(out.M, powersAt+bytes)
+	mul.ReadTile(reciprocals, flat)
+	mul.ReadSecondTile(powers, held.WithBase(powersAt))
+	mul.WriteResult(out.M, powersAt+bytes)
 	o.add(mul)
 	return nil
 }
@@ -389,10 +389,10 @@ func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar
 	for i := range parts {
 		rows := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
 		at := place.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
-		result := w.stats.Moved(to)
+		result := w.stats.WithBase(to)
 		if alone {
 			first := i * maxStatistics
-			rows = place.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
+			rows = place.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.FoldRow()
 			at = place.Layout{Base: base + first*w.held.Row, Channel: w.held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: w.held.Depth}
 			if rows.S.Height == 1 {
 				at.Row = w.held.Row
@@ -401,13 +401,13 @@ func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar
 		}
 		r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
 		t := r.Task()
-		if rows.Fold {
-			t.Cut(task.FoldedPatch)
+		if rows.Folded {
+			t.SetPatch(task.FoldedPatch)
 		}
-		t.ReadsGroups(from, at)
-		last = t.LeavesGroups(result, w.stats.Row)
+		t.ReadTileGroups(from, at)
+		last = t.KeepResultGroups(result, w.stats.Row)
 		o.add(t)
 	}
-	last.At = w.stats.Moved(to)
+	last.At = w.stats.WithBase(to)
 	return last
 }

@@ -21,8 +21,8 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
-	ring := place.PackedColumns(s, task.RingColumns).Skewed(1, place.PlanarFetch, place.RingFetch).Moved(stats.Row)
-	source := place.PackedColumns(s, task.RingSource).Skewed(1, place.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
+	ring := place.PackedColumns(s, task.RingColumns).Skew(1, place.PlanarFetch, place.RingFetch).WithBase(stats.Row)
+	source := place.PackedColumns(s, task.RingSource).Skew(1, place.PlanarFetch).WithBase(ring.Base + ring.Row*s.Height)
 	stream := source.Base + source.Row*s.Height
 	if s.Height > layer.MaxGroups || stream > j.layer.LargestTile() {
 		return false
@@ -38,41 +38,41 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	o.Scratch = max(o.Scratch, o.held+between.Depth)
 
 	reduce := func(from place.View, side int, continues bool, r task.Planar) *task.Tile {
-		rows := from.Grouped()
+		rows := from.GroupRows()
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
 		t.Continues = continues
-		t.Source1(rows.M, t.PlanarColumns().Moved(stats.Row), false)
-		t.Besides(side)
-		reduced := t.LeavesGroups(stats, stats.Row)
+		t.LoadSource1(rows.M, t.PackedPlanarTile().WithBase(stats.Row), false)
+		t.SetInterleave(side)
+		reduced := t.KeepResultGroups(stats, stats.Row)
 		o.add(t)
 		return reduced
 	}
 	largest := reduce(in, 1, false, task.Planar{Op: task.Largest})
 
-	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
 	sub := exponent(s, row, true).Task()
-	sub.Cut(task.PlanarPatch(task.RingLog2, task.RingLog2))
-	sub.Source1(in.M, source, false)
-	sub.Joins(largest, flat)
-	shared := sub.LeavesRing(ring, ring.Row*s.Height)
+	sub.SetPatch(task.PlanarPatch(task.RingLog2, task.RingLog2))
+	sub.LoadSource1(in.M, source, false)
+	sub.ReadSecondTile(largest, flat)
+	shared := sub.KeepResultInRing(ring, ring.Row*s.Height)
 	o.add(sub)
 
-	exp := task.Copy(s)
-	exp.Cut(task.FixedPatch(task.RingLog2))
-	exp.TakesRing(ring, shared)
-	exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
-	exp.WritesBeside(between, stream, side)
+	exp := task.NewCopy(s)
+	exp.SetPatch(task.FixedPatch(task.RingLog2))
+	exp.ReadRing(ring, shared)
+	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
+	exp.WriteInterleaved(between, stream, side)
 	o.add(exp)
 
 	powers := place.View{S: s, M: between}
 	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
-	mul.Cut(task.PlanarPatch(task.RingLog2+1, task.RingLog2-1))
-	mul.Reads(sums, flat)
-	mul.Source2Behind(between, source.Moved(stats.Row), side)
-	mul.Stages(out.M, source.Moved(stats.Row+source.Row*s.Height))
+	mul.SetPatch(task.PlanarPatch(task.RingLog2+1, task.RingLog2-1))
+	mul.ReadTile(sums, flat)
+	mul.LoadOnlySource2(between, source.WithBase(stats.Row), side)
+	mul.StageResult(out.M, source.WithBase(stats.Row+source.Row*s.Height))
 	o.add(mul)
 	return true
 }

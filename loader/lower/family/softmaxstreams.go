@@ -25,56 +25,56 @@ import (
 func softmaxStreams(o *Output, j job, in, out place.View) error {
 	s := in.S
 	each := s.Channels * place.UnitBytes
-	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skewed(1, place.PlanarFetch)
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skew(1, place.PlanarFetch)
 	stats.Group = each
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	if s.Channels == 1 {
 		flat.Channel = stats.Row
 	}
-	if err := cmp.Or(layer.Within("groups of rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
-		layer.Within("bytes of a value for each row in the L2", stats.Row, j.layer.LargestTile(), "split the tensor until they are at most %d")); err != nil {
+	if err := cmp.Or(layer.CheckLimit("groups of rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
+		layer.CheckLimit("bytes of a value for each row in the L2", stats.Row, j.layer.LargestTile(), "split the tensor until they are at most %d")); err != nil {
 		return err
 	}
-	powers := place.ViewOf(o.allocate(j.layer.In), j.layer.In)
+	powers := place.NewView(o.allocate(j.layer.In), j.layer.In)
 
 	reduce := func(from place.View, r task.Planar) *task.Tile {
-		rows := from.Grouped()
+		rows := from.GroupRows()
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
-		t.Source1(rows.M, t.SkewedPlanar().Moved(stats.Row), false)
-		reduced := t.LeavesGroups(stats, stats.Row)
+		t.LoadSource1(rows.M, t.SkewedPlanarTile().WithBase(stats.Row), false)
+		reduced := t.KeepResultGroups(stats, stats.Row)
 		o.add(t)
 		return reduced
 	}
 	streamed := func(t *task.Task) place.Layout {
-		t.Cut(task.StreamedPatch(s))
-		return t.PlanarColumns().Moved(stats.Row)
+		t.SetPatch(task.StreamedPatch(s))
+		return t.PackedPlanarTile().WithBase(stats.Row)
 	}
 	largest := reduce(in, task.Planar{Op: task.Largest})
 
-	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
 	sub := exponent(s, row, true).Task()
 	at := streamed(sub)
-	sub.Source1(in.M, at, false)
-	sub.Joins(largest, flat)
+	sub.LoadSource1(in.M, at, false)
+	sub.ReadSecondTile(largest, flat)
 	between := o.allocate(j.layer.In)
-	sub.Writes(between, at.Base+at.Row*task.RingRows)
+	sub.WriteResult(between, at.Base+at.Row*task.RingRows)
 	o.add(sub)
 
-	exp := task.Copy(s)
-	exp.Cut(task.NarrowPatch)
-	exp.Source1(between, exp.SourceTile().Moved(stats.Row), false)
-	exp.Lookup(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
-	exp.Writes(powers.M, stats.Row)
+	exp := task.NewCopy(s)
+	exp.SetPatch(task.NarrowPatch)
+	exp.LoadSource1(between, exp.SourceTile().WithBase(stats.Row), false)
+	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
+	exp.WriteResult(powers.M, stats.Row)
 	o.add(exp)
 
 	sums := reduce(powers, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
 	at = streamed(mul)
-	mul.Reads(sums, flat)
-	mul.Source2Behind(powers.M, at, 0)
-	mul.Writes(out.M, at.Base+at.Row*mul.TileHeight())
+	mul.ReadTile(sums, flat)
+	mul.LoadOnlySource2(powers.M, at, 0)
+	mul.WriteResult(out.M, at.Base+at.Row*mul.TileHeight())
 	o.add(mul)
 	return nil
 }

@@ -35,7 +35,7 @@ func Takes(l *layer.Layer, w *layer.Weights) Taken {
 	switch {
 	case l.Activation != 0:
 		return Taken{}
-	case l.ByTable():
+	case l.UsesOpTable():
 		t.ReLU = l.Op == layer.RealDiv // the product with a reciprocal
 	case l.Op == layer.MatMul && l.Second != layer.Constant:
 		t.Bias, t.Table = false, false // its coefficients are made while it runs

@@ -14,8 +14,8 @@ func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w
 		return at, result, src.Height
 	}
 	at = t.SourceTile()
-	rows, tile := TileHeight(l, src, out, w, &at, t.PatchFixed())
-	t.TileRows(tile)
+	rows, tile := TileHeight(l, src, out, w, &at, t.HasFixedPatch())
+	t.SetTileHeight(tile)
 	return at, result, min(rows, src.Height)
 }
 
@@ -33,7 +33,7 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 	}
 	patch := 1 << min(4, 7-min(7, task.Log2Ceil(out.W)))
 	unit := 16
-	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || l.Op == layer.Convolution && !l.Depthwise() {
+	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || l.Op == layer.Convolution && !l.IsDepthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
 	room := l.L2Bytes() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, place.UnitBytes)
@@ -64,7 +64,7 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func checkTile(l *layer.Layer, src regs.Shape, kh int) error {
-	return layer.Within("bytes of one window's rows in the L2", place.Packed(src).Row*kh, l.LargestTile(),
+	return layer.CheckLimit("bytes of one window's rows in the L2", place.Packed(src).Row*kh, l.LargestTile(),
 		"split the width or the input channels until it is at most %d")
 }
 

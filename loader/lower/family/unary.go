@@ -49,7 +49,7 @@ const ln2 = 0x398c // ln 2 in fp16
 // placeBeforeActivation returns where a layer writes whose result takes a table: the scratch
 // buffer, from where lowerActivation reads it, unless the layer's own descriptor looks it up.
 func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) place.Memory {
-	if !j.layer.Tabulated() || fusesTable(j) {
+	if !j.layer.NeedsTable() || fusesTable(j) {
 		return y
 	}
 	return o.allocate(s)
@@ -58,7 +58,7 @@ func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) plac
 // lowerActivation appends the table that placeBeforeActivation made room for.
 func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) error {
 	l := j.layer
-	if !l.Tabulated() || fusesTable(j) {
+	if !l.NeedsTable() || fusesTable(j) {
 		return nil
 	}
 	act := layer.Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
@@ -70,16 +70,16 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := pass.Activation(op, in, j.layer.Epsilon).Task()
 	if beyondL2(j.layer, in) {
-		t.Cut(task.NarrowPatch)
+		t.SetPatch(task.NarrowPatch)
 	}
 	at := t.SourceTile()
 	rows, tile := TileHeight(j.layer, in, s, task.Pointwise, &at, false)
 	if err := checkTile(j.layer, in, 1); err != nil {
 		return err
 	}
-	t.TileRows(tile)
-	t.Source1(x, at, false)
-	t.Writes(y, at.Row*rows)
+	t.SetTileHeight(tile)
+	t.LoadSource1(x, at, false)
+	t.WriteResult(y, at.Row*rows)
 	if op != layer.ReLU {
 		if err := setTable(o, j.layer, t, j.weights.Table); err != nil {
 			return err
@@ -92,9 +92,9 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 // setTable gives a task a table.
 func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
-		return l.Wrong("a table of %v has %d bytes, want %d", l.Op, len(table), coeff.TableBytes)
+		return l.Errorf("a table of %v has %d bytes, want %d", l.Op, len(table), coeff.TableBytes)
 	}
-	t.Lookup(o.Constants.PlaceTable(table, t.TableLanes()), table)
+	t.SetTable(o.Constants.PlaceTable(table, t.TableLanes()), table)
 	return nil
 }
 
@@ -110,15 +110,15 @@ func lowerAbsolute(o *Output, j job) error {
 // of the batch.
 func eachRows(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
 	s := l.In
-	return eachElement(place.ViewOf(x, s), place.ViewOf(y, s), func(in, out place.View) error {
+	return eachElement(place.NewView(x, s), place.NewView(y, s), func(in, out place.View) error {
 		row := place.Packed(in.S).Row + 0x100
 		rows := min(in.S.Height, l.LargestTile()/(n*row))
 		if rows == 0 {
-			return layer.Within("bytes of a row in the L2", n*row, l.LargestTile(), "split the width or the channels until it is at most %d")
+			return layer.CheckLimit("bytes of a row in the L2", n*row, l.LargestTile(), "split the width or the channels until it is at most %d")
 		}
 		for first := 0; first < in.S.Height; first += rows {
 			m := min(rows, in.S.Height-first)
-			f(in.Run(first, m), out.Run(first, m))
+			f(in.SliceRows(first, m), out.SliceRows(first, m))
 		}
 		return nil
 	})
@@ -132,13 +132,13 @@ func lowerScaledTable(o *Output, j job, factor uint16) error {
 		t := pass.Activation(j.layer.Op, in, 0).Task()
 		return t, setTable(o, j.layer, t, table)
 	}, func(in regs.Shape, _ *task.Task) *task.Task {
-		return task.Planar{Form: regs.FormConstant, In: in, Scale: task.By(factor)}.Task()
+		return task.Planar{Form: regs.FormConstant, In: in, Scale: task.NewFactor(factor)}.Task()
 	})
 }
 
 // passes reports whether the layer's tasks pass tensors on as the compiler of 2023 does.
 func passes(l *layer.Layer) bool {
-	return l.In.N == 1 && beyondL2(l, place.ViewOf(place.Memory{}, l.In).S)
+	return l.In.N == 1 && beyondL2(l, place.NewView(place.Memory{}, l.In).S)
 }
 
 // lowerTableThen lowers the layer to a table and an operation with a constant behind it.
@@ -196,12 +196,12 @@ func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 		}
 		at := place.ResultTile(in.S)
 		bytes := at.Row * in.S.Height
-		t.Source1(in.M, t.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
-		kept := t.Leaves(at, bytes)
+		t.LoadSource1(in.M, t.SourceTile().WithBase(layer.RoundUp(bytes, 64)), false)
+		kept := t.KeepResult(at, bytes)
 		o.add(t)
 		u := second(in.S, t)
-		u.Reads(kept, at)
-		u.Writes(out.M, bytes)
+		u.ReadTile(kept, at)
+		u.WriteResult(out.M, bytes)
 		o.add(u)
 	})
 	if failed != nil {
@@ -229,8 +229,8 @@ func lowerPower(o *Output, j job) error {
 // fraction above or below 0 adds (the compiler's three and four tasks: 2/2).
 func lowerSumOfTables(o *Output, j job) error {
 	l, w := j.layer, j.weights
-	if len(w.Tables) != l.Op.Tables()-1 {
-		return l.Wrong("%d tables, want %d", 1+len(w.Tables), l.Op.Tables())
+	if len(w.Tables) != l.Op.TableCount()-1 {
+		return l.Errorf("%d tables, want %d", 1+len(w.Tables), l.Op.TableCount())
 	}
 	if passes(l) {
 		// The order of the constants and of the tasks (1/1 each).
@@ -261,7 +261,7 @@ func lowerSumOfTables(o *Output, j job) error {
 func lowerWave(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
-		return l.Wrong("%d tables, want 2", 1+len(w.Tables))
+		return l.Errorf("%d tables, want 2", 1+len(w.Tables))
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
 	turns, fraction := o.allocate(l.In), o.allocate(l.In)
@@ -308,10 +308,10 @@ func lowerLogicalNot(o *Output, j job) error {
 	t := pass.Activation(l.Op, in, 0).Task()
 	task.SetEightBit(t, halves)
 	at := task.ByteTile(t, halves)
-	t.Source1(x, at, false)
-	t.Writes(y, at.Row*in.Height)
-	task.MoveBytes(t)
-	if err := layer.Within("bytes of a tile in the L2", at.Row*in.Height, l.LargestTile(), "split the height until it is at most %d"); err != nil {
+	t.LoadSource1(x, at, false)
+	t.WriteResult(y, at.Row*in.Height)
+	task.SetByteSurfaces(t)
+	if err := layer.CheckLimit("bytes of a tile in the L2", at.Row*in.Height, l.LargestTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}
 	if err := setTable(o, l, t, j.weights.Table); err != nil {
@@ -326,7 +326,7 @@ func lowerLogicalNot(o *Output, j job) error {
 func lowerThenActivation(o *Output, j job) error {
 	l, w := *j.layer, *j.weights
 	l.Activation = 0
-	if l.ByTable() && j.layer.Tabulated() {
+	if l.UsesOpTable() && j.layer.NeedsTable() {
 		w.Table = w.Inner
 	}
 	names := map[string]layer.Shape{"x": l.In}

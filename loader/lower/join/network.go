@@ -108,10 +108,10 @@ func (n *Network) Join() (*Joined, error) {
 		return nil, err
 	}
 	c, runs, into := j.place()
-	if err := layer.Within("descriptors of a network", len(c), task.MaxTasks, "split it into networks of at most %d"); err != nil {
+	if err := layer.CheckLimit("descriptors of a network", len(c), task.MaxTasks, "split it into networks of at most %d"); err != nil {
 		return nil, err
 	}
-	if err := task.Refused(c); err != nil {
+	if err := task.FirstError(c); err != nil {
 		return nil, err
 	}
 	return &Joined{&loader.Builder{
@@ -293,7 +293,7 @@ func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
 	switch {
 	case have.Elements() != want.Elements():
 		return 0, j.wrong(node, "%q is %v, the layer takes %v", j.tensors[tensor].name, have, want)
-	case have.W == want.W || have.Gapless() && want.Gapless():
+	case have.W == want.W || have.HasPackedRows() && want.HasPackedRows():
 		return tensor, nil // rows follow each other without a gap, whatever axes they are of
 	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:
 		return 0, j.wrong(node, "no task takes %v for %v: rows are padded in memory", have, want)
@@ -345,7 +345,7 @@ func (j *joiner) ports() error {
 		t.at = place.Spot{Bar: uint32(bar), Base: 0}
 		if bar < len(regs.BARs{}) {
 			m := place.Surface(t.at.Bar, t.shape)
-			j.builder = append(j.builder, m.Port(t.name, d, t.shape))
+			j.builder = append(j.builder, m.ToPort(t.name, d, t.shape))
 		}
 		bar++
 	}
@@ -371,7 +371,7 @@ func (j *joiner) ports() error {
 	if !first {
 		outputs()
 	}
-	return layer.Within("inputs and outputs of a network", bar-place.Bar4, maxNetworkPorts,
+	return layer.CheckLimit("inputs and outputs of a network", bar-place.Bar4, maxNetworkPorts,
 		"split it into networks of at most %d")
 }
 

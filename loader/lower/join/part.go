@@ -127,7 +127,7 @@ func (q *Part) place(at *place.Spots) []*task.Task {
 			if !ok {
 				own := **operand
 				own.Owner = owners[own.Owner]
-				own.Beside = tiles[own.Beside]
+				own.Previous = tiles[own.Previous]
 				c = &own
 				tiles[*operand] = c
 			}

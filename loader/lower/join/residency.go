@@ -76,7 +76,7 @@ func (j *joiner) candidates() []*resident {
 				}
 			}
 			for which := range task.OperandResult + 1 {
-				if t.On(which) {
+				if t.IsInMemory(which) {
 					note(t.Bar(which), which)
 				}
 			}
@@ -114,7 +114,7 @@ func (j *joiner) keeps(r *resident) bool {
 		}
 		t := j.steps[a.step].part.made.Tasks[a.task]
 		m, _, _, _, _ := t.MemoryOf(a.which)
-		if a.which != task.Operand1 || a.step != r.accesses[0].step || !t.LoadsWhole() || m.Base < end {
+		if a.which != task.Operand1 || a.step != r.accesses[0].step || !t.LoadsWholeSource() || m.Base < end {
 			return false
 		}
 		n := t.InShape().Elements()
@@ -136,7 +136,7 @@ func (j *joiner) fits(r *resident) bool {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
 	if s.H > 1 {
-		at = at.Skewed(1, place.PlanarFetch)
+		at = at.Skew(1, place.PlanarFetch)
 	}
 	at.Group = at.Row * s.H
 	r.at, r.flat = at, false
@@ -196,9 +196,9 @@ func (j *joiner) followers(a access, visit func(k int, at *place.Layout) bool) b
 			continue
 		}
 		t := tasks[r.task]
-		at := t.InL2At(r.which)
+		at := t.L2Layout(r.which)
 		if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
-			!task.SameSource(t, owner) {
+			!task.HaveSameSource(t, owner) {
 			return false
 		}
 		if !visit(r.task, &at) {
@@ -243,7 +243,7 @@ func (r *resident) view(t *task.Task, which task.Operand) (place.Layout, bool) {
 	s := place.Surface(0, r.shape)
 	width := t.InShape().Width
 	if which == task.OperandResult {
-		if width = t.OutShape().Width; t.ResultTransposed() {
+		if width = t.OutShape().Width; t.IsResultTransposed() {
 			width = t.OutShape().Channels
 		}
 	}
@@ -254,7 +254,7 @@ func (r *resident) view(t *task.Task, which task.Operand) (place.Layout, bool) {
 	if r.flat && r.at.Row == s.Row {
 		// Rows without gaps stand there as in memory, and so do rows of another length.
 		at := place.Layout{Base: m.Base, Channel: m.Plane, Row: m.Row, Group: m.Group}
-		return at.Of(planes, rows, width)
+		return at.CompleteStrides(planes, rows, width)
 	}
 	inside := column + width*layer.ElementBytes // of a row
 	if inside > s.Row {
@@ -297,7 +297,7 @@ func (r *resident) view(t *task.Task, which task.Operand) (place.Layout, bool) {
 	if at.Channel == 0 && planes <= 1 {
 		at.Channel = r.at.Channel
 	}
-	at, within := at.Of(planes, rows, width)
+	at, within := at.CompleteStrides(planes, rows, width)
 	return at, ok && within
 }
 
@@ -311,7 +311,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 	}
 	gone := map[*task.Tile]bool{}
 	for k, t := range j.steps[step].part.made.Tasks {
-		result := t.InL2At(task.OperandResult)
+		result := t.L2Layout(task.OperandResult)
 		for which := range task.OperandResult + 1 {
 			alone = alone && kept[access{step, k, which}] == nil
 		}
@@ -320,14 +320,14 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 				gone[t.First] = true
 			}
 		} else if t.First == nil || !gone[t.First] {
-			cover(t.InL2At(task.Operand1).Base, t.TileBytes(task.Operand1))
+			cover(t.L2Layout(task.Operand1).Base, t.TileBytes(task.Operand1))
 		}
-		if (t.Second != nil && !gone[t.Second]) || t.On(task.Operand2) && kept[access{step, k, task.Operand2}] == nil {
-			cover(t.InL2At(task.Operand2).Base, t.TileBytes(task.Operand2))
+		if (t.Second != nil && !gone[t.Second]) || t.IsInMemory(task.Operand2) && kept[access{step, k, task.Operand2}] == nil {
+			cover(t.L2Layout(task.Operand2).Base, t.TileBytes(task.Operand2))
 		}
 		switch {
 		case kept[access{step, k, task.OperandResult}] != nil:
-		case t.On(task.OperandResult) && result.Channel == 0:
+		case t.IsInMemory(task.OperandResult) && result.Channel == 0:
 			cover(result.Base, min(j.l2()-j.maxTile(), place.Packed(t.OutShape()).Row*t.OutShape().Height))
 		default:
 			cover(result.Base, t.ResultBytes())
@@ -378,7 +378,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 		// What lives longest for the bytes it saves gives way, at the step that is full.
 		var out *resident
 		for _, r := range chosen {
-			if r.extent.Meets(bad) && (out == nil || cmp.Or(
+			if r.extent.Overlaps(bad) && (out == nil || cmp.Or(
 				cmp.Compare(r.extent.Last-r.extent.First, out.extent.Last-out.extent.First),
 				cmp.Compare(r.extent.Bytes, out.extent.Bytes)) > 0) {
 				out = r
@@ -399,7 +399,7 @@ func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*
 	for _, r := range chosen {
 		a := r.accesses[0]
 		plan := j.steps[a.step].part.made.Tasks
-		if a.which != task.OperandResult || len(plan) != 1 || !plan[0].Elementwise() {
+		if a.which != task.OperandResult || len(plan) != 1 || !plan[0].IsElementwise() {
 			continue
 		}
 		for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {

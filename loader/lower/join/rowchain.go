@@ -215,9 +215,9 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rows.Group, b
 		if l.Op == layer.MatMul && l.Second == layer.Runtime {
 			g.Kind = rows.PairProduct
 			g.Heads, g.Rows = l.In.C, l.In.H
-			g.Turned = l.TransposeY
+			g.Transposed = l.TransposeY
 			if t, ok := turned[n.Inputs[1]]; ok {
-				g.Inputs[1], g.Turned = t.from, !g.Turned
+				g.Inputs[1], g.Transposed = t.from, !g.Transposed
 			}
 			g.Activation, g.Scale = l.Activation, l.Factor
 			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == layer.ReLU)
@@ -232,7 +232,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rows.Group, b
 		switch {
 		case l.Activation == layer.ReLU:
 			g.Activation = layer.ReLU
-		case l.Activation != 0 && !l.Activation.Rides():
+		case l.Activation != 0 && !l.Activation.IsSingleTable():
 			return nil, false
 		case l.Activation != 0:
 			g.Table = w.Table
@@ -267,7 +267,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rows.Group, b
 		g.Kind = rows.Softmax
 		return g, l.Axes == layer.AxisW
 	}
-	if l.Op == layer.ReLU || l.Op.Rides() || l.Op == layer.Inverse {
+	if l.Op == layer.ReLU || l.Op.IsSingleTable() || l.Op == layer.Inverse {
 		g.Kind = rows.Activation
 		return g, l.In.C == 1 && l.In.H > 1
 	}

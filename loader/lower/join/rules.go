@@ -50,7 +50,7 @@ func rectify(a, b *Step, _ int) bool {
 // and every lane has room for it.
 func tabulate(a, b *Step, _ int) bool {
 	l := &b.Layer
-	if !l.Op.Rides() || l.Activation != 0 || family.OddSigmoid(l) || !family.Takes(&a.Layer, &a.Weights).Table {
+	if !l.Op.IsSingleTable() || l.Activation != 0 || family.OddSigmoid(l) || !family.Takes(&a.Layer, &a.Weights).Table {
 		return false
 	}
 	a.Layer.Activation, a.Layer.Alpha, a.Layer.Low, a.Layer.High = l.Op, l.Alpha, l.Low, l.High
@@ -71,7 +71,7 @@ func scale(a, b *Step, _ int) bool {
 		f = float16.Fromfloat32(a.Layer.Factor.Float32() * f.Float32())
 	}
 	a.Layer.Factor = f
-	bias, ok := layer.Scaled(a.Weights.Bias, func(int) float32 { return b.Weights.Second[0].Float32() })
+	bias, ok := layer.Scale(a.Weights.Bias, func(int) float32 { return b.Weights.Second[0].Float32() })
 	a.Weights.Bias = bias
 	return ok && f.IsNormal() && rectified(a, b)
 }
@@ -133,11 +133,11 @@ func scaleWeights(a, b *Step, _ int) bool {
 	if a.Layer.Op == layer.MatMul {
 		channel = func(i int) int { return i % a.Layer.Columns }
 	}
-	bias, ok := layer.Scaled(w.Bias, func(i int) float32 { return by[i].Float32() })
+	bias, ok := layer.Scale(w.Bias, func(i int) float32 { return by[i].Float32() })
 	if !ok {
 		return false
 	}
-	filter, ok := layer.Scaled(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
+	filter, ok := layer.Scale(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
 	w.Bias, w.Filter = bias, filter
 	return ok && rectified(a, b)
 }

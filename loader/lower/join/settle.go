@@ -16,7 +16,7 @@ func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident,
 		}
 		if shift != 0 {
 			for which := range task.OperandResult + 1 {
-				none := which == task.Operand2 && t.Second == nil && !t.On(task.Operand2)
+				none := which == task.Operand2 && t.Second == nil && !t.IsInMemory(task.Operand2)
 				if !none && kept[access{step, k, which}] == nil && !gone[plan[k].Source(which)] {
 					t.Shift(which, shift)
 				}
@@ -37,7 +37,7 @@ func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident,
 			at, _ := r.view(plan[k], which)
 			at.Base += r.extent.Base
 			if r.tile == nil {
-				r.tile = &task.Tile{At: r.at.Moved(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
+				r.tile = &task.Tile{At: r.at.WithBase(r.extent.Base), Bytes: r.extent.Bytes, Result: true}
 			}
 			tile := r.tile
 			if len(r.loads) > 1 && r.loadedBy(a) { // others wait for the last
@@ -47,9 +47,9 @@ func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident,
 				j.followers(a, func(i int, _ *place.Layout) bool {
 					later := tasks[i]
 					if plan[i].First == plan[k].First {
-						later.Takes1(at, tile)
+						later.ReplaceSource1(at, tile)
 					} else {
-						later.Takes2(at, tile)
+						later.ReplaceSource2(at, tile)
 					}
 					return true
 				})
@@ -57,24 +57,24 @@ func (j *joiner) settle(step int, tasks []*task.Task, kept map[access]*resident,
 			switch {
 			case r.loadedBy(a):
 				r.tile.Owner, r.tile.Result = t, false
-				t.Keeps(at, tile)
+				t.KeepSource(at, tile)
 				next := r.accesses[len(r.loads)]
-				if t.Passes() && j.steps[next.step].part.made.Tasks[next.task].Planar() {
-					t.Cut(task.KeptPatch(t.InShape()))
+				if t.IsPassThrough() && j.steps[next.step].part.made.Tasks[next.task].Planar() {
+					t.SetPatch(task.KeptPatch(t.InShape()))
 				}
 			case which == task.Operand1:
-				t.Takes1(at, r.tile)
+				t.ReplaceSource1(at, r.tile)
 			case which == task.Operand2:
-				t.Takes2(at, r.tile)
+				t.ReplaceSource2(at, r.tile)
 			default:
 				r.tile.Owner = t
-				t.Stays(at, r.tile)
+				t.ReplaceResult(at, r.tile)
 			}
 		}
 	}
 	for k, t := range tasks {
-		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.InMemory() && !t.On(task.Operand2) {
-			t.Whole()
+		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.LoadsFirst() && !t.IsInMemory(task.Operand2) {
+			t.SetFullTileHeight()
 		}
 	}
 }

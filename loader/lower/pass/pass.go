@@ -25,7 +25,7 @@ func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	case layer.Min:
 		p.Op = task.Smaller
 	case layer.Average:
-		p.Scale = task.By(HalfHalf) // of the sum, as of softmax's differences
+		p.Scale = task.NewFactor(HalfHalf) // of the sum, as of softmax's differences
 	}
 	return p
 }
@@ -39,9 +39,9 @@ func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
 	case layer.Sub:
 		p.Bias = v ^ 0x8000
 	case layer.Mul:
-		p.Scale = task.By(v)
+		p.Scale = task.NewFactor(v)
 	case layer.Average:
-		p.Scale, p.Bias = task.By(HalfHalf), v
+		p.Scale, p.Bias = task.NewFactor(HalfHalf), v
 	}
 	return p
 }
@@ -54,7 +54,7 @@ func Difference(s regs.Shape) task.Planar {
 // Exponent is the difference, scaled for the table of 2^x.
 func Exponent(s regs.Shape) task.Planar {
 	p := Difference(s)
-	p.Scale = task.By(LogE)
+	p.Scale = task.NewFactor(LogE)
 	return p
 }
 
@@ -70,13 +70,13 @@ func Affine(s regs.Shape) task.Planar {
 
 // Activation passes a source through an activation, whose table it does not have.
 func Activation(op layer.Op, in regs.Shape, epsilon float32) task.MAC {
-	m := task.MAC{Op: regs.PassThrough, In: in, Out: in, Alone: true}
+	m := task.MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true}
 	switch op {
 	case layer.Exp:
-		m.Scale = task.By(LogE)
+		m.Scale = task.NewFactor(LogE)
 	case layer.Rsqrt, layer.Inverse:
 		m.Op = regs.MantissaTable
-		m.Added = task.Half(epsilon)
+		m.Addend = task.Half(epsilon)
 	case layer.ReLU:
 		m.ReLU = true
 	}

@@ -20,7 +20,7 @@ type Extent struct {
 }
 
 // Meets reports whether two extents live at a time.
-func (e *Extent) Meets(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
+func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
 
 // Allocate places extents as the compiler does: what stays before what streams, the
 // longest lifetime first, then the largest, then the earliest, each at the lowest address
@@ -52,9 +52,9 @@ func allocateBy(list []*Extent, size int, alike func(a, b *Extent) int) *Extent 
 		}
 		return cmp.Or(cmp.Compare(b.Last-b.First, a.Last-a.First), cmp.Compare(b.Bytes, a.Bytes), alike(a, b))
 	})
-	p := newPlaced(list)
+	p := newTimeline(list)
 	for _, e := range order {
-		met := p.meeting(e)
+		met := p.findOverlaps(e)
 		slices.SortFunc(met, func(a, b *Extent) int { return cmp.Compare(a.Base, b.Base) })
 		at := 0
 		for _, o := range met {
@@ -74,7 +74,7 @@ func allocateBy(list []*Extent, size int, alike func(a, b *Extent) int) *Extent 
 
 // placed are extents by the steps that they live in. A step is one at which an extent
 // begins: who lives from one to the next without it meets the same ones.
-type placed struct {
+type timeline struct {
 	steps []int
 	begin [][]*Extent // by their first step
 	// over has those that live in a run of steps where no node above has them, as a
@@ -82,8 +82,8 @@ type placed struct {
 	over [][]*Extent
 }
 
-func newPlaced(list []*Extent) *placed {
-	p := &placed{steps: make([]int, len(list))}
+func newTimeline(list []*Extent) *timeline {
+	p := &timeline{steps: make([]int, len(list))}
 	for i, e := range list {
 		p.steps[i] = e.First
 	}
@@ -94,14 +94,14 @@ func newPlaced(list []*Extent) *placed {
 }
 
 // span is the steps of an extent, from one up to another without it.
-func (p *placed) span(e *Extent) (from, to int) {
+func (p *timeline) stepRange(e *Extent) (from, to int) {
 	from, _ = slices.BinarySearch(p.steps, e.First)
 	to, _ = slices.BinarySearch(p.steps, e.Last+1)
 	return from, to
 }
 
-func (p *placed) add(e *Extent) {
-	l, r := p.span(e)
+func (p *timeline) add(e *Extent) {
+	l, r := p.stepRange(e)
 	p.begin[l] = append(p.begin[l], e)
 	for l, r = l+len(p.steps), r+len(p.steps); l < r; l, r = l/2, r/2 {
 		if l&1 == 1 {
@@ -116,8 +116,8 @@ func (p *placed) add(e *Extent) {
 }
 
 // meeting are those that meet an extent: they live in its first step or begin later.
-func (p *placed) meeting(e *Extent) (list []*Extent) {
-	from, to := p.span(e)
+func (p *timeline) findOverlaps(e *Extent) (list []*Extent) {
+	from, to := p.stepRange(e)
 	for n := from + len(p.steps); n > 0; n /= 2 {
 		list = append(list, p.over[n]...)
 	}

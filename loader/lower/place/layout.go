@@ -13,7 +13,7 @@ type Layout struct {
 }
 
 // Moved returns the layout at another base.
-func (l Layout) Moved(base int) Layout {
+func (l Layout) WithBase(base int) Layout {
 	l.Base = base
 	return l
 }
@@ -41,7 +41,7 @@ const (
 //
 //	row 0: | c0 c1 c2 ...            |skew|
 //	row 1:      | c0 c1 c2 ...            |skew|
-func (l Layout) Skewed(stride int, fetches ...Fetch) Layout {
+func (l Layout) Skew(stride int, fetches ...Fetch) Layout {
 	meet := func(u int) bool {
 		for _, f := range fetches {
 			for d := 1; d < f.Rows; d++ {
@@ -68,7 +68,7 @@ func ResultTile(s regs.Shape) Layout {
 	if s.Height == 1 {
 		return l
 	}
-	return l.Skewed(1, PlanarFetch)
+	return l.Skew(1, PlanarFetch)
 }
 
 // EngineColumns returns how many columns of a source of the MAC engines stand side by side:
@@ -85,7 +85,7 @@ func TransposeSource(m, k int) Layout {
 
 // Of gives strides of axes that are one long what a packed tile has, and reports whether all
 // are such as the L2 takes.
-func (at Layout) Of(planes, rows, width int) (Layout, bool) {
+func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	if planes <= 1 {
 		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))
 	}

@@ -39,13 +39,13 @@ func Matrix(bar uint32, rows, columns int) Memory {
 }
 
 // Element returns one element of the batch.
-func (m Memory) Element(n int) Memory {
+func (m Memory) BatchElement(n int) Memory {
 	m.Base += n * m.Depth
 	return m
 }
 
 // Port returns the surface as a program's port.
-func (m Memory) Port(name string, d loader.Direction, s layer.Shape) loader.Port {
+func (m Memory) ToPort(name string, d loader.Direction, s layer.Shape) loader.Port {
 	return loader.Port{
 		Name: name, Direction: d, BAR: int(m.Bar), Shape: [4]int{s.N, s.C, s.H, s.W},
 		Strides: [4]uint64{uint64(m.Depth), uint64(m.Plane), uint64(m.Row), layer.ElementBytes},

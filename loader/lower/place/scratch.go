@@ -22,7 +22,7 @@ const ScratchPage = 0x4000
 
 // Take finds n bytes from step now to step last and returns where they stand. Steps do
 // not go back.
-func (s *Scratch) Take(n, now, last int) int {
+func (s *Scratch) Allocate(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
 	n = layer.RoundUp(n, ScratchPage)
 	at, i := 0, 0

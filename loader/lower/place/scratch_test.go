@@ -14,7 +14,7 @@ func TestScratch(t *testing.T) {
 		var all []held
 		for now := range 40 {
 			n, last := r.IntN(5*ScratchPage), now+r.IntN(5)
-			at := s.Take(n, now, last)
+			at := s.Allocate(n, now, last)
 			if at%ScratchPage != 0 || at+n > s.Size {
 				t.Fatalf("%d bytes at %#x of %#x", n, at, s.Size)
 			}
@@ -27,8 +27,8 @@ func TestScratch(t *testing.T) {
 		}
 	}
 	var s Scratch
-	a, b := s.Take(100, 0, 1), s.Take(100, 1, 2)
-	if c := s.Take(100, 2, 2); a != 0 || b != ScratchPage || c != 0 || s.Size != 2*ScratchPage {
+	a, b := s.Allocate(100, 0, 1), s.Allocate(100, 1, 2)
+	if c := s.Allocate(100, 2, 2); a != 0 || b != ScratchPage || c != 0 || s.Size != 2*ScratchPage {
 		t.Errorf("blocks at %#x, %#x, %#x of %#x", a, b, c, s.Size)
 	}
 }

@@ -8,32 +8,32 @@ import (
 // A View is a tensor in memory with its axes in an order of the operation's own: strides
 // name any of them channel or row, and a run of rows is one row of channels.
 type View struct {
-	S    regs.Shape
-	M    Memory
-	Fold bool // four rows that are one
+	S      regs.Shape
+	M      Memory
+	Folded bool // four rows that are one
 }
 
 // ViewOf is the tensor as it is.
-func ViewOf(m Memory, s layer.Shape) View {
+func NewView(m Memory, s layer.Shape) View {
 	return View{S: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, M: m}
 }
 
 // Swapped transposes channels and rows.
-func (v View) Swapped() View {
+func (v View) SwapChannelsAndRows() View {
 	v.S.Channels, v.S.Height = v.S.Height, v.S.Channels
 	v.M.Plane, v.M.Row = v.M.Row, v.M.Plane
 	return v
 }
 
 // Grouped makes every row a group of one row, so that a channel is one row.
-func (v View) Grouped() View {
+func (v View) GroupRows() View {
 	v.S.Groups, v.S.Height = v.S.Height, 1
 	v.M.Group, v.M.Row = v.M.Row, v.M.Depth
 	return v
 }
 
 // Rows makes every row of one channel a channel of one row.
-func (v View) Rows() View {
+func (v View) RowsAsChannels() View {
 	v.S.Channels, v.S.Height = v.S.Channels*v.S.Height, 1
 	v.M.Plane = v.M.Row
 	v.M.Row = v.M.Depth
@@ -44,7 +44,7 @@ func (v View) Rows() View {
 }
 
 // Column makes every channel of one pixel a row of one channel.
-func (v View) Column() View {
+func (v View) ChannelsAsRows() View {
 	v.S.Channels, v.S.Height = 1, v.S.Channels
 	v.M.Row = v.M.Plane
 	return v
@@ -52,13 +52,13 @@ func (v View) Column() View {
 
 // Folded makes a row of columns four rows of a quarter, which fills the patch's rows. It
 // takes a single row whose quarters are whole 64 bytes.
-func (v View) Folded() View {
+func (v View) FoldRow() View {
 	if v.S.Height != 1 || v.S.Width%FoldColumns != 0 {
 		return v
 	}
 	v.S.Height, v.S.Width = FoldRows, v.S.Width/FoldRows
 	v.M.Row = v.S.Width * layer.ElementBytes
-	v.Fold = true
+	v.Folded = true
 	return v
 }
 
@@ -66,21 +66,21 @@ func (v View) Folded() View {
 const FoldColumns, FoldRows, FoldLog2 = 128, 4, 2
 
 // Element is one element of the batch.
-func (v View) Element(n int) View {
+func (v View) BatchElement(n int) View {
 	v.S.Groups = 1
-	v.M = v.M.Element(n)
+	v.M = v.M.BatchElement(n)
 	return v
 }
 
 // ChannelRun is m channels from first on.
-func (v View) ChannelRun(first, m int) View {
+func (v View) SliceChannels(first, m int) View {
 	v.M.Base += first * v.M.Plane
 	v.S.Channels = m
 	return v
 }
 
 // Run is m rows from first on.
-func (v View) Run(first, m int) View {
+func (v View) SliceRows(first, m int) View {
 	v.M.Base += first * v.M.Row
 	v.S.Height = m
 	return v

@@ -39,5 +39,5 @@ type Group struct {
 	Heads, Rows int // of a product of two tensors: matrices, and the rows of each on the left
 	Width       int
 	Block       bool // columns eight pixels wide
-	Turned      bool // a second tensor whose rows are the result's columns
+	Transposed  bool // a second tensor whose rows are the result's columns
 }

@@ -10,28 +10,28 @@ import (
 
 // interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
 // all of them to the scratch buffer.
-func (c *chain) interleave(v *value, m int) *interleaved {
+func (c *chain) interleave(v *value, m int) *kernelSurface {
 	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
 	}
 	s := v.channelShape()
 	t := task.Planar{Form: regs.FormConstant, In: s}.Task()
 	at := place.Packed(s)
-	if v.nat != nil {
-		c.from(t, v.nat, v.nat.channelsAt())
+	if v.rowTile != nil {
+		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
 	} else {
-		v.nat = c.load(t, v.channelsOf(), at, c.again(v))
-		if !c.again(v) {
-			v.nat = nil
+		v.rowTile = c.load(t, v.channelsSurface(), at, c.isReadAgain(v))
+		if !c.isReadAgain(v) {
+			v.rowTile = nil
 		}
 	}
-	c.toKernel(t, v, m)
-	c.add(t)
+	c.writeKernel(t, v, m)
+	c.appendTask(t)
 	return v.kernel
 }
 
 // again reports whether a value from memory is read by more than one group.
-func (c *chain) again(v *value) bool {
+func (c *chain) isReadAgain(v *value) bool {
 	return c.reads[v.name] > 1
 }
 
@@ -46,7 +46,7 @@ func kernelRows(rows int) int {
 
 // toKernel makes a planar task write its rows as the coefficients of products whose left
 // sides have m rows.
-func (c *chain) toKernel(t *task.Task, v *value, m int) {
+func (c *chain) writeKernel(t *task.Task, v *value, m int) {
 	each := kernelRows(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
 	dst := place.Memory{Bar: place.BarScratch, Row: plane, Plane: plane}
@@ -68,13 +68,13 @@ func (c *chain) toKernel(t *task.Task, v *value, m int) {
 			}
 		}
 	}
-	dst.Base = c.kernels.Take(dst.Depth, c.step, until)
-	c.writeBeside(t, dst, each)
-	v.kernel = &interleaved{m, dst.Base, each, plane}
+	dst.Base = c.kernelScratch.Allocate(dst.Depth, c.step, until)
+	c.writeInterleaved(t, dst, each)
+	v.kernel = &kernelSurface{m, dst.Base, each, plane}
 }
 
 // lanes returns n of the interleaved rows from first on as weights.
-func (l *interleaved) lanes(first, n int) []coeff.Lane {
+func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
 	lanes := make([]coeff.Lane, max(1, n/l.each))
 	for i := range lanes {
 		lanes[i] = coeff.Lane{Base: l.base + (first/l.each+i)*l.plane, Size: l.plane}
@@ -84,35 +84,35 @@ func (l *interleaved) lanes(first, n int) []coeff.Lane {
 
 // rightSide returns the tile that has the right side of a product of two tensors, whose rows are k,
 // and where a head's matrix is in it; nil if it is in memory.
-func (c *chain) rightSide(g *Group, z *value, head, k int) (*held, place.Layout) {
+func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Layout) {
 	switch {
-	case g.Turned:
-		src := c.columnsOf(z, g.Heads, head, false)
+	case g.Transposed:
+		src := c.transposeToColumns(z, g.Heads, head, false)
 		return src, src.at
-	case z.nat != nil:
-		at := z.nat.channelsAt()
-		return z.nat, at.Moved(at.Base + head*k*z.nat.pitch)
+	case z.rowTile != nil:
+		at := z.rowTile.channelsLayout()
+		return z.rowTile, at.WithBase(at.Base + head*k*z.rowTile.pitch)
 	}
 	return nil, place.Layout{}
 }
 
 // product2 appends a product of two tensors: the left one's rows are coefficients, in
 // parts of 128, the right one's rows are channels; turned, its columns are.
-func (c *chain) product2(g *Group, v *value, out bool) bool {
-	x, z := c.value(g.Inputs[0]), c.value(g.Inputs[1])
+func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
+	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	m, k, n := g.Rows, x.width, g.Width
 	if n := kernelRows(m) * task.Engines; m > task.Engines && m%n != 0 {
 		return false // the parts of the left side would differ in how their rows interleave
 	}
 	rows, width := k, n // of a matrix on the right, as it is held
-	if g.Turned {
+	if g.Transposed {
 		rows, width = n, k
 	}
 	if x.rows != g.Heads*m || z.rows != g.Heads*rows || z.width != width {
 		return false
 	}
 	left := c.interleave(x, m)
-	columns := !out && c.wantsColumns(g.Output, false) && g.Heads == 1
+	columns := !out && wantsColumns(c.uses[g.Output], false) && g.Heads == 1
 	var e *place.Extent
 	for head := range g.Heads {
 		src, from := c.rightSide(g, z, head, k)
@@ -127,10 +127,10 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 				in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: min(pixels, n-p)}
 				to := in
 				to.Channels = rows
-				t := g.multiply(task.MAC{In: in, Out: to, Transpose: columns}).Task()
-				t.KernelIn(place.BarScratch, left.lanes(head*m+first, rows))
+				t := g.setEpilogue(task.MAC{In: in, Out: to, Transpose: columns}).Task()
+				t.SetKernelInBuffer(place.BarScratch, left.lanes(head*m+first, rows))
 				if src != nil {
-					c.from(t, src, from.Moved(from.Base+p*layer.ElementBytes))
+					c.readTile(t, src, from.WithBase(from.Base+p*layer.ElementBytes))
 				} else {
 					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
@@ -143,15 +143,15 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 					c.write(t, dst)
 				case columns:
 					at := place.Packed(regs.Shape{Channels: n, Width: m})
-					h := c.hold(t, at.Moved(p*at.Channel+first*layer.ElementBytes), at.Row, e)
-					e, h.at.Base, v.columns = h.extent, 0, h
+					h := c.hold(t, at.WithBase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
+					e, h.at.Base, v.columnTile = h.extent, 0, h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)
 					at := place.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
 					h := c.hold(t, at, g.Heads*m*ch, e)
-					e, h.at.Base, h.pitch, v.nat = h.extent, 0, ch, h
+					e, h.at.Base, h.pitch, v.rowTile = h.extent, 0, ch, h
 				}
-				c.add(t)
+				c.appendTask(t)
 			}
 		}
 	}

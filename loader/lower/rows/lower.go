@@ -24,14 +24,14 @@ type Lowered struct {
 // whether the groups fit. The last one's result is a port in buffer 4, and the inputs are in
 // those behind. It reports false where the groups do not fit the L2 or too many tensors come
 // from outside.
-func Lower(groups []Group, shapes map[string]layer.Shape, try bool) (*Lowered, bool) {
+func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered, bool) {
 	c := newChain(groups)
-	c.try = try
+	c.dryRun = dryRun
 	made := map[string]bool{}
 	for i := range groups {
 		made[groups[i].Output] = true
 	}
-	c.plan()
+	planBlocks(groups)
 	out := &Lowered{}
 	bar := uint32(place.Bar5)
 	for i := range groups {
@@ -46,7 +46,7 @@ func Lower(groups []Group, shapes map[string]layer.Shape, try bool) (*Lowered, b
 			s := shapes[in]
 			m := place.Surface(bar, s)
 			c.values[in] = &value{name: in, rows: s.N * s.C * s.H, width: s.W, mem: &m}
-			out.Ports = append(out.Ports, m.Port(in, loader.Input, s))
+			out.Ports = append(out.Ports, m.ToPort(in, loader.Input, s))
 			out.Inputs = append(out.Inputs, in)
 			bar++
 		}
@@ -54,12 +54,12 @@ func Lower(groups []Group, shapes map[string]layer.Shape, try bool) (*Lowered, b
 	c.output = place.Surface(place.Bar4, shapes[groups[len(groups)-1].Output])
 	for i := range groups {
 		c.step = i
-		out.Starts = append(out.Starts, c.now())
-		if !c.ready(&groups[i]) || !c.emit(&groups[i], i == len(groups)-1) {
+		out.Starts = append(out.Starts, c.taskIndex())
+		if !c.loadShared(&groups[i]) || !c.emit(&groups[i], i == len(groups)-1) {
 			return nil, false
 		}
 	}
-	return out, c.into(out)
+	return out, c.finishInto(out)
 }
 
 // A Matrix is rows in memory.
@@ -70,7 +70,7 @@ type Matrix struct {
 
 // Alone lowers a group by itself, whose inputs and whose result stand in memory; it
 // reports false where that does not fit the L2.
-func Alone(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
+func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
 	c.output = to
 	for i, name := range g.Inputs {
@@ -78,23 +78,23 @@ func Alone(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 		c.values[name] = &value{name: name, rows: in[i].Rows, width: in[i].Width, mem: &in[i].At}
 	}
 	out := &Lowered{Starts: []int{0}}
-	return out, c.emit(&c.groups[0], true) && c.into(out)
+	return out, c.emit(&c.groups[0], true) && c.finishInto(out)
 }
 
 func newChain(groups []Group) *chain {
 	return &chain{
 		results: map[*place.Extent]*task.Tile{},
-		l2:      groups[0].Layer.L2Bytes(), groups: groups, uses: usesOf(groups),
+		l2:      groups[0].Layer.L2Bytes(), groups: groups, uses: findUses(groups),
 		values: map[string]*value{}, reads: map[string]int{},
 		constants: coeff.Section{SizesOnly: slices.ContainsFunc(groups, func(g Group) bool { return g.Weights.SizesOnly })},
 	}
 }
 
 // into finishes the chain; it reports false where it does not fit the L2.
-func (c *chain) into(out *Lowered) bool {
-	if !c.finish() {
+func (c *chain) finishInto(out *Lowered) bool {
+	if !c.placeTiles() {
 		return false
 	}
-	out.Tasks, out.Constants, out.Scratch = c.tasks, c.constants, max(c.described, c.kernels.Size)
+	out.Tasks, out.Constants, out.Scratch = c.tasks, c.constants, max(c.described, c.kernelScratch.Size)
 	return true
 }

@@ -10,8 +10,8 @@ import (
 
 // statistics holds one or two rows of a value each row, below everything for the whole
 // chain (2/2: layer norm with a projection, attention).
-func (c *chain) statistics(rows, n int) *place.Extent {
-	e := c.extent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
+func (c *chain) newStatistics(rows, n int) *place.Extent {
+	e := c.newExtent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.First, e.Last = 0, task.MaxTasks
 	return e
 }
@@ -21,7 +21,7 @@ type part struct{ first, n int }
 
 // normParts are the runs of rows whose statistics one task takes: at most 192, the
 // remainder first (183 and 192 of 375).
-func normParts(rows int) []part {
+func splitRows(rows int) []part {
 	var parts []part
 	for at := 0; at < rows; {
 		n := rows % 192
@@ -36,80 +36,80 @@ func normParts(rows int) []part {
 
 // norm appends a layer norm of rows: mean and reciprocal deviation of every row in a row
 // of statistics each, then both applied.
-func (c *chain) norm(g *Group, v *value, out bool) {
-	x, rows := c.value(g.Inputs[0]), v.rows
-	stats := c.statistics(rows, 2)
+func (c *chain) emitNorm(g *Group, v *value, out bool) {
+	x, rows := c.values[g.Inputs[0]], v.rows
+	stats := c.newStatistics(rows, 2)
 	unit := stats.Bytes / 2
 	at := place.Layout{Channel: unit, Row: unit, Depth: unit}
-	var spreads *held
-	tile := x.nat
-	for _, part := range normParts(rows) {
+	var spreads *heldTile
+	tile := x.rowTile
+	for _, part := range splitRows(rows) {
 		s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 		mean := task.Planar{Form: regs.FormReduction, In: s, Mean: v.width, Transposed: true, Next: true}.Task()
-		mean.Cut(task.WidePatch(v.width))
+		mean.SetPatch(task.WidePatch(v.width))
 		src := place.Packed(v.channelShape())
-		if x.nat != nil {
-			src = x.nat.channelsAt()
+		if x.rowTile != nil {
+			src = x.rowTile.channelsLayout()
 		}
 		src.Base += part.first * src.Channel
-		if x.nat != nil {
-			c.from(mean, x.nat, src)
+		if x.rowTile != nil {
+			c.readTile(mean, x.rowTile, src)
 		} else {
 			tile = c.loadPart(mean, x, part, src, tile)
 		}
-		first := at.Moved(layer.RoundUp(part.first*layer.ElementBytes, 16))
+		first := at.WithBase(layer.RoundUp(part.first*layer.ElementBytes, 16))
 		means := c.hold(mean, first, unit, stats)
-		c.add(mean)
+		c.appendTask(mean)
 
 		spread := task.Planar{
 			Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: v.width, Root: true,
-			Added: task.Half(g.Layer.Epsilon), First: task.Seen{Along: task.W, Transposed: true},
+			Addend: task.Half(g.Layer.Epsilon), First: task.SourceView{Repeat: task.W, Transposed: true},
 			Transposed: true, Previous: true, Next: true,
 		}.Task()
-		spread.Cut(task.WidePatch(v.width))
-		c.from(spread, means, first)
-		c.with(spread, tile, src)
-		spreads = c.hold(spread, first.Moved(first.Base+unit), unit, stats)
-		c.add(spread)
+		spread.SetPatch(task.WidePatch(v.width))
+		c.readTile(spread, means, first)
+		c.readSecondTile(spread, tile, src)
+		spreads = c.hold(spread, first.WithBase(first.Base+unit), unit, stats)
+		c.appendTask(spread)
 	}
-	if x.nat == nil && c.again(x) {
+	if x.rowTile == nil && c.isReadAgain(x) {
 		tile.at, tile.pitch = place.Packed(v.channelShape()), place.Packed(v.channelShape()).Channel
-		x.nat = tile
+		x.rowTile = tile
 	}
 	s := v.channelShape()
 	affine := pass.Affine(s)
 	affine.Second.Transposed, affine.Previous = true, true
 	normal := affine.Task()
-	normal.Cut(task.WidePatch(v.width))
+	normal.SetPatch(task.WidePatch(v.width))
 	whole := place.Packed(s)
-	if x.nat != nil {
-		whole = x.nat.channelsAt()
+	if x.rowTile != nil {
+		whole = x.rowTile.channelsLayout()
 	}
-	c.from(normal, tile, whole)
-	c.with(normal, spreads, at)
+	c.readTile(normal, tile, whole)
+	c.readSecondTile(normal, spreads, at)
 	if out {
 		c.writeRows(normal, rows)
 	} else {
-		v.nat = c.hold(normal, place.Packed(s), place.Packed(s).Row, nil)
-		v.nat.pitch = place.Packed(s).Channel
+		v.rowTile = c.hold(normal, place.Packed(s), place.Packed(s).Row, nil)
+		v.rowTile.pitch = place.Packed(s).Channel
 	}
-	c.add(normal)
+	c.appendTask(normal)
 }
 
 // loadPart makes a task load a part of x's rows to src, and returns the tile that has all of them:
 // a new one for the first part.
-func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile *held) *held {
-	m := x.channelsOf()
+func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile *heldTile) *heldTile {
+	m := x.channelsSurface()
 	m.Base += p.first * m.Plane
 	if tile == nil {
 		tile = c.load(t, m, src, true)
 		tile.extent.Bytes = place.Packed(x.channelShape()).Row
 		return tile
 	}
-	loaded := t.Source1(m, src, true)
+	loaded := t.LoadSource1(m, src, true)
 	loaded.Bytes = p.n * src.Channel
-	c.fixes = append(c.fixes, fix{t, task.Operand1, tile.extent, loaded})
-	tile.extent.Last = max(tile.extent.Last, c.now())
+	c.fixups = append(c.fixups, fixup{t, task.Operand1, tile.extent, loaded})
+	tile.extent.Last = max(tile.extent.Last, c.taskIndex())
 	return tile
 }
 
@@ -124,84 +124,83 @@ func (c *chain) writeRows(t *task.Task, rows int) {
 
 // softmax appends a softmax of rows. Scores of a product are channels of one row, other
 // rows are one channel of rows as far as the table goes.
-func (c *chain) softmax(g *Group, v *value, out bool) {
-	x := c.value(g.Inputs[0])
+func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
+	x := c.values[g.Inputs[0]]
 	scores := x.scores
 	rows := v.rows
 	parts := []part{{0, rows}}
 	if !scores {
-		parts = normParts(rows)
+		parts = splitRows(rows)
 	}
 	const unit = place.UnitBytes
 	single := place.Layout{Channel: unit, Row: rows * unit, Depth: rows * unit}
-	stats := c.extent(rows * unit)
+	stats := c.newExtent(rows * unit)
 	stats.First, stats.Last = 0, task.MaxTasks
-	reduce := func(src *held, r task.Planar) (reduced *held) {
+	reduce := func(src *heldTile, r task.Planar) (reduced *heldTile) {
 		for _, part := range parts {
 			r.Form, r.In = regs.FormReduction, regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 			t := r.Task()
-			t.Cut(task.WidePatch(v.width))
-			at := src.channelsAt()
+			t.SetPatch(task.WidePatch(v.width))
+			at := src.channelsLayout()
 			at.Base += part.first * src.pitch
-			c.from(t, src, at)
-			reduced = c.hold(t, single.Moved(part.first*unit), rows*unit, stats)
-			c.add(t)
+			c.readTile(t, src, at)
+			reduced = c.hold(t, single.WithBase(part.first*unit), rows*unit, stats)
+			c.appendTask(t)
 		}
 		return reduced
 	}
-	whole := c.natural(x)
+	whole := c.copyToL2(x)
 	top := reduce(whole, task.Planar{Op: task.Largest})
 	top.at = single
 
 	s := v.channelShape()
 	difference := pass.Exponent(s)
-	difference.Second.Along = task.W
+	difference.Second.Repeat = task.W
 	sub := difference.Task()
-	c.from(sub, whole, whole.channelsAt())
-	c.with(sub, top, single)
+	c.readTile(sub, whole, whole.channelsLayout())
+	c.readSecondTile(sub, top, single)
 	exps := place.Packed(s)
 	differences := c.hold(sub, exps, exps.Row, nil)
 	differences.pitch = exps.Channel
-	c.add(sub)
+	c.appendTask(sub)
 
-	powers := c.powers(g, v, differences, scores)
+	powers := c.emitPowers(g, v, differences, scores)
 	sums := reduce(powers, task.Planar{Reciprocal: true})
 	quotient := pass.Product(s)
-	quotient.First.Along = task.W
+	quotient.First.Repeat = task.W
 	mul := quotient.Task()
-	c.from(mul, sums, single)
-	c.with(mul, powers, exps)
+	c.readTile(mul, sums, single)
+	c.readSecondTile(mul, powers, exps)
 	switch {
 	case out:
 		c.writeRows(mul, rows)
-	case c.onlyLeft(g.Output):
-		c.toKernel(mul, v, c.uses[g.Output][0].group.Rows)
+	case isOnlyLeftSide(c.uses[g.Output]):
+		c.writeKernel(mul, v, c.uses[g.Output][0].group.Rows)
 	default:
-		v.nat = c.hold(mul, exps, exps.Row, nil)
-		v.nat.pitch = exps.Channel
+		v.rowTile = c.hold(mul, exps, exps.Row, nil)
+		v.rowTile.pitch = exps.Channel
 	}
-	c.add(mul)
+	c.appendTask(mul)
 }
 
 // powers appends the exponentials of differences, which it leaves laid out as those are: of scores
 // as channels of one row, of others as rows of one channel.
-func (c *chain) powers(g *Group, v *value, differences *held, scores bool) *held {
+func (c *chain) emitPowers(g *Group, v *value, differences *heldTile, scores bool) *heldTile {
 	at := place.Packed(v.channelShape())
 	shape, view := v.channelShape(), at
 	if !scores {
 		shape, view = v.rowsShape(), place.Layout{Channel: at.Row, Row: at.Channel, Depth: at.Row}
 	}
-	t := task.Copy(shape)
-	c.from(t, differences, view)
+	t := task.NewCopy(shape)
+	c.readTile(t, differences, view)
 	h := c.hold(t, view, at.Row, nil)
 	h.at, h.pitch = at, at.Channel
-	c.table(t, g.Weights.Table)
-	c.add(t)
+	c.setTable(t, g.Weights.Table)
+	c.appendTask(t)
 	return h
 }
 
 // onlyLeft reports whether a tensor is read by one product, as its left side.
-func (c *chain) onlyLeft(name string) bool {
-	u := c.uses[name]
-	return len(u) == 1 && u[0].group.Kind == PairProduct && u[0].input == 0
+func isOnlyLeftSide(uses []use) bool {
+	return len(uses) == 1 && uses[0].group.Kind == PairProduct && uses[0].input == 0
 }

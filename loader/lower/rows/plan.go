@@ -10,9 +10,9 @@ func BlockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWid
 // 256 results, so that the engines take 32 channels a pass, and another product takes them
 // (5/5: 256 stay a row of pixels, 1024 do not; a product by itself is two tasks at 64 rows,
 // and five behind a layer norm).
-func (c *chain) plan() {
+func planBlocks(groups []Group) {
 	// Products of the same columns, or of another's, are a set: its first one stands for it.
-	set, from := make([]int, len(c.groups)), map[string]int{}
+	set, from := make([]int, len(groups)), map[string]int{}
 	var first func(i int) int
 	first = func(i int) int {
 		if set[i] != i {
@@ -21,9 +21,9 @@ func (c *chain) plan() {
 		return set[i]
 	}
 	paired, pairs := map[string]bool{}, map[string]bool{} // what products of two read and make
-	for i := range c.groups {
+	for i := range groups {
 		set[i] = i
-		switch g := &c.groups[i]; g.Kind {
+		switch g := &groups[i]; g.Kind {
 		case Product:
 			for _, name := range [...]string{g.Inputs[0], g.Output} {
 				if k, ok := from[name]; ok {
@@ -37,9 +37,9 @@ func (c *chain) plan() {
 		}
 	}
 	type columns struct{ wide, row, behind bool }
-	sets, multiplied := map[int]columns{}, c.multiplied()
-	for i := range c.groups {
-		if g := &c.groups[i]; g.Kind == Product {
+	sets, multiplied := map[int]columns{}, findLeftSides(groups)
+	for i := range groups {
+		if g := &groups[i]; g.Kind == Product {
 			s := sets[first(i)]
 			s.wide = s.wide || g.Width > 256
 			s.row = s.row || paired[g.Output] || paired[g.Inputs[0]] || pairs[g.Inputs[0]]
@@ -47,8 +47,8 @@ func (c *chain) plan() {
 			sets[first(i)] = s
 		}
 	}
-	for i := range c.groups {
-		g, s := &c.groups[i], sets[first(i)]
+	for i := range groups {
+		g, s := &groups[i], sets[first(i)]
 		if g.Kind == Product && g.Rows > blockWidth && g.Rows <= 64 && g.Rows%blockWidth == 0 {
 			g.Block = (BlockRows(g.Rows) || s.wide && s.behind) && !s.row
 		}
@@ -57,10 +57,10 @@ func (c *chain) plan() {
 
 // multiplied are the tensors that are the left side of a product by constants, as they are
 // or behind elementwise operations.
-func (c *chain) multiplied() map[string]bool {
+func findLeftSides(groups []Group) map[string]bool {
 	names := map[string]bool{}
-	for i := len(c.groups) - 1; i >= 0; i-- {
-		switch g := &c.groups[i]; g.Kind {
+	for i := len(groups) - 1; i >= 0; i-- {
+		switch g := &groups[i]; g.Kind {
 		case Product:
 			names[g.Inputs[0]] = true
 		case Binary, Scalar, Activation:
@@ -73,28 +73,28 @@ func (c *chain) multiplied() map[string]bool {
 }
 
 // ready brings what several groups read, and the first of them cannot keep, into the L2.
-func (c *chain) ready(g *Group) bool {
+func (c *chain) loadShared(g *Group) bool {
 	for k, name := range g.Inputs {
 		v := c.values[name]
 		if v == nil {
 			return false
 		}
-		if v.mem == nil || v.nat != nil || c.reads[name] < 2 {
+		if v.mem == nil || v.rowTile != nil || c.reads[name] < 2 {
 			continue
 		}
-		column := g.Kind == Product || g.Kind == PairProduct && k == 1 && g.Turned
-		if column && c.onlyColumns(name) || g.Kind == Norm || g.Kind == PairProduct && k == 0 || g.Kind == PairProduct && g.Inputs[0] == name {
+		column := g.Kind == Product || g.Kind == PairProduct && k == 1 && g.Transposed
+		if column && isReadAsColumns(c.uses[name]) || g.Kind == Norm || g.Kind == PairProduct && k == 0 || g.Kind == PairProduct && g.Inputs[0] == name {
 			continue
 		}
-		c.natural(v)
+		c.copyToL2(v)
 	}
 	return true
 }
 
 // onlyColumns reports whether all that read a tensor are products of its columns.
-func (c *chain) onlyColumns(name string) bool {
-	for _, u := range c.uses[name] {
-		if g := u.group; g.Kind != Product && !(g.Kind == PairProduct && u.input == 1 && g.Turned && g.Heads == 1) {
+func isReadAsColumns(uses []use) bool {
+	for _, u := range uses {
+		if g := u.group; g.Kind != Product && !(g.Kind == PairProduct && u.input == 1 && g.Transposed && g.Heads == 1) {
 			return false
 		}
 	}

@@ -11,15 +11,15 @@ import (
 )
 
 // product appends a product with constants: columns to columns, or transposed to rows.
-func (c *chain) product(g *Group, v *value, out bool) bool {
-	x := c.value(g.Inputs[0])
-	cols := c.columnsOf(x, 1, 0, g.Block)
+func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
+	x := c.values[g.Inputs[0]]
+	cols := c.transposeToColumns(x, 1, 0, g.Block)
 	k, n, m := x.width, g.Width, g.Rows
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	if g.Block {
 		in.Height, in.Width = m/blockWidth, blockWidth
 	}
-	columns := !out && c.wantsColumns(g.Output, g.Block)
+	columns := !out && wantsColumns(c.uses[g.Output], g.Block)
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var ok bool
@@ -32,37 +32,37 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 	for i, s := range shares {
 		to := in
 		to.Channels = s.Channels
-		t := g.multiply(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
+		t := g.setEpilogue(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
 		from := cols.at
-		c.from(t, cols, from)
+		c.readTile(t, cols, from)
 		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
-			t.SourceDescribed(c.staged(x, g.Block))
+			t.MarkSourceDescribed(x.stagedSurface(g.Block))
 		}
-		c.coefficients(t, g, s)
+		c.setWeights(t, g, s)
 		switch {
 		case out && !g.Block:
 			dst := place.Matrix(c.output.Bar, m, n)
 			dst.Base = s.First * layer.ElementBytes
 			c.write(t, dst)
 		case columns:
-			h := c.hold(t, at.Moved(s.First*at.Channel), at.Row*in.Height, e)
+			h := c.hold(t, at.WithBase(s.First*at.Channel), at.Row*in.Height, e)
 			e, h.at.Base, h.block = h.extent, 0, g.Block
-			v.columns = h
+			v.columnTile = h
 		default:
-			h := c.hold(t, at.Moved(s.First*layer.ElementBytes), at.Depth, e)
+			h := c.hold(t, at.WithBase(s.First*layer.ElementBytes), at.Depth, e)
 			e, h.at.Base, h.pitch = h.extent, 0, at.Channel
-			v.nat = h
+			v.rowTile = h
 		}
-		c.add(t)
+		c.appendTask(t)
 	}
 	v.product = true
 	if out && g.Block {
 		// Rows of blocks are written back by a pass-through of their own.
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
-		t := task.Copy(s)
-		c.from(t, v.nat, v.nat.channelsAt())
+		t := task.NewCopy(s)
+		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
 		c.write(t, place.Matrix(c.output.Bar, m, n))
-		c.add(t)
+		c.appendTask(t)
 	}
 	return true
 }
@@ -72,7 +72,7 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 	if columns {
 		at := place.Packed(regs.Shape{Channels: g.Width, Width: in.Width})
 		if g.Block && in.Height > 1 {
-			at = at.Skewed(1, task.BlockFetch(in.Height))
+			at = at.Skew(1, task.BlockFetch(in.Height))
 		}
 		return at
 	}
@@ -80,8 +80,8 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 	if g.Block {
 		return place.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: g.Rows * pitch}
 	}
-	if !c.blocks() {
-		pitch = planarRows(regs.Shape{Channels: 1, Height: g.Rows, Width: g.Width}).Row
+	if !hasBlocks(c.groups) {
+		pitch = planarRowLayout(regs.Shape{Channels: 1, Height: g.Rows, Width: g.Width}).Row
 	}
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
 }
@@ -90,7 +90,7 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 // (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
 // channels down; without one they ascend (1/1).
 func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
-	each := coeff.WholePasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
+	each := coeff.RoundToPasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
 	if each == 0 {
 		return nil, false
 	}
@@ -116,11 +116,11 @@ func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 // coefficients gives a product its lanes: the table, where it has one, ahead of the
 // weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
 // table stands first is inferred from tables by themselves).
-func (c *chain) coefficients(t *task.Task, g *Group, s coeff.Share) {
-	if c.try {
+func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
+	if c.dryRun {
 		return
 	}
-	kernel := coeff.Product(&g.Layer, &g.Weights, s, t.PlaneWidth(c.value(g.Inputs[0]).width), nil)
+	kernel := coeff.PackProduct(&g.Layer, &g.Weights, s, t.PlaneWidth(c.values[g.Inputs[0]].width), nil)
 	lanes := kernel.Lanes
 	c.constants.Pad(64)
 	base := c.constants.Bytes
@@ -135,16 +135,16 @@ func (c *chain) coefficients(t *task.Task, g *Group, s coeff.Share) {
 	} else {
 		c.constants.AddKernel(kernel)
 	}
-	t.Kernel(base, lanes)
-	t.Coded(kernel.Coding)
+	t.SetKernel(base, lanes)
+	t.SetCoding(kernel.Coding)
 }
 
 // multiply is a product of the group, with what follows the accumulator.
-func (g *Group) multiply(m task.MAC) task.MAC {
+func (g *Group) setEpilogue(m task.MAC) task.MAC {
 	m.Op, m.Window = regs.MultiplyAccumulate, task.Pointwise
 	m.Bias, m.Table, m.ReLU = g.Bias != nil, g.Table, g.Activation == layer.ReLU
 	if g.Scale != 0 {
-		m.Scale = task.By(uint16(g.Scale))
+		m.Scale = task.NewFactor(uint16(g.Scale))
 	}
 	return m
 }

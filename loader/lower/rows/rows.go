@@ -12,21 +12,21 @@ import (
 // pixels wide where that lets the engines take 32 channels a pass (see [chain.plan]).
 type chain struct {
 	l2     int  // bytes of the scratchpad
-	try    bool // without coefficients, whether it fits
+	dryRun bool // without coefficients, whether it fits
 	groups []Group
 	values map[string]*value
 	reads  map[string]int // groups that still read a tensor
 	uses   map[string][]use
 
-	tasks     []*task.Task
-	extents   []*place.Extent
-	results   map[*place.Extent]*task.Tile // the last in each
-	fixes     []fix
-	constants coeff.Section
-	kernels   place.Scratch // coefficients that tasks make, by group
-	step      int           // the group in the making
-	described int           // bytes of the scratch buffer that a preparation describes
-	output    place.Memory
+	tasks         []*task.Task
+	extents       []*place.Extent
+	results       map[*place.Extent]*task.Tile // the last in each
+	fixups        []fixup
+	constants     coeff.Section
+	kernelScratch place.Scratch // coefficients that tasks make, by group
+	step          int           // the group in the making
+	described     int           // bytes of the scratch buffer that a preparation describes
+	output        place.Memory
 }
 
 // A use is an input of a group.
@@ -36,7 +36,7 @@ type use struct {
 }
 
 // usesOf are all uses of tensors, in order.
-func usesOf(groups []Group) map[string][]use {
+func findUses(groups []Group) map[string][]use {
 	uses := map[string][]use{}
 	for i := range groups {
 		for k, in := range groups[i].Inputs {
@@ -51,16 +51,16 @@ func usesOf(groups []Group) map[string][]use {
 type value struct {
 	rows, width int
 	mem         *place.Memory // in memory, where it comes from outside
-	nat         *held         // rows
-	columns     *held
-	kernel      *interleaved // rows as a product's coefficients
+	rowTile     *heldTile     // rows
+	columnTile  *heldTile
+	kernel      *kernelSurface // rows as a product's coefficients
 	name        string
 	product     bool // made by a product with constants
 	scores      bool // made by a product of two
 }
 
 // A held is a tile that stays.
-type held struct {
+type heldTile struct {
 	extent *place.Extent
 	at     place.Layout // relative to the extent
 	pitch  int          // bytes from row to row, of rows
@@ -71,13 +71,13 @@ type held struct {
 
 // interleaved is a surface in the scratch buffer that a kernel is read from: the rows of
 // matrices of m rows, each of them side by side in a plane.
-type interleaved struct {
+type kernelSurface struct {
 	m                 int
 	base, each, plane int
 }
 
 // A fix is an operand to move once extents have their places.
-type fix struct {
+type fixup struct {
 	task   *task.Task
 	which  task.Operand
 	extent *place.Extent
@@ -85,87 +85,87 @@ type fix struct {
 }
 
 // now is the number of the task in the making.
-func (c *chain) now() int { return len(c.tasks) }
+func (c *chain) taskIndex() int { return len(c.tasks) }
 
-func (c *chain) add(t *task.Task) { c.tasks = append(c.tasks, t) }
+func (c *chain) appendTask(t *task.Task) { c.tasks = append(c.tasks, t) }
 
-func (c *chain) extent(bytes int) *place.Extent {
-	e := &place.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.now(), Last: c.now()}
+func (c *chain) newExtent(bytes int) *place.Extent {
+	e := &place.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.taskIndex(), Last: c.taskIndex()}
 	c.extents = append(c.extents, e)
 	return e
 }
 
-func (c *chain) stream(bytes int) *place.Extent {
-	e := c.extent(bytes)
+func (c *chain) newStreamExtent(bytes int) *place.Extent {
+	e := c.newExtent(bytes)
 	e.Streams, e.Above = true, true
 	return e
 }
 
 // load reads a surface into a tile, which stays when keep is set.
-func (c *chain) load(t *task.Task, m place.Memory, at place.Layout, keep bool) *held {
-	tl := t.Source1(m, at, keep)
+func (c *chain) load(t *task.Task, m place.Memory, at place.Layout, keep bool) *heldTile {
+	tl := t.LoadSource1(m, at, keep)
 	bytes := max(at.Row*t.InShape().Height, at.Base+at.Channel*t.InShape().Channels)
 	tl.Bytes = bytes
-	e := c.stream(bytes)
-	c.fixes = append(c.fixes, fix{t, task.Operand1, e, tl})
-	return &held{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
+	e := c.newStreamExtent(bytes)
+	c.fixups = append(c.fixups, fixup{t, task.Operand1, e, tl})
+	return &heldTile{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
 }
 
 // load2 reads a second source from memory.
-func (c *chain) load2(t *task.Task, m place.Memory, at place.Layout) {
-	t.Source2(m, at)
-	e := c.stream(at.Row * t.InShape().Height)
-	c.fixes = append(c.fixes, fix{t, task.Operand2, e, nil})
-	t.InL2()
+func (c *chain) loadSecond(t *task.Task, m place.Memory, at place.Layout) {
+	t.LoadSource2(m, at)
+	e := c.newStreamExtent(at.Row * t.InShape().Height)
+	c.fixups = append(c.fixups, fixup{t, task.Operand2, e, nil})
+	t.SetSourceFlags()
 }
 
 // from takes a source from what is held; at is relative to its extent.
-func (c *chain) from(t *task.Task, h *held, at place.Layout) {
-	t.Reads(h.tile, at)
-	h.extent.Last = max(h.extent.Last, c.now())
-	c.fixes = append(c.fixes, fix{t, task.Operand1, h.extent, nil})
+func (c *chain) readTile(t *task.Task, h *heldTile, at place.Layout) {
+	t.ReadTile(h.tile, at)
+	h.extent.Last = max(h.extent.Last, c.taskIndex())
+	c.fixups = append(c.fixups, fixup{t, task.Operand1, h.extent, nil})
 }
 
 // with takes the second source from what is held.
-func (c *chain) with(t *task.Task, h *held, at place.Layout) {
-	t.Joins(h.tile, at)
-	h.extent.Last = max(h.extent.Last, c.now())
-	c.fixes = append(c.fixes, fix{t, task.Operand2, h.extent, nil})
+func (c *chain) readSecondTile(t *task.Task, h *heldTile, at place.Layout) {
+	t.ReadSecondTile(h.tile, at)
+	h.extent.Last = max(h.extent.Last, c.taskIndex())
+	c.fixups = append(c.fixups, fixup{t, task.Operand2, h.extent, nil})
 }
 
 // hold leaves the result in the L2, in an extent of its own where e is nil.
-func (c *chain) hold(t *task.Task, at place.Layout, bytes int, e *place.Extent) *held {
+func (c *chain) hold(t *task.Task, at place.Layout, bytes int, e *place.Extent) *heldTile {
 	if e == nil {
-		e = c.extent(bytes)
+		e = c.newExtent(bytes)
 	}
-	e.Last = max(e.Last, c.now())
-	tl := t.Leaves(at, bytes)
-	tl.Beside, c.results[e] = c.results[e], tl
-	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, tl})
-	return &held{extent: e, at: at, tile: tl}
+	e.Last = max(e.Last, c.taskIndex())
+	tl := t.KeepResult(at, bytes)
+	tl.Previous, c.results[e] = c.results[e], tl
+	c.fixups = append(c.fixups, fixup{t, task.OperandResult, e, tl})
+	return &heldTile{extent: e, at: at, tile: tl}
 }
 
 // write streams the result to memory.
 func (c *chain) write(t *task.Task, m place.Memory) {
-	t.Writes(m, 0)
-	c.streamed(t)
+	t.WriteResult(m, 0)
+	c.placeStreamedResult(t)
 }
 
 // writeBeside is write of so many channels side by side.
-func (c *chain) writeBeside(t *task.Task, m place.Memory, beside int) {
-	t.WritesBeside(m, 0, beside)
-	c.streamed(t)
+func (c *chain) writeInterleaved(t *task.Task, m place.Memory, interleave int) {
+	t.WriteInterleaved(m, 0, interleave)
+	c.placeStreamedResult(t)
 }
 
 // streamed gives a result on its way to memory its place in the L2.
-func (c *chain) streamed(t *task.Task) {
+func (c *chain) placeStreamedResult(t *task.Task) {
 	o := t.OutShape()
-	e := c.stream(min(c.l2-layer.LargestTile(c.l2), place.Packed(o).Row*o.Height))
-	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, t.Result})
+	e := c.newStreamExtent(min(c.l2-layer.LargestTile(c.l2), place.Packed(o).Row*o.Height))
+	c.fixups = append(c.fixups, fixup{t, task.OperandResult, e, t.Result})
 }
 
 // finish places the tiles. It fails where the chain does not fit the L2.
-func (c *chain) finish() bool {
+func (c *chain) placeTiles() bool {
 	if place.Allocate(c.extents, c.l2) != nil {
 		return false
 	}
@@ -178,37 +178,28 @@ func (c *chain) finish() bool {
 	if resident > layer.LargestTile(c.l2) {
 		return false
 	}
-	for _, f := range c.fixes {
+	for _, f := range c.fixups {
 		f.task.Shift(f.which, f.extent.Base)
 		if f.tile != nil {
 			f.tile.At.Base += f.extent.Base
 		}
 	}
 	for i, t := range c.tasks {
-		if t.Planar() && task.Linked(c.tasks, i+1) && !c.tasks[i+1].Planar() {
-			t.Cut(task.HandedPatch(c.tasks[i+1].PatchLog2()))
+		if t.Planar() && task.IsLinked(c.tasks, i+1) && !c.tasks[i+1].Planar() {
+			t.SetPatch(task.LinkedPatch(c.tasks[i+1].PatchLog2()))
 		}
 	}
-	return task.Refused(c.tasks) == nil
-}
-
-// constant appends to the constant section.
-func (c *chain) constant(b []byte) int {
-	c.constants.Pad(64)
-	return c.constants.Add(b)
+	return task.FirstError(c.tasks) == nil
 }
 
 // table gives a task that is all table its table: once a program, in a section of 128
 // bytes for each engine the task has.
-func (c *chain) table(t *task.Task, table []byte) {
-	if c.try {
+func (c *chain) setTable(t *task.Task, table []byte) {
+	if c.dryRun {
 		return
 	}
-	t.Lookup(c.constants.PlaceTable(table, t.TableLanes()), table)
+	t.SetTable(c.constants.PlaceTable(table, t.TableLanes()), table)
 }
-
-// value is a tensor's value.
-func (c *chain) value(name string) *value { return c.values[name] }
 
 // rowsShape is rows as one channel, channelShape as one row of channels.
 func (v *value) rowsShape() regs.Shape {
@@ -220,7 +211,7 @@ func (v *value) channelShape() regs.Shape {
 }
 
 // rowsAt is a held value seen as one channel of rows, channelsAt as channels of one row.
-func (h *held) rowsAt(v *value) place.Layout {
+func (h *heldTile) rowsLayout(v *value) place.Layout {
 	if h.at.Row == h.pitch && h.at.Channel != h.pitch {
 		return h.at
 	}
@@ -228,14 +219,14 @@ func (h *held) rowsAt(v *value) place.Layout {
 	return place.Layout{Base: h.at.Base, Channel: n, Row: h.pitch, Depth: n}
 }
 
-func (h *held) channelsAt() place.Layout {
+func (h *heldTile) channelsLayout() place.Layout {
 	at := h.at
 	at.Channel, at.Row = h.pitch, at.Depth
 	return at
 }
 
 // surfaceOf is a value in memory seen as rows.
-func (v *value) surfaceOf() place.Memory {
+func (v *value) rowsSurface() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row * v.rows
 	m.Depth, m.Group = m.Plane, m.Plane
@@ -243,7 +234,7 @@ func (v *value) surfaceOf() place.Memory {
 }
 
 // channelsOf is a value in memory seen as channels.
-func (v *value) channelsOf() place.Memory {
+func (v *value) channelsSurface() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row
 	m.Row = m.Plane * v.rows
@@ -253,31 +244,31 @@ func (v *value) channelsOf() place.Memory {
 
 // pieces is how a source from memory stands in the L2: rows wider than 128 pixels come in
 // pieces of 128 (156/160).
-func pieces(s regs.Shape) place.Layout {
+func pieceLayout(s regs.Shape) place.Layout {
 	return place.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
 }
 
 // natural makes a value stand in the L2 as rows: a copy, which is the chain's first task
 // where a product's input is added to its result (2/2).
-func (c *chain) natural(v *value) *held {
-	if v.nat != nil {
-		return v.nat
+func (c *chain) copyToL2(v *value) *heldTile {
+	if v.rowTile != nil {
+		return v.rowTile
 	}
 	s := v.rowsShape()
-	t := task.Copy(s)
-	h := c.rows(t, v)
-	c.load(t, v.surfaceOf(), pieces(s), false)
-	c.add(t)
-	v.nat = h
+	t := task.NewCopy(s)
+	h := c.holdRows(t, v)
+	c.load(t, v.rowsSurface(), pieceLayout(s), false)
+	c.appendTask(t)
+	v.rowTile = h
 	return h
 }
 
 // rows holds the result of a task over rows as one channel. Its pitch is skewed for the
 // planar engine, but where products of blocks read or write rows, which cannot be.
-func (c *chain) rows(t *task.Task, v *value) *held {
+func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
 	s := v.rowsShape()
-	at := planarRows(s)
-	if c.blocks() {
+	at := planarRowLayout(s)
+	if hasBlocks(c.groups) {
 		at = place.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
 	}
 	h := c.hold(t, at, at.Row*s.Height, nil)
@@ -287,18 +278,18 @@ func (c *chain) rows(t *task.Task, v *value) *held {
 
 // planarRows is the layout of rows that the planar engine reads: rows that are read
 // together meet in no bank.
-func planarRows(s regs.Shape) place.Layout {
+func planarRowLayout(s regs.Shape) place.Layout {
 	at := place.Packed(s)
 	if s.Height > 1 {
-		at = at.Skewed(1, place.PlanarFetch)
+		at = at.Skew(1, place.PlanarFetch)
 	}
 	return at
 }
 
 // blocks reports whether any product of the chain works on blocks of eight pixels.
-func (c *chain) blocks() bool {
-	for i := range c.groups {
-		if c.groups[i].Block {
+func hasBlocks(groups []Group) bool {
+	for i := range groups {
+		if groups[i].Block {
 			return true
 		}
 	}
@@ -307,9 +298,9 @@ func (c *chain) blocks() bool {
 
 // columnsOf makes the rows of one of the heads of a value stand in the L2 as columns of
 // pixels. Where the value is a single matrix, one transpose serves all that read it.
-func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
-	if v.columns != nil && heads == 1 && v.columns.block == block {
-		return v.columns
+func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldTile {
+	if v.columnTile != nil && heads == 1 && v.columnTile.block == block {
+		return v.columnTile
 	}
 	rows := v.rows / heads
 	s := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: v.width}
@@ -317,17 +308,17 @@ func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
 		s.Channels, s.Height = blockWidth, rows/blockWidth
 	}
 	after := columnLayout(v.width, s.Channels, s.Height, block)
-	t := task.Transposing(s)
-	var h *held
+	t := task.NewTranspose(s)
+	var h *heldTile
 	switch {
-	case v.nat != nil:
-		at := v.nat.channelsAt()
-		at.Base += head * rows * v.nat.pitch
+	case v.rowTile != nil:
+		at := v.rowTile.channelsLayout()
+		at.Base += head * rows * v.rowTile.pitch
 		if block {
-			at.Row, at.Depth = blockWidth*v.nat.pitch, rows*v.nat.pitch
+			at.Row, at.Depth = blockWidth*v.rowTile.pitch, rows*v.rowTile.pitch
 		}
 		h = c.hold(t, after, after.Row*s.Height, nil)
-		c.from(t, v.nat, at)
+		c.readTile(t, v.rowTile, at)
 	default:
 		m := place.Matrix(v.mem.Bar, rows, v.width)
 		m.Base = v.mem.Base + head*rows*v.mem.Row
@@ -335,27 +326,27 @@ func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
 			at = place.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
-			at = at.Skewed(1, task.BlockFetch(s.Height))
+			at = at.Skew(1, task.BlockFetch(s.Height))
 			m.Row = m.Plane * blockWidth
 		}
 		h = c.hold(t, after, after.Row*s.Height, nil)
-		if heads == 1 && !c.runtime() {
-			staged := c.staged(v, block)
-			t.ResultDescribed(staged)
+		if heads == 1 && !hasPairProduct(c.groups) {
+			staged := v.stagedSurface(block)
+			t.MarkResultDescribed(staged)
 			c.described = max(c.described, staged.Depth)
 		}
 		c.load(t, m, at, false)
 	}
 	h.block = block
-	c.add(t)
+	c.appendTask(t)
 	if heads == 1 {
-		v.columns = h
+		v.columnTile = h
 	}
 	return h
 }
 
 // staged is the surface that a preparation from memory describes in the scratch buffer.
-func (c *chain) staged(v *value, block bool) place.Memory {
+func (v *value) stagedSurface(block bool) place.Memory {
 	m := place.Matrix(place.BarScratch, v.width, v.rows)
 	m.Row = m.Plane
 	if block {
@@ -366,9 +357,9 @@ func (c *chain) staged(v *value, block bool) place.Memory {
 
 // runtime reports whether the chain has a product of two inputs; its preparations are
 // described nowhere.
-func (c *chain) runtime() bool {
-	for i := range c.groups {
-		if c.groups[i].Kind == PairProduct {
+func hasPairProduct(groups []Group) bool {
+	for i := range groups {
+		if groups[i].Kind == PairProduct {
 			return true
 		}
 	}
@@ -390,7 +381,7 @@ func columnLayout(channels, width, height int, block bool) place.Layout {
 	l.Depth = l.Channel * channels
 	l.Row, l.Group = l.Depth, l.Depth
 	if block && height > 1 {
-		l = l.Skewed(1, task.BlockFetch(height))
+		l = l.Skew(1, task.BlockFetch(height))
 	}
 	return l
 }

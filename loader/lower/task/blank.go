@@ -2,18 +2,19 @@ package task
 
 import "anesim/hw/regs"
 
-// Words whose bits are not all named (bytes).
+// Words with bits that have no known name. Their values are those of the compiler's programs.
 const (
 	cfgBase       = 1       // Common.Cfg of every task
 	macCfgBase    = 1 << 20 // MACCfg of every task
 	commonWord8   = 0x2041
 	sourceWord16  = 0x100
-	laneTailFirst = 0x80 // KernelDMASrc words 50-53
-	laneTailLast  = 0x40 // words 58-61, from compilers of 2023 on
+	laneTailFirst = 0x80 // words 50-53 of KernelDMASrc
+	laneTailLast  = 0x40 // words 58-61, in programs of compilers since 2023
 )
 
-// blankRegisters are the words that every task of every real program has, whatever it
-// does: fp16 in and out, one group, a 1x1 window, all DMA off (bytes: 104 descriptors).
+// blankRegisters returns the registers that every task starts from: fp16 input and output, one
+// group, a 1x1 window, and all DMA disabled. All 104 descriptors that were compared have these
+// values.
 func blankRegisters() (g regs.Groups) {
 	k := &g.KernelDMASrc
 	for i := range k.CoeffDMAConfig {

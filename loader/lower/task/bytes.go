@@ -6,16 +6,18 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// SetEightBit makes a pass-through one of 8-bit elements (1/1).
+// SetEightBit makes a pass-through move 8-bit elements. halves is the shape of its tensor counted
+// in fp16 elements (seen in the one program that does this).
 func SetEightBit(t *Task, halves layer.Shape) {
 	c, n := &t.g.Common, &t.g.NE
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
 	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
-	passPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
+	setPassPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
 }
 
-// ByteTile returns the layout of a source of 8-bit elements.
+// ByteTile returns the layout of a source of 8-bit elements in the L2. halves is the shape of the
+// tensor counted in fp16 elements.
 func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	s := t.g.InShape()
 	s.Width = halves.W
@@ -23,11 +25,12 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skewed(1, engineFetches(&t.g.Common)...)
+	return l.Skew(1, engineFetches(&t.g.Common)...)
 }
 
-// MoveBytes makes the operands in memory surfaces of 8-bit elements (1/1).
-func MoveBytes(t *Task) {
+// SetByteSurfaces makes the operands in memory surfaces of 8-bit elements (seen in the one
+// program that has them).
+func SetByteSurfaces(t *Task) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = regs.SurfaceFmt(0).WithInterleave(1)
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)

@@ -6,50 +6,51 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// A convolution whose source does not fit the L2 whole takes it in tiles of rows, or, where
-// a window of several rows would read some of them twice, in columns over the whole height:
-// so many side by side as fit beside the result, of which 32 stand there, the 64 bytes that
-// the DMA writes at once. A patch is a few columns of them.
+// A convolution whose source does not fit the L2 loads it in tiles of rows. If its window has
+// several rows, such tiles would load some rows twice; the convolution then loads columns over
+// the whole height instead. It takes as many columns as fit in the L2 together with the result,
+// which is written 32 columns at a time, the 64 bytes of one DMA write. A patch is a few columns
+// wide.
 //
 //	        56 columns           32
 //	source |##########|    |   result |####|####|
 //	       |##########| -> |          |####|    |   64 rows
 //	       |##########|    |          |####|    |
 //
-// Read from the two tasks that do so among six of a source of 2 MiB. The four others are
-// of 62 columns (two), of 64 channels at stride 2, and of so many channels that what two
-// patches read does not fit beside the result.
+// These rules follow from the two tasks that do so, among six with a source of 2 MiB. The other
+// four do not: two have 62 columns, one has 64 channels at stride 2, and in one the input of two
+// patches does not fit next to the result.
 
-// columnTile is how many columns a DMA writes at once.
+// columnTile is how many columns of fp16 values a DMA writes at once.
 const columnTile = 32
 
-// columnPatches is log2 of how many times as high as the usual patch that of a tile of
-// columns is (2/2).
+// columnPatches is log2 of the height of a patch in such a task, relative to the usual patch
+// (seen in 2 of 2 tasks).
 const columnPatches = 2
 
-// TakeColumns makes a convolution take its source in columns in a scratchpad of l2 bytes, and
-// returns where the source and the result are in the L2. It reports false where that is not what
-// the compiler does.
+// TakeColumns makes a convolution load its source by columns in an L2 of l2 bytes. It returns the
+// layouts of the source and the result. It reports false, and leaves t as it was, if the compiler
+// would not load columns.
 func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
 	c := &t.g.Common
 	in, out := t.g.InShape(), t.g.OutShape()
 	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > place.SliceColumns || out.Width%columnTile != 0 ||
-		!longReduction(c, columnTile, out.Channels, w) {
+		!isLongReduction(c, columnTile, out.Channels, w) {
 		return source, result, false
 	}
 	saved := *c
 	high := min(4, columnPatches+7-min(7, Log2Ceil(out.Width)))
-	t.Cut(FixedPatch(high))
-	// Rows of a patch that are written together do not meet in a bank; no halo is beside
-	// them (2/2).
+	t.SetPatch(FixedPatch(high))
+	// Rows of a patch that are written together must not share a bank; there is no halo next to
+	// them (seen in 2 of 2 tasks).
 	units := place.UnitBytes >> high
-	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skewed(1, place.Fetch{Rows: 8 / units, Apart: units})
-	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // what two patches read
+	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skew(1, place.Fetch{Rows: 8 / units, Apart: units})
+	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // columns that two patches read
 	room := l2 - result.Row*out.Height
 	for columns := room / in.Height / in.Channels / place.UnitBytes * (place.UnitBytes / layer.ElementBytes); columns >= least; columns -= place.UnitBytes / layer.ElementBytes {
-		source = place.PackedColumns(in, min(columns, in.Width)).Skewed(w.Sy, engineFetches(c)...)
+		source = place.PackedColumns(in, min(columns, in.Width)).Skew(w.Sy, engineFetches(c)...)
 		if source.Row*in.Height <= room {
-			return source, result.Moved(source.Row * in.Height), true
+			return source, result.WithBase(source.Row * in.Height), true
 		}
 	}
 	*c = saved

@@ -1,20 +1,20 @@
-// Package task builds descriptors: what a task computes, what it reads, where its tiles are in the
-// L2, and what it writes. Package chain adds what a task takes from its neighbours in a program; no
-// other package sets a register.
+// Package task builds descriptors: what a task computes, what it reads, where its tiles are
+// placed in the L2, and what it writes. Package chain adds the fields that depend on the other
+// tasks of a program. No third package sets a register.
 //
-// A [Task] is built from its operands. Package place says where they are, a tensor in memory or a
-// tile in the L2, and a task reads, joins, leaves or writes them:
+// A [Task] is built operand by operand. Package place describes an operand as a tensor in memory
+// or as a tile in the L2, and the methods of a task name it as a source or as the result:
 //
-//	memory   x [c][h][w]                                  y
-//	            | Source1                                  ^ Writes
+//	memory   x [c][h][w]                                    y
+//	            | LoadSource1                                ^ WriteResult
 //	L2       | result of an earlier task | source tile | result ... |
-//	            ^ Leaves      | Reads, Joins
-//	engines    MAC engines: coefficients by lane        planar engine
+//	            ^ KeepResult  | ReadTile, ReadSecondTile
+//	engines    MAC engines: weights by lane          planar engine
 //
-// How a source is cut that the L2 does not hold is decided by what builds its tasks: in rows by
-// tileheight.go of package family, in columns by [TakeColumns]. A patch is the pixels that
-// the engines take in one step of it.
+// If a source does not fit the L2, the builder of the tasks decides how to split it: by rows in
+// tileheight.go of package family, by columns in [TakeColumns]. A patch is the block of pixels
+// that the engines compute in one step.
 //
-// Beside each rule stands how many of the descriptors it applies to it explains, as
-// (holds/applies), or that it is assumed.
+// Comments give the number of descriptors that follow a rule out of those it applies to, as in
+// "(81/84)", or say that a rule is assumed.
 package task

@@ -6,13 +6,13 @@ import (
 	"anesim/loader/lower/coeff"
 )
 
-// PlaneWidth is the most channels side by side in a plane of the task's coefficients, of so
-// many weights a channel.
+// PlaneWidth returns the largest number of channels in a plane of the task's weights, if each
+// channel has taps weights.
 func (t *registers) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
 
-// Kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
-// buffer of 64 bytes.
-func (t *Task) Kernel(base int, lanes []coeff.Lane) {
+// SetKernel enables the kernel DMA of the given lanes. base is the offset of the task's weights
+// in the program's constants. Lanes that stay disabled keep a buffer size of 64 bytes.
+func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
 	d.Reserved00 = kernelWord
 	for i := range d.CoeffBfrSize {
@@ -26,24 +26,24 @@ func (t *Task) Kernel(base int, lanes []coeff.Lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
-// TableLanes is how many engines look their results up: one for each channel of the
-// result, sixteen at most (44/44).
+// TableLanes returns how many engines look up results in a table: one per channel of the result,
+// at most 16 (seen in 44 of 44 tasks).
 func (t *registers) TableLanes() int { return min(Engines, int(t.g.Common.Cout.Cout())) }
 
-// Lookup gives the engines an activation table, base bytes into the constants. All of
-// them read the same 128 bytes.
-func (t *Task) Lookup(base int, table []byte) {
+// SetTable makes the engines look up their results in an activation table, which is stored at
+// offset base of the program's constants. All engines read the same 128 bytes.
+func (t *Task) SetTable(base int, table []byte) {
 	lanes := make([]coeff.Lane, t.TableLanes())
 	for i := range lanes {
 		lanes[i].Size = coeff.TableBytes
 	}
-	t.Kernel(base, lanes)
+	t.SetKernel(base, lanes)
 	t.Table = table
-	t.activate(regs.ActivationTable)
+	t.setNonlinear(regs.ActivationTable)
 }
 
-// Coded says how the planes of the coefficients are written.
-func (t *Task) Coded(c coeff.Coding) {
+// SetCoding sets how the planes of the task's weights are encoded.
+func (t *Task) SetCoding(c coeff.Coding) {
 	n := &t.g.NE
 	switch c {
 	case coeff.ZeroSkipping, coeff.Masked:

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// engineFetches are those of a task on the MAC engines: one for each height of a patch
-// that it may take, of 1<<sh rows by 128>>sh pixels. Patches below the highest that are
-// wider than the output are not taken. (Small source mode, convolutions and products
-// together 111/114; all tasks 303/317.)
+// engineFetches returns how a task on the MAC engines reads its source: one fetch for each patch
+// height it may use, with 1<<sh rows of 128>>sh pixels. Patches that are wider than the output are
+// only used if they are the highest. The rule holds for 111 of 114 tasks with convolutions, matmuls
+// or the small source mode, and for 303 of 317 tasks of all kinds.
 func engineFetches(c *regs.Common) []place.Fetch {
 	cfg := c.Cfg
 	if cfg.SmallSourceMode() {
@@ -30,9 +30,8 @@ func engineFetches(c *regs.Common) []place.Fetch {
 	return list
 }
 
-// SourceTile is the layout of the first source of a task on the MAC engines or the
-// planar engine, loaded by DMA. A single row of several pixels has no skew (90/93), on
-// the MAC engines but in small source mode.
+// SourceTile returns the layout of the first source in the L2 if the DMA loads it. On the MAC
+// engines a single row of several pixels has no skew (seen in 90 of 93 tasks).
 func (t *Task) SourceTile() place.Layout {
 	if t.Planar() {
 		return t.PlanarTile()
@@ -46,20 +45,21 @@ func (t *Task) SourceTile() place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skewed(max(1, int(c.ConvCfg.Sy())), engineFetches(c)...)
+	return l.Skew(max(1, int(c.ConvCfg.Sy())), engineFetches(c)...)
 }
 
-// PlanarTile is the layout of a source of a planar task.
+// PlanarTile returns the layout of a source of a planar task in the L2.
 func (t *Task) PlanarTile() place.Layout {
 	if s := t.g.InShape(); s.Height == 1 && s.Width > 1 {
-		return t.PlanarColumns()
+		return t.PackedPlanarTile()
 	}
-	return t.SkewedPlanar()
+	return t.SkewedPlanarTile()
 }
 
-// KeptTile is planarTile of a source that later tasks read in the L2: whole rows, where a
-// source that comes and goes has the columns of a patch (inferred: 375 rows of 1024 are read
-// from memory by each of three tasks, and their tile has room for 512 columns).
+// KeptTile returns the layout of a planar task's source that stays in the L2 for later tasks. It
+// holds whole rows, whereas a source for one task holds only the columns of a patch. This is
+// inferred from a program in which three tasks each load 375 rows of 1024 and their tile has room
+// for 512 columns.
 func (t *Task) KeptTile() place.Layout {
 	s := t.g.InShape()
 	l := place.Packed(s)
@@ -68,12 +68,12 @@ func (t *Task) KeptTile() place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skewed(1, place.PlanarFetch)
+	return l.Skew(1, place.PlanarFetch)
 }
 
-// PlanarColumns is the layout of a planar task's source without a skew: the columns of
-// its patch side by side (81/83).
-func (t *Task) PlanarColumns() place.Layout {
+// PackedPlanarTile returns the layout of a planar task's source without a skew. A row has as many
+// columns as a patch (seen in 81 of 83 tasks).
+func (t *Task) PackedPlanarTile() place.Layout {
 	c := &t.g.Common
 	s := t.g.InShape()
 	l := place.PackedColumns(s, min(s.Width, 1<<c.PlanarPatch.Log2W()))
@@ -82,14 +82,16 @@ func (t *Task) PlanarColumns() place.Layout {
 	return l
 }
 
-// SkewedPlanar is the layout of a planar source with a skew whatever its height: that of
-// a reduction which nothing else reads has one even in a single row (5/5).
-func (t *Task) SkewedPlanar() place.Layout { return t.PlanarColumns().Skewed(1, place.PlanarFetch) }
+// SkewedPlanarTile returns a skewed layout for a planar source of any height. The source of a
+// reduction with no other reader is skewed even when it has one row (seen in 5 of 5 programs).
+func (t *Task) SkewedPlanarTile() place.Layout {
+	return t.PackedPlanarTile().Skew(1, place.PlanarFetch)
+}
 
-// planarPatch is log2 of the planar engine's patch: at most 256 pixels, 512 of forms 4
-// and 5 and of form 6 from that width on (140/145). Form 6 takes rows before columns
-// (2/2).
-func planarPatch(form regs.PlanarForm, width, height int) (w, h uint32) {
+// planarPatchLog2 returns log2 of the width and height of the planar engine's patch. A patch has
+// at most 256 pixels, or 512 in forms 4 and 5 and in form 6 if the source is at least 512 wide
+// (seen in 140 of 145 tasks). Form 6 fills rows before columns (seen in 2 of 2 tasks).
+func planarPatchLog2(form regs.PlanarForm, width, height int) (w, h uint32) {
 	most := uint32(8)
 	if form == regs.FormBiasScale || form == regs.FormReduction || form == regs.FormTwoReduced && width >= 512 {
 		most = 9
@@ -103,7 +105,7 @@ func planarPatch(form regs.PlanarForm, width, height int) (w, h uint32) {
 	return w, min(Log2Ceil(height), most-w)
 }
 
-// Overlaps reports whether two tiles share memory in the L2.
+// Overlaps reports whether two tiles share bytes of the L2. A nil tile overlaps with nothing.
 func (t *Tile) Overlaps(u *Tile) bool {
 	if t == nil || u == nil {
 		return false

@@ -6,26 +6,26 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// A MAC is what a task of the MAC engines computes, without the places of its operands and
-// coefficients.
+// A MAC describes what a task of the MAC engines computes, without the addresses of its operands
+// and weights.
 type MAC struct {
-	Op        regs.MACOp
-	In, Out   regs.Shape
-	Window    *layer.Window // nil passes the source through
-	Alone     bool          // every result channel reads its own source channel alone
-	Pixels    int           // that a step makes; 0 as 1
-	Transpose bool          // channels and columns of the result
-	Blocks    bool          // the source is columns in blocks
-	Bias      bool          // a row of biases ahead of the weights
-	Scale     Factor        // behind the accumulator
-	Added     uint16        // fp16, to what a table looks up
-	ReLU      bool
-	Table     []byte // looked up with the results, ahead of the weights of every lane
+	Op         regs.MACOp
+	In, Out    regs.Shape
+	Window     *layer.Window // nil passes the source through
+	PerChannel bool          // each result channel reads only its own source channel
+	Pixels     int           // pixels computed per step; 0 means 1
+	Transpose  bool          // exchange channels and columns of the result
+	Blocks     bool          // the source holds columns in blocks
+	Bias       bool          // each plane of weights starts with a row of biases
+	Scale      Factor        // multiplies the accumulated sums
+	Addend     uint16        // fp16, added before the table lookup
+	ReLU       bool
+	Table      []byte // looked up with the results; stored before the weights of every lane
 }
 
-// Task is the task, with everything but its operands and coefficients.
+// Task returns a new task that computes m. Its operands and weights are not set.
 func (m MAC) Task() *Task {
-	t := engineTask(m.Op, m.In, m.Out)
+	t := newEngineTask(m.Op, m.In, m.Out)
 	c, n := &t.g.Common, &t.g.NE
 	if w := m.Window; w != nil {
 		c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
@@ -34,61 +34,62 @@ func (m MAC) Task() *Task {
 	if m.Pixels > 1 {
 		c.ConvCfg = c.ConvCfg.WithSx(uint32(m.Pixels)).WithOx(uint32(m.Pixels))
 	}
-	if m.Alone {
-		t.unicast()
+	if m.PerChannel {
+		t.setUnicast()
 	}
 	c.Cfg = c.Cfg.WithTranspose(m.Transpose)
-	t.engines(m.Out.Channels)
+	t.setActiveEngines(m.Out.Channels)
 	if m.Window == nil {
-		passPatch(c, m.Out)
+		setPassPatch(c, m.Out)
 	} else {
-		densePatch(c, m.Out, m.Alone, m.Window)
+		setDensePatch(c, m.Out, m.PerChannel, m.Window)
 		if m.Blocks {
-			blockPatch(c, m.In.Height)
+			setBlockPatch(c, m.In.Height)
 		}
-		outputGroups(c, m.Out.Channels, m.Alone)
+		setOutputGroups(c, m.Out.Channels, m.PerChannel)
 	}
 	n.MACCfg = n.MACCfg.WithBiasMode(m.Bias)
-	n.PostScale = n.PostScale.WithPostScale(m.Scale.half())
-	n.AccBias = n.AccBias.WithAccBias(m.Added)
+	n.PostScale = n.PostScale.WithPostScale(m.Scale.halfBits())
+	n.AccBias = n.AccBias.WithAccBias(m.Addend)
 	switch {
 	case m.Table != nil:
 		t.Table = m.Table
-		t.activate(regs.ActivationTable)
+		t.setNonlinear(regs.ActivationTable)
 	case m.ReLU:
-		t.activate(regs.ReLU)
+		t.setNonlinear(regs.ReLU)
 	}
 	return t
 }
 
-// Copy passes a source through the engines unchanged.
-func Copy(s regs.Shape) *Task {
-	return MAC{Op: regs.PassThrough, In: s, Out: s, Alone: true}.Task()
+// NewCopy returns a task that passes a source through the MAC engines unchanged.
+func NewCopy(s regs.Shape) *Task {
+	return MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true}.Task()
 }
 
-// Maximum is the maximum over all channels.
-func Maximum(in regs.Shape) *Task {
+// NewChannelMaximum returns a task that computes the maximum over all channels.
+func NewChannelMaximum(in regs.Shape) *Task {
 	out := in
 	out.Channels = 1
-	t := MAC{Op: regs.ChannelMaximum, In: in, Out: out, Alone: true}.Task()
+	t := MAC{Op: regs.ChannelMaximum, In: in, Out: out, PerChannel: true}.Task()
 	c := &t.g.Common
 	c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(uint32(in.Channels))
 	t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
 	return t
 }
 
-// maximumPadding is the padding mode of every maximum over channels (2/2).
+// maximumPadding is the padding mode of every maximum over channels (seen in 2 of 2 tasks).
 const maximumPadding = 1
 
-// elementProduct multiplies neighbouring channels (bytes: the one program of pow).
+// elementProduct is the operation that multiplies neighbouring channels, as in the one program
+// with a power.
 const elementProduct regs.MACOp = 10
 
-// ChannelPairs multiplies each channel of one tensor by the one of another that stands beside
-// it: twice as many channels as the result has.
-func ChannelPairs(out regs.Shape) *Task {
+// NewChannelProduct returns a task that multiplies pairs of neighbouring channels. Its source has
+// twice as many channels as its result: the channels of two tensors in turn.
+func NewChannelProduct(out regs.Shape) *Task {
 	in := out
 	in.Channels *= 2
-	t := MAC{Op: elementProduct, In: in, Out: out, Alone: true}.Task()
+	t := MAC{Op: elementProduct, In: in, Out: out, PerChannel: true}.Task()
 	c := &t.g.Common
 	c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(2).WithElemMultMode(true)
 	c.DPE = c.DPE.WithCategory(2)
@@ -96,16 +97,17 @@ func ChannelPairs(out regs.Shape) *Task {
 	return t
 }
 
-// Transposing is a pass-through that makes pixels channels and channels pixels.
-func Transposing(in regs.Shape) *Task {
-	t := MAC{Op: regs.PassThrough, In: in, Out: in, Alone: true, Transpose: true}.Task()
-	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
-	t.engines(max(in.Width, place.UnitBytes/layer.ElementBytes))
+// NewTranspose returns a pass-through that exchanges channels and columns.
+func NewTranspose(in regs.Shape) *Task {
+	t := MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true, Transpose: true}.Task()
+	// As many engines as result channels are active, at least 8, the number of values in a unit
+	// of the L2 (seen in 22 of 22 tasks).
+	t.setActiveEngines(max(in.Width, place.UnitBytes/layer.ElementBytes))
 	c := &t.g.Common
 	if in.Height == 1 && in.Channels <= place.UnitBytes/layer.ElementBytes {
-		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
-		// high is preferred (7/7), and of several channels the lowest is as high as the
-		// columns leave room for (2/2).
+		// If the pixels of a channel fit in its 16 bytes, a patch of 8 rows is preferred (seen in
+		// 7 of 7 tasks). With several channels, the lowest patch is as high as the columns leave
+		// room for (seen in 2 of 2 tasks).
 		c.Cfg = c.Cfg.WithShMax(3).WithShPref(3)
 		if in.Channels > 1 {
 			c.Cfg = c.Cfg.WithShMin(min(3, 7-min(7, Log2Ceil(in.Width))))
@@ -114,11 +116,12 @@ func Transposing(in regs.Shape) *Task {
 	return t
 }
 
-// Aside marks that a task's neighbours on both sides run on the planar engine too.
-func (t *Task) Aside(previous, next bool) *Task {
+// MarkPlanarNeighbours records whether the previous and the next task run on the planar engine
+// too. It returns t.
+func (t *Task) MarkPlanarNeighbours(previous, next bool) *Task {
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPreviousPlanar(previous).WithNextPlanar(next)
 	return t
 }
 
-// Pointwise is the window of one tap.
+// Pointwise is a window of one tap.
 var Pointwise = &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}

@@ -5,22 +5,22 @@ import (
 	"anesim/loader/layer"
 )
 
-// Tasks over tensors beyond the L2 as measured calls ran them, where no program shows how
-// the compiler splits them. They have the registers that time, bytes and energy depend on,
-// and no addresses.
+// The functions below describe tasks over tensors larger than the L2 as they ran in measured
+// calls. No program shows how the compiler splits such tensors. Their registers determine time,
+// bytes and energy, and have no addresses.
 
-// PlanarPass is the registers of a planar task over m rows of k elements, that reads its
-// source from memory or writes its result there or not.
+// PlanarPass returns the registers of a planar task over m rows of k elements. read and write say
+// whether its source is loaded from memory and its result is written there.
 func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 	g := new(regs.Groups)
-	streamed(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
+	setFoldedShape(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
 	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
-	moves(g, read, write)
+	enableDMA(g, read, write)
 	return g
 }
 
-// TablePass is the registers of a pass of the MAC engines over m rows of k elements with
-// an activation table.
+// TablePass returns the registers of a task of the MAC engines that looks up m rows of k elements
+// in an activation table. read and write say whether it uses memory, as for [PlanarPass].
 func TablePass(m, k int, read, write bool) *regs.Groups {
 	g := PlanarPass(0, m, k, read, write)
 	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
@@ -30,16 +30,16 @@ func TablePass(m, k int, read, write bool) *regs.Groups {
 	return g
 }
 
-// CachedProduct is the registers of a product of one row a head with a matrix of k x n a
-// head that is an input, over all heads at once: the task that writes the matrices to the
-// scratch area as coefficients, and the one that multiplies with them.
+// CachedProduct returns the registers of a matmul in which each of several heads multiplies one
+// row by a k x n matrix that is an input. The first task writes the matrices to the scratch
+// buffer as weights, the second multiplies by them.
 func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	in := regs.Shape{Groups: 1, Channels: heads, Height: k, Width: n}
 	interleave, multiply = new(regs.Groups), new(regs.Groups)
-	streamed(interleave, in)
+	setFoldedShape(interleave, in)
 	interleave.Common.Cfg = interleave.Common.Cfg.WithPlanarForm(regs.FormConstant)
-	moves(interleave, true, true)
-	streamed(multiply, regs.Shape{Groups: 1, Channels: heads, Height: 1, Width: k})
+	enableDMA(interleave, true, true)
+	setFoldedShape(multiply, regs.Shape{Groups: 1, Channels: heads, Height: 1, Width: k})
 	multiply.Common.TaskInfo = multiply.Common.TaskInfo.WithTaskNID(1)
 	multiply.NE.MACCfg = multiply.NE.MACCfg.WithOpMode(regs.MultiplyAccumulate)
 	lane := uint32((2*in.Elements()/Engines + 63) &^ 63)
@@ -53,9 +53,10 @@ func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	return interleave, multiply
 }
 
-// streamed sets a shape. One beyond what a task takes folds: rows into channels,
-// channels into groups, with as many elements or a few more.
-func streamed(g *regs.Groups, s regs.Shape) {
+// setFoldedShape sets the shape of a task. A shape that exceeds the limits of the registers is
+// folded, rows into channels and channels into groups. The folded shape has as many elements or a
+// few more.
+func setFoldedShape(g *regs.Groups, s regs.Shape) {
 	fold := func(from, to *int, most int) {
 		for *from > most {
 			*from, *to = (*from+1)/2, *to*2
@@ -73,8 +74,8 @@ func streamed(g *regs.Groups, s regs.Shape) {
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 }
 
-// moves says what of a task the tile DMA moves.
-func moves(g *regs.Groups, read, write bool) {
+// enableDMA enables the tile DMA of the first source, of the result, or of both.
+func enableDMA(g *regs.Groups, read, write bool) {
 	if read {
 		g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(true).WithDepMode(3)
 	}

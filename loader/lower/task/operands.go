@@ -5,109 +5,114 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// ReadsGroups is Reads of groups that stand apart.
-func (t *Task) ReadsGroups(from *Tile, at place.Layout) {
-	t.Reads(from, at)
+// ReadTileGroups is like [Task.ReadTile] for a tile with a group stride.
+func (t *Task) ReadTileGroups(from *Tile, at place.Layout) {
+	t.ReadTile(from, at)
 	t.setL2(&t.g.L2.Src1GroupStride, at.Group)
 }
 
-// LeavesGroups is Leaves of groups that stand apart.
-func (t *Task) LeavesGroups(at place.Layout, bytes int) *Tile {
-	tile := t.Leaves(at, bytes)
+// KeepResultGroups is like [Task.KeepResult] for a tile with a group stride.
+func (t *Task) KeepResultGroups(at place.Layout, bytes int) *Tile {
+	tile := t.KeepResult(at, bytes)
 	t.setL2(&t.g.L2.ResultGroupStride, at.Group)
 	return tile
 }
 
-// LeavesRing is LeavesGroups in a ring that the next task empties beside this one.
-func (t *Task) LeavesRing(at place.Layout, bytes int) *Tile {
-	tile := t.LeavesGroups(at, bytes)
+// KeepResultInRing is like [Task.KeepResultGroups] for a ring. The next task empties it while
+// this task fills it.
+func (t *Task) KeepResultInRing(at place.Layout, bytes int) *Tile {
+	tile := t.KeepResultGroups(at, bytes)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(TypeRing)
 	return tile
 }
 
-// TakesRing takes the first source from a ring.
-func (t *Task) TakesRing(at place.Layout, from *Tile) {
-	t.Takes1(at, from)
+// ReadRing makes the task read its first source from a ring instead of memory.
+func (t *Task) ReadRing(at place.Layout, from *Tile) {
+	t.ReplaceSource1(at, from)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
-// Source2Behind is Source2 of a task whose first source stands in the L2. In memory so many
-// channels stand side by side, 0 where each stands by itself.
-func (t *Task) Source2Behind(m place.Memory, at place.Layout, beside int) {
-	t.Source2(m, at)
-	t.InL2()
+// LoadOnlySource2 is like [Task.LoadSource2] for a task whose first source is in the L2. If
+// interleave is positive, memory holds groups of that many channels next to each other.
+func (t *Task) LoadOnlySource2(m place.Memory, at place.Layout, interleave int) {
+	t.LoadSource2(m, at)
+	t.SetSourceFlags()
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAFmt(1)
-	if beside > 0 {
+	if interleave > 0 {
 		f := &t.g.TileDMASrc.Src2Fmt
-		*f = f.WithInterleave(uint32(beside))
-		l.SourceCfg = l.SourceCfg.WithDMAIntl(uint32(beside))
+		*f = f.WithInterleave(uint32(interleave))
+		l.SourceCfg = l.SourceCfg.WithDMAIntl(uint32(interleave))
 	}
 }
 
-// WritesBeside is Writes of so many channels side by side in memory.
-func (t *Task) WritesBeside(m place.Memory, base, beside int) {
-	t.Writes(m, base)
+// WriteInterleaved is like [Task.WriteResult] for a surface in memory that holds groups of
+// interleave channels next to each other.
+func (t *Task) WriteInterleaved(m place.Memory, base, interleave int) {
+	t.WriteResult(m, base)
 	d := &t.g.TileDMADst
-	d.DstFmt = d.DstFmt.WithInterleave(uint32(beside))
-	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(beside))
+	d.DstFmt = d.DstFmt.WithInterleave(uint32(interleave))
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(interleave))
 }
 
-// SourceDescribed says that the task before described the source in the scratch buffer.
-func (t *Task) SourceDescribed(m place.Memory) {
-	t.describe1(m)
+// MarkSourceDescribed records that the task before this one described the first source in the
+// scratch buffer, although it stays in the L2.
+func (t *Task) MarkSourceDescribed(m place.Memory) {
+	t.setSource1Strides(m)
 	t.DescribesSource = true
 	t.g.TileDMASrc.Src1DMAConfig |= FromPrevious
 	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }
 
-// ResultDescribed says that the next task finds the result, which stays in the L2, described
-// in the scratch buffer.
-func (t *Task) ResultDescribed(m place.Memory) {
-	t.describeResult(m)
+// MarkResultDescribed describes the result, which stays in the L2, in the scratch buffer for the
+// next task.
+func (t *Task) MarkResultDescribed(m place.Memory) {
+	t.setResultStrides(m)
 	t.DescribesResult = true
 }
 
-// KernelIn is Kernel of coefficients that stand in a buffer, an input or the scratch buffer.
-func (t *Task) KernelIn(bar uint32, lanes []coeff.Lane) {
-	t.Kernel(0, lanes)
+// SetKernelInBuffer is like [Task.SetKernel] for weights in a buffer other than the constants: an
+// input or the scratch buffer.
+func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
+	t.SetKernel(0, lanes)
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
 }
 
-// Stages writes a result to memory by way of a tile that has a layout of its own (tasks
-// that move data only: slice, transpose, tile, 4/4).
-func (t *Task) Stages(m place.Memory, at place.Layout) {
-	t.Writes(m, at.Base)
+// StageResult writes the result to memory through a tile with a layout of its own. Tasks that
+// only move data do so: slice, transpose and tile (seen in 4 of 4 tasks).
+func (t *Task) StageResult(m place.Memory, at place.Layout) {
+	t.WriteResult(m, at.Base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 	t.Staged = true
 	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 
-// WritesTile writes the result to memory by way of a tile in the L2.
-func (t *Task) WritesTile(m place.Memory, at place.Layout) {
-	t.Writes(m, at.Base)
+// WriteThroughTile writes the result to memory through a tile that is kept in the L2.
+func (t *Task) WriteThroughTile(m place.Memory, at place.Layout) {
+	t.WriteResult(m, at.Base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(1).WithDep_or_BfrMode(0)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 }
 
-// Besides says that so many channels of the first source stand side by side in memory.
-func (t *Task) Besides(n int) {
+// SetInterleave declares that the first source holds groups of n channels next to each other in
+// memory.
+func (t *Task) SetInterleave(n int) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = f.WithInterleave(uint32(n))
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAIntl(uint32(n))
 }
 
-// deep gives a task's source and result a depth.
-func (t *registers) deep(depth int) {
+// setDepth sets the depth of the task's source and result. A depth out of range refuses the task.
+func (t *registers) setDepth(depth int) {
 	if depth < 1 || depth > maxField {
-		t.refuse("depth", depth, maxField)
+		t.refuse("depth of a task", depth, maxField)
 		return
 	}
 	c := &t.g.Common

@@ -8,10 +8,10 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
-// 4, or 5 where the source is small; 0 for channels by themselves (104/104, the 5 from
-// the coefficients' layout only).
-func outputGroups(c *regs.Common, channels int, unicast bool) {
+// setOutputGroups sets OCGSize, log2 of the channels that an engine computes in one pass. It is
+// at most 4, or 5 if the source is small, and 0 if every channel is convolved on its own (seen in
+// 104 of 104 tasks; the value 5 is known only from the layout of weights).
+func setOutputGroups(c *regs.Common, channels int, unicast bool) {
 	if unicast || channels <= Engines {
 		return
 	}
@@ -23,11 +23,13 @@ func outputGroups(c *regs.Common, channels int, unicast bool) {
 	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
 }
 
-// densePatch is the patch of a multiply-accumulate, 128 pixels, 1<<ShMax of them high and between
-// ShMin and ShMax as the engines see fit unless the two are the same: the small source mode up to
-// 8 columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction fixes it,
-// unless every channel is convolved by itself.
-func densePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
+// setDensePatch sets the patch of a multiply-accumulate task. A patch has 128 pixels and 1<<ShMax
+// rows, and the engines may choose any height from ShMin to ShMax.
+//
+// Results of up to 8 columns use the small source mode. For wider ones ShMax is 7 - log2 of the
+// columns (seen in 95 of 96 tasks), and 0 for a single row. A long reduction fixes the height,
+// unless every channel is convolved on its own.
+func setDensePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
 	if out.Width <= 8 {
 		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
 		return
@@ -37,16 +39,16 @@ func densePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window) {
 		top = 7 - min(7, Log2Ceil(out.Width))
 	}
 	c.Cfg = c.Cfg.WithShMax(top)
-	if !unicast && longReduction(c, out.Width, out.Channels, w) {
+	if !unicast && isLongReduction(c, out.Width, out.Channels, w) {
 		c.Cfg = c.Cfg.WithShMin(top).WithShPref(top)
 	}
 }
 
-// longReduction reports whether a reduction is long enough to fix the patch of a result of
-// so many columns and channels (81/84; any threshold from 289 to 512 fits up to 32
-// columns, above them one between 576 and 2304). Few channels at a stride, or of more than
-// 32 columns, leave it open (6/6).
-func longReduction(c *regs.Common, columns, channels int, w *layer.Window) bool {
+// isLongReduction reports whether a reduction is long enough to fix the patch height of a result
+// with the given columns and channels (right for 81 of 84 tasks). Any threshold from 289 to 512
+// would fit up to 32 columns, and any from 576 to 2304 above. Results of up to 64 channels do not
+// fix it if they have a stride or more than 32 columns (seen in 6 of 6 tasks).
+func isLongReduction(c *regs.Common, columns, channels int, w *layer.Window) bool {
 	long := 512
 	if columns > 32 {
 		long = 1024
@@ -55,11 +57,10 @@ func longReduction(c *regs.Common, columns, channels int, w *layer.Window) bool 
 	return !few && int(c.Cin.Cin())*w.Kh*w.Kw >= long
 }
 
-// passPatch is the patch of a task that passes its source through: 7 - log2 of the
-// columns, but no higher than the source (44/52), and fixed where that is 4 at up to 8
-// columns (6/6). Columns that are no whole patches of 128 take the highest (2/2, both
-// copies without a table), a single row none.
-func passPatch(c *regs.Common, out regs.Shape) {
+// setPassPatch sets the patch of a task that passes its source through. Its log2 is 7 - log2 of
+// the columns, but no higher than the source and at most 4 (seen in 44 of 52 tasks). At up to 8
+// columns a log2 of 4 is fixed (seen in 6 of 6 tasks). A single row keeps 0.
+func setPassPatch(c *regs.Common, out regs.Shape) {
 	if out.Height == 1 {
 		return
 	}
@@ -70,34 +71,34 @@ func passPatch(c *regs.Common, out regs.Shape) {
 	}
 }
 
-// A Patch is how a task cuts its result: the pixels of a patch, or the rows that it makes at a
-// time. What a task computes has a patch of its own; [Task.Cut] gives it another.
+// A Patch sets how a task divides its result: the pixels of a patch, or the rows of a tile. A new
+// task has the patch that fits its computation, and [Task.SetPatch] replaces it.
 type Patch func(t *Task)
 
-// Cut gives a task a patch.
-func (t *Task) Cut(p Patch) { p(t) }
+// SetPatch applies p to the task.
+func (t *Task) SetPatch(p Patch) { p(t) }
 
-// KeptPatch is the patch of a pass-through or maximum whose source a planar task reads
-// after it: a row higher than passPatch where the source is lower than the patch, and
-// fixed (6/6).
+// KeptPatch returns the patch of a pass-through or maximum whose source a planar task reads
+// later. It is fixed, and one row higher than the usual patch if the source is lower than the
+// patch (seen in 6 of 6 tasks).
 func KeptPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Height > 1 {
-			t.Cut(FixedPatch(min(7-min(7, Log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height))))))
+			t.SetPatch(FixedPatch(min(7-min(7, Log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height))))))
 		}
 	}
 }
 
-// PassedFixed is log2 of the rows of a patch that a planar task hands over tile by tile
-// (14/15).
-func PassedFixed(s regs.Shape) uint32 {
+// LinkedPatchLog2 returns log2 of the patch height of a task on the MAC engines that reads tiles
+// from a planar task while that task produces them (seen in 14 of 15 tasks).
+func LinkedPatchLog2(s regs.Shape) uint32 {
 	if s.Height > 1 {
 		return 4
 	}
 	return 7 - min(7, Log2Ceil(s.Width))
 }
 
-// FixedPatch leaves a task on the MAC engines one patch, of 1<<sh rows.
+// FixedPatch restricts a task on the MAC engines to patches of 1<<sh rows.
 func FixedPatch(sh uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -105,11 +106,11 @@ func FixedPatch(sh uint32) Patch {
 	}
 }
 
-// HandedPatch makes a planar task's patch that of the next task, which takes its tiles one
-// by one (15/15).
-func HandedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
+// LinkedPatch gives a planar task the patch of the next task, which reads its tiles while they
+// are produced (seen in 15 of 15 tasks). The next task's patches have 1<<sh rows.
+func LinkedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
 
-// PlanarPatch is a patch of 1<<w columns and 1<<h rows on the planar engine.
+// PlanarPatch sets a patch of 1<<w columns and 1<<h rows on the planar engine.
 func PlanarPatch(w, h uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -117,24 +118,24 @@ func PlanarPatch(w, h uint32) Patch {
 	}
 }
 
-// TileRows makes the task take so many rows of the result at a time.
-func (t *registers) TileRows(rows int) {
+// SetTileHeight sets how many rows of the result the task computes per tile.
+func (t *registers) SetTileHeight(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
-// RowsByPatch takes the rows of one patch at a time.
-func RowsByPatch(t *Task) {
+// OnePatchPerTile limits a task's tiles to the height of one patch.
+func OnePatchPerTile(t *Task) {
 	high := t.g.Common.Cfg.ShMax()
 	if t.Planar() {
 		high = t.g.Common.PlanarPatch.Log2H()
 	}
 	if rows := 1 << high; rows < t.TileHeight() {
-		t.TileRows(rows)
+		t.SetTileHeight(rows)
 	}
 }
 
-// SlicedPatch lets a copy of rows that are no whole slices of 128 columns take the highest
-// patch (2/2).
+// SlicedPatch gives a copy the highest possible patch if its rows are wider than 128 columns and
+// not a multiple of 128 (seen in 2 of 2 tasks).
 func SlicedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 && s.Height > 1 {
@@ -144,37 +145,39 @@ func SlicedPatch(s regs.Shape) Patch {
 	}
 }
 
-// FoldedPatch is the planar patch of a folded row: that of the row, folded (5/5).
+// FoldedPatch gives a planar task over a folded row the patch of the unfolded row, folded in the
+// same way (seen in 5 of 5 tasks).
 func FoldedPatch(t *Task) {
-	w, _ := planarPatch(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
-	t.Cut(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
+	w, _ := planarPatchLog2(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
+	t.SetPatch(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
 }
 
-// ringPatch is the patch of a ring.
+// ringPatch gives a task the patch and the tile height of a ring.
 func ringPatch(t *Task) {
 	if t.Planar() {
-		t.Cut(PlanarPatch(RingLog2, RingLog2))
+		t.SetPatch(PlanarPatch(RingLog2, RingLog2))
 	} else {
-		t.Cut(FixedPatch(RingLog2))
+		t.SetPatch(FixedPatch(RingLog2))
 	}
-	t.TileRows(RingRows)
+	t.SetTileHeight(RingRows)
 }
 
-// WidePatch widens a planar task's patch to 512 columns where rows are wider than 256.
+// WidePatch widens a planar task's patch to 512 columns if the rows are wider than 256.
 func WidePatch(width int) Patch {
 	return func(t *Task) {
 		if width > 256 {
-			t.Cut(PlanarPatch(9, 0))
+			t.SetPatch(PlanarPatch(9, 0))
 		}
 	}
 }
 
-// smallHeight is the least height of a block that products read in the small source mode.
+// smallHeight is the least height of a block that matmuls read in the small source mode.
 const smallHeight = 8
 
-// blockPatch is the patch of a product of blocks: the block's height where that is less
-// than the small source mode takes (111 for two rows, 222 for four; 8 as 64 rows, 4/4).
-func blockPatch(c *regs.Common, height int) {
+// setBlockPatch sets the patch of a matmul over blocks. Blocks that are too low for the small
+// source mode have a patch of their own height (seen in 4 of 4 tasks: 2 and 4 rows have fixed
+// patches, 8 rows are like 64).
+func setBlockPatch(c *regs.Common, height int) {
 	if height >= smallHeight {
 		return
 	}
@@ -182,7 +185,7 @@ func blockPatch(c *regs.Common, height int) {
 	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
 }
 
-// BlockFetch is how a product reads blocks of a height.
+// BlockFetch returns how a matmul reads blocks of the given height.
 func BlockFetch(height int) place.Fetch {
 	if height >= smallHeight {
 		return place.SmallFetch

@@ -5,11 +5,11 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Copy2020 is Copy in the form of 2020, with ReLU or not: its patch is two rows high, and
-// without coefficients it has no format of theirs.
-func Copy2020(s regs.Shape, relu bool) *Task {
-	t := MAC{Op: regs.PassThrough, In: s, Out: s, Alone: true, ReLU: relu}.Task()
-	t.Cut(FixedPatch(1))
+// NewCopy2020 is like [NewCopy] in the form of the compiler of 2020, with an optional ReLU. Its
+// patch is two rows high, and the unused weights have no format.
+func NewCopy2020(s regs.Shape, relu bool) *Task {
+	t := MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true, ReLU: relu}.Task()
+	t.SetPatch(FixedPatch(1))
 	c, n := &t.g.Common, &t.g.NE
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(0)
@@ -17,39 +17,42 @@ func Copy2020(s regs.Shape, relu bool) *Task {
 	return t
 }
 
-// Pointwise2020 is a convolution by a window of one tap, with bias, in the form of 2020.
-func Pointwise2020(in, out regs.Shape) *Task {
+// NewPointwise2020 returns a convolution with a window of one tap and a bias, in the form of the
+// compiler of 2020.
+func NewPointwise2020(in, out regs.Shape) *Task {
 	t := MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: Pointwise, Bias: true}.Task()
 	t.g.Common.Cfg = t.g.Common.Cfg.WithAccDoubleBufEn(true)
 	return t
 }
 
-// Sum2020 is the sum of two sources in the form of 2020: nothing is said to the MAC engines.
-func Sum2020(s regs.Shape) *Task {
+// NewSum2020 returns the sum of two sources in the form of the compiler of 2020, which leaves the
+// registers of the MAC engines at 0.
+func NewSum2020(s regs.Shape) *Task {
 	t := Planar{Form: regs.FormTwoSources, In: s, Op: Sum}.Task()
 	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
 	return t
 }
 
-// Stages2020 is Stages in the form of 2020.
-func Stages2020(t *Task, m place.Memory, at place.Layout) {
-	t.Writes(m, at.Base)
+// StageResult2020 is like [Task.StageResult] in the form of the compiler of 2020.
+func StageResult2020(t *Task, m place.Memory, at place.Layout) {
+	t.WriteResult(m, at.Base)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDep_or_BfrMode(0)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 }
 
-// Writes2020 is Writes of a planar task in the form of 2020, which does not pad rows.
-func Writes2020(t *Task, m place.Memory, base int) {
-	t.Writes(m, base)
+// WriteResult2020 is like [Task.WriteResult] for a planar task in the form of the compiler of
+// 2020, which does not pad rows.
+func WriteResult2020(t *Task, m place.Memory, base int) {
+	t.WriteResult(m, base)
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
 }
 
-// Unlist takes back the buffer of a surface that is described in the scratch buffer, of a
-// program that lists none.
-func Unlist(t *Task) {
+// UnlistScratch removes the scratch buffer from the header of a task that describes a surface in
+// it, for a program without a scratch segment.
+func UnlistScratch(t *Task) {
 	if t.DescribesResult {
 		t.h.Bases = t.h.Bases.WithWBE(false)
 	}

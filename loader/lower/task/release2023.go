@@ -2,8 +2,8 @@ package task
 
 import "anesim/hw/regs"
 
-// Patches of the compiler of 2023 for tensors beyond the L2: two rows of 64 columns on the
-// MAC engines, 32 rows of 512 columns on the planar engine.
+// Patches of the compiler of 2023 for tensors larger than the L2: 2 rows of 64 columns on the MAC
+// engines, 32 rows of 512 columns on the planar engine.
 const (
 	narrowColumns = 64
 	narrowPatch   = 1
@@ -11,20 +11,20 @@ const (
 	streamedLog2H = 5
 )
 
-// NarrowPatch is the patch of a task on the MAC engines whose source streams.
+// NarrowPatch sets the patch of a task on the MAC engines that streams its source.
 func NarrowPatch(t *Task) {
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
-	t.Cut(FixedPatch(narrowPatch))
+	t.SetPatch(FixedPatch(narrowPatch))
 	t.columns = narrowColumns
 }
 
-// StreamedPatch is the patch of a planar task whose sources stream, which takes the rows of one
-// patch at a time.
+// StreamedPatch sets the patch of a planar task that streams sources of shape s. Each tile has
+// the rows of one patch.
 func StreamedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		w, h := min(max(Log2Ceil(s.Width), 4), streamedLog2W), min(Log2Ceil(s.Height), streamedLog2H)
-		t.Cut(PlanarPatch(w, h))
-		t.TileRows(min(s.Height, 1<<h))
+		t.SetPatch(PlanarPatch(w, h))
+		t.SetTileHeight(min(s.Height, 1<<h))
 	}
 }

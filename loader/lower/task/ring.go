@@ -5,52 +5,57 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Columns side by side of the tiles of two tasks that share a ring, and their rows.
+// Tiles of two tasks that share a ring.
 const (
+	// columns of the shared tile
 	RingColumns = 16
-	RingSource  = 32 // of what the first reads and the second writes
-	RingRows    = 16
-	RingLog2    = 4
-	TypeRing    = 3 // of L2.SourceCfg and L2.ResultCfg
+	RingSource  = 32 // columns of the first task's source and of the second task's result
+	// rows of every tile
+	RingRows = 16
+	// log2 of the patch height
+	RingLog2 = 4
+	TypeRing = 3 // value of L2.SourceCfg and L2.ResultCfg
 )
 
-// A ring is where two tasks' shared tiles stand in the L2, one behind the other.
+// A ring holds the layouts of the shared tile, of the first task's source and of the second
+// task's result. They follow each other in the L2.
 type ring struct{ held, source, result place.Layout }
 
+// newRing returns the ring at address base of the L2 for tensors of shape s.
 func newRing(s regs.Shape, base int) ring {
 	tile := func(columns, base int) place.Layout {
-		return place.PackedColumns(s, columns).Skewed(1, place.PlanarFetch, place.RingFetch).Moved(base)
+		return place.PackedColumns(s, columns).Skew(1, place.PlanarFetch, place.RingFetch).WithBase(base)
 	}
 	held := tile(RingColumns, base)
 	source := tile(RingSource, base+held.Row*RingRows)
 	return ring{held, source, tile(RingSource, source.Base+source.Row*RingRows)}
 }
 
-// ShareRing makes a task leave its result in a ring for the next, from base on in the L2.
+// ShareRing makes t pass its result to next through a ring at address base of the L2.
 func ShareRing(t, next *Task, base int) {
 	r := newRing(t.g.InShape(), base)
-	t.Cut(ringPatch)
+	t.SetPatch(ringPatch)
 	l := &t.g.L2
-	t.place(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.setLayout(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = &Tile{At: r.source, Owner: t, Bytes: r.source.Row * RingRows}
 	shared := &Tile{At: r.held, Owner: t, Bytes: r.held.Row * RingRows, Result: true}
-	t.Stays(r.held, shared)
+	t.ReplaceResult(r.held, shared)
 	l.ResultCfg = l.ResultCfg.WithType(TypeRing)
 
-	next.Cut(ringPatch)
-	next.Takes1(r.held, shared)
+	next.SetPatch(ringPatch)
+	next.ReplaceSource1(r.held, shared)
 	l = &next.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(TypeRing)
 	l.ResultCfg = l.ResultCfg.WithDep_or_BfrMode(0)
-	next.place(r.result, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	next.setLayout(r.result, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	next.g.TileDMADst.DstDMAConfig = next.g.TileDMADst.DstDMAConfig.WithB26(false)
 	next.Result = &Tile{At: r.result, Owner: next, Bytes: r.result.Row * RingRows, Result: true}
 }
 
-// CanShareRing reports whether a task's result can pass through a ring to the next: they are on
-// different engines, and neither has another source in memory.
+// CanShareRing reports whether t can pass its result to next through a ring. The tasks must run
+// on different engines and have no other source in memory.
 func CanShareRing(t, next *Task) bool {
-	return t.Planar() != next.Planar() && t.InMemory() && !t.g.Source2On() &&
+	return t.Planar() != next.Planar() && t.LoadsFirst() && !t.g.Source2On() &&
 		!next.g.Source2On() && next.Second == nil &&
 		t.g.Common.OutDim == regs.OutDim(next.g.Common.InDim) && uint32(t.g.Common.Cout) == uint32(next.g.Common.Cin)
 }

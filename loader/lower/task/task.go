@@ -13,42 +13,44 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Half rounds to fp16 bits.
+// Half rounds v to fp16 and returns the bits.
 func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
 
-// reciprocal is 1/n as fp32 bits.
-func reciprocal(n int) uint32 {
+// reciprocalBits returns 1/n as fp32 bits.
+func reciprocalBits(n int) uint32 {
 	return math.Float32bits(float32(1 / float64(n)))
 }
 
-// A Task is a descriptor in the making: its registers, and where its operands are in the L2, from
-// which package chain takes the routing words.
+// A Task is a descriptor under construction: its registers, and the tiles of its operands in the
+// L2. Package chain derives the routing words from the tiles.
 type Task struct {
 	registers
 
 	First, Second, Result *Tile
-	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
-	// the L2: the first as a destination, the second as a source.
+	// DescribesResult and DescribesSource mark a pair of tasks that both describe a tile of the
+	// L2 in the scratch buffer: the first task as its result, the second as its source.
 	DescribesResult, DescribesSource bool
-	WaitsForPairs                    bool   // reads the result of steps of several pixels
-	Continues                        bool   // reads in memory what the task before wrote, in its run
-	Staged                           bool   // its result goes to memory by way of a tile
-	Table                            []byte // activation table, nil for none
-	columns                          int    // of a source's slice side by side, 0 for the usual
+	WaitsForPairs                    bool   // reads the result of a task that computes several pixels per step
+	Continues                        bool   // reads from memory what the previous task of its run wrote
+	Staged                           bool   // writes its result to memory through a tile
+	Table                            []byte // activation table, nil if there is none
+	columns                          int    // columns in a slice of the source, 0 for the usual number
 }
 
-// The registers of a task are its header and groups. Their setters check what a word can hold.
+// registers holds the header and the register groups of a task. Its setters check that a value
+// fits its field.
 type registers struct {
 	h   regs.Header
 	g   regs.Groups
-	err error // the first word that does not fit
+	err error // the first value that does not fit
 }
 
-// MaxTasks is the most tasks of a program: a task's number has 16 bits.
+// MaxTasks is the largest number of tasks in a program, because a task number has 16 bits.
 const MaxTasks = 1 << 16
 
-// Refused returns the error of the first task that has a word that does not fit.
-func Refused(tasks []*Task) error {
+// FirstError returns the error of the first task with a value that does not fit its register. It
+// returns nil if there is none.
+func FirstError(tasks []*Task) error {
 	for _, t := range tasks {
 		if t.err != nil {
 			return t.err
@@ -57,47 +59,47 @@ func Refused(tasks []*Task) error {
 	return nil
 }
 
-// Registers are copies of the header and the registers as they stand.
+// Registers returns copies of the header and the register groups.
 func (t *registers) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 
-// A Tile is a surface in the L2. A source tile is loaded by the task that owns it, a
-// result tile computed.
+// A Tile is a surface in the L2: a source that its owner loads, or a result that its owner
+// computes.
 type Tile struct {
-	At     place.Layout
-	Bytes  int
-	Owner  *Task // of a result that several tasks write, the last
-	Result bool
-	Beside *Tile // the part before it of a result that several tasks write, nil of the first
+	At       place.Layout
+	Bytes    int
+	Owner    *Task // the last owner, if several tasks write the tile
+	Result   bool
+	Previous *Tile // the part written before, if several tasks write a result; nil for the first
 }
 
-// What a task has at most.
+// Limits of a task.
 const (
 	maxField      = 1<<15 - 1 // height and width
 	PatchPixels   = lanes.PatchPixels
 	Engines       = lanes.Count
-	MaxInterleave = 8 // rows of an engine side by side; the format has four bits
+	MaxInterleave = 8 // rows of weights that an engine interleaves; the field has four bits
 )
 
-// Words whose bits are not all named (bytes).
+// Words with bits that have no known name. Their values are those of the compiler's programs.
 const (
-	twoSourceBit   = 1 << 24 // L2.SourceCfg with a second source in memory
-	twoSourceChCfg = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (18/18)
-	bothInMemory   = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
-	kernelWord     = 0x40    // KernelDMASrc word 0 of a task with coefficients
-	sparseWord     = 0x20    // the same, zero-skipping (3/3)
-	FromPrevious   = 1 << 18 // Src1DMAConfig of a source that the task before wrote or described
-	KeptTile       = 1       // L2.SourceCfg type of a source that later tasks read (22/22)
+	twoSourceBit   = 1 << 24 // L2.SourceCfg of a task with a second source in memory
+	twoSourceChCfg = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (seen in 18 of 18 tasks)
+	bothInMemory   = 1 << 1  // Common.Cfg of a task with two sources in memory: 0x33 (seen in 8 of 8 tasks)
+	kernelWord     = 0x40    // word 0 of KernelDMASrc of a task with weights
+	sparseWord     = 0x20    // the same with zero-skipping weights (seen in 3 of 3 tasks)
+	FromPrevious   = 1 << 18 // Src1DMAConfig of a source that the previous task wrote or described
+	KeptTile       = 1       // L2.SourceCfg type of a source that later tasks read (seen in 22 of 22 tasks)
 	HalfOne        = 0x3c00
 	singleOne      = 0x3f800000
 )
 
-// New is what every task has: everything off.
+// New returns a task with everything disabled.
 func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
-// setDMA writes an offset, stride or size in memory.
+// setDMA sets an offset, stride or size in memory. n must be a multiple of 64 bytes.
 func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
-		t.refuse("offset or stride in memory in bytes", n, layer.MaxSurface)
+		t.refuse("bytes of an offset or stride in memory", n, layer.MaxSurface)
 		return
 	}
 	if n%64 != 0 {
@@ -107,18 +109,18 @@ func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	*w = w.WithBytes(uint32(n))
 }
 
-// setL2 writes an address or stride in the L2.
+// setL2 sets an address or stride in the L2.
 func (t *registers) setL2(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
-		t.refuse("address or stride in the L2 in bytes", n, layer.MaxL2-16)
+		t.refuse("bytes of an address or stride in the L2", n, layer.MaxL2-16)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
 }
 
-// place writes a tile's layout; group is nil where it is not written: only tiles that
-// the DMA fills have one.
-func (t *registers) place(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
+// setLayout writes the layout of a tile to its registers. group may be nil, because only tiles
+// that the DMA fills have a group stride.
+func (t *registers) setLayout(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
 	t.setL2(base, at.Base)
 	t.setL2(channel, at.Channel)
 	t.setL2(row, at.Row)
@@ -128,17 +130,17 @@ func (t *registers) place(at place.Layout, base, channel, row, depth, group *reg
 	}
 }
 
-// refuse notes the first word that does not fit; the layer is then refused.
+// refuse records the first value that does not fit its register. It makes lowering fail.
 func (t *registers) refuse(what string, got, most int) {
 	if t.err == nil {
 		t.err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
 	}
 }
 
-// engineTask is a task of the MAC engines from in to out.
-func engineTask(op regs.MACOp, in, out regs.Shape) *Task {
+// newEngineTask returns a task of the MAC engines that maps shape in to shape out.
+func newEngineTask(op regs.MACOp, in, out regs.Shape) *Task {
 	t := New()
-	t.shape(in, out)
+	t.setShape(in, out)
 	c, n := &t.g.Common, &t.g.NE
 	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16)
@@ -150,13 +152,13 @@ func engineTask(op regs.MACOp, in, out regs.Shape) *Task {
 	return t
 }
 
-// planarTask is a task of the planar engine with neutral scales.
-func planarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
+// newPlanarTask returns a task of the planar engine with neutral scales.
+func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	t := New()
-	t.shape(in, out)
+	t.setShape(in, out)
 	c, p := &t.g.Common, &t.g.PE
 	c.Cfg = c.Cfg.WithPlanarForm(form)
-	w, h := planarPatch(form, in.Width, in.Height)
+	w, h := planarPatchLog2(form, in.Width, in.Height)
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
 	switch form {
 	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
@@ -168,10 +170,11 @@ func planarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	return t
 }
 
-func (t *registers) shape(in, out regs.Shape) {
+// setShape sets the shapes of the first source and the result, and a tile of all rows.
+func (t *registers) setShape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
 		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
-			t.refuse(fmt.Sprintf("task of %d groups, %d channels, %dx%d: an extent", s.Groups, s.Channels, s.Height, s.Width),
+			t.refuse(fmt.Sprintf("extent of a task with %d groups and %d channels of %dx%d", s.Groups, s.Channels, s.Height, s.Width),
 				max(s.Width, s.Height, s.Channels, s.Groups), maxField)
 			return
 		}
@@ -184,22 +187,23 @@ func (t *registers) shape(in, out regs.Shape) {
 	c.TileCfg = c.TileCfg.WithTileHeight(uint32(out.Height))
 }
 
-// engines spreads the task's output channels over the MAC engines (62/62).
-func (t *registers) engines(channels int) {
+// setActiveEngines distributes the given number of output channels over the MAC engines (seen in
+// 62 of 62 tasks).
+func (t *registers) setActiveEngines(channels int) {
 	log2 := Log2Ceil(min(Engines, channels))
 	t.g.Common.Cfg = t.g.Common.Cfg.WithActiveNE(log2)
 	t.h.Bases = t.h.Bases.WithENE(log2 + 1)
 }
 
-// unicast makes every result channel read its own source channel alone.
-func (t *registers) unicast() {
+// setUnicast makes each result channel read only its own source channel.
+func (t *registers) setUnicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
 
-// Source1 reads the first source from memory into the L2 at a tile, which it keeps for
-// later tasks when keep is set.
-func (t *Task) Source1(m place.Memory, at place.Layout, keep bool) *Tile {
-	t.describe1(m)
+// LoadSource1 makes the task load its first source from memory into the L2 at the layout at, and
+// returns the tile. keep leaves the tile in the L2 for later tasks.
+func (t *Task) LoadSource1(m place.Memory, at place.Layout, keep bool) *Tile {
+	t.setSource1Strides(m)
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1Base, m.Base)
 	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
@@ -213,13 +217,13 @@ func (t *Task) Source1(m place.Memory, at place.Layout, keep bool) *Tile {
 		}
 		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
 	}
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = &Tile{At: at, Owner: t, Bytes: at.Row * int(t.g.Common.InDim.Hin())}
 	return t.First
 }
 
-// describe1 writes a first source's strides without turning its DMA on.
-func (t *registers) describe1(m place.Memory) {
+// setSource1Strides sets the strides of the first source without enabling its DMA.
+func (t *registers) setSource1Strides(m place.Memory) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1RowStride, m.Row)
 	t.setDMA(&d.Src1PlaneStride, m.Plane)
@@ -231,8 +235,8 @@ func (t *registers) describe1(m place.Memory) {
 // surfaceFmt is the format of an fp16 surface in memory.
 var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
 
-// Source2 reads the second source from memory; its enable bit stays clear.
-func (t *Task) Source2(m place.Memory, at place.Layout) {
+// LoadSource2 makes the task load its second source from memory. Its enable bit stays clear.
+func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src2Base, m.Base)
 	t.setDMA(&d.Src2RowStride, m.Row)
@@ -242,38 +246,42 @@ func (t *Task) Source2(m place.Memory, at place.Layout) {
 	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
 	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
 	t.h.Bases = t.h.Bases.WithRBase1(m.Bar).WithRBE1(true)
-	t.h.Control = t.h.Control.WithSrcLoc(true) // any source (346/346)
+	t.h.Control = t.h.Control.WithSrcLoc(true) // set if any source is in memory (346/346)
 	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
-	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.g.Common.Cfg |= bothInMemory
 }
 
-// Reads takes the first source from a tile of an earlier task.
-func (t *Task) Reads(from *Tile, at place.Layout) {
+// ReadTile makes the task read its first source from a tile that an earlier task loaded or
+// computed.
+func (t *Task) ReadTile(from *Tile, at place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
+	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
 	t.First = from
 }
 
-// Joins takes the second source from a tile of an earlier task.
-func (t *Task) Joins(from *Tile, at place.Layout) {
+// ReadSecondTile makes the task read its second source from a tile that an earlier task loaded or
+// computed.
+func (t *Task) ReadSecondTile(from *Tile, at place.Layout) {
 	l := &t.g.L2
-	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
+	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.Second = from
 }
 
-// ReadsScratch is reads of a surface the task before described in the scratch buffer.
-func (t *Task) ReadsScratch(from *Tile, at place.Layout, m place.Memory) {
-	t.Reads(from, at)
-	t.SourceDescribed(m)
+// ReadDescribedTile is like [Task.ReadTile] for a tile that the previous task described in the
+// scratch buffer as surface m.
+func (t *Task) ReadDescribedTile(from *Tile, at place.Layout, m place.Memory) {
+	t.ReadTile(from, at)
+	t.MarkSourceDescribed(m)
 }
 
-// Writes streams the result through the L2 at base to memory. Bit 26 of the
-// destination goes with bit 3 of the L2 result (83/83).
-func (t *Task) Writes(m place.Memory, base int) {
-	t.describeResult(m)
+// WriteResult makes the task stream its result to memory. base is the address of its buffer in
+// the L2. Bit 26 of the destination is set together with bit 3 of the L2 result (seen in 83 of 83
+// tasks).
+func (t *Task) WriteResult(m place.Memory, base int) {
+	t.setResultStrides(m)
 	d := &t.g.TileDMADst
 	t.setDMA(&d.DstBase, m.Base)
 	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
@@ -284,7 +292,7 @@ func (t *Task) Writes(m place.Memory, base int) {
 	t.Result = &Tile{At: place.Layout{Base: base}, Owner: t, Result: true}
 }
 
-func (t *registers) describeResult(m place.Memory) {
+func (t *registers) setResultStrides(m place.Memory) {
 	d := &t.g.TileDMADst
 	t.setDMA(&d.DstRowStride, m.Row)
 	t.setDMA(&d.DstPlaneStride, m.Plane)
@@ -294,32 +302,32 @@ func (t *registers) describeResult(m place.Memory) {
 	t.h.Bases = t.h.Bases.WithWBase(m.Bar).WithWBE(true)
 }
 
-// Leaves keeps the result in the L2.
-func (t *Task) Leaves(at place.Layout, bytes int) *Tile {
+// KeepResult makes the task keep its result in the L2, and returns the tile.
+func (t *Task) KeepResult(at place.Layout, bytes int) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
 	t.Result = &Tile{At: at, Owner: t, Result: true, Bytes: bytes}
 	return t.Result
 }
 
-// LeavesScratch is leaves of a result the next task finds described in the scratch
-// buffer.
-func (t *Task) LeavesScratch(at place.Layout, bytes int, m place.Memory) *Tile {
-	t.ResultDescribed(m)
-	return t.Leaves(at, bytes)
+// KeepDescribedResult is like [Task.KeepResult], and describes the result in the scratch buffer
+// as surface m for the next task.
+func (t *Task) KeepDescribedResult(at place.Layout, bytes int, m place.Memory) *Tile {
+	t.MarkResultDescribed(m)
+	return t.KeepResult(at, bytes)
 }
 
-// activate applies a table or ReLU behind the engine's operation.
-func (t *registers) activate(n regs.Nonlinear) {
+// setNonlinear applies a table or ReLU after the engine's operation.
+func (t *registers) setNonlinear(n regs.Nonlinear) {
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
 }
 
-// Planar reports whether the task runs on the planar engine alone.
+// Planar reports whether the task runs on the planar engine.
 func (t *registers) Planar() bool { return t.g.Planar() }
 
-// InMemory reports whether the first source comes from memory.
-func (t *registers) InMemory() bool { return t.g.Source1On() }
+// LoadsFirst reports whether the task loads its first source from memory.
+func (t *registers) LoadsFirst() bool { return t.g.Source1On() }
 
-// Log2Ceil is the smallest k with 1<<k >= n.
+// Log2Ceil returns the smallest k with 1<<k >= n.
 func Log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }

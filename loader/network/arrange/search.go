@@ -149,7 +149,7 @@ func (a arrangement) to(goal arrangement) []layer.Layer {
 // rowed are the arrangements that are the same memory in rows of another length: those
 // without gaps.
 func (a *reached) rowed() (list []*reached) {
-	gapless := func(row int) bool { return (layer.Shape{W: a.product(a.order[row:])}).Gapless() }
+	gapless := func(row int) bool { return (layer.Shape{W: a.product(a.order[row:])}).HasPackedRows() }
 	if !gapless(a.row) {
 		return nil
 	}

@@ -131,6 +131,11 @@ func elu(n *Chooser) (Operand, error) {
 		return Operand{}, err
 	}
 	alpha, factor, spread := float64(n.Float("alpha", 1)), 1.0, 1.0
+	if n.Op == "Elu" && n.lookedUp(5) {
+		l := layer.Unary(layer.ELU, x.shape())
+		l.Alpha = float32(alpha)
+		return n.layer(l, layer.Weights{}, x.Dims, x)
+	}
 	switch n.Op {
 	case "Selu":
 		alpha, factor = float64(n.Float("alpha", 1.67326319)), float64(n.Float("gamma", 1.05070102))
@@ -201,11 +206,24 @@ func quickGelu(n *Chooser) (Operand, error) {
 	return y, err
 }
 
+// lookedUp reports whether a function is to be one table and not the exact form of several
+// layers. Where it is the latter, a note says that there is a cheaper form.
+func (n *Chooser) lookedUp(layers int) bool {
+	if what := "table of " + n.Op; !n.Tables && !n.told[what] {
+		n.told[what] = true
+		n.Note("%s: %s is exact in %d layers; one table, which --tables takes, is cheaper and less exact", n.Label, n.Op, layers)
+	}
+	return n.Tables
+}
+
 // softsign is x/(1+|x|), whose one table errs by half a hundredth.
 func softsign(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
 		return Operand{}, err
+	}
+	if n.lookedUp(4) {
+		return n.unary(layer.Softsign, x)
 	}
 	y, err := n.unary(layer.Abs, x)
 	if err == nil {

@@ -24,7 +24,8 @@ type Shared struct {
 	absent    int             // elements that may still be made up for constants without values
 	told      map[string]bool // inputs that a note is about
 	padded    map[string]padding
-	Saturated int // elements of constants beyond fp16
+	Saturated int  // elements of constants beyond fp16
+	Tables    bool // functions are looked up where that is cheaper and less exact
 }
 
 // NewShared returns what choosers share that may work out constants by a budget.

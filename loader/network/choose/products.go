@@ -119,7 +119,7 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
 	}
-	return layer.Scaled(v, func(int) float32 { return float32(by) })
+	return layer.Scale(v, func(int) float32 { return float32(by) })
 }
 
 func matmul(n *Chooser) (Operand, error) {

@@ -86,7 +86,7 @@ func (a *args) parseActivation() layer.Op {
 	}
 	words := []string{"none"}
 	for _, op := range activations {
-		if op.Tables() > 1 {
+		if op.TableCount() > 1 {
 			continue
 		}
 		if v == op.String() {
@@ -124,7 +124,7 @@ func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilatio
 	if d == 1 {
 		return w, 0
 	}
-	w = w.Dilated(d)
+	w = w.WithDilation(d)
 	if a.values["pad"] == "same" {
 		w.Py, w.Qy = layer.SamePad(w.Kh, w.Sy, s.H)
 		w.Px, w.Qx = layer.SamePad(w.Kw, w.Sx, s.W)

@@ -87,8 +87,8 @@ func (s *settler) hosted(n *Node) (bool, error) {
 		}
 	}
 	for i, x := range spreads {
-		if !n.Asked(i) || !Hosts(n) {
-			continue
+		if !n.Asked(i) || !Hosts(n) || !graph.FitsEngine(results[i].Dims) {
+			continue // a result that does not fit gets no extents
 		}
 		if x.Least != nil {
 			n.Out[i].Least = x.Least

@@ -94,7 +94,7 @@ func addTables(l *layer.Layer, w *layer.Weights) error {
 	case op == layer.Pow:
 		w.Table, w.Tables = encodedTable(mac.Log2), [][]byte{encodedTable(mac.Exp2)}
 		return nil
-	case l.ByTable():
+	case l.UsesOpTable():
 		own := encodedTable(mac.Reciprocal)
 		if op != layer.RealDiv {
 			t, err := parameterTable(op, l, w)

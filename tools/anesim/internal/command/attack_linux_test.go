@@ -44,7 +44,9 @@ func TestLargeShapes(t *testing.T) {
 	for _, a := range []struct {
 		reader string
 		draw   func(*attacker) ([]string, string, []byte)
-	}{{"ONNX", (*attacker).onnx}, {"MIL", (*attacker).mil}, {"YAML", (*attacker).yaml}, {"layer", (*attacker).layer}} {
+	}{{"ONNX", (*attacker).onnx}, {"MIL", (*attacker).mil}, {"YAML", (*attacker).yaml}, {"layer", (*attacker).layer},
+		{"Core ML", (*attacker).coreml}, {"scripts", (*attacker).script}, {"text", (*attacker).text}, {"programs", (*attacker).program},
+	} {
 		t.Run(a.reader, func(t *testing.T) {
 			var memory int
 			var longest time.Duration

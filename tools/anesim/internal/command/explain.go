@@ -20,6 +20,7 @@ type explainFlags struct {
 	layer string
 	flags.Dims
 	inMemory bool
+	tables   bool
 	top      int
 }
 
@@ -62,6 +63,7 @@ tensors in memory; what they gain within the network also depends on its neighbo
 	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, and no file")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
+	s.BoolVar(&f.tables, "tables", false, "one table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
 	flags.CompleteFlags(c)
 	return c
@@ -88,7 +90,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		how.File = args[0]
-		m, err = f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, args[0], args, c.InOrStdin())
+		m, err = f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory, Tables: f.tables}, args[0], args, c.InOrStdin())
 	}
 	if err != nil {
 		return err

@@ -257,7 +257,7 @@ layers:
 			t.Errorf("%q: exit %d: %s", line, code, errs)
 		}
 	}
-	if _, errs, code := invoke("model", file, "--merge", "a,c"); code != exitFailed || !strings.Contains(errs, "one input") {
+	if _, errs, code := invoke("model", file, "--merge", "a,c"); code != exitFailed || !strings.Contains(errs, "cannot merge a and c") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

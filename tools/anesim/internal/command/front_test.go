@@ -85,7 +85,7 @@ func TestDidYouMean(t *testing.T) {
 		{[]string{"layer", "conv", "cin=4", "cuot=4"}, "; did you mean cout?"}, {[]string{"layer", "conv", "Stride=4"}, "; did you mean stride?"},
 		{[]string{"run", "--chip", "M1Max"}, "; did you mean m1max?"}, {[]string{"run", "--host", "macosair"}, "; did you mean macos-air"},
 		{[]string{"run", "--timing"}, "; did you mean --timing-only?"}, {[]string{"sweep", "Relu", "c=4"}, "; did you mean relu?"},
-		{[]string{"layer", "relu", "c=4", "--set", "Foo.Bar=1"}, `override "Foo.Bar=1": no register group "Foo"; want one of KernelDMASrc, Common, `},
+		{[]string{"layer", "relu", "c=4", "--set", "Foo.Bar=1"}, `override "Foo.Bar=1": unknown register group "Foo"; want one of KernelDMASrc, Common, `},
 		{[]string{"layer", "relu", "c=4", "--set", "PE.Cfg.OpMod=1"}, "; did you mean OpMode?"},
 		{[]string{"layer", "relu", "c=4", "--set", "Header.Bases=1"}, `Header.Bases is in the descriptor's header, which has no registers to set; edit it in the output of "dump --text"`},
 		{[]string{"run", net}, net + " is a network: anesim model " + net}, {[]string{"run", bare}, "is a network"},
@@ -223,7 +223,7 @@ func TestState(t *testing.T) {
 	if len(r.Calls) != 4 || r.Calls[3].Outputs[0].CRC32 != four || r.Outputs[0].CRC32 != four || r.State.HostCopyBytes != 48 {
 		t.Errorf("%+v, %+v", r.Calls, r.State)
 	}
-	for _, tc := range []struct{ state, want string }{{"y", "requires OUT=IN"}, {"y=q", `no input "q"`}, {"q=z", `no output "q"`}} {
+	for _, tc := range []struct{ state, want string }{{"y", "requires OUT=IN"}, {"y=q", `unknown input "q"`}, {"q=z", `unknown output "q"`}} {
 		if _, errs, code := invoke("layer", "add", "c=4", "--state", tc.state); code == exitDone || !strings.Contains(errs, tc.want) {
 			t.Errorf("%s: exit %d: %s", tc.state, code, errs)
 		}

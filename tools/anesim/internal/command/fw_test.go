@@ -158,14 +158,14 @@ func TestFirmwareTables(t *testing.T) {
 
 func TestFirmwareErrors(t *testing.T) {
 	bad := writeFile(t, "bad.fw", []byte("send control BOOT\nexpect refused\n"))
-	if _, errs, code := invoke("fw", bad); code != exitFailed || !strings.Contains(errs, "bad.fw: line 2: ok, expected refused") {
+	if _, errs, code := invoke("fw", bad); code != exitFailed || !strings.Contains(errs, "bad.fw: line 2: found ok; want refused") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
 
 // A parameter that the program does not have, or a word that gives none, is refused.
 func TestBindFlag(t *testing.T) {
-	if _, errs, code := invoke("run", "--bind", "rows=3"); code != exitFailed || !strings.Contains(errs, `no run-time parameter "rows": the program has none`) {
+	if _, errs, code := invoke("run", "--bind", "rows=3"); code != exitFailed || !strings.Contains(errs, `unknown run-time parameter "rows"; the program has none`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if _, errs, code := invoke("run", "--bind", "rows"); code != exitUsage {

@@ -14,7 +14,7 @@ import (
 // intervalWords and intervalPercent are how texts write an interval's share.
 var (
 	intervalWords   = regexp.MustCompile(`((?:two|three|four|nine) of (?:three|four|five|ten))\s+(?:measurements|rows)`)
-	intervalPercent = regexp.MustCompile(`(\d+ %) intervals?|[Ii]ntervals? of\s+(\d+ %)`)
+	intervalPercent = regexp.MustCompile(`(\d+ ?%) (?:prediction\s+)?intervals?|[Ii]ntervals? of\s+(\d+ ?%)`)
 )
 
 // Pages and help write the interval's share as hw has it.

@@ -83,14 +83,14 @@ func TestLayerErrors(t *testing.T) {
 		{"convolution", exitUsage, `unknown operation "convolution"; want one of conv deconv matmul`},
 		{"conv cin=4 cout=4 dilations=2", exitUsage, "conv: dilations: unknown key; conv has n cin h w cout k kh kw"},
 		{"conv cin=4 cout=x", exitUsage, `conv: cout: found "x", want a number from 1 to`},
-		{"conv cin=4", exitUsage, "conv: cout: missing; conv has"},
+		{"conv cin=4", exitUsage, "conv: cout: key is missing; conv has"},
 		{"conv cin=4 cout", exitUsage, "conv: cout: not a key and value; want key=value"},
 		{"conv cin=4 cin=5 cout=4", exitUsage, "conv: cin: given twice"},
 		{"conv cin=4 cout=4 pad=full", exitUsage, `conv: pad: "full": want a number, top,bottom,left,right, same or valid`},
 		{"softmax c=4 axis=n", exitUsage, `softmax: axis: "n": want axes among c, h and w`},
-		{"conv cin=4 cout=4 k=3", exitFailed, "conv: a 3x3 window does not fit the padded input"},
-		{"conv cin=4 h=20000 cout=4", exitFailed, "conv: height is 20000, the engine takes at most 16384; split it"},
-		{"relu w=20000", exitFailed, "relu: width is 20000, the engine takes at most 16384; split it"},
+		{"conv cin=4 cout=4 k=3", exitFailed, "conv: window of 3x3 taps does not fit the padded input"},
+		{"conv cin=4 h=20000 cout=4", exitFailed, "conv: height: found 20000, want at most 16384; split it"},
+		{"relu w=20000", exitFailed, "relu: width: found 20000, want at most 16384; split it"},
 		{"relu c=4 --in weights=x.npy --seed x", exitUsage, "invalid argument"},
 	} {
 		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)

@@ -143,7 +143,7 @@ func TestLoadErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"load"}, exitUsage, "takes one file"},
-		{[]string{"load", bad}, exitFailed, `bad.yaml: line 3: key "prio"`},
+		{[]string{"load", bad}, exitFailed, `bad.yaml: line 3: unknown key "prio"`},
 		{[]string{"load", missing}, exitFailed, "gone.hwx"},
 	} {
 		if _, errs, code := invoke(c.args...); code != c.code || !strings.Contains(errs, c.want) {

@@ -34,6 +34,7 @@ type modelFlags struct {
 	flags.Dims
 	top      int
 	inMemory bool
+	tables   bool
 	strict   bool
 	l2       bool
 	emit     string
@@ -108,6 +109,7 @@ and --backends replaces them:
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
+	s.BoolVar(&f.tables, "tables", false, "one table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
@@ -251,6 +253,9 @@ func (f *modelFlags) explainCommand(file string) string {
 	if f.inMemory {
 		flags = append(flags, "--in-memory")
 	}
+	if f.tables {
+		flags = append(flags, "--tables")
+	}
 	return how.Command("explain", flags...)
 }
 
@@ -310,7 +315,7 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 
 // openNetwork opens a network, and says of anything else what it is.
 func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
-	m, err := f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, file, []string{file}, c.InOrStdin())
+	m, err := f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory, Tables: f.tables}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage.Errorf("%s is a compiled program: anesim run %[1]s", report.Printable(file))

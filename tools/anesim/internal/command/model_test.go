@@ -78,7 +78,7 @@ func TestModelExamples(t *testing.T) {
 // What is not modelled is said in the table, the CSV and the JSON.
 func TestModelSaysWhatIsMissing(t *testing.T) {
 	file := writeFile(t, "wide.yaml", []byte("inputs: {x: {c: 4, h: 4, w: 4}, y: {w: 20000}}\nlayers:\n- {op: relu, from: x}\n- {op: relu, from: y}\n"))
-	const why = "width is 20000, the engine takes at most 16384"
+	const why = "width: found 20000, want at most 16384"
 	out, _, code := invoke("model", file)
 	if code != exitDone {
 		t.Fatal(code)
@@ -321,7 +321,7 @@ func TestModelErrors(t *testing.T) {
 		want string
 	}{
 		{"", exitUsage, "anesim model takes one file"},
-		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: missing"},
+		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: key is missing"},
 		{cut, exitFailed, cut + ": byte 0x0: field 7: unexpected EOF"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},
 		{"net.pb", exitFailed, "open net.pb: no such file"},

@@ -33,7 +33,7 @@ func TestModelPlacement(t *testing.T) {
 		if math.Abs(float64(sum-p.Runtime)) > 1 {
 			t.Errorf("%s: parts of %g ns, %g in all", compute, sum, p.Runtime)
 		}
-		if b := p.Operations[1]; compute != "cpu" && (b.Backend == "engine" || len(b.Messages) != 1 || !strings.HasPrefix(b.Messages[0], "engine: width is 20000")) {
+		if b := p.Operations[1]; compute != "cpu" && (b.Backend == "engine" || len(b.Messages) != 1 || !strings.HasPrefix(b.Messages[0], "engine: width: found 20000")) {
 			t.Errorf("%s: %+v", compute, b)
 		}
 		for _, r := range p.Rates {
@@ -58,7 +58,7 @@ func TestModelPlacement(t *testing.T) {
 		t.Errorf("fast CPU: %s", got)
 	}
 	out, _, code := invoke("model", net, "--compute", "engine", "--backends", slow)
-	if code != exitDone || !strings.Contains(out, "\nplacement (--compute engine): ") || !strings.Contains(out, "\n  b: engine: width is 20000") {
+	if code != exitDone || !strings.Contains(out, "\nplacement (--compute engine): ") || !strings.Contains(out, "\n  b: engine: width: found 20000") {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
 	for _, args := range [][]string{{"--compute", "tpu"}, {"--backends", slow}} {

@@ -66,7 +66,7 @@ func TestSweepLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := invoke("sweep", "relu", "c=1..4", "--resume", file); code != exitFailed || !strings.Contains(errs, "another process writes it") {
+	if _, errs, code := invoke("sweep", "relu", "c=1..4", "--resume", file); code != exitFailed || !strings.Contains(errs, "file is locked by another process") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	held.Close()

@@ -44,11 +44,11 @@ func TestSweepMerge(t *testing.T) {
 		files []string
 		want  string
 	}{
-		{"a shard is missing", files[1:], "no file has point 3"},
-		{"twice", append(files[:len(files):len(files)], files[0]), "point 3 is there twice"},
+		{"a shard is missing", files[1:], "missing point 3"},
+		{"twice", append(files[:len(files):len(files)], files[0]), "found point 3 twice"},
 		{"cut", append([]string{write("cut.csv", string(last[:len(last)-3]))}, files[1:]...), "ends in the middle of a row"},
-		{"other", append([]string{write("other.csv", "point,program,x\n")}, files...), "it is not the output of a sweep"},
-		{"order", append([]string{write("order.csv", lines[0]+lines[1]+lines[1])}, files[1:]...), "stands behind"},
+		{"other", append([]string{write("other.csv", "point,program,x\n")}, files...), "not the output of a sweep"},
+		{"order", append([]string{write("order.csv", lines[0]+lines[1]+lines[1])}, files[1:]...), "found point 3 after point 3"},
 		{"more points", append([]string{"--points", "10"}, files...), "9 points of 10"},
 		{"fewer points", append([]string{"--points", "8"}, files...), "more than --points 8"},
 		{"none", []string{filepath.Join(dir, "none.csv")}, "no such file"},

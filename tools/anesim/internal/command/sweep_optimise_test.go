@@ -60,17 +60,17 @@ func TestSweepOptimiseErrors(t *testing.T) {
 	}{
 		{[]string{program}, "missing constants", exitUsage},
 		{[]string{"chip.Clock=1e9..2e9"}, "missing program", exitUsage},
-		{[]string{"relu", "chip.Clock=1e9..2e9"}, "relu: its keys go with it", exitUsage},
+		{[]string{"relu", "chip.Clock=1e9..2e9"}, "missing keys of relu", exitUsage},
 		{[]string{program, "c=1..2"}, "want chip.NAME=FROM..TO", exitUsage},
 		{[]string{program, "chip.Clock=1e9,2e9"}, "want chip.NAME=FROM..TO", exitUsage},
-		{[]string{program, "chip.Clock=2e9..1e9"}, "want a range", exitUsage},
+		{[]string{program, "chip.Clock=2e9..1e9"}, "invalid range", exitUsage},
 		{[]string{program, "chip.Clock=1..2e9"}, "Clock: 1 Hz is out of range", exitUsage},
 		{[]string{program, "chip.Clok=1e9..2e9"}, "did you mean Clock?", exitUsage},
-		{[]string{program, "chip.Engines=8..16"}, "takes whole numbers", exitUsage},
-		{[]string{program, "chip.Clock=1e9..2e9", "--least", "speed"}, "a goal is time", exitUsage},
-		{[]string{program, "chip.Clock=1e9..2e9", "--least", "time,energy"}, "want one goal", exitUsage},
+		{[]string{program, "chip.Engines=8..16"}, "has whole numbers only", exitUsage},
+		{[]string{program, "chip.Clock=1e9..2e9", "--least", "speed"}, "unknown goal", exitUsage},
+		{[]string{program, "chip.Clock=1e9..2e9", "--least", "time,energy"}, "found several goals", exitUsage},
 		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power"}, "want GOAL=MOST", exitUsage},
-		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power=0.001"}, "no design within the budget was found", exitFailed},
+		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power=0.001"}, "found no design within the budget", exitFailed},
 	} {
 		_, errs, code := invoke(append([]string{"sweep", "optimise"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(errs, tc.want) {

@@ -64,7 +64,7 @@ func TestSweepRegistersOfAProgram(t *testing.T) {
 func TestSweepRefusals(t *testing.T) {
 	rows := sweepRows(t, "relu", "w=16,20000", "--set", "Common.TileCfg.TileHeight=1")
 	last := len(rows[0]) - 2
-	if rows[1][last] != "" || !strings.Contains(rows[2][last], "width is 20000, the engine takes at most 16384") || rows[2][4] != "" {
+	if rows[1][last] != "" || !strings.Contains(rows[2][last], "width: found 20000, want at most 16384") || rows[2][4] != "" {
 		t.Errorf("%q", rows)
 	}
 }
@@ -105,12 +105,12 @@ func TestSweepShardsAndResume(t *testing.T) {
 	old := strings.ReplaceAll(regexp.MustCompile(`(?m),[^,\n]*$`).ReplaceAllString(whole, ""), "\r", "")
 	for _, command := range [][]string{append(args, "--resume"), {"sweep", "merge"}, {"sweep", "front", "time,energy"}} {
 		name := writeFile(t, "old.csv", []byte(old))
-		if _, errs, code := invoke(append(command, name)...); code != exitFailed || !strings.Contains(errs, "no column origin") {
+		if _, errs, code := invoke(append(command, name)...); code != exitFailed || !strings.Contains(errs, "missing column origin") {
 			t.Errorf("%q of a file without origins: exit %d: %s", command[:2], code, errs)
 		}
 	}
 	_, errs, code := invoke("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
-	if code != exitFailed || !strings.Contains(errs, "line 2 is of another sweep") {
+	if code != exitFailed || !strings.Contains(errs, "line 2 belongs to another sweep") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -176,11 +176,11 @@ func TestSweepErrors(t *testing.T) {
 		{"", "missing operation or file"},
 		{"convolve cin=3", `"convolve" is no file and no operation`},
 		{"conv cin=3 cout=1 dilations=2", "conv: dilations: unknown key; conv has"},
-		{"conv cin=3 cin=4 cout=1", "cin is given twice"},
-		{"conv cin=8..4 cout=1", `cin: "8..4": the range does not get to its end`},
-		{"conv cin=3 cout=1 --shard 0/2", `--shard "0/2": want I/N`},
+		{"conv cin=3 cin=4 cout=1", "duplicate axis cin"},
+		{"conv cin=8..4 cout=1", `cin: invalid range "8..4"`},
+		{"conv cin=3 cout=1 --shard 0/2", `--shard "0/2" is not a shard; want I/N`},
 		{"conv cin=3 cout=1 --set X=1", `override "X=1"`},
-		{"relu c=1..60000 h=1..60000", "more than 268435456 points"},
+		{"relu c=1..60000 h=1..60000", "grid has more than 268435456 points"},
 	} {
 		_, errs, code := invoke(append([]string{"sweep"}, strings.Fields(tc.args)...)...)
 		if code != exitUsage || !strings.HasPrefix(errs, "anesim: "+tc.want) {

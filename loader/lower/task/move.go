@@ -5,8 +5,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Rebase moves everything the task names in memory. A surface that is described and
-// stays in the L2 moves with its buffer.
+// Rebase moves every surface of the task to the given places of its buffers. A surface that is
+// only described, because it stays in the L2, changes its buffer too.
 func (t *registers) Rebase(at *place.Spots) {
 	b := t.h.Bases
 	move := func(w *regs.DMAWord, bar uint32) uint32 {
@@ -37,14 +37,14 @@ func (t *registers) Rebase(at *place.Spots) {
 	t.h.KernelBases = k.WithKBase0(at[bar].Bar)
 }
 
-// Shift moves an operand in the L2.
+// Shift moves an operand in the L2 by the given number of bytes.
 func (t *Task) Shift(which Operand, by int) {
 	l := &t.g.L2
 	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
 	t.setL2(w, int(w.Bytes())+by)
 }
 
-// MoveTo moves an operand in memory to another base in its buffer.
+// MoveTo sets the base of an operand within its buffer in memory.
 func (t *Task) MoveTo(which Operand, base int) {
 	w := [...]*regs.DMAWord{&t.g.TileDMASrc.Src1Base, &t.g.TileDMASrc.Src2Base, &t.g.TileDMADst.DstBase}[which]
 	t.setDMA(w, base)

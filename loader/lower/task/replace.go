@@ -5,19 +5,20 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Keeps leaves a source from memory in the L2.
-func (t *Task) Keeps(at place.Layout, to *Tile) {
+// KeepSource makes the task keep its first source, which it loads from memory, in the L2 at the
+// layout at. to becomes the tile of the source.
+func (t *Task) KeepSource(at place.Layout, to *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	if at.Group == 0 {
 		t.setL2(&l.Src1GroupStride, at.Depth)
 	}
 	t.First = to
 }
 
-// Takes1 makes the first source a tile in the L2.
-func (t *Task) Takes1(at place.Layout, from *Tile) {
+// ReplaceSource1 makes the task read its first source from a tile in the L2 instead of memory.
+func (t *Task) ReplaceSource1(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
@@ -26,29 +27,29 @@ func (t *Task) Takes1(at place.Layout, from *Tile) {
 	t.h.Control = t.h.Control.WithSrcLoc(t.g.Source2On())
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(0).WithDMAFmt(0)
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = from
-	t.InL2()
+	t.SetSourceFlags()
 }
 
-// Takes2 makes the second source a tile in the L2.
-func (t *Task) Takes2(at place.Layout, from *Tile) {
+// ReplaceSource2 makes the task read its second source from a tile in the L2 instead of memory.
+func (t *Task) ReplaceSource2(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
 	d.Src2Base, d.Src2RowStride, d.Src2PlaneStride, d.Src2DepthStride, d.Src2GroupStride = 0, 0, 0, 0, 0
 	t.h.Bases = t.h.Bases.WithRBase1(0).WithRBE1(false)
-	t.h.Control = t.h.Control.WithSrcLoc(t.InMemory())
+	t.h.Control = t.h.Control.WithSrcLoc(t.LoadsFirst())
 	l := &t.g.L2
 	l.SourceCfg &^= twoSourceBit
-	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.Second = from
-	t.InL2()
+	t.SetSourceFlags()
 }
 
-// InL2 writes which sources of a planar task come from memory: 0x33 both, 0x32 the
-// second, 0x31 the first or none.
-func (t *Task) InL2() {
+// SetSourceFlags sets which sources of a planar task with two sources come from memory. The flags
+// in Common.Cfg are 0x33 for both, 0x32 for the second, and 0x31 for the first or none.
+func (t *Task) SetSourceFlags() {
 	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
 		return
 	}
@@ -57,28 +58,29 @@ func (t *Task) InL2() {
 	switch {
 	case !t.g.Source2On():
 		*c |= 1
-		if !t.InMemory() {
+		if !t.LoadsFirst() {
 			blank := blankRegisters().TileDMASrc
 			t.g.TileDMASrc.Src1DMAConfig, t.g.TileDMASrc.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
 		}
-	case t.InMemory():
+	case t.LoadsFirst():
 		*c |= bothInMemory | 1
 	default:
 		*c |= bothInMemory
 		d := &t.g.TileDMASrc
-		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // any source (346/346)
+		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // set if any source is in memory (346/346)
 	}
 }
 
-// Stays leaves a result in the L2 that went to memory.
-func (t *Task) Stays(at place.Layout, to *Tile) {
+// ReplaceResult makes the task keep its result in the L2 at the layout at instead of writing it
+// to memory. to becomes the tile of the result.
+func (t *Task) ReplaceResult(at place.Layout, to *Tile) {
 	blank := blankRegisters().TileDMADst
 	t.g.TileDMADst = blank
 	t.h.Bases = t.h.Bases.WithWBase(0).WithWBE(false)
 	t.h.Control = t.h.Control.WithDstLoc(false)
 	l := &t.g.L2
 	l.ResultCfg = regs.L2Route(0).WithDMAFmt(1).WithDMAIntl(1)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
 	t.setL2(&l.ResultGroupStride, at.Group)
 	t.Result = to
 }

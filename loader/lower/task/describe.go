@@ -6,7 +6,7 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// An Operand is one of the three a task has in memory.
+// An Operand selects one of the three operands of a task.
 type Operand int
 
 const (
@@ -15,8 +15,10 @@ const (
 	OperandResult
 )
 
-// MemoryOf is where an operand stands in memory, and its extents in the order of its
-// strides: group, channel (or column of a transposed result), row.
+// MemoryOf returns the surface of an operand in memory and its number of groups, planes and rows.
+// The planes are channels, or columns if the result is transposed. plain is false if the task has
+// a depth or interleaves channels, in which case these numbers do not describe the surface
+// completely.
 func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, rows int, plain bool) {
 	g := &t.g
 	d, s := &g.TileDMASrc, g.InShape()
@@ -39,10 +41,10 @@ func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, row
 	return m, s.Groups, s.Channels, s.Height, plain
 }
 
-// TileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
-// the result needs.
+// TileBytes returns how many bytes of the L2 a source occupies: all of its rows, or the rows that
+// one tile of the result needs.
 func (t *registers) TileBytes(which Operand) int {
-	at := t.InL2At(which)
+	at := t.L2Layout(which)
 	channel, row, group := at.Channel, at.Row, at.Group
 	c := &t.g.Common
 	s := t.g.InShape()
@@ -50,13 +52,13 @@ func (t *registers) TileBytes(which Operand) int {
 		s.Height = min(s.Height, (tile-1)*max(1, int(c.ConvCfg.Sy()))+int(c.ConvCfg.Kh()))
 		s.Groups = 1
 	}
-	if t.InMemory() && group <= row {
+	if t.LoadsFirst() && group <= row {
 		s.Groups = 1
 	}
-	return span(s, channel, row, group, false) + row - min(row, channel*s.Channels)
+	return spanBytes(s, channel, row, group, false) + row - min(row, channel*s.Channels)
 }
 
-// Source is the tile of one of the sources, nil for the result.
+// Source returns the tile of the first or second source, and nil for the result.
 func (t *Task) Source(which Operand) *Tile {
 	switch which {
 	case Operand1:
@@ -67,8 +69,8 @@ func (t *Task) Source(which Operand) *Tile {
 	return nil
 }
 
-// span is the bytes from the first element of a tile to behind its last.
-func span(s regs.Shape, channel, row, group int, transposed bool) int {
+// spanBytes returns the number of bytes from the first element of a tile to the end of its last.
+func spanBytes(s regs.Shape, channel, row, group int, transposed bool) int {
 	outer, inner := s.Channels, s.Width
 	if transposed {
 		outer, inner = inner, outer
@@ -76,9 +78,9 @@ func span(s regs.Shape, channel, row, group int, transposed bool) int {
 	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + layer.RoundUp(inner*layer.ElementBytes, 16)
 }
 
-// Elementwise reports whether every element of the result comes from the ones at its
-// place.
-func (t *registers) Elementwise() bool {
+// IsElementwise reports whether every element of the result depends only on the elements at the
+// same place in the sources.
+func (t *registers) IsElementwise() bool {
 	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
 		return false
 	}
@@ -89,8 +91,8 @@ func (t *registers) Elementwise() bool {
 	return t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
-// On reports whether an operand is in memory.
-func (t *registers) On(which Operand) bool {
+// IsInMemory reports whether the tile DMA reads or writes the operand in memory.
+func (t *registers) IsInMemory(which Operand) bool {
 	switch which {
 	case Operand1:
 		return t.g.Source1On()
@@ -100,7 +102,7 @@ func (t *registers) On(which Operand) bool {
 	return t.g.DestinationOn()
 }
 
-// Bar is the buffer of an operand in memory.
+// Bar returns the index of the buffer that holds an operand in memory.
 func (t *registers) Bar(which Operand) uint32 {
 	switch which {
 	case Operand1:
@@ -111,14 +113,15 @@ func (t *registers) Bar(which Operand) uint32 {
 	return t.h.Bases.WBase()
 }
 
-// KernelBar is the buffer of a task's coefficients, false without any.
+// KernelBar returns the index of the buffer that holds the task's weights. It reports false if
+// the task has none.
 func (t *registers) KernelBar() (uint32, bool) {
 	return t.h.KernelBases.KBase0(), t.h.KernelBases.KBE0()
 }
 
-// InL2At is where an operand stands in the L2, as far as the task says: a result that streams
-// out has no strides.
-func (t *registers) InL2At(which Operand) place.Layout {
+// L2Layout returns the layout of an operand in the L2. A result that streams to memory has a base
+// and no strides.
+func (t *registers) L2Layout(which Operand) place.Layout {
 	l := &t.g.L2
 	switch which {
 	case Operand1:
@@ -129,51 +132,54 @@ func (t *registers) InL2At(which Operand) place.Layout {
 	return place.Layout{Base: int(l.ResultBase.Bytes()), Channel: int(l.ResultChannelStride.Bytes()), Row: int(l.ResultRowStride.Bytes()), Group: int(l.ResultGroupStride.Bytes())}
 }
 
-// ResultBytes is what a result takes in the L2 that has a layout there.
+// ResultBytes returns how many bytes of the L2 the result occupies. The result must have a layout
+// there.
 func (t *registers) ResultBytes() int {
-	at := t.InL2At(OperandResult)
-	return span(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
+	at := t.L2Layout(OperandResult)
+	return spanBytes(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
 }
 
-// ResultTransposed reports whether the result has channels and columns transposed.
-func (t *registers) ResultTransposed() bool { return t.g.ResultTransposed() }
+// IsResultTransposed reports whether the task writes its result with channels and columns
+// exchanged.
+func (t *registers) IsResultTransposed() bool { return t.g.ResultTransposed() }
 
-// LoadsWhole reports whether a task takes the whole of its first source at a time, in no
-// slices of columns, and has no other in memory.
-func (t *registers) LoadsWhole() bool {
+// LoadsWholeSource reports whether the task loads all of its first source at once, without slices
+// of columns, and has no second source in memory.
+func (t *registers) LoadsWholeSource() bool {
 	return t.g.L2.SourceCfg.Type() == 2 && t.g.Common.TileCfg.TileHeight() == t.g.Common.OutDim.Hout() &&
 		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
 }
 
-// SameSource reports whether two tasks see their first sources in one shape.
-func SameSource(t, other *Task) bool {
+// HaveSameSource reports whether the first sources of two tasks have the same shape and depth.
+func HaveSameSource(t, other *Task) bool {
 	return t.g.InShape() == other.g.InShape() && t.g.Common.InDepth == other.g.Common.InDepth
 }
 
-// Whole makes the task take all rows at a time.
-func (t *registers) Whole() { t.TileRows(int(t.g.Common.OutDim.Hout())) }
+// SetFullTileHeight makes the task compute all rows of its result in one tile.
+func (t *registers) SetFullTileHeight() { t.SetTileHeight(int(t.g.Common.OutDim.Hout())) }
 
-// Passes reports whether the MAC engines pass the source through.
-func (t *registers) Passes() bool {
+// IsPassThrough reports whether the task copies its source through the MAC engines.
+func (t *registers) IsPassThrough() bool {
 	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
-// Activates reports whether something follows the accumulator.
-func (t *registers) Activates() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
+// HasActivation reports whether the task applies ReLU or a table after the accumulator.
+func (t *registers) HasActivation() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
 
-// InShape is the shape of the first source, OutShape that of the result.
+// InShape returns the shape of the first source.
 func (t *registers) InShape() regs.Shape { return t.g.InShape() }
 
+// OutShape returns the shape of the result.
 func (t *registers) OutShape() regs.Shape { return t.g.OutShape() }
 
-// TileHeight is how many rows of the result a task makes at a time.
+// TileHeight returns how many rows of the result the task computes per tile.
 func (t *registers) TileHeight() int { return int(t.g.Common.TileCfg.TileHeight()) }
 
-// PatchLog2 is log2 of the rows of the highest patch.
+// PatchLog2 returns log2 of the number of rows in the highest patch of the task.
 func (t *registers) PatchLog2() uint32 { return t.g.Common.Cfg.ShMax() }
 
-// PatchFixed reports whether all patches are of one height.
-func (t *registers) PatchFixed() bool {
+// HasFixedPatch reports whether all patches of the task have the same height.
+func (t *registers) HasFixedPatch() bool {
 	c := t.g.Common.Cfg
 	return c.ShMin() > 0 && c.ShMin() == c.ShMax()
 }
