@@ -228,8 +228,9 @@ func blocked(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b bias
 	return n.layer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
 }
 
-// convTranspose is a convolution to as many channels a result as a step has places, and
-// those channels put beside one another.
+// convTranspose is a layer of its own. In groups, or beyond what that layer takes, it is a
+// convolution to as many channels a result as a step has places, and those channels put beside
+// one another.
 func convTranspose(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
@@ -264,6 +265,14 @@ func convTranspose(n *Chooser) (Operand, error) {
 	if len(out) == 4 {
 		high = out[2]
 	}
+	if l := deconvolution(x, k, lw, high, wide); groups == 1 && l.Validate() == nil {
+		if err := n.Spend(HalfBytes, l.Cout, k.cout, l.Window.Kh, l.Window.Kw); err != nil {
+			return Operand{}, err
+		}
+		l.Bias = bias.given
+		y, err := n.layer(l, layer.Weights{Filter: k.swapped(&l), Bias: bias.v}, nil, x)
+		return y.As(out...), err
+	}
 	// Places that no element reaches have the bias and nothing else: zeros put around the
 	// result would lack it, so that it is added behind them.
 	full := func(in, taps, step int) int { return (in + (taps+step-1)/step - 1) * step }
@@ -285,6 +294,32 @@ func convTranspose(n *Chooser) (Operand, error) {
 		}
 	}
 	return y.As(out...), nil
+}
+
+// deconvolution is the transposed convolution as a layer. Where the result ends behind the last
+// tap, taps of zero follow it.
+func deconvolution(x Operand, k kernel, w layer.Window, high, wide int) layer.Layer {
+	l := layer.Conv(x.shape(), k.cin, w)
+	l.Op = layer.Deconvolution
+	v := &l.Window
+	v.Qy, v.Qx = (l.In.H-1)*v.Sy+k.kh-v.Py-high, (l.In.W-1)*v.Sx+k.kw-v.Px-wide
+	v.Kh, v.Qy = v.Kh-min(v.Qy, 0), max(v.Qy, 0)
+	v.Kw, v.Qx = v.Kw-min(v.Qx, 0), max(v.Qx, 0)
+	return l
+}
+
+// swapped is the weights with the result's channels first, in the window of a layer.
+func (k *kernel) swapped(l *layer.Layer) []float16.Float16 {
+	w := &l.Window
+	v := make([]float16.Float16, k.cin*k.cout*w.Kh*w.Kw)
+	for o := range k.cin {
+		for i := range k.cout {
+			for y := range k.kh {
+				copy(v[((o*k.cout+i)*w.Kh+y)*w.Kw:], k.v[((i*k.cin+o)*k.kh+y)*k.kw:][:k.kw])
+			}
+		}
+	}
+	return v
 }
 
 // cropped is a part of a picture, from a row and a column on and so many; zeros stand where it
