@@ -212,9 +212,9 @@ const (
 // NeedsTable reports whether the layer has an activation that needs a table, unlike ReLU.
 func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
-// NeedsActivationTask reports whether the layer's activation takes a task of its own after those
-// of its operation. The planar engine has no tables, and a task that looks up its result in a
-// table has no ReLU.
+// NeedsActivationTask reports whether the activation of an elementwise or planar operation takes
+// another task after those of the operation. The planar engine has no tables, and a task that
+// looks up its result in a table has no ReLU. It reports false for convolutions and matmuls.
 func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
