@@ -27,8 +27,8 @@ const (
 	Itself                     // the first input again, as in x + relu(x) with SecondReLU
 )
 
-// A Layer is one operation over fp16 tensors. A field with its zero value is not used.
-// [Layer.Validate] checks the fields that an operation needs.
+// A Layer is one operation over fp16 tensors. Fields that the operation does not use are zero;
+// [Layer.Validate] checks the others.
 type Layer struct {
 	Op Op
 	In Shape // shape of the first input
