@@ -152,7 +152,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if f.HTML != "" && total > maxPagePoints {
 		return usage.Errorf("--html: a page of %d points; it has at most %d", total, maxPagePoints)
 	}
-	if err := s.Try(); err != nil {
+	if err := s.CheckFirstPoint(); err != nil {
 		return err
 	}
 	n := part.Points(total)
