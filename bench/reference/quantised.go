@@ -190,8 +190,9 @@ func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	return combine(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
 }
 
-// subtractZeros returns the first two inputs minus their zero points. The array zeros has the
-// inputs of the zero points, and axes the axes that these may have one element for.
+// subtractZeros returns the first two inputs minus their zero points. For each of the two,
+// zeros has the number of the zero point's input, and axes has the axis along which the zero
+// point may have several elements.
 func (c *call) subtractZeros(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
 	if a, err = subtractZero(c.in[0], c.input(zeros[0]), axes[0]); err != nil {
 		return nil, nil, err
