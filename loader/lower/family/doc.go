@@ -12,7 +12,7 @@
 // within one output. They go through the table again, so it is here:
 //
 //	pool, long strides     maxima or rows by DMA strides, rows and columns transposed
-//	transposed convolution a convolution for each phase
+//	transposed convolution a convolution for each phase, columns turned by the cheaper of two ways
 //	prelu, sin, min ...    what programs show, one after the other
 //
 // How many rows of a source of the MAC engines stand in the L2 at a time, and how many rows of

@@ -303,7 +303,7 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 		}
 	}
 	var missing []string
-	for _, out := range res.Model.Network().Given() {
+	for _, out := range res.Model.Network().AllResults() {
 		if given[out.Name] {
 			continue
 		}
