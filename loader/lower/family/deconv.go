@@ -8,22 +8,22 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerDeconvolution lowers a transposed convolution to one convolution of stride 1 for each phase
-// of its result: row o takes the taps k with (o + padding - k) mod stride = 0, turned. The
-// phases of rows are written by the DMA's strides; those of columns as rows of a transposed
-// tensor, transposed again at the end (inferred).
+// lowerDeconvolution lowers a transposed convolution to one convolution with stride 1 for each
+// phase of its result. Row o uses the taps k with (o + padding - k) mod stride = 0, in reverse
+// order. The strides of the DMA interleave the phases of rows. The phases of columns are written
+// as rows of a transposed tensor, which is transposed again at the end. All of this is inferred.
 func lowerDeconvolution(o *Output, j job) error {
 	l, w := j.layer, j.layer.Window
 	out := l.Out()
-	if err := layer.CheckLimit("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
+	if err := layer.CheckLimit("number of phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
 	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
-	single := w.Sx == 1
-	turned := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
+	oneColumnPhase := w.Sx == 1
+	transposed := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
 	var columns place.Memory
-	if !single {
-		columns = o.allocate(turned)
+	if !oneColumnPhase {
+		columns = o.allocate(transposed)
 	}
 	held := o.held
 	for px := range min(w.Sx, out.W) {
@@ -31,7 +31,7 @@ func lowerDeconvolution(o *Output, j job) error {
 		part.W = (out.W - px + w.Sx - 1) / w.Sx
 		to := y
 		o.held = held
-		if !single {
+		if !oneColumnPhase {
 			to = o.allocate(part)
 		}
 		for py := range min(w.Sy, out.H) {
@@ -39,7 +39,7 @@ func lowerDeconvolution(o *Output, j job) error {
 				return err
 			}
 		}
-		if single {
+		if oneColumnPhase {
 			continue
 		}
 		phase := columns
@@ -49,26 +49,27 @@ func lowerDeconvolution(o *Output, j job) error {
 			return err
 		}
 	}
-	if single {
+	if oneColumnPhase {
 		return nil
 	}
-	return transposeRows(o, l, turned, columns, y)
+	return transposeRows(o, l, transposed, columns, y)
 }
 
-// lowerPhase convolves for the rows and columns of one phase. part has the columns alone.
+// lowerPhase convolves x for the rows of phase py and the columns of phase px. part is the shape
+// of the result with the columns of the phase and all rows.
 func lowerPhase(o *Output, j job, py, px int, part layer.Shape, x, to place.Memory) error {
 	l, w := j.layer, j.layer.Window
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.Base += py * to.Row
 	to.Row *= w.Sy
-	ys, firstY := turnedTaps(py+w.Py, w.Kh, w.Sy)
-	xs, firstX := turnedTaps(px+w.Px, w.Kw, w.Sx)
-	// The window's first row stands firstY rows from the result's, above if negative.
+	ys, firstY := reverseTaps(py+w.Py, w.Kh, w.Sy)
+	xs, firstX := reverseTaps(px+w.Px, w.Kw, w.Sx)
+	// The first row of the window is firstY rows below the first result row, or above it if negative.
 	window := layer.Window{Kh: len(ys), Kw: len(xs), Sy: 1, Sx: 1}
 	from, in := x, l.In
-	window.Py, from.Base, in.H = beginAt(firstY, from.Base, x.Row, in.H)
+	window.Py, from.Base, in.H = splitOffset(firstY, from.Base, x.Row, in.H)
 	if window.Px = -firstX; firstX > 0 {
-		// Taps before the first column are zeros in front of the window.
+		// Columns before the first tap become taps with zero weights.
 		xs = append(make([]int, firstX), xs...)
 		for i := range firstX {
 			xs[i] = -1
@@ -84,7 +85,7 @@ func lowerPhase(o *Output, j job, py, px int, part layer.Shape, x, to place.Memo
 		in.W, window.Qx = in.W+window.Qx, 0
 	}
 	var filter []float16.Float16
-	if !j.weights.SizesOnly { // they are kept dense: zeros or not is the same
+	if !j.weights.SizesOnly { // the weights are kept dense, so their values do not change the size
 		filter = make([]float16.Float16, 0, l.Cout*l.In.C*len(ys)*len(xs))
 		for n := range l.Cout * l.In.C {
 			for _, ky := range ys {
@@ -103,10 +104,10 @@ func lowerPhase(o *Output, j job, py, px int, part layer.Shape, x, to place.Memo
 	return lowerPieces(o, l, piece{c, &layer.Weights{Filter: filter, Bias: j.weights.Bias, Dense: true, SizesOnly: j.weights.SizesOnly, Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": to}})
 }
 
-// turnedTaps returns the taps of a phase from the last to the first, and the row of the input
-// that the first of them takes for the phase's first row. Without any tap there is one of
-// zero weight.
-func turnedTaps(at, k, stride int) (taps []int, first int) {
+// reverseTaps returns the taps of a phase, last one first, and the input row that the first of
+// them reads for the first row of the phase. k is the number of taps of the whole window. If the
+// phase has no taps, reverseTaps returns one tap, -1, which has zero weight.
+func reverseTaps(at, k, stride int) (taps []int, first int) {
 	for tap := at % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)
 	}
@@ -116,8 +117,10 @@ func turnedTaps(at, k, stride int) (taps []int, first int) {
 	return taps, (at - taps[0]) / stride
 }
 
-// beginAt turns a window's first row into padding or a later first row of the input.
-func beginAt(first, base, row, rows int) (pad, at, left int) {
+// splitOffset splits the offset of a window's first row into rows of padding, if it is negative,
+// or into rows of the input to skip. It returns the padding, the address of the first row to
+// read and the number of rows left.
+func splitOffset(first, base, row, rows int) (pad, at, left int) {
 	if first < 0 {
 		return -first, base, rows
 	}

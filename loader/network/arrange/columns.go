@@ -143,7 +143,7 @@ func sharesColumns(l *list.Layer) bool {
 		x.TransposeX || x.In.N != 1 || x.In.C != 1 {
 		return false
 	}
-	return x.In.H > 1 && family.TakesColumns(x)
+	return x.In.H > 1 && family.CanReadColumns(x)
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.
