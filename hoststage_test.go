@@ -98,7 +98,7 @@ func TestHostStageFails(t *testing.T) {
 	for _, l := range res.Layers {
 		note += l.Note
 	}
-	if !strings.Contains(note, "index 3 of 2") {
+	if !strings.Contains(note, "index 3 is out of range for 2 elements") {
 		t.Errorf("note %q", note)
 	}
 }

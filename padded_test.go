@@ -31,7 +31,7 @@ func TestPaddedByItself(t *testing.T) {
 			differ++
 		}
 	}
-	if says := strings.Contains(note, "may round otherwise"); none != "" || says != (differ > 0) {
+	if says := strings.Contains(note, "may round differently"); none != "" || says != (differ > 0) {
 		t.Errorf("%d of %d values differ, and the notes are %q and %q", differ, c*side*side, none, note)
 	}
 }

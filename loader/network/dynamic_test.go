@@ -105,7 +105,7 @@ func TestStageRun(t *testing.T) {
 		{"values", []list.Array{x, rows(2, make([]float64, 50)...)}, list.Array{}, `values: "rows" has no values`},
 		{"y", []list.Array{{Dims: []int{8}, Numbers: x.Numbers[:8]}}, list.Array{Dims: []int{2, 4}, Numbers: x.Numbers[:8]}, ""},
 		{"y", []list.Array{{Dims: []int{0}, Numbers: nil}}, list.Array{Dims: []int{0, 4}, Numbers: nil}, ""},
-		{"y", []list.Array{{Dims: []int{7}, Numbers: x.Numbers[:7]}}, list.Array{}, "y: [7] as [-1 4]"},
+		{"y", []list.Array{{Dims: []int{7}, Numbers: x.Numbers[:7]}}, list.Array{}, "y: cannot reshape [7] to [-1 4]"},
 	} {
 		out, err := stageOf(t, n, tc.name).Run(tc.in)
 		switch {

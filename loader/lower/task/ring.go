@@ -7,14 +7,11 @@ import (
 
 // Tiles of two tasks that share a ring.
 const (
-	// columns of the shared tile
-	RingColumns = 16
+	RingColumns = 16 // columns of the shared tile
 	RingSource  = 32 // columns of the first task's source and of the second task's result
-	// rows of every tile
-	RingRows = 16
-	// log2 of the patch height
-	RingLog2 = 4
-	TypeRing = 3 // value of L2.SourceCfg and L2.ResultCfg
+	RingRows    = 16 // rows of every tile
+	RingLog2    = 4  // log2 of the patch height
+	TypeRing    = 3  // value of L2.SourceCfg and L2.ResultCfg
 )
 
 // A ring holds the layouts of the shared tile, of the first task's source and of the second

@@ -178,6 +178,7 @@ func (f *figures) page() []figure {
 		"Intervals of %s hold %s of the rows with the shape left out and %s with the session left out. Of engine-dominated and mixed rows they hold %s and %s, and of engine-dominated ones alone (median error %.0f %% with the session left out) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. With the session left out, they hold the fewest rows of these sessions: %s. No other session shows what the memory or the software of one session does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they hold %s of the rows whose time is mostly the engine's.",
 		hw.IntervalPercent, f.held(bench.ByShape, "all"), f.held(bench.BySession, "all"), f.held(bench.ByShape, "T0+T1"), f.held(bench.BySession, "T0+T1"),
 		100*groupNamed(t0.Tiers, "T0").Median, f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
+	list = append(list, f.covered())
 	var holds []float64
 	for _, h := range host.Presets() {
 		if h.Hold.Value > 0 {
@@ -230,6 +231,22 @@ func (f *figures) held(by bench.Protocol, name string) string {
 func (f *figures) heldEngine() string {
 	b := slices.MinFunc(f.bands, func(a, b bench.EngineBand) int { return cmp.Compare(a.Holds.Share(), b.Holds.Share()) })
 	return fmt.Sprintf("%.0f %%", 100*b.Holds.Share())
+}
+
+// covered says which work measured rows cover, and what interval the other has.
+func (f *figures) covered() figure {
+	var covered, not []string
+	for i := range f.works {
+		if w := &f.works[i]; w.Rows > 0 {
+			covered = append(covered, fmt.Sprintf("%v (%d)", w.Work, w.Rows))
+		} else {
+			not = append(not, w.Work.String())
+		}
+	}
+	b := &f.bands[slices.IndexFunc(f.bands, func(b bench.EngineBand) bool { return b.Kind == bench.Unmeasured })]
+	return figure{"docs/accuracy.md", "Measured rows cover", wrap(fmt.Sprintf(
+		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work. A pass or copy that prepares a matmul counts as part of it. No row covers the rest: %s. Such work has an interval of %+.0f to %+.0f %%, and reports, JSON and advice say so. The interval is computed from fits without the row's kind (windows, 1x1, matmuls, passes). It holds %s operations of measured rows, one more than there are taken to lie outside, and %d of %d rows.",
+		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), hw.IntervalWords, b.Holds.Holds, b.Holds.N), "")}
 }
 
 // stack are the errors of the rows that are a 1x1 layer of a stack.

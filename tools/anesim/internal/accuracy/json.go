@@ -19,6 +19,16 @@ type Document struct {
 	// Coverage is by what was left out, then by tier or session; of "engine" by kind of
 	// descriptor.
 	Coverage map[string]map[string]jsonCoverage `json:"coverage"`
+	Work     []jsonWork                         `json:"work,omitempty"`
+}
+
+// A jsonWork is a kind of the engine's work, with the rows that cover it and the bounds of
+// measured over estimated time.
+type jsonWork struct {
+	Work string  `json:"work"`
+	Rows int     `json:"rows"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // A jsonRow leaves out what was not published.
@@ -106,6 +116,9 @@ func (r *Report) document() *Document {
 			m[x.Name] = jsonCoverage{x.N, x.Holds, x.Share()}
 		}
 		out.Coverage[c.key] = m
+	}
+	for _, x := range r.works {
+		out.Work = append(out.Work, jsonWork{x.Work.String(), x.Rows, x.Low, x.High})
 	}
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]

@@ -148,5 +148,8 @@ func (r *Report) coverageTables() (list []pageTable) {
 		}
 		list = append(list, t)
 	}
+	if len(r.works) > 0 {
+		list = append(list, pageTable{"Work of the engine, the rows that cover it and its interval", []string{"", "rows", "low", "high"}, r.worksCells()})
+	}
 	return list
 }

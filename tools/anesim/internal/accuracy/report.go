@@ -22,6 +22,7 @@ type Report struct {
 	left      []*bench.Accuracy // by protocol; nil for rows of a file
 	spreads   *bench.Spreads
 	bands     []bench.EngineBand // nil for rows of a file
+	works     []bench.WorkBand   // nil for rows of a file
 	intervals []bench.Interval   // of the rows
 }
 
@@ -43,6 +44,9 @@ func New(rows []measured.Row, builtin bool) (*Report, error) {
 		return r, nil
 	}
 	if r.bands, err = bench.EngineBands(); err != nil {
+		return nil, err
+	}
+	if r.works, err = bench.WorkBands(); err != nil {
 		return nil, err
 	}
 	errs, err := bench.LeftOuts()
@@ -104,6 +108,9 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 			return err
 		}
 	}
+	if err := r.writeWorks(w); err != nil {
+		return err
+	}
 	if len(r.Unmodelled) > 0 {
 		fmt.Fprintln(w, "\nnot modelled")
 	}
@@ -111,6 +118,27 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 		fmt.Fprintf(w, "  %v\n", err)
 	}
 	return nil
+}
+
+// worksCells are the table of what rows cover, as text.
+func (r *Report) worksCells() (rows [][]string) {
+	for i := range r.works {
+		x := &r.works[i]
+		rows = append(rows, []string{x.Work.String(), strconv.Itoa(x.Rows), fmt.Sprintf("%+.0f %%", 100*(x.Low-1)), fmt.Sprintf("%+.0f %%", 100*(x.High-1))})
+	}
+	return rows
+}
+
+func (r *Report) writeWorks(w io.Writer) error {
+	if len(r.works) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "\nwork of the engine, the rows that cover it and its interval\n")
+	t := terminal.Numbers("", "rows", "low", "high")
+	for _, row := range r.worksCells() {
+		t.Add(row...)
+	}
+	return t.Print(w, 2*terminal.Gap)
 }
 
 // writeTable writes groups, with left-out fits side by side.
@@ -174,12 +202,17 @@ func (r *Report) coverages() (list []coverage) {
 	for i, by := range bench.Protocols()[:len(r.left)] {
 		add(r.left[i], by, fmt.Sprintf(", the row's %v left out", by))
 	}
-	var engine []bench.Coverage
+	var engine, kind []bench.Coverage
 	for _, b := range r.bands {
-		engine = append(engine, b.Holds)
+		if b.Kind == bench.Unmeasured {
+			kind = append(kind, b.Holds)
+		} else {
+			engine = append(engine, b.Holds)
+		}
 	}
 	if len(engine) > 0 {
 		list = append(list, coverage{"engine", " of the engine's part, as run and model print it, the row's session left out", engine})
+		list = append(list, coverage{bench.ByKind.String(), " of the engine's part, as for work that no row covers, the row's kind left out", kind})
 	}
 	return list
 }

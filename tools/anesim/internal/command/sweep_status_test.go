@@ -86,3 +86,17 @@ func TestSweepStatusOver(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, errs, out)
 	}
 }
+
+// Shards that were timed on different chips are not one sweep, though their columns agree.
+func TestSweepStatusOfOtherOrigins(t *testing.T) {
+	dir := t.TempDir()
+	first, other := filepath.Join(dir, "1.csv"), filepath.Join(dir, "2.csv")
+	for file, args := range map[string][]string{first: {"c=4,8"}, other: {"c=16,32", "--chip", "m1max"}} {
+		if _, errs, code := invoke(append([]string{"sweep", "relu", "--resume", file}, args...)...); code != exitDone {
+			t.Fatal(errs)
+		}
+	}
+	if out, _, code := invoke("sweep", "status", first, other); code != exitFailed || !strings.Contains(out, "chip m1max here, m1 there") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

@@ -37,7 +37,11 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
 	for i := range shown {
 		x := &shown[i]
-		t.Add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
+		name := report.Printable(strings.TrimPrefix(x.Name, "td "))
+		if x.Unmeasured {
+			name += " " + report.UnmeasuredMark
+		}
+		t.Add(name, report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
 			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
 	}
 	p.Table(t, 0)
@@ -45,6 +49,9 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		p.Printf("and %d more, %.1f%% of the cycles", n, 100*shareOf(d.Parts[len(shown):]))
 	}
 	p.rests(d.Parts)
+	if part := d.Now.Unmeasured; part > 0 {
+		p.Printf("%s no measured row covers %.1f%% of the time, whose interval is wider", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
+	}
 	p.Printf("")
 	for i := range d.Trials {
 		p.change(i+1, &d.Trials[i], d.Now.TimeNs)
@@ -115,6 +122,9 @@ func (p pager) change(n int, c *explain.Change, whole clock.Nanoseconds) {
 		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 	if whole > 0 && c.Before.TimeNs != whole {
 		p.Printf("   of the whole at most %+.1f%%: %v less where it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+	}
+	if isUnmeasured(c) {
+		p.Printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("   needs %s", c.Needs)
 	p.Printf("   results %s", c.Results)

@@ -37,6 +37,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
 	}
 	p.totals(&d.Total, d.Peak, dispatch)
+	p.unmeasured(res.Report)
 	p.wall(res, &d.Total, d.Host)
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
@@ -72,6 +73,9 @@ func (p pager) layers(d *report.Network, top int) map[string]string {
 		}
 		row := cells(columns, l)
 		row[0] += marked[l.Rests]
+		if l.Total.Unmeasured > l.Total.TimeNs/2 {
+			row[0] += " " + report.UnmeasuredMark
+		}
 		state, took := "", "-"
 		switch {
 		case l.HostNs > 0:
@@ -177,6 +181,7 @@ func (p pager) changes(x *explain.Explanation, explain string) {
 		return
 	}
 	var within, alone []string
+	unmeasured := false
 	for i := range x.Trials {
 		c := &x.Trials[i]
 		if c.Kind != "gating" && c.SavedNs < least*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
@@ -190,6 +195,10 @@ func (p pager) changes(x *explain.Explanation, explain string) {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
 		gain := gainText(c, x.Now.TimeNs)
+		if isUnmeasured(c) {
+			gain += " " + report.UnmeasuredMark
+			unmeasured = true
+		}
 		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
 		if c.Before == x.Now {
 			within = append(within, line)
@@ -217,6 +226,9 @@ func (p pager) changes(x *explain.Explanation, explain string) {
 			p.Printf("what to change, of the %s tried; these by itself, and within the network they may gain less:", tried)
 		}
 		p.Lines(alone)
+	}
+	if unmeasured {
+		p.Printf("%s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("how, and what each change needs:")
 	p.Whole("  " + explain)

@@ -70,6 +70,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	}
 	p.Printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
+	p.unmeasured(res.Report)
 	p.wall(res, &d.Total, d.Host)
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)

@@ -103,6 +103,9 @@ func (r *Report) wall(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {
 		interval = fmt.Sprintf("%s interval %v to %v, of %d measured rows", hw.IntervalPercent, t.TimeLowNs, t.TimeHighNs, t.Rows)
+		if t.Unmeasured > 0 {
+			interval += fmt.Sprintf("; no row covers %.1f%% of the time", report.Percent(t.Unmeasured, t.TimeNs))
+		}
 	}
 	r.Facts = []Fact{
 		{"Engine time", t.TimeNs.String(), "total.time_ns", float64(t.TimeNs), interval},
