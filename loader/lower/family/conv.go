@@ -20,7 +20,7 @@ func lowerConvolution(o *Output, j job) error {
 	}
 	c := widenWindow(j)
 	in, out := l.In, l.Out()
-	x, y := o.input(j, "x", in), o.output(j, "y", out)
+	x, y := o.placeInput(j, "x", in), o.placeOutput(j, "y", out)
 	if err := checkRowsFit(l, ConvSource(l), min(l.Window.Kh, in.H)); err != nil {
 		return err
 	}
@@ -64,7 +64,8 @@ func ConvSource(l *layer.Layer) regs.Shape {
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
-// convolveElement appends the tasks of one batch element.
+// convolveElement appends the tasks that convolve one batch element, one task for each of
+// shares.
 func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
 	l := c.Layer
 	whole, out := ConvSource(l), l.Out()

@@ -18,7 +18,7 @@ func lowerDeconvolution(o *Output, j job) error {
 	if err := layer.CheckLimit("number of phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)
 	oneColumnPhase := w.Sx == 1
 	transposed := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
 	var columns place.Memory

@@ -38,7 +38,7 @@ func lowerElementwise(o *Output, j job) error {
 	if l.Second == layer.Scalar && (l.Op == layer.Max || l.Op == layer.Min) {
 		return lowerUnary(o, j) // the scalar is in the table
 	}
-	x := o.input(j, "x", l.In)
+	x := o.placeInput(j, "x", l.In)
 	switch {
 	case l.Op == layer.RealDiv && (l.Second == layer.Runtime || l.Second == layer.Itself):
 		return lowerQuotient(o, j, in, x)
@@ -59,9 +59,9 @@ func lowerElementwise(o *Output, j job) error {
 		// The buffer of the second input follows the one of the result.
 		z = place.Surface(place.Bar6, l.In)
 	}
-	y := o.output(j, "y", l.Out())
+	y := o.placeOutput(j, "y", l.Out())
 	if l.Second == layer.Runtime {
-		z = o.port(j, "z", loader.Input, place.Bar6, l.In, z)
+		z = o.placePort(j, "z", loader.Input, place.Bar6, l.In, z)
 	}
 	t := pass.Elementwise(l, in).Task()
 	at := t.PlanarTile()
@@ -103,7 +103,7 @@ func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout,
 
 // lowerScalar adds or multiplies by one constant, using the bias and scale of the planar engine.
 func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
-	y := o.output(j, "y", j.layer.Out())
+	y := o.placeOutput(j, "y", j.layer.Out())
 	op := pass.Scalar(j.layer, in, uint16(layer.ValueAt(j.weights.Second, 0)))
 	op.ReLU = j.layer.Activation == layer.ReLU
 	return addPlanar(o, j.layer, op.Task(), in, x, y)
@@ -127,7 +127,7 @@ func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y plac
 // and scales cannot express. The constants become a tensor with one pixel (assumed).
 func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 	s := layer.Shape{N: 1, C: j.layer.In.C, H: 1, W: 1}
-	y := o.output(j, "y", j.layer.Out())
+	y := o.placeOutput(j, "y", j.layer.Out())
 	z := place.Surface(regs.BARWeights, s)
 	o.Constants.Pad(64)
 	z.Base = o.Constants.Bytes
@@ -139,14 +139,14 @@ func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 }
 
 // lowerQuotient lowers a division. It multiplies by the reciprocal of the second input, which a
-// table computes in L2, as in the only program that has one.
+// table computes in L2, as in the one program seen.
 func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
-	y := o.output(j, "y", l.Out())
+	y := o.placeOutput(j, "y", l.Out())
 	z, z2 := x, l.In
 	if l.Second == layer.Runtime {
 		z2 = l.SecondShape
-		z = o.port(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
+		z = o.placePort(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
 	}
 	if checkRowsFit(l, place.NewView(z, z2).S, z2.H) != nil {
 		// The second input does not fit L2, so its reciprocal goes through the scratch buffer (assumed).
@@ -154,7 +154,7 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 		product := layer.Binary(layer.Mul, l.In, z2)
 		product.Activation = l.Activation
 		return lowerPieces(o, l,
-			lookupPiece(j.weights.Table, z2, z, reciprocal),
+			newLookupPiece(j.weights.Table, z2, z, reciprocal),
 			piece{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
 		)
 	}
@@ -172,8 +172,8 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 func lowerBroadcast(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	s := l.SecondShape
-	y := o.output(j, "y", l.Out())
-	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
+	y := o.placeOutput(j, "y", l.Out())
+	z := o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	if s.N == 1 {
 		return combineBroadcast(o, j, in, s, x, y, z)
 	}
@@ -208,12 +208,12 @@ func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pl
 	o.add(prep)
 
 	op.Second.Repeat = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
-	return combineKept(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
+	return combineWithKept(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
-// combineKept appends t, which reads x into L2 after a second operand that is kept there, and
+// combineWithKept appends t, which reads x into L2 after a second operand that is kept there, and
 // writes y. used is the number of bytes of L2 that the second operand occupies.
-func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
+func combineWithKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
 		rows := (l.LargestTile() - used) / at.Row
@@ -239,7 +239,7 @@ const SignBit = 0x8000
 // rows.
 func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
-	y := o.output(j, "y", l.Out())
+	y := o.placeOutput(j, "y", l.Out())
 	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
 	o.Constants.Pad(64)
 	base := o.Constants.Bytes
@@ -285,5 +285,5 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.SourceView{Transposed: true},
 		ReLU: l.Activation == layer.ReLU,
 	}
-	return combineKept(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
+	return combineWithKept(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
 }

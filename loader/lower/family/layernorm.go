@@ -29,7 +29,7 @@ func lowerLayerNorm(o *Output, j job) error {
 	case layer.AxisC | layer.AxisW:
 		return normalizeTransposed(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	in, out := place.NewView(x, l.In), place.NewView(y, l.In)
 	var each func(o *Output, l *layer.Layer, in, out place.View) error
 	switch l.Axes {
@@ -62,7 +62,7 @@ func lowerLayerNorm(o *Output, j job) error {
 // show, and transposes the result back (inferred).
 func normalizeTransposed(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	turn := layer.Unary(layer.Transpose, l.In)
 	turn.Order = order
 	norm := layer.Reduction(layer.LayerNorm, turn.Out(), axes)
@@ -98,33 +98,33 @@ func statisticsLayout(channels int) place.Layout {
 	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(1, place.PlanarFetch)
 }
 
-// meanPass returns the pass that computes the mean of the values that are normalized together.
-func meanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
-	m := reductionPass(l, s)
+// newMeanPass returns the pass that computes the mean of the values that are normalized together.
+func newMeanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
+	m := newReductionPass(l, s)
 	m.Previous, m.Next = previous, next
 	return m
 }
 
-// deviationPass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean squared
+// newDeviationPass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean squared
 // difference of its two sources.
-func deviationPass(l *layer.Layer, s regs.Shape) task.Planar {
+func newDeviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
 		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: normalizedCount(l), Root: true,
 		Addend: task.Half(l.Epsilon), Previous: true, Next: true,
 	}
 }
 
-// rootSquarePass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean square
+// newRootSquarePass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean square
 // of its source.
-func rootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
-	r := deviationPass(l, s)
+func newRootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
+	r := newDeviationPass(l, s)
 	r.Form, r.Op = regs.FormReduction, task.Squares
 	return r
 }
 
-// affinePass returns the pass that subtracts the first row of its second source, which is in L2,
+// newAffinePass returns the pass that subtracts the first row of its second source, which is in L2,
 // and multiplies by the second row.
-func affinePass(s regs.Shape, second task.SourceView, next bool) task.Planar {
+func newAffinePass(s regs.Shape, second task.SourceView, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
 	return a
@@ -155,7 +155,7 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	many := s.Channels > 1
 	stats := statisticsLayout(s.Channels)
 	base := 2 * stats.Row
-	m := meanPass(l, s, false, true)
+	m := newMeanPass(l, s, false, true)
 	m.Transposed = many
 	mean := m.Task()
 	at := mean.KeptTile().WithBase(base)
@@ -167,7 +167,7 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
-	r := deviationPass(l, s)
+	r := newDeviationPass(l, s)
 	r.First = task.SourceView{Repeat: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
 	r.Transposed = many
 	deviation := r.Task()
@@ -177,7 +177,7 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	o.add(deviation)
 
 	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
-	normal := affinePass(s, task.SourceView{Repeat: task.C.If(whole), Transposed: many}, false).Task()
+	normal := newAffinePass(s, task.SourceView{Repeat: task.C.If(whole), Transposed: many}, false).Task()
 	normal.ReadTile(tile, at)
 	normal.ReadSecondTile(deviations, stats)
 	normal.WriteResult(out.M, end)
@@ -202,11 +202,11 @@ func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	turned.S.Height, turned.S.Channels = in.S.Channels, 1
 	s := turned.S
 	stats := statisticsLayout(1)
-	m := meanPass(l, s, false, true)
+	m := newMeanPass(l, s, false, true)
 	m.Depth = depth
 	mean := m.Task()
 	at := mean.KeptTile().WithBase(2 * stats.Row)
-	normal := affinePass(in.S, task.SourceView{Repeat: task.C}, false).Task()
+	normal := newAffinePass(in.S, task.SourceView{Repeat: task.C}, false).Task()
 	again := normal.PlanarTile().WithBase(at.Base)
 	end := again.Base + again.Row*in.S.Height
 	if err := checkStatistics(l, max(end, at.Base+at.Row*s.Height)); err != nil {
@@ -219,7 +219,7 @@ func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
-	r := deviationPass(l, s)
+	r := newDeviationPass(l, s)
 	r.Depth = depth
 	r.First.Repeat = task.W.If(s.Width > 1) | task.H.If(s.Height > 1) | task.D.If(depth > 1)
 	deviation := r.Task()
@@ -250,7 +250,7 @@ func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 		part.S.Channels = min(maxStatistics, rows-first)
 		parts = append(parts, part)
 	}
-	normal := affinePass(v.S, task.SourceView{}, false).Task()
+	normal := newAffinePass(v.S, task.SourceView{}, false).Task()
 	all := normal.PlanarTile().WithBase(base)
 	if err := checkStatistics(l, all.Base+all.Row); err != nil {
 		return err
@@ -258,7 +258,7 @@ func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 	means := make([]*task.Tile, len(parts))
 	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
-		t := meanPass(l, parts[i].S, i < len(parts)-1, true).Task()
+		t := newMeanPass(l, parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().WithBase(base)
 		t.LoadSource1(parts[i].M, at, false)
 		means[i] = t.KeepResult(stats.WithBase(offset(i)), parts[i].S.Channels*place.UnitBytes)
@@ -266,7 +266,7 @@ func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	var last *task.Tile
 	for i := range parts {
-		r := deviationPass(l, parts[i].S)
+		r := newDeviationPass(l, parts[i].S)
 		r.First.Repeat = task.W
 		t := r.Task()
 		at := t.PlanarTile().WithBase(base)
@@ -299,12 +299,12 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	kept := turn.KeepResult(at, at.Row)
 	o.add(turn)
 
-	mean := meanPass(l, row, true, true).Task()
+	mean := newMeanPass(l, row, true, true).Task()
 	mean.ReadTile(kept, at)
 	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
-	r := deviationPass(l, row)
+	r := newDeviationPass(l, row)
 	r.First.Repeat = task.W
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
@@ -312,7 +312,7 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	deviations := deviation.KeepResult(stats.WithBase(stats.Row), stats.Row)
 	o.add(deviation)
 
-	normal := affinePass(row, task.SourceView{Transposed: true}, true).Task()
+	normal := newAffinePass(row, task.SourceView{Transposed: true}, true).Task()
 	normal.ReadTile(kept, at)
 	normal.ReadSecondTile(deviations, stats)
 	values := normal.KeepResult(at, at.Row)
@@ -369,7 +369,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	// The statistics of a row are read row by row.
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
-	means := reduce(meanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
+	means := reduce(newMeanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
 
 	sub := newSubtraction(s, task.W.If(s.Width > 1))
 	sub.ReadTile(x, x.At)
@@ -377,7 +377,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	differences := sub.KeepResult(at, bytes)
 	o.add(sub)
 
-	deviations := reduce(rootSquarePass(l, rows).Task(), differences, 0, bytes)
+	deviations := reduce(newRootSquarePass(l, rows).Task(), differences, 0, bytes)
 
 	mul := newScaling(s, task.W.If(s.Width > 1))
 	mul.ReadTile(differences, at)
@@ -423,7 +423,7 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 		return reduced
 	}
 	flat := place.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
-	means := reduce(meanPass(l, rows, false, true), turned)
+	means := reduce(newMeanPass(l, rows, false, true), turned)
 
 	sub := newSubtraction(s, task.C)
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
@@ -439,7 +439,7 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	again := second.KeepResult(transposed.WithBase(two), turnedBytes)
 	o.add(second)
 
-	deviations := reduce(rootSquarePass(l, rows), again)
+	deviations := reduce(newRootSquarePass(l, rows), again)
 
 	mul := newScaling(s, task.C)
 	mul.ReadTile(differences, at.WithBase(one))

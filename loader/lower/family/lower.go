@@ -114,9 +114,9 @@ func lowerLayer(o *Output, j job) error {
 	return j.layer.Unsupportedf("operation is not supported")
 }
 
-// port returns the place of a surface. A piece already has one. For a whole layer, port adds a
+// placePort returns the place of a surface. A piece already has one. For a whole layer, placePort adds a
 // new port in buffer bar.
-func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
+func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at
 	}
@@ -125,9 +125,9 @@ func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s laye
 	return m
 }
 
-// Builder returns the program as the parts of a container.
+// Builder returns the builder of a container with the program.
 func (o *Output) Builder() *loader.Builder {
-	descriptors := o.finish() // sets o.Scratch
+	descriptors := o.buildDescriptors() // sets o.Scratch
 	return &loader.Builder{
 		Procedure:     "net",
 		Chain:         descriptors,
@@ -138,8 +138,8 @@ func (o *Output) Builder() *loader.Builder {
 	}
 }
 
-// finish returns the descriptors in the form that the compiler release of the layer writes.
-func (o *Output) finish() []*regs.Descriptor {
+// buildDescriptors returns the descriptors in the form that the compiler release of the layer writes.
+func (o *Output) buildDescriptors() []*regs.Descriptor {
 	if o.release == layer.Release2023 {
 		if o.streamed {
 			o.Scratch = chain.PassThroughScratch(o.Tasks)
@@ -149,22 +149,22 @@ func (o *Output) finish() []*regs.Descriptor {
 	return chain.Finish(o.Tasks)
 }
 
-// input returns the place of an input, which is in buffer 4, while the output is in buffer 5.
+// placeInput returns the place of an input, which is in buffer 4, while the output is in buffer 5.
 // The two are swapped for a layer with OutputFirst and for the 2023 compiler. Matmuls use
 // another order.
-func (o *Output) input(j job, name string, s layer.Shape) place.Memory {
+func (o *Output) placeInput(j job, name string, s layer.Shape) place.Memory {
 	bar := uint32(place.Bar4)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
 		bar = place.Bar5
 	}
-	return o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
+	return o.placePort(j, name, loader.Input, bar, s, place.Surface(bar, s))
 }
 
-// output returns the place of the result, see input.
-func (o *Output) output(j job, name string, s layer.Shape) place.Memory {
+// placeOutput returns the place of the result, see placeInput.
+func (o *Output) placeOutput(j job, name string, s layer.Shape) place.Memory {
 	bar := uint32(place.Bar5)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
 		bar = place.Bar4
 	}
-	return o.port(j, name, loader.Output, bar, s, place.Surface(bar, s))
+	return o.placePort(j, name, loader.Output, bar, s, place.Surface(bar, s))
 }

@@ -26,11 +26,11 @@ func lowerMatMul(o *Output, j job) error {
 	l := j.layer
 	count, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
 	// The buffer of the result comes before the one of the input.
-	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
-	x := o.port(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
+	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	x := o.placePort(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
 	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.NeedsTable() || fusesTable(j)) {
-		if tryBlockMatMul(o, j, count, x, y) {
+		if tryLowerBlockMatMul(o, j, count, x, y) {
 			return nil
 		}
 	}
@@ -130,10 +130,10 @@ func newMatMulTask(j job, m, k int, s coeff.Share) *task.Task {
 	return newMACTask(j.layer, task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true, Table: fusedTable(j)})
 }
 
-// tryBlockMatMul lowers the matmul as a chain of one group: a transpose to columns of blocks,
+// tryLowerBlockMatMul lowers the matmul as a chain of one group: a transpose to columns of blocks,
 // the matmul, and a copy of the rows of blocks to memory. It reports false if that does not fit
 // L2.
-func tryBlockMatMul(o *Output, j job, count int, x, y place.Memory) bool {
+func tryLowerBlockMatMul(o *Output, j job, count int, x, y place.Memory) bool {
 	l, w := j.layer, *j.weights
 	g := rows.Group{
 		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
@@ -243,7 +243,7 @@ func lowerTransposedMatMul(o *Output, j job) error {
 	if j.layer.TransposeX {
 		left = swap(left)
 	}
-	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	to := ports{"y": y}
 	bar := uint32(place.Bar5)
 	if l.Second == layer.Runtime && l.Op == layer.MatMul {
@@ -252,12 +252,12 @@ func lowerTransposedMatMul(o *Output, j job) error {
 		if j.layer.TransposeY {
 			given = swap(right)
 		}
-		to["z"] = o.port(j, "z", loader.Input, bar, given, place.Surface(bar, given))
+		to["z"] = o.placePort(j, "z", loader.Input, bar, given, place.Surface(bar, given))
 		bar = place.Bar6
 		if j.layer.TransposeY {
 			if !j.layer.TransposeX && !canReadLeftRows(&l) {
-				to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
-				if tryPairedRows(o, j, to["x"], to["z"], y) {
+				to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
+				if tryLowerPairedRows(o, j, to["x"], to["z"], y) {
 					return nil
 				}
 			}
@@ -271,7 +271,7 @@ func lowerTransposedMatMul(o *Output, j job) error {
 		return l.Unsupportedf("cannot transpose a constant right side; use linear, whose weights are rows of k values")
 	}
 	if _, given := to["x"]; !given {
-		to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
+		to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 	}
 	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && CanReadColumns(&l) {
 		// The left side is stored as the engines read it.

@@ -37,11 +37,11 @@ func lowerConcat(o *Output, j job) error {
 		s.C = c
 		name, bar := fmt.Sprintf("x%d", i), place.Bar5+uint32(i)
 		if i > 0 {
-			inputs[i] = o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
+			inputs[i] = o.placePort(j, name, loader.Input, bar, s, place.Surface(bar, s))
 			continue
 		}
-		inputs[i] = o.input(j, name, s)
-		y = o.output(j, "y", l.In)
+		inputs[i] = o.placeInput(j, name, s)
+		y = o.placeOutput(j, "y", l.In)
 	}
 	first := 0
 	for i, c := range l.Parts {
@@ -68,7 +68,7 @@ func lowerConcat(o *Output, j job) error {
 // other strides in the same way and are inferred.
 func lowerTranspose(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	order := l.Permutation()
 	// Strides of the result by the axis of the input.
 	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
@@ -135,7 +135,7 @@ func addTranspose(o *Output, in, out place.View) {
 // columns become channels, and another transposes the wanted channels back.
 func lowerSlice(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Size)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Size)
 	in, out := place.NewView(x, l.Size), place.NewView(y, l.Size)
 	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
@@ -200,7 +200,7 @@ func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) 
 // one program seen. Other axes are copied once for each repetition.
 func lowerTile(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	once := l.Out() // what one task writes
 	if l.In.N > 1 || l.Reps.N > 1 {
 		once.N = l.In.N

@@ -14,7 +14,7 @@ import (
 func lowerPad(o *Output, j job) error {
 	l := j.layer
 	w, out := &l.Window, l.Out()
-	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)
 	if w.Px+w.Qx == 0 {
 		return padRows(o, l, l.In, w.Py, w.Qy, x, y)
 	}

@@ -17,7 +17,7 @@ import (
 func lowerPool(o *Output, j job) error {
 	l := j.layer
 	w, out := l.Window, l.Out()
-	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)
 	rows := l.In
 	rows.H = out.H
 	transposedShape := layer.Shape{N: rows.N, C: rows.C, H: rows.W, W: rows.H}
@@ -136,8 +136,8 @@ func convolutionStride(stride int) int {
 func lowerLongStride(o *Output, j job) error {
 	l := *j.layer
 	w := l.Window
-	x, out := o.input(j, "x", l.In), l.Out()
-	y := o.output(j, "y", out)
+	x, out := o.placeInput(j, "x", l.In), l.Out()
+	y := o.placeOutput(j, "y", out)
 	l.Window.Sy, l.Window.Sx = convolutionStride(w.Sy), convolutionStride(w.Sx)
 	every, columns := w.Sy/l.Window.Sy, w.Sx/l.Window.Sx
 	all := l.Out()

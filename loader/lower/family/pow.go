@@ -26,8 +26,8 @@ func lowerPow(o *Output, j job) error {
 	}
 	s := l.In
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
-	x, y := o.input(j, "x", s), o.output(j, "y", s)
-	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
+	x, y := o.placeInput(j, "x", s), o.placeOutput(j, "y", s)
+	z := o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	one := in
 	one.Groups = 1
 	pairs := one
@@ -77,13 +77,13 @@ func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	s := j.layer.In
 	logarithm, product := o.allocate(s), o.allocate(s)
 	return lowerPieces(o, j.layer,
-		lookupPiece(j.weights.Table, s, x, logarithm),
+		newLookupPiece(j.weights.Table, s, x, logarithm),
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
-		lookupPiece(j.weights.Tables[0], s, product, y),
+		newLookupPiece(j.weights.Tables[0], s, product, y),
 	)
 }
 
-// lookupPiece returns the piece that applies a table to each element of a tensor.
-func lookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
+// newLookupPiece returns the piece that applies a table to each element of a tensor.
+func newLookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
 	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

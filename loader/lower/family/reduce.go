@@ -32,7 +32,7 @@ func lowerReduction(o *Output, j job) error {
 	if l.Axes == layer.AxisC|layer.AxisH {
 		return lowerTwoReductions(o, j)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	in, out := place.NewView(x, l.In), place.NewView(y, l.Out())
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
@@ -114,7 +114,7 @@ func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out pl
 // program shows a minimum of the planar engine (assumed).
 func lowerMinimum(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	negative := o.allocate(l.In)
 	least := o.allocate(l.Out())
 	minus := &layer.Weights{Second: []float16.Float16{0xbc00}}
@@ -130,7 +130,7 @@ func lowerMinimum(o *Output, j job) error {
 // lowerTwoReductions reduces the channels, then the rows.
 func lowerTwoReductions(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	first, second := *l, *l
 	first.Axes = layer.AxisC
 	second.In, second.Axes = first.Out(), layer.AxisH
@@ -141,8 +141,8 @@ func lowerTwoReductions(o *Output, j job) error {
 	)
 }
 
-// fanIn returns how many input values each result is computed from.
-func fanIn(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
+// valuesPerResult returns how many input values each result is computed from.
+func valuesPerResult(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 
 // reduceChannels reduces each channel of each group to one value. Several groups have their
 // results in L2 one after the other (seen in 16 of 16 programs).
@@ -150,7 +150,7 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	if err := layer.CheckLimit("number of row groups", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
-	r := reductionPass(l, in.S)
+	r := newReductionPass(l, in.S)
 	r.Depth = depth
 	t := r.Task()
 	if in.Folded {
@@ -168,12 +168,12 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	return nil
 }
 
-// reductionPass returns the planar pass that reduces each channel. For a mean it also divides.
-func reductionPass(l *layer.Layer, in regs.Shape) task.Planar {
+// newReductionPass returns the planar pass that reduces each channel. For a mean it also divides.
+func newReductionPass(l *layer.Layer, in regs.Shape) task.Planar {
 	r := task.Planar{Form: regs.FormReduction, In: in}
 	switch l.Op {
 	case layer.ReduceMean:
-		r.Mean = fanIn(l)
+		r.Mean = valuesPerResult(l)
 	case layer.LayerNorm:
 		r.Mean = normalizedCount(l)
 	case layer.ReduceMax:
@@ -221,7 +221,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 
 	transposedView := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.FoldRow()
 	rows := transposedView.S
-	r := reductionPass(l, rows)
+	r := newReductionPass(l, rows)
 	r.Transposed = true
 	t := r.Task()
 	if transposedView.Folded {
@@ -289,7 +289,7 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	kept := prep.KeepResult(transposed, bytes)
 	o.add(prep)
 
-	t := reductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
+	t := newReductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
 	at := place.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
 	t.ReadTileGroups(kept, at)
 	reduced := t.KeepResultGroups(means, means.Row)

@@ -24,11 +24,11 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	m, k, n := l.In.H, l.In.W, l.Columns
 	right := layer.Shape{N: l.In.N, C: l.In.C, H: k, W: n}
 	// Result, right side, left side.
-	result := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
-	rhs := o.port(j, "z", loader.Input, place.Bar5, right, place.Surface(place.Bar5, right))
-	lhs := o.port(j, "x", loader.Input, place.Bar6, l.In, place.Surface(place.Bar6, l.In))
+	result := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	rhs := o.placePort(j, "z", loader.Input, place.Bar5, right, place.Surface(place.Bar5, right))
+	lhs := o.placePort(j, "x", loader.Input, place.Bar6, l.In, place.Surface(place.Bar6, l.In))
 	fromMemory := canReadLeftRows(l)
-	if !fromMemory && tryPairedRows(o, j, lhs, rhs, result) {
+	if !fromMemory && tryLowerPairedRows(o, j, lhs, rhs, result) {
 		return nil
 	}
 	to := placeBeforeActivation(o, j, result, l.Out())
@@ -82,12 +82,12 @@ func canReadLeftRows(l *layer.Layer) bool {
 	return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0
 }
 
-// tryPairedRows lowers the product as a chain of one group: it interleaves all rows of the left
+// tryLowerPairedRows lowers the product as a chain of one group: it interleaves all rows of the left
 // side at once, transposes the right side in L2 if it is given transposed, and multiplies 128
 // rows with each task. It reports false if that does not fit L2. In a public table, [1,S,D] by
 // transposed [1,S,D] has 3 tasks at 64 and 128 rows, 4 at 256 and 6 at 512, and [1,S,S] by
 // [1,S,D] has 2, 2, 3 and 5.
-func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
+func tryLowerPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
 	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX {
 		return false

@@ -26,7 +26,7 @@ func lowerSoftmax(o *Output, j job) error {
 	if l.Axes&(l.Axes-1) != 0 {
 		return lowerSoftmaxAxes(o, j)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	in, out := place.NewView(x, l.In), place.NewView(y, l.In)
 	var each func(in, out place.View) error
 	switch l.Axes {
@@ -50,7 +50,7 @@ func lowerSoftmax(o *Output, j job) error {
 		if streamsBetweenTasks(l) {
 			return lowerSoftmaxStreamed(o, j, in, out)
 		}
-		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && trySoftmaxRing(o, j, in, out) {
+		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && tryLowerSoftmaxRing(o, j, in, out) {
 			return nil
 		}
 	}
@@ -61,7 +61,7 @@ func lowerSoftmax(o *Output, j job) error {
 // the scratch buffer. No program shows this, so it is inferred.
 func lowerSoftmaxAxes(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	reduced := layer.Reduction(layer.ReduceMax, l.In, l.Axes)
 	one := reduced.Out()
 	largest, differences, powers, sum := o.allocate(one), o.allocate(l.In), o.allocate(l.In), o.allocate(one)
@@ -132,17 +132,17 @@ func softmaxRowsBytes(s regs.Shape) int {
 	return bytes * s.Height
 }
 
-// exponentPass returns the pass that subtracts the maximum, which is its second source. previous
+// newDifferencePass returns the pass that subtracts the maximum, which is its second source. previous
 // is set if a planar task comes before it.
-func exponentPass(s regs.Shape, second task.SourceView, previous bool) task.Planar {
+func newDifferencePass(s regs.Shape, second task.SourceView, previous bool) task.Planar {
 	e := pass.Exponent(s)
 	e.Second, e.Previous = second, previous
 	return e
 }
 
-// quotientPass returns the pass that multiplies the exponentials by the reciprocal of their sum,
+// newQuotientPass returns the pass that multiplies the exponentials by the reciprocal of their sum,
 // which is its first source.
-func quotientPass(s regs.Shape, first task.SourceView, previous bool) task.Planar {
+func newQuotientPass(s regs.Shape, first task.SourceView, previous bool) task.Planar {
 	q := pass.Product(s)
 	q.First, q.Previous = first, previous
 	return q
@@ -191,7 +191,7 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 	largest := top.KeepResult(single, singles)
 	o.add(top)
 
-	difference := exponentPass(v, task.SourceView{Repeat: task.C}, false)
+	difference := newDifferencePass(v, task.SourceView{Repeat: task.C}, false)
 	difference.Transposed = pixel
 	sub := difference.Task()
 	sub.ReadTile(x, source)
@@ -214,7 +214,7 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
 		along = task.H
 	}
-	mul := quotientPass(s, task.SourceView{Repeat: along}, false).Task()
+	mul := newQuotientPass(s, task.SourceView{Repeat: along}, false).Task()
 	mul.ReadTile(reciprocals, single)
 	mul.ReadSecondTile(powers, second)
 	mul.WriteResult(out.M, free)
@@ -266,7 +266,7 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 		exps = exps.Skew(1, place.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
-	sub := exponentPass(s, task.SourceView{Repeat: task.C}, false).Task()
+	sub := newDifferencePass(s, task.SourceView{Repeat: task.C}, false).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	at := sub.PlanarTile()
 	sub.LoadSource1(in.M, at.WithBase(bytes), false)
@@ -275,7 +275,7 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	o.add(sub)
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps, bytes)
 	reciprocals := addReciprocalSum(o, j, s, powers, exps.WithBase(bytes), false)
-	mul := quotientPass(s, task.SourceView{Repeat: task.C}, false).Task()
+	mul := newQuotientPass(s, task.SourceView{Repeat: task.C}, false).Task()
 	mul.ReadTile(reciprocals, reciprocals.At)
 	mul.ReadSecondTile(powers, exps)
 	mul.WriteResult(out.M, 2*bytes)
@@ -298,7 +298,7 @@ func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	o.add(top)
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1), Transposed: many}
-	sub := exponentPass(s, row, true).Task()
+	sub := newDifferencePass(s, row, true).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(largest, single)
@@ -311,7 +311,7 @@ func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	reciprocals := sum.KeepResult(single, single.Row)
 	o.add(sum)
 
-	mul := quotientPass(s, row, true).Task()
+	mul := newQuotientPass(s, row, true).Task()
 	mul.ReadTile(reciprocals, single)
 	mul.ReadSecondTile(powers, exps)
 	mul.WriteResult(out.M, end)
@@ -361,7 +361,7 @@ func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 	tiles := rowTiles{s, held, stats}
 	largest := tiles.reduce(o, x, 0, maxima, task.Planar{Op: task.Largest})
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := exponentPass(s, row, true).Task()
+	sub := newDifferencePass(s, row, true).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, held)
 	sub.ReadSecondTile(largest, flat.WithBase(maxima))
@@ -370,7 +370,7 @@ func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.WithBase(powersAt), bytes)
 	reciprocals := tiles.reduce(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
 
-	mul := quotientPass(s, row, true).Task()
+	mul := newQuotientPass(s, row, true).Task()
 	mul.ReadTile(reciprocals, flat)
 	mul.ReadSecondTile(powers, held.WithBase(powersAt))
 	mul.WriteResult(out.M, powersAt+bytes)

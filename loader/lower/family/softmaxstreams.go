@@ -17,9 +17,9 @@ import (
 // A ring is as narrow as a patch of 16x16 pixels, and the two tasks run at the same time (seen in
 // 9 of 9 programs).
 
-// lowerSoftmaxStreamed appends softmax over the columns of a tensor that does not fit L2. A
-// value for each row stays in L2, and the powers pass through the scratch buffer, as in the one
-// program seen.
+// lowerSoftmaxStreamed appends softmax over the columns of a tensor that does not fit L2, in the
+// form of the 2023 compiler. A value for each row stays in L2, and the powers pass through the
+// scratch buffer, as in the one program seen.
 //
 //	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
 //	1/sum of the powers (L2), overwrites largest    powers / sum --> y
@@ -54,7 +54,7 @@ func lowerSoftmaxStreamed(o *Output, j job, in, out place.View) error {
 	largest := reduce(in, task.Planar{Op: task.Largest})
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := exponentPass(s, row, true).Task()
+	sub := newDifferencePass(s, row, true).Task()
 	at := setStreamedPatch(sub)
 	sub.LoadSource1(in.M, at, false)
 	sub.ReadSecondTile(largest, flat)
@@ -71,7 +71,7 @@ func lowerSoftmaxStreamed(o *Output, j job, in, out place.View) error {
 
 	sums := reduce(powers, task.Planar{Reciprocal: true})
 
-	mul := quotientPass(s, row, true).Task()
+	mul := newQuotientPass(s, row, true).Task()
 	at = setStreamedPatch(mul)
 	mul.ReadTile(sums, flat)
 	mul.LoadOnlySource2(powers.M, at, 0)

@@ -73,7 +73,7 @@ func checkRowsFit(l *layer.Layer, src regs.Shape, kh int) error {
 		"split the width or the input channels until they have at most %d bytes")
 }
 
-// usesStreamedPatch reports whether the 2023 compiler streams a tensor in patches, because it
+// usesStreamedPatch reports whether the 2023 compiler streams a tensor in patches because it
 // does not fit L2.
 func usesStreamedPatch(l *layer.Layer, s regs.Shape) bool {
 	return l.Release == layer.Release2023 && place.Packed(s).Row*s.Height > l.LargestTile()

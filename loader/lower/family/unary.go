@@ -42,7 +42,7 @@ func lowerUnary(o *Output, j job) error {
 	case layer.LogicalNot:
 		return lowerLogicalNot(o, j)
 	}
-	return addActivation(o, j, l.Op, l.In, o.input(j, "x", l.In), o.output(j, "y", l.In))
+	return addActivation(o, j, l.Op, l.In, o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In))
 }
 
 const ln2 = 0x398c // ln 2 in fp16
@@ -106,7 +106,7 @@ func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 func lowerAbsolute(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	return addPlanar(o, l, task.Planar{Form: regs.FormConstant, In: in, Absolute: true}.Task(), in, x, y)
 }
 
@@ -133,7 +133,7 @@ func forEachRowRun(l *layer.Layer, x, y place.Memory, n int, f func(in, out plac
 // in the one program seen.
 func lowerScaledTable(o *Output, j job, factor uint16) error {
 	table := j.weights.Table
-	return addTwoTasks(o, j, func(in regs.Shape) (*task.Task, error) {
+	return addTaskPair(o, j, func(in regs.Shape) (*task.Task, error) {
 		t := pass.Activation(j.layer.Op, in, 0).Task()
 		return t, setTable(o, j.layer, t, table)
 	}, func(in regs.Shape, _ *task.Task) *task.Task {
@@ -150,10 +150,10 @@ func streamsBetweenTasks(l *layer.Layer) bool {
 // lowerTableAndOp lowers the layer to a table, followed by the operation then with a constant.
 func lowerTableAndOp(o *Output, j job, then layer.Layer, constant uint16) error {
 	s := j.layer.In
-	x, y, between := o.input(j, "x", s), o.output(j, "y", s), o.allocate(s)
+	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
 	then.In = s
 	return lowerPieces(o, j.layer,
-		lookupPiece(j.weights.Table, s, x, between),
+		newLookupPiece(j.weights.Table, s, x, between),
 		piece{then, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
 	)
 }
@@ -168,10 +168,10 @@ func UsesShiftedSigmoid(l *layer.Layer) bool {
 // lowerSigmoidProduct lowers SiLU with the table of sigmoid(x) - 1/2.
 func lowerSigmoidProduct(o *Output, j job) error {
 	s := j.layer.In
-	x, y, sigmoid := o.input(j, "x", s), o.output(j, "y", s), o.allocate(s)
+	x, y, sigmoid := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
 	odd := o.allocate(s)
 	return lowerPieces(o, j.layer,
-		lookupPiece(j.weights.Table, s, x, odd),
+		newLookupPiece(j.weights.Table, s, x, odd),
 		piece{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{pass.HalfHalf}}, ports{"x": odd, "y": sigmoid}},
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
 	)
@@ -180,7 +180,7 @@ func lowerSigmoidProduct(o *Output, j job) error {
 // lowerTableProduct lowers HardSwish to x multiplied by the table of HardSigmoid.
 func lowerTableProduct(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	s := l.In
 	inner := o.allocate(s)
 	return lowerPieces(o, l,
@@ -189,13 +189,13 @@ func lowerTableProduct(o *Output, j job) error {
 	)
 }
 
-// addTwoTasks appends a task of the MAC engines that keeps its result in L2, and a planar task
+// addTaskPair appends a task of the MAC engines that keeps its result in L2, and a planar task
 // that reads it from there, for as many rows at a time as fit. first and second create the tasks
 // for a given shape.
-func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
+func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
 	l := j.layer
 	var failed error
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	err := forEachRowRun(l, x, y, 2, func(in, out place.View) {
 		t, err := first(in.S)
 		if err != nil {
@@ -221,7 +221,7 @@ func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 // lowerPower lowers Square and Cube to one or two multiplications.
 func lowerPower(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	square := layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Itself, SecondShape: l.In, Release: l.Release}
 	if l.Op == layer.Square {
 		return lowerPieces(o, l, piece{square, &layer.Weights{}, ports{"x": x, "y": y}})
@@ -251,9 +251,9 @@ func lowerSumOfTables(o *Output, j job) error {
 			o.Constants.PlaceTable(append([][]byte{w.Table}, w.Tables...)[i], min(task.Engines, l.In.C))
 		}
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	first, second := o.allocate(l.In), o.allocate(l.In)
-	lookup := func(t []byte, from, to place.Memory) piece { return lookupPiece(t, l.In, from, to) }
+	lookup := func(t []byte, from, to place.Memory) piece { return newLookupPiece(t, l.In, from, to) }
 	sum := piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == layer.Atan {
 		return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
@@ -272,7 +272,7 @@ func lowerSine(o *Output, j job) error {
 	if len(w.Tables) != 1 {
 		return l.Errorf("found %d tables, want 2", 1+len(w.Tables))
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	turns, fraction := o.allocate(l.In), o.allocate(l.In)
 	const turn = 0x3118 // 1/2pi in fp16
 	list := []piece{{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
@@ -283,8 +283,8 @@ func lowerSine(o *Output, j job) error {
 		from = shifted
 	}
 	return lowerPieces(o, l, append(list,
-		lookupPiece(w.Table, l.In, from, fraction),
-		lookupPiece(w.Tables[0], l.In, fraction, y),
+		newLookupPiece(w.Table, l.In, from, fraction),
+		newLookupPiece(w.Tables[0], l.In, fraction, y),
 	)...)
 }
 
@@ -296,7 +296,7 @@ func lowerPReLU(o *Output, j job) error {
 	for _, v := range j.weights.Second {
 		slopes = append(slopes, v^0x8000)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	negative, below, sloped, above := o.allocate(l.In), o.allocate(l.In), o.allocate(l.In), o.allocate(l.In)
 	return lowerPieces(o, l,
 		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
@@ -314,7 +314,7 @@ func lowerLogicalNot(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
-	x, y := o.input(j, "x", halves), o.output(j, "y", halves)
+	x, y := o.placeInput(j, "x", halves), o.placeOutput(j, "y", halves)
 	t := pass.Activation(l.Op, in, 0).Task()
 	task.SetEightBit(t, halves)
 	at := task.ByteTile(t, halves)
@@ -343,10 +343,10 @@ func lowerWithActivation(o *Output, j job) error {
 	if l.Second == layer.Runtime && l.Op != layer.Tile {
 		names["z"] = l.SecondShape
 	}
-	to := ports{"x": o.input(j, "x", l.In), "y": o.allocate(l.Out())}
-	y := o.output(j, "y", l.Out())
+	to := ports{"x": o.placeInput(j, "x", l.In), "y": o.allocate(l.Out())}
+	y := o.placeOutput(j, "y", l.Out())
 	if s, ok := names["z"]; ok {
-		to["z"] = o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
+		to["z"] = o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	}
 	act := layer.Layer{Op: j.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
 	return lowerPieces(o, j.layer,

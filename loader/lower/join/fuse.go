@@ -33,7 +33,7 @@ type Step struct {
 	Merged []int
 }
 
-// A Fusion merges steps of one network.
+// A Fusion merges the steps of one network where a single task can do their work.
 type Fusion struct {
 	// Outputs names the tensors that the network returns. No step merges the step that makes one.
 	Outputs []string

@@ -52,7 +52,8 @@ type Node struct {
 	Rounds bool // the result must be rounded on its own, see [Step]
 }
 
-// A Joined holds the parts of the program that a network is joined to.
+// A Joined is a network joined to one program: its builder, and what each node contributes to
+// it.
 type Joined struct {
 	Builder *loader.Builder
 	Nodes   []Run // descriptors of each node; Tasks is 0 if another node does its work

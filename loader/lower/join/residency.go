@@ -269,7 +269,7 @@ func (r *resident) locate(t *task.Task, which task.Operand) (place.Layout, bool)
 		return place.Layout{}, false
 	}
 	at := place.Layout{Base: column}
-	at.Channel, at.Row, at.Group = tr.stride(m.Plane, planes), tr.stride(m.Row, rows), tr.stride(m.Group, groups)
+	at.Channel, at.Row, at.Group = tr.translateStride(m.Plane, planes), tr.translateStride(m.Row, rows), tr.translateStride(m.Group, groups)
 	if r.byPlane {
 		at.Base += m.Base / s.Row * r.layout.Row
 	} else {
@@ -296,9 +296,9 @@ type translation struct {
 	ok      bool         // false after a stride that the layout does not have
 }
 
-// stride returns the stride in L2 for n steps of the given number of bytes in memory, starting at
+// translateStride returns the stride in L2 for n steps of the given number of bytes in memory, starting at
 // the operand's first element. It returns 0 if there is only one step.
-func (t *translation) stride(bytes, n int) int {
+func (t *translation) translateStride(bytes, n int) int {
 	r, s := t.r, &t.surface
 	switch {
 	case n <= 1 || bytes == 0:
@@ -320,9 +320,9 @@ func (t *translation) stride(bytes, n int) int {
 	return 0
 }
 
-// tileRange returns the range of L2 addresses that the tasks of a step use for tiles that are
+// stepTileRange returns the range of L2 addresses that the tasks of a step use for tiles that are
 // not resident. lo is 0 if no operand of the step is resident.
-func (j *joiner) tileRange(step int, kept map[access]*resident) (lo, hi int) {
+func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int) {
 	lo = j.l2Bytes()
 	alone := true
 	cover := func(base, bytes int) {
@@ -383,7 +383,7 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 		arenas := make([]*place.Extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
-			lo, hi := j.tileRange(i, kept)
+			lo, hi := j.stepTileRange(i, kept)
 			arenas[i], lows[i] = &place.Extent{Bytes: hi - lo, First: i, Last: i, Streams: true}, lo
 			list = append(list, arenas[i])
 		}
