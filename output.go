@@ -86,7 +86,7 @@ func (r *execution) setOutputs(res *Result) {
 			tensors[out.Port.Name] = out.Data
 		}
 	}
-	for _, out := range n.Given() {
+	for _, out := range n.AllResults() {
 		data := tensors[out.Tensor]
 		if madeUp[out.Tensor] || data == nil {
 			continue

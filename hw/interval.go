@@ -7,7 +7,7 @@ import "anesim/hw/clock"
 // documentation write it.
 const (
 	IntervalShare   = 0.8
-	IntervalPercent = "80 %"
+	IntervalPercent = "80%"
 	IntervalWords   = "four of five"
 )
 

@@ -153,7 +153,7 @@ const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS
 func (r *measurement) formatRow(name string) string {
 	c := &r.coverage
 	share := func(part, all uint64) float64 { return 100 * float64(part) / float64(max(1, all)) }
-	line := fmt.Sprintf("| %s | %d | %.4g %%, %.4g %% | %s, %s |", name, c.Nodes,
+	line := fmt.Sprintf("| %s | %d | %.4g%%, %.4g%% | %s, %s |", name, c.Nodes,
 		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs), formatPercent(r.engine[0].RMS), formatPercent(r.engine[0].Max))
 	for i := 1; i < len(definitions); i++ {
 		line += fmt.Sprintf(" %s (%s)", formatPercent(r.engine[i].RMS), formatPercent(r.yardstick[i].RMS))
@@ -165,15 +165,15 @@ func (r *measurement) formatRow(name string) string {
 	if r.choice == "" {
 		return line + " |"
 	}
-	return line + fmt.Sprintf(" %.4g %% of %s |", 100*r.agreement, r.choice)
+	return line + fmt.Sprintf(" %.4g%% of %s |", 100*r.agreement, r.choice)
 }
 
 // formatPercent returns a share as a percentage with two digits, or with none from 10 % on.
 func formatPercent(v float64) string {
 	if v < 0.1 {
-		return fmt.Sprintf("%.2g %%", 100*v)
+		return fmt.Sprintf("%.2g%%", 100*v)
 	}
-	return fmt.Sprintf("%.0f %%", 100*v)
+	return fmt.Sprintf("%.0f%%", 100*v)
 }
 
 // singleTolerance is how far onnxruntime may be from the definition. MLSD keeps the scores

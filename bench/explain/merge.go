@@ -34,7 +34,7 @@ func findNeighbours(n *list.Network, lane int) *neighbours {
 		if b.at[l.Name] != i || strings.Contains(l.Name, ",") {
 			continue // no flag can identify the layer
 		}
-		if key := regroup.Beside(l); key != "" {
+		if key := regroup.MergeKey(l); key != "" {
 			b.beside[key] = append(b.beside[key], i)
 		}
 		for _, in := range l.Inputs {
@@ -69,7 +69,7 @@ func (b *neighbours) mergeParallel(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights one behind the other, and slices of the result where they stood", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
-		all := b.beside[regroup.Beside(&b.n.Layers[b.at[name]])]
+		all := b.beside[regroup.MergeKey(&b.n.Layers[b.at[name]])]
 		if len(all) < 2 || done[all[0]] {
 			continue
 		}
@@ -98,7 +98,7 @@ func (b *neighbours) mergeConsecutive(names []string) regrouping {
 	for _, name := range names {
 		i := b.at[name]
 		k, ok := b.reader[b.n.Layers[i].Output]
-		if !ok || k < 0 || taken[i] || taken[k] || !regroup.MergesBehind(&b.n.Layers[i], &b.n.Layers[k]) {
+		if !ok || k < 0 || taken[i] || taken[k] || !regroup.CanCompose(&b.n.Layers[i], &b.n.Layers[k]) {
 			continue
 		}
 		taken[i], taken[k] = true, true
@@ -115,7 +115,7 @@ func (b *neighbours) splitLarge(names []string) regrouping {
 	r := regrouping{flag: "--split", needs: "a concatenation of the parts behind them", results: "the same"}
 	for _, name := range names {
 		l := &b.n.Layers[b.at[name]]
-		if !regroup.Splits(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {
+		if !regroup.CanSplit(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {
 			continue
 		}
 		n := countParts(&l.Lower, b.lane)

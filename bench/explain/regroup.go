@@ -125,7 +125,7 @@ func checkRegroup(n *list.Network, g regroup.Group, readers map[string]int) stri
 	first := &n.Layers[g.Layers[0]]
 	if len(g.Layers) == 1 {
 		switch {
-		case !regroup.Splits(first):
+		case !regroup.CanSplit(first):
 			return "unsupported layer; want a dense convolution of one image with constant weights"
 		case g.Parts < 2 || (g.Parts-1)*channelGroup >= first.Lower.Cout:
 			return fmt.Sprintf("cannot split %d channels into %d parts of multiples of %d", first.Lower.Cout, g.Parts, channelGroup)
@@ -133,14 +133,14 @@ func checkRegroup(n *list.Network, g regroup.Group, readers map[string]int) stri
 		return ""
 	}
 	second := &n.Layers[g.Layers[1]]
-	if len(g.Layers) == 2 && regroup.MergesBehind(first, second) {
+	if len(g.Layers) == 2 && regroup.CanCompose(first, second) {
 		if readers[first.Output] > 1 {
 			return fmt.Sprintf("other layers read the output of %s", first.Name)
 		}
 		return ""
 	}
 	for _, i := range g.Layers[1:] {
-		if key := regroup.Beside(first); key == "" || key != regroup.Beside(&n.Layers[i]) {
+		if key := regroup.MergeKey(first); key == "" || key != regroup.MergeKey(&n.Layers[i]) {
 			return fmt.Sprintf("cannot merge %s and %s; want convolutions or matmuls with the same input, kernel and activation, or consecutive ones without an activation", first.Name, n.Layers[i].Name)
 		}
 	}

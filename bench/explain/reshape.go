@@ -54,7 +54,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		l.Lower = withSize(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
 	}
-	return anesim.FromNetwork(arrange.Rearranged(&n)), nil
+	return anesim.FromNetwork(arrange.RearrangedCopy(&n)), nil
 }
 
 // ParseReshape parses "LAYER=HxW" for [ReshapeLayers].

@@ -226,7 +226,7 @@ func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	for i, d := range c.Dims {
 		dims[i] = int(d)
 	}
-	if err := c.Valid(); err != nil {
+	if err := c.CheckValues(); err != nil {
 		return nil, err
 	}
 	t, err := newTensor(c.Type, dims...)

@@ -194,7 +194,7 @@ func TestScriptErrors(t *testing.T) {
 		"send control BOOTS":           `line 1: unknown command "BOOTS"; want a name or a number`,
 		"call app ANE_DeviceOpen":      "line 1: unknown client app",
 		"client a rights=nope":         `line 1: unknown right "nope"`,
-		"model a layer relu q=1":       "line 1: relu: q: no such key",
+		"model a layer relu q=1":       "line 1: relu: q: unknown key",
 		"set 0 x 1":                    "line 1: found no program in slot 0",
 		"expect finished 1":            "line 1: found 0 finished requests; want 1",
 		"send control BOOT x=1":        `line 1: unknown key "x"; want priority`,

@@ -182,7 +182,7 @@ func TestLoadRefusals(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"layer: nope c=1":              `line 2: client "client 1": unknown operation "nope"`,
-		"layer: relu q=1":              `line 2: client "client 1": relu: q: no such key`,
+		"layer: relu q=1":              `line 2: client "client 1": relu: q: unknown key`,
 		"model: gone.hwx":              `line 2: client "client 1": file does not exist`,
 		"layer: relu c=8, max_calls: ": `line 2: unknown key "max_calls"`,
 	} {

@@ -107,7 +107,7 @@ func buildConv() (*loader.Builder, error) {
 	t := task.NewPointwise2020(oneRow(cin, 1), oneRow(cout, 1))
 	t.SetKernel(0, k.Lanes)
 	t.LoadSource1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
-	task.StageResult2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).WithBase(channelBytes*cin))
+	task.StageResult2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Rebase(channelBytes*cin))
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain:     descriptors,
@@ -163,7 +163,7 @@ func buildAdd() (*loader.Builder, error) {
 	at.Group = at.Depth
 	second := place.SecondBase(at.Row)
 	t.LoadSource1(rowSurface(place.Bar6, channels, 1), at, false)
-	t.LoadSource2(rowSurface(place.Bar5, channels, 1), at.WithBase(second))
+	t.LoadSource2(rowSurface(place.Bar5, channels, 1), at.Rebase(second))
 	task.WriteResult2020(t, rowSurface(place.Bar4, channels, 1), second+at.Row)
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{

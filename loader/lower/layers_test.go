@@ -240,7 +240,7 @@ func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, op
 	for _, x := range operands {
 		in = append(in, shapes[x])
 	}
-	l, err := o.Behind(in, values)
+	l, err := o.After(in, values)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -47,7 +47,8 @@
 //	transposes     between a layer and its reader all count as one change of order and of
 //	               rows; what is left are the tasks that move the least (heads of attention)
 //	Resize, Gather products with constant matrices along an axis, whatever the interpolation
-//	ConvTranspose  a convolution to as many channels a result as a step has places
+//	ConvTranspose  a layer; in groups a convolution to as many channels a result as a step has
+//	               places
 //	Conv           taps apart are zeros between; long steps take blocks of the picture as channels;
 //	               three axes are the sum of the pictures that each tap of depth meets
 //	LSTM, GRU, RNN unrolled, the input's products of all steps in one task

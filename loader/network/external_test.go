@@ -42,7 +42,7 @@ func TestExternalData(t *testing.T) {
 	}
 	for _, tc := range []struct{ location, offset, want string }{
 		{"sub/w.bin", "8", ""},
-		{"sub/w.bin", "9", "16 bytes from 9 on, of 24"},
+		{"sub/w.bin", "9", "16 bytes at offset 9 exceed the file of 24 bytes"},
 		{"sub/w.bin", "-1", "external data"},
 		{"../secret.bin", "8", "escapes"},
 		{filepath.Join(dir, "secret.bin"), "8", "escapes"},

@@ -27,7 +27,7 @@ func fuse(n *list.Network) {
 		l := n.Layers[s.Merged[0]]
 		l.Lower, l.Weights, l.Inputs = s.Layer, s.Weights, s.Inputs
 		for _, i := range s.Merged[1:] {
-			l.Takes(&n.Layers[i])
+			l.Absorb(&n.Layers[i])
 		}
 		l.Output = s.Output
 		kept = append(kept, l)

@@ -132,12 +132,12 @@ func TestPackedConstants(t *testing.T) {
 func TestCoreMLErrors(t *testing.T) {
 	head := "program(1.3)\n{ func main<ios18>(tensor<fp16, [1, 2]> x) {\n"
 	for _, tc := range []struct{ text, want string }{
-		{"", "line 1: \"\" where a name is wanted"},
-		{"func", "line 1: a program is wanted"},
-		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: "}" where ";" is wanted`},
-		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: 2 bytes and 0 texts for a fp16 of [2]"},
-		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", "line 3: a constant without a value"},
-		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: values more than 32 deep"},
+		{"", `line 1: found "", want a name`},
+		{"func", `line 1: not a program; want "program"`},
+		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: found "}", want ";"`},
+		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: found 2 bytes and 0 strings for fp16 of shape [2]"},
+		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", "line 3: constant has no value"},
+		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: values are nested more than 32 deep"},
 	} {
 		_, err := ReadMIL([]byte(tc.text), Options{})
 		var f *list.FormatError
@@ -168,7 +168,7 @@ func TestCoreMLErrors(t *testing.T) {
 		elem mil.Elem
 		n    int
 	}{{0, "fp16", 288}, {63, "fp16", 288}, {64, "fp32", 288}, {64, "fp16", 289}, {1 << 63, "fp16", 1}, {128, "fp16", 288}} {
-		if _, err := coreml.Weights(w).At(tc.off, tc.elem, tc.n); err == nil {
+		if _, err := coreml.Weights(w).Values(tc.off, tc.elem, tc.n); err == nil {
 			t.Errorf("%+v is read", tc)
 		}
 	}

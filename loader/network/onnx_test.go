@@ -164,7 +164,7 @@ func TestONNXErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"empty", nil, "byte 0x0: not an ONNX model: it has no graph"},
+		{"empty", nil, "byte 0x0: not an ONNX model: no graph found"},
 		{"text", []byte("name: x"), "byte 0x0: field tag: unexpected EOF"},
 		{"cut", long[:len(long)-9], "byte 0x0: field tag"},
 		{"wire", ox.Message{}.Int(7, 1), "byte 0x0: field 7 has wire type 0, want 2"},

@@ -277,7 +277,7 @@ func (n *nodeReader) refuse(why error) {
 	l.Host = n.stage(&l)
 	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
-		n.Net.Layers[len(n.Net.Layers)-1].Makes(out.Name)
+		n.Net.Layers[len(n.Net.Layers)-1].AddOutput(out.Name)
 	}
 }
 

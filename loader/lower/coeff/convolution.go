@@ -99,7 +99,7 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 			k = skipping
 		}
 	}
-	return k.WithTable(c.Table)
+	return k.PrependTable(c.Table)
 }
 
 // shareWeights returns the weights and biases of a share. positions lists the positions of the

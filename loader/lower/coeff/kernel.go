@@ -257,10 +257,10 @@ func (k *Kernel) appendLane(b []byte) {
 	k.Data = append(k.Data, pad64(b)...)
 }
 
-// WithTable returns the kernel with an activation table at the start of every lane, or k itself
+// PrependTable returns the kernel with an activation table at the start of every lane, or k itself
 // if table is nil. Programs show that every lane of such a task holds the 128 bytes (seen in 5 of
 // 5 tasks). That the table comes first is assumed.
-func (k *Kernel) WithTable(table []byte) *Kernel {
+func (k *Kernel) PrependTable(table []byte) *Kernel {
 	if table == nil {
 		return k
 	}

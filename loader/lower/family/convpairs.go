@@ -37,7 +37,7 @@ func pairLayouts(l *layer.Layer) (source, result place.Layout) {
 		source.Depth, source.Group = source.Row, source.Row
 	}
 	result = place.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
-	return source.WithBase(result.Row), result
+	return source.Rebase(result.Row), result
 }
 
 // convolvePairs appends a paired convolution and a planar copy. The convolution may compute one

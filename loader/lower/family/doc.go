@@ -12,7 +12,7 @@
 // through scratch memory within one Output. Pieces are lowered by the same table:
 //
 //	pool, long strides     maxima or rows by DMA strides, with rows and columns transposed
-//	transposed convolution a convolution for each phase
+//	transposed convolution a convolution for each phase, columns transposed the cheaper way
 //	prelu, sin, min ...    operations that programs show, one after the other
 //
 // [TileHeight] returns how many source rows a task of the MAC engines has in L2 at a time, and how

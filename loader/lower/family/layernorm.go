@@ -158,7 +158,7 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	m := newMeanPass(l, s, false, true)
 	m.Transposed = many
 	mean := m.Task()
-	at := mean.KeptTile().WithBase(base)
+	at := mean.KeptTile().Rebase(base)
 	end := base + at.Row*s.Height
 	if err := checkStatistics(l, end); err != nil {
 		return err
@@ -173,7 +173,7 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(tile, at)
-	deviations := deviation.KeepResult(stats.WithBase(stats.Row), stats.Row)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
 	o.add(deviation)
 
 	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
@@ -205,9 +205,9 @@ func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	m := newMeanPass(l, s, false, true)
 	m.Depth = depth
 	mean := m.Task()
-	at := mean.KeptTile().WithBase(2 * stats.Row)
+	at := mean.KeptTile().Rebase(2 * stats.Row)
 	normal := newAffinePass(in.S, task.SourceView{Repeat: task.C}, false).Task()
-	again := normal.PlanarTile().WithBase(at.Base)
+	again := normal.PlanarTile().Rebase(at.Base)
 	end := again.Base + again.Row*in.S.Height
 	if err := checkStatistics(l, max(end, at.Base+at.Row*s.Height)); err != nil {
 		return err
@@ -225,7 +225,7 @@ func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(tile, at)
-	deviations := deviation.KeepResult(stats.WithBase(stats.Row), stats.Row)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
 	o.add(deviation)
 
 	normal.LoadSource1(in.M, again, false)
@@ -251,7 +251,7 @@ func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 		parts = append(parts, part)
 	}
 	normal := newAffinePass(v.S, task.SourceView{}, false).Task()
-	all := normal.PlanarTile().WithBase(base)
+	all := normal.PlanarTile().Rebase(base)
 	if err := checkStatistics(l, all.Base+all.Row); err != nil {
 		return err
 	}
@@ -259,9 +259,9 @@ func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
 		t := newMeanPass(l, parts[i].S, i < len(parts)-1, true).Task()
-		at := t.PlanarTile().WithBase(base)
+		at := t.PlanarTile().Rebase(base)
 		t.LoadSource1(parts[i].M, at, false)
-		means[i] = t.KeepResult(stats.WithBase(offset(i)), parts[i].S.Channels*place.UnitBytes)
+		means[i] = t.KeepResult(stats.Rebase(offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
 	var last *task.Tile
@@ -269,10 +269,10 @@ func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 		r := newDeviationPass(l, parts[i].S)
 		r.First.Repeat = task.W
 		t := r.Task()
-		at := t.PlanarTile().WithBase(base)
-		t.ReadTile(means[i], stats.WithBase(offset(i)))
+		at := t.PlanarTile().Rebase(base)
+		t.ReadTile(means[i], stats.Rebase(offset(i)))
 		t.LoadOnlySource2(parts[i].M, at, 0)
-		last = t.KeepResult(stats.WithBase(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
+		last = t.KeepResult(stats.Rebase(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
 	normal.LoadSource1(v.M, all, false)
@@ -288,10 +288,10 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statisticsLayout(1)
-	at := place.Packed(row).WithBase(2 * stats.Row)
+	at := place.Packed(row).Rebase(2 * stats.Row)
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
-	from := turn.PlanarTile().WithBase(end)
+	from := turn.PlanarTile().Rebase(end)
 	if err := checkStatistics(l, end+from.Row); err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(kept, at)
-	deviations := deviation.KeepResult(stats.WithBase(stats.Row), stats.Row)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
 	o.add(deviation)
 
 	normal := newAffinePass(row, task.SourceView{Transposed: true}, true).Task()
@@ -350,12 +350,12 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	bytes := at.Row * s.Height
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
-	from := copied.SourceTile().WithBase(2 * bytes)
+	from := copied.SourceTile().Rebase(2 * bytes)
 	if err := checkStatistics(l, 2*bytes+max(from.Row*s.Height, 2*stats.Row)); err != nil {
 		return err
 	}
 	copied.LoadSource1(in.M, from, false)
-	x := copied.KeepResult(at.WithBase(bytes), bytes)
+	x := copied.KeepResult(at.Rebase(bytes), bytes)
 	o.add(copied)
 
 	asRows := func(base int) place.Layout {
@@ -363,7 +363,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
 		t.ReadTileGroups(from, asRows(base))
-		reduced := t.KeepResultGroups(stats.WithBase(to), stats.Row)
+		reduced := t.KeepResultGroups(stats.Rebase(to), stats.Row)
 		o.add(t)
 		return reduced
 	}
@@ -373,7 +373,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 
 	sub := newSubtraction(s, task.W.If(s.Width > 1))
 	sub.ReadTile(x, x.At)
-	sub.ReadSecondTile(means, flat.WithBase(2*bytes))
+	sub.ReadSecondTile(means, flat.Rebase(2*bytes))
 	differences := sub.KeepResult(at, bytes)
 	o.add(sub)
 
@@ -381,7 +381,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 
 	mul := newScaling(s, task.W.If(s.Width > 1))
 	mul.ReadTile(differences, at)
-	mul.ReadSecondTile(deviations, flat.WithBase(bytes))
+	mul.ReadSecondTile(deviations, flat.Rebase(bytes))
 	mul.WriteResult(out.M, bytes+stats.Row)
 	o.add(mul)
 	return nil
@@ -404,12 +404,12 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	at := place.ResultTile(s)
 	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
-	source := at.WithBase(two + turnedBytes)
+	source := at.Rebase(two + turnedBytes)
 	if err := checkStatistics(l, source.Base+at.Row*s.Height); err != nil {
 		return err
 	}
 	x := first.LoadSource1(in.M, source, true)
-	turned := first.KeepResult(transposed.WithBase(one), turnedBytes)
+	turned := first.KeepResult(transposed.Rebase(one), turnedBytes)
 	o.add(first)
 
 	reduce := func(r task.Planar, from *task.Tile) *task.Tile {
@@ -429,20 +429,20 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(means, flat)
-	differences := sub.KeepResult(at.WithBase(one), at.Row*s.Height)
+	differences := sub.KeepResult(at.Rebase(one), at.Row*s.Height)
 	o.add(sub)
 
 	second := task.NewTranspose(s)
 	second.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
 	second.MarkPlanarNeighbours(false, true) // the bits of the planar tasks on both sides count this one in the one program seen
-	second.ReadTile(differences, at.WithBase(one))
-	again := second.KeepResult(transposed.WithBase(two), turnedBytes)
+	second.ReadTile(differences, at.Rebase(one))
+	again := second.KeepResult(transposed.Rebase(two), turnedBytes)
 	o.add(second)
 
 	deviations := reduce(newRootSquarePass(l, rows), again)
 
 	mul := newScaling(s, task.C)
-	mul.ReadTile(differences, at.WithBase(one))
+	mul.ReadTile(differences, at.Rebase(one))
 	mul.ReadSecondTile(deviations, flat)
 	mul.WriteResult(out.M, two)
 	o.add(mul)

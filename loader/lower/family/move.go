@@ -125,7 +125,7 @@ func addTranspose(o *Output, in, out place.View) {
 	t := task.NewTranspose(s)
 	at := t.SourceTile()
 	t.LoadSource1(in.M, at, false)
-	result := transposedTile(s).WithBase(at.Row * s.Height)
+	result := transposedTile(s).Rebase(at.Row * s.Height)
 	t.StageResult(out.M, result)
 	o.add(t)
 }
@@ -169,7 +169,7 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 		return copyView(o, l, in, out)
 	}
 	t.LoadSource1(in.M, at, false)
-	t.StageResult(out.M, result.WithBase(at.Row*s.Height))
+	t.StageResult(out.M, result.Rebase(at.Row*s.Height))
 	o.add(t)
 	return nil
 }
@@ -185,12 +185,12 @@ func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) 
 		"begin at a multiple of 32 columns, or split the tensor until they have at most %d bytes"); err != nil {
 		return err
 	}
-	prep.LoadSource1(in.M, from.WithBase(bytes), false)
+	prep.LoadSource1(in.M, from.Rebase(bytes), false)
 	kept := prep.KeepResult(transposed, bytes)
 	o.add(prep)
 
 	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
-	back.ReadTile(kept, transposed.WithBase(columns*transposed.Channel))
+	back.ReadTile(kept, transposed.Rebase(columns*transposed.Channel))
 	back.WriteResult(out.M, bytes)
 	o.add(back)
 	return nil
@@ -264,7 +264,7 @@ func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	// The source stays in L2 if the task reads it repeatedly, as in the one program seen.
 	t.LoadSource1(in.M, at, along != 0).Bytes = bytes
-	t.StageResult(out.M, result.WithBase(bytes))
+	t.StageResult(out.M, result.Rebase(bytes))
 	o.add(t)
 	return nil
 }

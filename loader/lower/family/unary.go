@@ -204,7 +204,7 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 		}
 		at := place.ResultTile(in.S)
 		bytes := at.Row * in.S.Height
-		t.LoadSource1(in.M, t.SourceTile().WithBase(layer.RoundUp(bytes, 64)), false)
+		t.LoadSource1(in.M, t.SourceTile().Rebase(layer.RoundUp(bytes, 64)), false)
 		kept := t.KeepResult(at, bytes)
 		o.add(t)
 		u := second(in.S, t)
@@ -242,7 +242,7 @@ func lowerSumOfTables(o *Output, j job) error {
 		return l.Errorf("found %d tables, want %d", 1+len(w.Tables), l.Op.TableCount())
 	}
 	if streamsBetweenTasks(l) {
-		// The order of the constants and of the tasks is that of the only program for each.
+		// The order of the constants and of the tasks is that of the one program seen for each.
 		order := []int{1, 0}
 		if l.Op != layer.Atan {
 			order = []int{1, 0, 2}

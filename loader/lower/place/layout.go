@@ -13,8 +13,8 @@ type Layout struct {
 	Base, Channel, Row, Depth, Group int
 }
 
-// WithBase returns the layout at another base.
-func (l Layout) WithBase(base int) Layout {
+// Rebase returns the layout moved to another base address.
+func (l Layout) Rebase(base int) Layout {
 	l.Base = base
 	return l
 }

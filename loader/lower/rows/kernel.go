@@ -93,7 +93,7 @@ func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Lay
 		return src, src.at
 	case z.rowTile != nil:
 		at := z.rowTile.channelsLayout()
-		return z.rowTile, at.WithBase(at.Base + head*k*z.rowTile.pitch)
+		return z.rowTile, at.Rebase(at.Base + head*k*z.rowTile.pitch)
 	}
 	return nil, place.Layout{}
 }
@@ -134,7 +134,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 				t := g.setEpilogue(task.MAC{In: in, Out: to, Transpose: columns}).Task()
 				t.SetKernelInBuffer(place.BarScratch, left.lanes(head*m+first, rows))
 				if src != nil {
-					c.readTile(t, src, from.WithBase(from.Base+p*layer.ElementBytes))
+					c.readTile(t, src, from.Rebase(from.Base+p*layer.ElementBytes))
 				} else {
 					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
@@ -147,7 +147,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 					c.write(t, dst)
 				case columns:
 					at := place.Packed(regs.Shape{Channels: n, Width: m})
-					h := c.hold(t, at.WithBase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
+					h := c.hold(t, at.Rebase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
 					e, h.at.Base, v.columnTile = h.extent, 0, h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)

@@ -59,7 +59,7 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		} else {
 			tile = c.loadPart(mean, x, part, src, tile)
 		}
-		first := at.WithBase(layer.RoundUp(part.first*layer.ElementBytes, 16))
+		first := at.Rebase(layer.RoundUp(part.first*layer.ElementBytes, 16))
 		means := c.hold(mean, first, unit, stats)
 		c.appendTask(mean)
 
@@ -71,7 +71,7 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		spread.SetPatch(task.WidePatch(v.width))
 		c.readTile(spread, means, first)
 		c.readSecondTile(spread, tile, src)
-		spreads = c.hold(spread, first.WithBase(first.Base+unit), unit, stats)
+		spreads = c.hold(spread, first.Rebase(first.Base+unit), unit, stats)
 		c.appendTask(spread)
 	}
 	if x.rowTile == nil && c.isReadAgain(x) {
@@ -147,7 +147,7 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 			at := src.channelsLayout()
 			at.Base += part.first * src.pitch
 			c.readTile(t, src, at)
-			reduced = c.hold(t, single.WithBase(part.first*unit), rows*unit, stats)
+			reduced = c.hold(t, single.Rebase(part.first*unit), rows*unit, stats)
 			c.appendTask(t)
 		}
 		return reduced

@@ -46,11 +46,11 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 			dst.Base = s.First * layer.ElementBytes
 			c.write(t, dst)
 		case columns:
-			h := c.hold(t, at.WithBase(s.First*at.Channel), at.Row*in.Height, e)
+			h := c.hold(t, at.Rebase(s.First*at.Channel), at.Row*in.Height, e)
 			e, h.at.Base, h.block = h.extent, 0, g.Block
 			v.columnTile = h
 		default:
-			h := c.hold(t, at.WithBase(s.First*layer.ElementBytes), at.Depth, e)
+			h := c.hold(t, at.Rebase(s.First*layer.ElementBytes), at.Depth, e)
 			e, h.at.Base, h.pitch = h.extent, 0, at.Channel
 			v.rowTile = h
 		}

@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A product with constants turns its rows to columns before the engines take them, and turns
-// its result back. Attention splits the columns of several products of one tensor into heads,
+// A matmul with constant weights transposes its input before the cores read it, and transposes
+// the result back. Attention splits the results of several matmuls of one tensor into heads,
 // some of them transposed:
 //
 //	x --+-- q --> heads          x -- transpose --+-- q --> heads
@@ -19,23 +19,23 @@ import (
 //	    +-- v --> heads                           |      transposed as it leaves the engines
 //	                                              +-- v --> heads
 //
-// Products whose results go to transposes alone are no part of a chain of rows, which shares
-// columns by itself (see package lower). That they share them all the same is inferred: the
-// compiler's chains are of single heads, and prepare columns once for all that read them.
+// Matmuls whose results are only read by transposes are not part of a row chain, which shares
+// columns by itself (see package lower). That they share columns anyway is inferred: the
+// compiler's chains hold a single head and prepare columns once for all their readers.
 
-// ShareColumns has products of one tensor that end in transposes read it transposed, once for
-// all. It is for networks whose transposes have been found.
+// ShareColumns makes matmuls of one tensor, whose results are only transposed, share one
+// transposed copy of the tensor. Call it after Rearrange.
 func ShareColumns(n *list.Network) {
 	s := findSharing(n)
 	for i := range n.Layers {
-		s.share(i)
+		s.shareFrom(i)
 	}
 	if len(s.first) == 0 {
 		return
 	}
 	var layers []list.Layer
 	for i, l := range n.Layers {
-		if s.gone[i] {
+		if s.removed[i] {
 			continue
 		}
 		if t, ok := s.first[i]; ok {
@@ -43,8 +43,8 @@ func ShareColumns(n *list.Network) {
 		}
 		if from, ok := s.columns[i]; ok {
 			l.Inputs = []string{from}
-			if at, ok := s.behind[i]; ok {
-				l = asConvolution(&l, &n.Layers[at])
+			if at, ok := s.transposeAfter[i]; ok {
+				l = toConvolution(&l, &n.Layers[at])
 			} else {
 				l.Lower.TransposeX = true
 			}
@@ -54,21 +54,21 @@ func ShareColumns(n *list.Network) {
 	n.Layers = slices.Clip(layers)
 }
 
-// A sharing is what becomes of a network's products: nothing, columns of a shared tensor, or
-// those and a transposed result. Layers are counted as in the network.
-type sharing struct {
-	n       *list.Network
-	readers map[string][]int   // products by the tensor that they could share
-	behind  map[int]int        // the transpose that makes rows of a product's result
-	columns map[int]string     // what products read
-	first   map[int]list.Layer // transposes ahead of products
-	gone    map[int]bool       // transposes that products do
+// A columnSharing records how the matmuls of a network change: some read shared columns, and
+// some of these also write a transposed result. Layers are identified by their index.
+type columnSharing struct {
+	n              *list.Network
+	readers        map[string][]int   // matmuls by the tensor that they could share
+	transposeAfter map[int]int        // the transpose that reads a matmul's result
+	columns        map[int]string     // the shared tensor that a matmul reads
+	first          map[int]list.Layer // transposes to insert before layers
+	removed        map[int]bool       // transposes that become part of a matmul
 }
 
-// findSharing finds the products of a network that could share columns.
-func findSharing(n *list.Network) *sharing {
-	s := &sharing{
-		n: n, readers: map[string][]int{}, behind: map[int]int{}, columns: map[int]string{}, first: map[int]list.Layer{}, gone: map[int]bool{},
+// findSharing finds the matmuls of a network that could share columns.
+func findSharing(n *list.Network) *columnSharing {
+	s := &columnSharing{
+		n: n, readers: map[string][]int{}, transposeAfter: map[int]int{}, columns: map[int]string{}, first: map[int]list.Layer{}, removed: map[int]bool{},
 	}
 	readers := map[string][]int{}
 	for i := range n.Layers {
@@ -83,23 +83,23 @@ func findSharing(n *list.Network) *sharing {
 	for i := range n.Layers {
 		l := &n.Layers[i]
 		next := readers[l.Output]
-		if !sharesColumns(l) || results[l.Output] || len(next) == 0 ||
+		if !canShareColumns(l) || results[l.Output] || len(next) == 0 ||
 			slices.ContainsFunc(next, func(k int) bool { return !isTranspose(&n.Layers[k]) }) {
 			continue
 		}
 		s.readers[l.Inputs[0]] = append(s.readers[l.Inputs[0]], i)
-		if len(next) == 1 && turnsRows(&n.Layers[next[0]], l.Out) {
-			s.behind[i] = next[0]
+		if len(next) == 1 && makesRows(&n.Layers[next[0]], l.Out) {
+			s.transposeAfter[i] = next[0]
 		}
 	}
 	return s
 }
 
-// share has a product and those after it that read the same tensor share its columns, where
-// that saves tasks.
-func (s *sharing) share(i int) {
+// shareFrom makes layer i, and the later matmuls that read the same tensor, share its columns
+// if that saves tasks.
+func (s *columnSharing) shareFrom(i int) {
 	x := &s.n.Layers[i]
-	if !sharesColumns(x) {
+	if !canShareColumns(x) {
 		return
 	}
 	name := x.Inputs[0]
@@ -110,7 +110,7 @@ func (s *sharing) share(i int) {
 	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In })
 	saved := len(all) - 1
 	for _, k := range all {
-		if _, ok := s.behind[k]; ok {
+		if _, ok := s.transposeAfter[k]; ok {
 			saved++
 		}
 	}
@@ -129,15 +129,15 @@ func (s *sharing) share(i int) {
 	s.first[i] = turn
 	for _, k := range all {
 		s.columns[k] = turn.Output
-		if at, ok := s.behind[k]; ok {
-			s.gone[at] = true
+		if at, ok := s.transposeAfter[k]; ok {
+			s.removed[at] = true
 		}
 	}
 }
 
-// sharesColumns reports whether a layer is a product of one matrix with constants that can
-// read it transposed.
-func sharesColumns(l *list.Layer) bool {
+// canShareColumns reports whether a layer is a matmul of one matrix with constant weights that
+// can read its input transposed.
+func canShareColumns(l *list.Layer) bool {
 	x := &l.Lower
 	if l.Reason != "" || len(l.Inputs) != 1 || x.Op != layer.MatMul && x.Op != layer.Linear || x.Second != layer.Constant ||
 		x.TransposeX || x.In.N != 1 || x.In.C != 1 {
@@ -146,14 +146,15 @@ func sharesColumns(l *list.Layer) bool {
 	return x.In.H > 1 && family.CanReadColumns(x)
 }
 
-// turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.
-func turnsRows(l *list.Layer, s layer.Shape) bool {
+// makesRows reports whether transpose l turns the columns of a single matrix of shape s into
+// rows.
+func makesRows(l *list.Layer, s layer.Shape) bool {
 	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == layer.AxisH
 }
 
-// asConvolution is a product that reads columns, and whose result is transposed next: its
-// columns are channels of pixels.
-func asConvolution(l, next *list.Layer) list.Layer {
+// toConvolution converts matmul l, which reads columns, and the transpose after it to a 1x1
+// convolution: columns become the channels of pixels.
+func toConvolution(l, next *list.Layer) list.Layer {
 	x, c := l.Lower, *l
 	c.Lower = layer.Conv(layer.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, layer.Valid(1, 1))
 	c.Lower.Bias, c.Lower.Factor = x.Bias, x.Factor
@@ -168,6 +169,6 @@ func asConvolution(l, next *list.Layer) list.Layer {
 			}
 		}
 	}
-	c.Takes(next)
+	c.Absorb(next)
 	return c
 }

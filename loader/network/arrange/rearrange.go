@@ -10,20 +10,20 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A lineage is a tensor that is another one with its axes in another order, and perhaps
-// in rows of another length. Its extents are those of the other, cut as finely as the
-// views between the two are.
+// A lineage describes a tensor as another tensor with its axes in another order, and perhaps in
+// rows of another length. The axes of the source are split as finely as the views between the
+// two need.
 type lineage struct {
 	source string
-	row    int   // elements of a row of the source
+	row    int   // elements in a row of the source
 	size   []int // extents of the source's axes, in order
-	order  []int // the axes as this tensor has them
-	via    []int // the transposes between
+	order  []int // the axes in the order of this tensor
+	via    []int // indices of the transposes in between
 }
 
-// cut makes a boundary between axes where one of so many elements ends, counted from the
-// last of the order. It reports whether there is a place.
-func (a *lineage) cut(inner int) bool {
+// splitAt splits an axis, if necessary, so that the last axes of the order have exactly inner
+// elements together. It reports whether that is possible.
+func (a *lineage) splitAt(inner int) bool {
 	behind := 1
 	for k := len(a.order) - 1; k >= 0 && behind < inner; k-- {
 		axis := a.order[k]
@@ -31,7 +31,7 @@ func (a *lineage) cut(inner int) bool {
 			if inner%behind != 0 || size%(inner/behind) != 0 {
 				return false
 			}
-			a.split(axis, inner/behind)
+			a.splitAxis(axis, inner/behind)
 			behind = inner
 			break
 		}
@@ -40,8 +40,8 @@ func (a *lineage) cut(inner int) bool {
 	return behind == inner
 }
 
-// split makes two axes of one, the second of which has so many elements.
-func (a *lineage) split(axis, second int) {
+// splitAxis splits an axis in two. The second has the given number of elements.
+func (a *lineage) splitAxis(axis, second int) {
 	a.size = slices.Insert(slices.Clone(a.size), axis+1, second)
 	a.size[axis] /= second
 	var order []int
@@ -58,11 +58,12 @@ func (a *lineage) split(axis, second int) {
 	a.order = order
 }
 
-// transposed is the lineage of what a transpose makes of the tensor.
-func (a lineage) transposed(t *layer.Layer, at int) (lineage, bool) {
+// afterTranspose returns the lineage of the result of transpose t, which is layer number at. It
+// reports whether the axes can be split as t needs.
+func (a lineage) afterTranspose(t *layer.Layer, at int) (lineage, bool) {
 	s := t.In
 	for _, inner := range [...]int{s.W, s.H * s.W, s.C * s.H * s.W} {
-		if !a.cut(inner) {
+		if !a.splitAt(inner) {
 			return a, false
 		}
 	}
@@ -88,30 +89,29 @@ func (a lineage) transposed(t *layer.Layer, at int) (lineage, bool) {
 	return a, true
 }
 
-// A rearranger puts tensors into the order and the rows that layers read them in. Between
-// a tensor and its reader all transposes count as one change of order, as do views in rows
-// of another length, which no task takes by itself: what is left of them are the cheapest
-// transposes from the one arrangement to the other.
+// A rearranger replaces the transposes and views of a network. All transposes between a tensor
+// and its reader count as one change of order. So do views in rows of another length, which no
+// single task can make. They become the cheapest transposes from one arrangement to the other.
 type rearranger struct {
 	n      *list.Network
-	made   map[string]layer.Shape // that a tensor stands in
-	later  map[string]lineage     // tensors that no layer has made yet
-	done   map[rows]string        // tensors in rows of another length
-	names  map[string]bool        // of layers
+	made   map[string]layer.Shape // shape in which a tensor is stored
+	later  map[string]lineage     // tensors that are not materialized yet
+	done   map[rowKey]string      // copies in rows of another length
+	names  map[string]bool        // names of layers
 	chains map[string][]layer.Layer
 	layers []list.Layer
 }
 
-// rows are a tensor in rows of a length.
-type rows struct {
+// A rowKey identifies a tensor in rows of a given length.
+type rowKey struct {
 	tensor string
 	width  int
 }
 
-// Rearrange replaces the transposes of a network.
+// Rearrange replaces the transposes of a network with the cheapest equivalent ones.
 func Rearrange(n *list.Network) {
 	r := &rearranger{
-		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rows]string{},
+		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
 		names: map[string]bool{}, chains: map[string][]layer.Layer{},
 	}
 	read, results := map[string]bool{}, map[string]bool{}
@@ -123,7 +123,7 @@ func Rearrange(n *list.Network) {
 			r.names[n.Layers[i].Name] = true
 		}
 	}
-	for i := range n.Layers { // what nobody reads is a result too
+	for i := range n.Layers { // a tensor that nothing reads is a result too
 		if out := n.Layers[i].Output; !read[out] || slices.Contains(n.Outputs, out) {
 			results[out] = true
 		}
@@ -132,17 +132,17 @@ func Rearrange(n *list.Network) {
 		l := n.Layers[i]
 		if isTranspose(&l) {
 			in := l.Lower.In
-			a, ok := r.lineage(l.Inputs[0], in).transposed(&l.Lower, i)
+			a, ok := r.lineageOf(l.Inputs[0], in).afterTranspose(&l.Lower, i)
 			for from := l.Inputs[0]; !ok; {
-				if from = r.common(from, in, &l); from == "" {
+				if from = r.commonView(from, in, &l); from == "" {
 					break
 				}
-				a, ok = r.lineage(from, in).transposed(&l.Lower, i)
+				a, ok = r.lineageOf(from, in).afterTranspose(&l.Lower, i)
 			}
 			if ok {
 				r.later[l.Output] = a
 				if results[l.Output] {
-					r.make(l.Output)
+					r.materialize(l.Output)
 				}
 				continue
 			}
@@ -151,19 +151,19 @@ func Rearrange(n *list.Network) {
 		reads := readShapes(&l)
 		for k, in := range l.Inputs {
 			if k < len(reads) {
-				l.Inputs[k] = r.arranged(in, reads[k], &l)
+				l.Inputs[k] = r.readAs(in, reads[k], &l)
 			} else {
-				r.make(in)
+				r.materialize(in)
 			}
 		}
-		r.add(l)
+		r.addLayer(l)
 	}
 	n.Layers, n.Made = slices.Clip(r.layers), r.made
 }
 
-// Rearranged is the network with its transposes found anew, for layers that read tensors in
-// other shapes than when it was read.
-func Rearranged(n *list.Network) *list.Network {
+// RearrangedCopy returns a copy of the network after Rearrange and Tidy. Use it when layers
+// read tensors in other shapes than before.
+func RearrangedCopy(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)
 	Rearrange(&c)
@@ -171,15 +171,16 @@ func Rearranged(n *list.Network) *list.Network {
 	return &c
 }
 
-// isTranspose reports whether a layer does no more than to change the order of axes.
+// isTranspose reports whether a layer only changes the order of axes.
 func isTranspose(l *list.Layer) bool {
 	return l.Reason == "" && l.Lower.Op == layer.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
 }
 
-// readShapes are the shapes that a layer reads its inputs in, nil where it is none.
+// readShapes returns the shapes in which a layer reads its inputs, or nil if the engine cannot
+// run it.
 func readShapes(l *list.Layer) []layer.Shape {
 	x := &l.Lower
-	turned := func(s layer.Shape, yes bool) layer.Shape {
+	swap := func(s layer.Shape, yes bool) layer.Shape {
 		if yes {
 			s.H, s.W = s.W, s.H
 		}
@@ -198,24 +199,25 @@ func readShapes(l *list.Layer) []layer.Shape {
 		return list
 	case x.Op == layer.MatMul && x.Second == layer.Runtime:
 		right := layer.Shape{N: x.In.N, C: x.In.C, H: x.In.W, W: x.Columns}
-		return []layer.Shape{turned(x.In, x.TransposeX), turned(right, x.TransposeY)}
+		return []layer.Shape{swap(x.In, x.TransposeX), swap(right, x.TransposeY)}
 	case x.Op == layer.MatMul, x.Op == layer.Linear:
-		return []layer.Shape{turned(x.In, x.TransposeX)}
+		return []layer.Shape{swap(x.In, x.TransposeX)}
 	}
 	return []layer.Shape{x.In, x.SecondShape}
 }
 
-func (r *rearranger) add(l list.Layer) {
+func (r *rearranger) addLayer(l list.Layer) {
 	r.names[l.Name] = true
-	if l.Out.W > 0 { // else its shape is not known: that of what reads it, if that is stated
+	if l.Out.W > 0 { // otherwise its shape is unknown, and the shape of its first reader is used
 		r.made[l.Output] = l.Out
 	}
 	r.layers = append(r.layers, l)
 }
 
-// lineage is the tensor's, which is its own source where no transpose made it. Inputs and
-// constants of the network stand in the shape that they are read in first.
-func (r *rearranger) lineage(name string, read layer.Shape) lineage {
+// lineageOf returns the lineage of a tensor. The tensor is its own source if no pending
+// transpose produces it. Inputs and constants of the network are stored in the shape in which
+// they are first read.
+func (r *rearranger) lineageOf(name string, read layer.Shape) lineage {
 	if a, ok := r.later[name]; ok {
 		return a
 	}
@@ -227,33 +229,34 @@ func (r *rearranger) lineage(name string, read layer.Shape) lineage {
 	return lineage{source: name, row: s.W, size: []int{s.Elements() / s.W, s.W}, order: []int{0, 1}}
 }
 
-// arranged is the tensor as a layer reads it, behind transposes that make it so.
-func (r *rearranger) arranged(name string, read layer.Shape, reader *list.Layer) string {
-	if a := r.lineage(name, read); len(a.via) == 0 && joins(r.made[name], read) {
+// readAs returns the tensor to read so that its shape is read, after adding the transposes that
+// this takes.
+func (r *rearranger) readAs(name string, read layer.Shape, reader *list.Layer) string {
+	if a := r.lineageOf(name, read); len(a.via) == 0 && canReadAs(r.made[name], read) {
 		return name
 	}
-	return r.inRows(name, read, reader)
+	return r.readInRows(name, read, reader)
 }
 
-// inRows is the tensor in rows as long as those that a layer reads, behind transposes that
-// make it so.
-func (r *rearranger) inRows(name string, read layer.Shape, reader *list.Layer) string {
-	a := r.lineage(name, read)
+// readInRows returns the tensor in rows of the length that a layer reads, after adding the
+// transposes that this takes.
+func (r *rearranger) readInRows(name string, read layer.Shape, reader *list.Layer) string {
+	a := r.lineageOf(name, read)
 	if len(a.via) == 0 && r.made[name].W == read.W {
 		return name
 	}
-	key := rows{name, read.W}
+	key := rowKey{name, read.W}
 	if at, ok := r.done[key]; ok {
 		return at
 	}
-	steps, ok := r.steps(a, read.W)
+	steps, ok := r.findSteps(a, read.W)
 	switch {
 	case !ok:
-		common := r.common(name, read, reader)
+		common := r.commonView(name, read, reader)
 		if common == "" {
 			return name
 		}
-		return r.arranged(common, read, reader)
+		return r.readAs(common, read, reader)
 	case len(steps) == 0:
 		return a.source
 	}
@@ -266,12 +269,12 @@ func (r *rearranger) inRows(name string, read layer.Shape, reader *list.Layer) s
 	return to
 }
 
-// common is the tensor where a view of it has its places: as the last transpose before it
-// leaves it, or in rows that those it has and those it is read in are multiples of (of rows
-// of 10 and of 4, rows of 2). It is "" where there is no more to be had.
-func (r *rearranger) common(name string, read layer.Shape, reader *list.Layer) string {
+// commonView returns a version of the tensor from which the wanted view can be made: the tensor
+// as its last transpose leaves it, or in rows whose length divides both the present and the
+// wanted length (rows of 2 for rows of 10 and 4). It returns "" if there is no further version.
+func (r *rearranger) commonView(name string, read layer.Shape, reader *list.Layer) string {
 	if _, ok := r.later[name]; ok {
-		r.make(name)
+		r.materialize(name)
 		return name
 	}
 	have := r.made[name].W
@@ -282,37 +285,38 @@ func (r *rearranger) common(name string, read layer.Shape, reader *list.Layer) s
 	if w == have || w == read.W {
 		return ""
 	}
-	to := r.inRows(name, layer.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
+	to := r.readInRows(name, layer.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
 	if r.made[to].W != w {
 		return ""
 	}
 	return to
 }
 
-// joins reports whether a program takes a tensor in another shape by itself: rows of the same
-// length, channels for a row, or a row for channels.
-func joins(have, read layer.Shape) bool {
+// canReadAs reports whether a program can read a tensor of shape have in shape read without a
+// task: rows have the same length, or the channels of one pixel are a row or a row is channels.
+func canReadAs(have, read layer.Shape) bool {
 	return have.W == read.W || have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, read.W) && min(have.W, read.W) == 1
 }
 
-// make has a tensor made as the network's transposes make it.
-func (r *rearranger) make(name string) {
+// materialize adds the layers that produce a pending tensor. It adds the network's own
+// transposes if no cheaper ones are found.
+func (r *rearranger) materialize(name string) {
 	a, ok := r.later[name]
 	if !ok {
 		return
 	}
 	delete(r.later, name)
 	last := r.n.Layers[a.via[len(a.via)-1]]
-	if steps, ok := r.steps(a, last.Out.W); ok && len(steps) > 0 {
+	if steps, ok := r.findSteps(a, last.Out.W); ok && len(steps) > 0 {
 		r.emit(a, steps, name, nil)
 		return
 	}
-	r.make(last.Inputs[0])
-	r.add(last)
+	r.materialize(last.Inputs[0])
+	r.addLayer(last)
 }
 
-// emit appends transposes that end in a tensor. They stand for those of the network, or
-// for the view that their reader has of the tensor.
+// emit adds the transposes in steps, the last of which writes tensor to. They take their names
+// from the network's last transpose or, for a view, from the reader.
 func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *list.Layer) {
 	like, suffix := reader, "/rows"
 	if len(a.via) > 0 {
@@ -331,23 +335,23 @@ func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *lis
 		if i < len(steps)-1 {
 			l.Output = fmt.Sprintf("%s/%d", to, i+1)
 		}
-		r.add(l)
+		r.addLayer(l)
 		from = l.Output
 	}
 }
 
-// steps are the transposes from a tensor's source to the tensor in rows of a length. It
-// reports whether there are any that the engine does.
-func (r *rearranger) steps(a lineage, width int) ([]layer.Layer, bool) {
-	if !a.cut(width) {
+// findSteps returns the transposes from a tensor's source to the tensor in rows of the given
+// width. It reports whether the engine can run them.
+func (r *rearranger) findSteps(a lineage, width int) ([]layer.Layer, bool) {
+	if !a.splitAt(width) {
 		return nil, false
 	}
-	from, to := a.arrangements(width)
+	from, to := a.endpoints(width)
 	key := fmt.Sprint(from, to)
 	if list, ok := r.chains[key]; ok {
 		return list, list != nil
 	}
-	list := from.to(to)
+	list := from.transposesTo(to)
 	for i := range list {
 		if _, err := join.NewPart(list[i], layer.Weights{}); err != nil {
 			list = nil

@@ -8,16 +8,16 @@ import (
 	"anesim/loader/layer"
 )
 
-// An arrangement is the order that axes stand in in memory, the last of them in rows: those
-// from row on are x to the engine. Axes before them are N, C and H, by any cut.
+// An arrangement is an order of axes in memory. Axes from row on form the rows, which are x to
+// the engine. Any split of the axes before them can serve as N, C and H.
 type arrangement struct {
 	size  []int // extents by axis
 	order []int
 	row   int // index in order
 }
 
-// product is the elements of axes.
-func (a *arrangement) product(axes []int) int {
+// elements returns the number of elements of the given axes together.
+func (a *arrangement) elements(axes []int) int {
 	e := 1
 	for _, x := range axes {
 		e *= a.size[x]
@@ -25,14 +25,14 @@ func (a *arrangement) product(axes []int) int {
 	return e
 }
 
-// arrangements are those of a lineage's source and of the tensor in rows of a length. Axes
-// that stay neighbours are one, and those of one element none.
-func (a *lineage) arrangements(width int) (from, to arrangement) {
-	place := make([]int, len(a.size)) // in the order of the tensor, by axis
+// endpoints returns the arrangement of the source, and that of the tensor in rows of the given
+// width. Axes that stay adjacent are merged, and axes of one element are dropped.
+func (a *lineage) endpoints(width int) (from, to arrangement) {
+	place := make([]int, len(a.size)) // position in the order of the tensor, by axis
 	for i, x := range a.order {
 		place[x] = i
 	}
-	// rowsBegin is the place in an order where rows of so many elements begin.
+	// rowsBegin returns the index in an order at which rows of width elements begin.
 	rowsBegin := func(order []int, width int) int {
 		k, e := len(order), 1
 		for k > 0 && e < width {
@@ -46,7 +46,7 @@ func (a *lineage) arrangements(width int) (from, to arrangement) {
 		source[i] = i
 	}
 	first, last := rowsBegin(source, a.row), rowsBegin(a.order, width)
-	one := make([]int, len(a.size)) // the axis that an axis is part of
+	one := make([]int, len(a.size)) // the merged axis that an axis is part of
 	var size []int
 	for x, e := range a.size {
 		merges := x > 0 && e > 1 && one[x-1] >= 0 && place[x] == place[x-1]+1 && x != first && place[x] != last &&
@@ -62,7 +62,7 @@ func (a *lineage) arrangements(width int) (from, to arrangement) {
 			size = append(size, e)
 		}
 	}
-	arranged := func(order []int, begin int) arrangement {
+	arrange := func(order []int, begin int) arrangement {
 		r := arrangement{size: size, row: -1}
 		for i, x := range order {
 			if i == begin {
@@ -77,24 +77,24 @@ func (a *lineage) arrangements(width int) (from, to arrangement) {
 		}
 		return r
 	}
-	return arranged(source, first), arranged(a.order, last)
+	return arrange(source, first), arrange(a.order, last)
 }
 
-// A reached arrangement is one on the way.
-type reached struct {
+// A searchNode is an arrangement on the way to the goal.
+type searchNode struct {
 	arrangement
 	cost int
-	step layer.Layer // none where the rows alone are of another length
-	from *reached
+	step layer.Layer // zero if only the length of rows changes
+	from *searchNode
 }
 
-// frontier is a heap of arrangements by their cost, those found first first.
-type frontier []*reached
+// A frontier is a heap of nodes by cost.
+type frontier []*searchNode
 
 func (f frontier) Len() int           { return len(f) }
 func (f frontier) Less(i, j int) bool { return f[i].cost < f[j].cost }
 func (f frontier) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(x any)        { *f = append(*f, x.(*reached)) }
+func (f *frontier) Push(x any)        { *f = append(*f, x.(*searchNode)) }
 func (f *frontier) Pop() any {
 	last := len(*f) - 1
 	x := (*f)[last]
@@ -102,17 +102,18 @@ func (f *frontier) Pop() any {
 	return x
 }
 
-// Bounds of the search.
+// Limits and costs of the search.
 const (
 	maxArranged = 6       // axes
-	fp16Bytes   = 2       // of an element
-	taskCost    = 5 << 10 // bytes that move in the time that a task takes by itself
+	fp16Bytes   = 2       // size of an element
+	taskCost    = 5 << 10 // fixed cost of a task, as bytes moved in the same time
 )
 
-// to are the cheapest transposes to another arrangement of the same axes, not nil where
-// there are any. The cost is what memory they read and write, in rows of whole 64 bytes,
-// and a share for each of a batch, which is a task.
-func (a arrangement) to(goal arrangement) []layer.Layer {
+// transposesTo returns the cheapest transposes to another arrangement of the same axes, or nil
+// if there are none. The result is empty but not nil if no transpose is needed. The cost of a
+// transpose is the memory that it reads and writes, in rows of whole 64 bytes, plus a fixed
+// cost for each element of the batch, which is a task.
+func (a arrangement) transposesTo(goal arrangement) []layer.Layer {
 	if len(a.order) > maxArranged {
 		return nil
 	}
@@ -121,7 +122,7 @@ func (a arrangement) to(goal arrangement) []layer.Layer {
 	best := map[string]int{}
 	open := frontier{{arrangement: a}}
 	for open.Len() > 0 {
-		at := heap.Pop(&open).(*reached)
+		at := heap.Pop(&open).(*searchNode)
 		k := key(at.order, at.row)
 		if cost, ok := best[k]; ok && cost <= at.cost {
 			continue
@@ -137,7 +138,7 @@ func (a arrangement) to(goal arrangement) []layer.Layer {
 			slices.Reverse(steps)
 			return steps
 		}
-		for _, next := range at.transposed() {
+		for _, next := range at.neighbors() {
 			if cost, ok := best[key(next.order, next.row)]; !ok || next.cost < cost {
 				heap.Push(&open, next)
 			}
@@ -146,31 +147,32 @@ func (a arrangement) to(goal arrangement) []layer.Layer {
 	return nil
 }
 
-// rowed are the arrangements that are the same memory in rows of another length: those
-// without gaps.
-func (a *reached) rowed() (list []*reached) {
-	gapless := func(row int) bool { return (layer.Shape{W: a.product(a.order[row:])}).HasPackedRows() }
+// withOtherRows returns the arrangements that are the same memory with rows of another length.
+// There are some only if rows have no gaps.
+func (a *searchNode) withOtherRows() (list []*searchNode) {
+	gapless := func(row int) bool { return (layer.Shape{W: a.elements(a.order[row:])}).HasPackedRows() }
 	if !gapless(a.row) {
 		return nil
 	}
 	for row := range a.order {
-		if row != a.row && gapless(row) && a.product(a.order[row:]) <= layer.MaxExtent {
-			list = append(list, &reached{arrangement: arrangement{a.size, a.order, row}, cost: a.cost, from: a})
+		if row != a.row && gapless(row) && a.elements(a.order[row:]) <= layer.MaxExtent {
+			list = append(list, &searchNode{arrangement: arrangement{a.size, a.order, row}, cost: a.cost, from: a})
 		}
 	}
 	return list
 }
 
-// transposed are the arrangements that one transpose makes, and those of the same memory.
-func (a *reached) transposed() (list []*reached) {
-	list = a.rowed()
+// neighbors returns the arrangements that one transpose makes, and those that are the same
+// memory.
+func (a *searchNode) neighbors() (list []*searchNode) {
+	list = a.withOtherRows()
 	o, row := a.order, a.row
 	for c := 0; c <= row; c++ {
 		for h := c; h <= row; h++ {
 			blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:row], layer.AxisW: o[row:]}
-			s := layer.Shape{N: a.product(o[:c]), C: a.product(o[c:h]), H: a.product(o[h:row]), W: a.product(o[row:])}
+			s := layer.Shape{N: a.elements(o[:c]), C: a.elements(o[c:h]), H: a.elements(o[h:row]), W: a.elements(o[row:])}
 			for _, order := range orders {
-				if !movable(s, order) {
+				if !fitsOneTask(s, order) {
 					continue
 				}
 				t := layer.Unary(layer.Transpose, s)
@@ -180,14 +182,14 @@ func (a *reached) transposed() (list []*reached) {
 				next := arrangement{a.size, slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]]), 0}
 				next.row = len(next.order) - len(blocks[order[2]])
 				cost := a.cost + s.N*taskCost + memoryBytes(s) + memoryBytes(t.Out())
-				list = append(list, &reached{next, cost, t, a})
+				list = append(list, &searchNode{next, cost, t, a})
 			}
 		}
 	}
 	return list
 }
 
-// memoryBytes is what a tensor takes in memory, in rows of whole 64 bytes.
+// memoryBytes returns the size of a tensor in memory, in rows of whole 64 bytes.
 func memoryBytes(s layer.Shape) int {
 	const line = 64
 	return s.N * s.C * s.H * ((fp16Bytes*s.W + line - 1) / line * line)

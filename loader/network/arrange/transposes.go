@@ -7,15 +7,15 @@ import (
 	"anesim/loader/layer"
 )
 
-// orders are what one transpose makes of C, H and W.
+// orders lists the orders in which one transpose can put C, H and W.
 var orders = [...][3]layer.Axes{
 	{layer.AxisW, layer.AxisH, layer.AxisC}, {layer.AxisC, layer.AxisW, layer.AxisH}, {layer.AxisH, layer.AxisC, layer.AxisW},
 	{layer.AxisH, layer.AxisW, layer.AxisC}, {layer.AxisW, layer.AxisC, layer.AxisH},
 }
 
-// movable reports whether one task can put a shape's axes in an order: within the
-// extents of rows, and two rows that change places within the L2.
-func movable(s layer.Shape, order [3]layer.Axes) bool {
+// fitsOneTask reports whether one task can put a shape's axes in an order. Extents must be
+// within the engine's limit. A transpose that changes rows must fit in L2.
+func fitsOneTask(s layer.Shape, order [3]layer.Axes) bool {
 	const l2, row = 0x1f0000, 32
 	if s.N > layer.MaxGroups || max(s.C, s.H, s.W) > layer.MaxExtent {
 		return false
@@ -31,7 +31,8 @@ func movable(s layer.Shape, order [3]layer.Axes) bool {
 	return fp16Bytes*(other*up(s.W)+s.W*up(other)) <= l2
 }
 
-// Transposes are the fewest transposes from one order of axes to another.
+// Transposes returns the fewest transposes from one order of axes to another. size holds the
+// extent of each axis.
 func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 	type state struct {
 		order []int
@@ -63,7 +64,7 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 					blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:w], layer.AxisW: o[w:]}
 					s := layer.Shape{N: product(o[:c]), C: product(o[c:h]), H: product(o[h:w]), W: product(o[w:])}
 					for _, order := range orders {
-						if !movable(s, order) {
+						if !fitsOneTask(s, order) {
 							continue
 						}
 						next := slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]])
@@ -80,5 +81,5 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("no transposes of axes within %d elements", layer.MaxExtent)
+	return nil, fmt.Errorf("cannot reach axis order %v from %v with axes of at most %d elements", goal, start, layer.MaxExtent)
 }

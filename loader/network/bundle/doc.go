@@ -1,5 +1,7 @@
-// Package bundle keeps lowered networks as bytes, and says which networks are lowered alike.
+// Package bundle encodes lowered networks as bytes, and identifies networks that are lowered
+// alike.
 //
-// Lowering a large network takes longer than to run it once, so that its programs are kept.
-// [WriteStructure] and [WriteWeights] write what programs depend on, [Encode] the programs.
+// Lowering a large network takes longer than running it once, so its programs are worth
+// keeping. [WriteStructure] and [WriteWeights] write everything that the programs depend on,
+// and [Encode] encodes the programs.
 package bundle

@@ -13,9 +13,9 @@ import (
 	"anesim/loader/network/list"
 )
 
-// WriteStructure writes what the network's programs depend on but for the values of weights
-// and constants: names, shapes and every field of its layers. Two networks that write the
-// same, and the same weights, are lowered alike.
+// WriteStructure writes everything that the network's programs depend on, except the values of
+// weights and constants: names, shapes and all fields of its layers. Two networks with equal
+// structure and equal weights are lowered alike.
 func WriteStructure(n *list.Network, w io.Writer) error {
 	_, err := fmt.Fprintf(w, "network %q in memory %t\ninputs %#v\noutputs %q\n", n.Name, n.InMemory, n.Inputs, n.Outputs)
 	for i := 0; i < len(n.Layers) && err == nil; i++ {
@@ -23,10 +23,10 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 		x := &l.Weights
 		_, err = fmt.Fprintf(w, "weights %d %d %d %d %d %d dense %t sizes %t %v %d\n",
 			len(x.Filter), len(x.Bias), len(x.Second), len(x.Table), len(x.Tables), len(x.Reciprocal), x.Dense, x.SizesOnly, x.Form, len(x.Scale))
-		// What a layer has folded in, and where it stands in its file, nothing is made of;
-		// lowering adds to the first.
+		// Programs do not depend on the names of fused layers, which lowering adds to, or on
+		// the position in the file.
 		l.Weights, l.Folded, l.Node, l.Line = layer.Weights{}, nil, 0, 0
-		l.Host = nil // the host's, of which no program is made
+		l.Host = nil // work of the host is in no program
 		if err == nil {
 			_, err = fmt.Fprintf(w, "layer %#v\n", l)
 		}
@@ -39,7 +39,7 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 	return err
 }
 
-// WriteWeights writes the values of weights and constants, each behind its length.
+// WriteWeights writes the values of weights and constants, each preceded by its length.
 func WriteWeights(n *list.Network, w io.Writer) error {
 	var err error
 	for i := range n.Layers {

@@ -54,25 +54,7 @@ func buildMeanVariance(n *Chooser, x Operand) (Operand, error) {
 		}
 		axes[a] = true
 	}
-	mean, err := n.reduceAxes(layer.ReduceMean, x, axes)
-	if err != nil {
-		return Operand{}, err
-	}
-	d, err := n.ApplyBinary(layer.Sub, x, mean)
-	if err != nil {
-		return Operand{}, err
-	}
-	v, err := n.ApplyBinary(layer.Mul, d, d)
-	if err == nil {
-		v, err = n.reduceAxes(layer.ReduceMean, v, axes)
-	}
-	if err == nil {
-		v, err = n.applyUnary(layer.Rsqrt, v)
-	}
-	if err == nil {
-		d, err = n.ApplyBinary(layer.Mul, d, v)
-	}
-	return d, err
+	return normaliseInSteps(n, x, axes, 0)
 }
 
 // buildLpNorm divides each vector along an axis by its length: the root of the sum of squares if p

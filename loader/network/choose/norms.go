@@ -94,20 +94,7 @@ func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	largest, err := n.reduceAxes(layer.ReduceMax, x, axes)
-	if err != nil {
-		return Operand{}, err
-	}
-	y, err := n.ApplyBinary(layer.Sub, x, largest)
-	if err == nil {
-		y, err = n.applyUnary(layer.Exp, y)
-	}
-	if err == nil {
-		y, err = n.reduceAxes(layer.ReduceSum, y, axes)
-	}
-	if err == nil {
-		y, err = n.applyUnary(layer.Log, y)
-	}
+	_, largest, y, err := shiftedLogSumExp(n, x, axes)
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Add, y, largest)
 	}
@@ -165,25 +152,30 @@ func buildLogSoftmax(n *Chooser) (Operand, error) {
 	}
 	axes := make([]bool, len(x.Dims))
 	axes[axis] = true
-	largest, err := n.reduceAxes(layer.ReduceMax, x, axes)
-	if err != nil {
-		return Operand{}, err
+	d, _, sum, err := shiftedLogSumExp(n, x, axes)
+	if err == nil {
+		d, err = n.ApplyBinary(layer.Sub, d, sum)
 	}
-	d, err := n.ApplyBinary(layer.Sub, x, largest)
-	if err != nil {
-		return Operand{}, err
+	return d.As(n.Results[0].Dims...), err
+}
+
+// shiftedLogSumExp returns the largest elements of x along the given axes, the differences x - largest,
+// and log(sum(exp(x - largest))). Subtracting the largest element keeps exp within fp16.
+func shiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, largest, sum Operand, err error) {
+	largest, err = n.reduceAxes(layer.ReduceMax, x, axes)
+	if err == nil {
+		difference, err = n.ApplyBinary(layer.Sub, x, largest)
 	}
-	sum, err := n.applyUnary(layer.Exp, d)
+	if err == nil {
+		sum, err = n.applyUnary(layer.Exp, difference)
+	}
 	if err == nil {
 		sum, err = n.reduceAxes(layer.ReduceSum, sum, axes)
 	}
 	if err == nil {
 		sum, err = n.applyUnary(layer.Log, sum)
 	}
-	if err == nil {
-		d, err = n.ApplyBinary(layer.Sub, d, sum)
-	}
-	return d.As(n.Results[0].Dims...), err
+	return difference, largest, sum, err
 }
 
 // applyLayerNorm returns (x - mean)/sqrt(variance + epsilon) over all axes of x from first on, in
@@ -309,19 +301,26 @@ func normaliseInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Oper
 	if err != nil {
 		return x, err
 	}
-	v, err := n.ApplyBinary(layer.Mul, d, d)
+	v, err := inverseRMS(n, d, axes, epsilon)
+	if err != nil {
+		return x, err
+	}
+	return n.ApplyBinary(layer.Mul, d, v)
+}
+
+// inverseRMS returns 1/sqrt(mean(x*x) + epsilon). The mean is taken over the given axes, whose
+// extents become 1.
+func inverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
+	y, err := n.ApplyBinary(layer.Mul, x, x)
 	if err == nil {
-		v, err = n.reduceAxes(layer.ReduceMean, v, axes)
+		y, err = n.reduceAxes(layer.ReduceMean, y, axes)
 	}
 	if err != nil {
 		return x, err
 	}
-	l := layer.Unary(layer.Rsqrt, v.shape())
+	l := layer.Unary(layer.Rsqrt, y.shape())
 	l.Epsilon = epsilon
-	if v, err = n.addLayer(l, layer.Weights{}, v.Dims, v); err != nil {
-		return x, err
-	}
-	return n.ApplyBinary(layer.Mul, d, v)
+	return n.addLayer(l, layer.Weights{}, y.Dims, y)
 }
 
 // buildStatistics builds the optional outputs of a layer norm: the mean, and 1/sqrt(variance +
@@ -343,17 +342,9 @@ func buildStatistics(n *Chooser, x Operand, first int) error {
 	}
 	d, err := n.ApplyBinary(layer.Sub, x, mean)
 	if err == nil {
-		d, err = n.ApplyBinary(layer.Mul, d, d)
-	}
-	if err == nil {
-		d, err = n.reduceAxes(layer.ReduceMean, d, axes)
+		d, err = inverseRMS(n, d, axes, n.Float("epsilon", 1e-5))
 	}
 	if err != nil {
-		return err
-	}
-	l := layer.Unary(layer.Rsqrt, d.shape())
-	l.Epsilon = n.Float("epsilon", 1e-5)
-	if d, err = n.addLayer(l, layer.Weights{}, d.Dims, d); err != nil {
 		return err
 	}
 	return n.NameResult(2, d)
@@ -365,16 +356,8 @@ func buildRMSNorm(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	y, err := n.ApplyBinary(layer.Mul, x, x)
+	y, err := inverseRMS(n, x, axes, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = n.reduceAxes(layer.ReduceMean, y, axes)
-	}
-	if err != nil {
-		return Operand{}, err
-	}
-	l := layer.Unary(layer.Rsqrt, y.shape())
-	l.Epsilon = n.Float("epsilon", 1e-5)
-	if y, err = n.addLayer(l, layer.Weights{}, y.Dims, y); err == nil {
 		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package coreml reads the files that Core ML keeps a model in:
+// Package coreml reads the files that store a Core ML model:
 //
 //	net.mlpackage/
 //	  Manifest.json                   which item is the model
@@ -10,6 +10,6 @@
 //	             o  0xdeadbeef, type, size, data offset, padding in bits   64 bytes, at a multiple of 64
 //	                data, at a multiple of 64
 //
-// An .mlmodel by itself is the same message. Models that are no program, such as lists of
-// neural-network layers and trees, are refused by their name.
+// An .mlmodel file holds the same message. Only programs are read. The error for another kind
+// of model, such as neural-network layers or trees, names that kind.
 package coreml

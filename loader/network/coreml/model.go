@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Model is a program and what its inputs and outputs are to its user.
+// A Model is a program with the description of its inputs and outputs.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature
@@ -17,15 +17,15 @@ type Model struct {
 	Program *mil.Program
 }
 
-// A Feature is an input or an output.
+// A Feature describes an input or an output.
 type Feature struct {
 	Name string
-	Type string  // "image", or an array's elements as numpy spells them
-	Dims []int64 // of an array; of an image height and width
+	Type string  // "image", or an array's element type as numpy spells it
+	Dims []int64 // shape of an array, or height and width of an image
 }
 
-// kinds are the models that are no program, by field.
-var kinds = map[protowire.Number]string{
+// otherKinds describes the models that are not programs, by their field number.
+var otherKinds = map[protowire.Number]string{
 	200: "a pipeline (classifier)", 201: "a pipeline (regressor)", 202: "a pipeline", 300: "a linear model", 301: "a support vector machine",
 	302: "trees", 303: "a neural network of layers (regressor)", 304: "a Bayesian model", 400: "a linear model", 401: "a support vector machine",
 	402: "trees", 403: "a neural network of layers (classifier)", 404: "nearest neighbours", 500: "a neural network of layers",
@@ -41,7 +41,7 @@ func Read(data []byte) (*Model, error) {
 		case 1:
 			return f.Integer(&m.Version)
 		case 2:
-			return m.description(f)
+			return m.readDescription(f)
 		case 502:
 			if err := f.Want(protowire.BytesType); err != nil {
 				return err
@@ -50,7 +50,7 @@ func Read(data []byte) (*Model, error) {
 			m.Program, err = mil.Decode(f.Body)
 			return err
 		}
-		if k, ok := kinds[f.Num]; ok && other == "" {
+		if k, ok := otherKinds[f.Num]; ok && other == "" {
 			other = k
 		}
 		return nil
@@ -59,16 +59,16 @@ func Read(data []byte) (*Model, error) {
 	case err != nil:
 		return nil, err
 	case m.Program == nil && other != "":
-		return nil, &wire.FormatError{What: fmt.Sprintf("the model is %s; a program (mlProgram) is read", other)}
+		return nil, &wire.FormatError{What: fmt.Sprintf("found %s, want a program (mlProgram)", other)}
 	case m.Program == nil:
-		return nil, &wire.FormatError{What: "not a Core ML model: it has no program"}
+		return nil, &wire.FormatError{What: "not a Core ML model: no program found"}
 	}
 	return m, nil
 }
 
 const maxFeatures = 1 << 12
 
-func (m *Model) description(f wire.Field) error {
+func (m *Model) readDescription(f wire.Field) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -81,18 +81,18 @@ func (m *Model) description(f wire.Field) error {
 		default:
 			return nil
 		}
-		x, err := feature(f)
+		x, err := readFeature(f)
 		if *list = append(*list, x); len(*list) > maxFeatures {
-			return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf("more than %d inputs or outputs", maxFeatures)}
+			return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf("found more than %d inputs or outputs", maxFeatures)}
 		}
 		return err
 	})
 }
 
-// arrays are the types of an array's elements by number.
-var arrays = map[uint64]string{65568: "float32", 65600: "float64", 131104: "int32", 131080: "int8", 65552: "float16"}
+// arrayTypes maps the numbers of array element types to their names.
+var arrayTypes = map[uint64]string{65568: "float32", 65600: "float64", 131104: "int32", 131080: "int8", 65552: "float16"}
 
-func feature(f wire.Field) (Feature, error) {
+func readFeature(f wire.Field) (Feature, error) {
 	var x Feature
 	visit := func(f wire.Field, each func(wire.Field) error) error {
 		if err := f.Want(protowire.BytesType); err != nil {
@@ -130,7 +130,7 @@ func feature(f wire.Field) (Feature, error) {
 							if err := f.Want(protowire.VarintType); err != nil {
 								return err
 							}
-							x.Type = arrays[f.N]
+							x.Type = arrayTypes[f.N]
 						}
 						return nil
 					})

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// MaxBytes is the largest file that is read.
+// MaxBytes is the size of the largest file that is read.
 const MaxBytes = 1 << 31
 
-// ModelPath is where the model of a package stands, from its directory, by its manifest.
+// ModelPath returns the path of the model file within a package, as its manifest states it.
 func ModelPath(dir fs.FS) (string, error) {
 	const most = 1 << 20
 	data, err := ReadFile(dir, "Manifest.json", most)
@@ -27,20 +27,20 @@ func ModelPath(dir fs.FS) (string, error) {
 		Root string `json:"rootModelIdentifier"`
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return "", fmt.Errorf("the manifest (Manifest.json): %w", err)
+		return "", fmt.Errorf("Manifest.json: %w", err)
 	}
 	item, ok := m.Items[m.Root]
 	if !ok || item.Path == "" {
-		return "", errors.New("the manifest (Manifest.json): no item is the root model")
+		return "", errors.New("Manifest.json: rootModelIdentifier names no item with a path")
 	}
 	p := path.Join("Data", item.Path)
 	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {
-		return "", fmt.Errorf("the manifest (Manifest.json): %q is no path within the package", item.Path)
+		return "", fmt.Errorf("Manifest.json: path %q is not within the package", item.Path)
 	}
 	return p, nil
 }
 
-// ReadFile reads a regular file of at most a number of bytes.
+// ReadFile reads a regular file of at most most bytes.
 func ReadFile(dir fs.FS, name string, most int64) ([]byte, error) {
 	info, err := fs.Stat(dir, name)
 	if err != nil {
@@ -50,7 +50,7 @@ func ReadFile(dir fs.FS, name string, most int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", name)
 	case info.Size() > most:
-		return nil, fmt.Errorf("%s: %d bytes, want at most %d", name, info.Size(), most)
+		return nil, fmt.Errorf("%s: found %d bytes, want at most %d", name, info.Size(), most)
 	}
 	f, err := dir.Open(name)
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	"anesim/loader/network/mil"
 )
 
-// Sizes of a file of weights.
+// Constants of the weights file format.
 const (
 	align    = 64
 	sentinel = 0xdeadbeef
 	version  = 2
 )
 
-// blobTypes are the elements of a blob by number.
+// blobTypes maps the numbers of blob element types to their names.
 var blobTypes = map[uint32]mil.Elem{
 	1: "fp16", 2: "fp32", 3: "uint8", 4: "int8", 5: "bf16", 6: "int16", 7: "uint16", 8: "int4", 9: "uint1", 10: "uint2",
 	11: "uint4", 12: "uint3", 13: "uint6", 14: "int32", 15: "uint32",
 }
 
-// A WeightsError is a file of weights that does not have what a value names.
+// A WeightsError reports that a weights file lacks the blob that a value names.
 type WeightsError struct {
 	Off  uint64
 	What string
@@ -28,35 +28,36 @@ type WeightsError struct {
 
 func (e *WeightsError) Error() string { return fmt.Sprintf("weights at %#x: %s", e.Off, e.What) }
 
-// Weights is a file of weights.
+// Weights is the content of a weights file.
 type Weights []byte
 
-// At is the elements of n values of a type whose record stands at off, little-endian,
-// those of less than a byte in a byte each. They are a part of the file where they can be.
-func (w Weights) At(off uint64, elem mil.Elem, n int) ([]byte, error) {
+// Values returns n elements of the blob whose record is at off. They are little-endian, and
+// elements of less than a byte take a byte each. The result shares memory with the file if it
+// can.
+func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	fail := func(format string, v ...any) ([]byte, error) {
 		return nil, &WeightsError{off, fmt.Sprintf(format, v...)}
 	}
 	le, size := binary.LittleEndian, uint64(len(w))
 	switch {
 	case size < align || le.Uint32(w[4:]) != version:
-		return fail("no file of version %d", version)
+		return fail("not a weights file of version %d", version)
 	case off%align != 0 || off < align || off > size-align:
-		return fail("no record in %d bytes", size)
+		return fail("not the offset of a record in %d bytes", size)
 	}
 	r := w[off : off+align]
 	if le.Uint32(r) != sentinel {
-		return fail("no record begins here")
+		return fail("not the start of a record")
 	}
 	kind, bytes, data := le.Uint32(r[4:]), le.Uint64(r[8:]), le.Uint64(r[16:])
 	bits := elem.Bits()
 	switch {
 	case data%align != 0 || data > size || bytes > size-data:
-		return fail("%d bytes at %#x, of %d", bytes, data, size)
+		return fail("%d bytes at %#x exceed the file of %d bytes", bytes, data, size)
 	case blobTypes[kind] != elem:
-		return fail("elements of type %d (%s), the program has %s", kind, blobTypes[kind], elem)
+		return fail("found element type %d (%s), want %s", kind, blobTypes[kind], elem)
 	case n < 0 || uint64(n) > 8*size || bytes != (uint64(n)*uint64(bits)+7)/8:
-		return fail("%d bytes for %d of %s", bytes, n, elem)
+		return fail("found %d bytes for %d elements of type %s", bytes, n, elem)
 	}
 	values := w[data : data+bytes]
 	if bits < 8 {

@@ -13,7 +13,7 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A KeyError is a key that an operation does not have, or a value it cannot have.
+// A KeyError reports an unknown key of an operation, or an invalid value.
 type KeyError struct {
 	Op    string
 	Key   string
@@ -29,7 +29,7 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, known)
 }
 
-// args are the values of an operation's keys. The first mistake is kept in err.
+// args holds the values of an operation's keys. It keeps the first error in err.
 type args struct {
 	op     string
 	known  []string
@@ -43,8 +43,8 @@ func (a *args) fail(key, format string, v ...any) {
 	}
 }
 
-// check refuses unknown keys.
-func (a *args) check() {
+// checkKeys records an error for the first unknown key in alphabetical order.
+func (a *args) checkKeys() {
 	var unknown []string
 	for k := range a.values {
 		if !slices.Contains(a.known, k) {
@@ -52,13 +52,13 @@ func (a *args) check() {
 		}
 	}
 	if len(unknown) > 0 {
-		a.fail(slices.Min(unknown), "no such key")
+		a.fail(slices.Min(unknown), "unknown key")
 	}
 }
 
 func (a *args) has(key string) bool { return a.values[key] != "" }
 
-// count is a number of at least least.
+// count returns an integer of at least least, or missing if the key is absent.
 func (a *args) count(key string, least, missing int) int {
 	v, ok := a.values[key]
 	if !ok {
@@ -66,69 +66,70 @@ func (a *args) count(key string, least, missing int) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > list.MaxExtent {
-		a.fail(key, "%q is no number from %d to %d", v, least, list.MaxExtent)
+		a.fail(key, "found %q, want a number from %d to %d", v, least, list.MaxExtent)
 		return max(1, least)
 	}
 	return n
 }
 
-// need is a count that must be given.
-func (a *args) need(key string) int {
+// requiredCount returns an integer of at least 1. It records an error if the key is absent.
+func (a *args) requiredCount(key string) int {
 	if !a.has(key) {
-		a.fail(key, "missing")
+		a.fail(key, "key is missing")
 	}
 	return a.count(key, 1, 1)
 }
 
-// word is one of several.
-func (a *args) word(key string, choices ...string) string {
+// choice returns the value of a key, which must be one of choices. The first is the default.
+func (a *args) choice(key string, choices ...string) string {
 	v, ok := a.values[key]
 	if !ok {
 		return choices[0]
 	}
 	if !slices.Contains(choices, v) {
-		a.fail(key, "%q: want %s", v, strings.Join(choices, ", "))
+		a.fail(key, "found %q, want %s", v, strings.Join(choices, ", "))
 	}
 	return v
 }
 
-func (a *args) flag(key string) bool {
+func (a *args) boolean(key string) bool {
 	switch v := a.values[key]; v {
 	case "", "0", "false", "no":
 		return false
 	case "1", "true", "yes":
 		return true
 	default:
-		a.fail(key, "%q: want true or false", v)
+		a.fail(key, "found %q, want true or false", v)
 		return false
 	}
 }
 
-func (a *args) number(key string, missing float64) float64 {
+func (a *args) float(key string, missing float64) float64 {
 	v, ok := a.values[key]
 	if !ok {
 		return missing
 	}
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-		a.fail(key, "%q is no number", v)
+		a.fail(key, "found %q, want a number", v)
 	}
 	return x
 }
 
-// half returns the value of a key rounded to fp16. A number that fp16 has no room for fails.
-func (a *args) half(key string, missing float64) float16.Float16 {
-	x := a.number(key, missing)
+// fp16 returns the value of a key rounded to fp16. It records an error if the number exceeds
+// fp16's range.
+func (a *args) fp16(key string, missing float64) float16.Float16 {
+	x := a.float(key, missing)
 	h := float16.Fromfloat32(float32(x))
 	if h.IsInf(0) {
-		a.fail(key, "%v is beyond fp16; want a number from -65504 to 65504", x)
+		a.fail(key, "%v is outside the range of fp16; want a number from -65504 to 65504", x)
 	}
 	return h
 }
 
-// axes is a set of axes as its letters (c, hw, chw) or as numbers in N, C, H, W order
-// with commas (1; 2,3; -1 is the last).
-func (a *args) axes(key, missing string) layer.Axes {
+// parseAxes returns a set of axes, written as letters (c, hw, chw) or as comma-separated
+// numbers in N, C, H, W order (1; 2,3; -1 is the last).
+func (a *args) parseAxes(key, missing string) layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
 		v = missing
@@ -148,23 +149,24 @@ func (a *args) axes(key, missing string) layer.Axes {
 	for _, c := range letters {
 		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		if axis == 0 || set&axis != 0 {
-			a.fail(key, "%q: want axes among c, h and w, like hw, or 1, 2 and 3", v)
+			a.fail(key, "found %q, want axes among c, h and w, such as hw, or 1, 2 and 3", v)
 		}
 		set |= axis
 	}
 	return set
 }
 
-// axisLetter is an axis by its number; the batch is none that a layer works along.
+// axisLetter maps the number of an axis to its letter. There is none for the batch, because
+// layers do not work along it.
 var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
 
-// parts are counts joined by +.
-func (a *args) parts(key string) []int {
+// parseParts returns counts joined by +.
+func (a *args) parseParts(key string) []int {
 	var counts []int
 	for s := range strings.SplitSeq(a.values[key], "+") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > list.MaxExtent {
-			a.fail(key, "%q: want counts joined by +, like 64+32", a.values[key])
+			a.fail(key, "found %q, want counts joined by +, such as 64+32", a.values[key])
 			return []int{1}
 		}
 		counts = append(counts, n)
@@ -172,8 +174,9 @@ func (a *args) parts(key string) []int {
 	return counts
 }
 
-// window reads k or kh and kw, stride or sy and sx, and pad.
-func (a *args) window(in layer.Shape, k int) layer.Window {
+// parseWindow reads k or kh and kw, stride or sy and sx, and pad. k is the default of the key
+// k.
+func (a *args) parseWindow(in layer.Shape, k int) layer.Window {
 	k = a.count("k", 1, k)
 	stride := a.count("stride", 1, 1)
 	w := layer.Window{
@@ -186,13 +189,13 @@ func (a *args) window(in layer.Shape, k int) layer.Window {
 		w.Px, w.Qx = layer.Same(w.Kw, w.Sx, in).Px, layer.Same(w.Kw, w.Sx, in).Qx
 	case "", "valid":
 	default:
-		w.Py, w.Qy, w.Px, w.Qx = a.padding(pad)
+		w.Py, w.Qy, w.Px, w.Qx = a.parsePadding(pad)
 	}
 	return w
 }
 
-// padding is one number for every side, or four: top, bottom, left, right.
-func (a *args) padding(pad string) (top, bottom, left, right int) {
+// parsePadding parses one number for all sides, or four: top, bottom, left, right.
+func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	var sides []int
 	for s := range strings.SplitSeq(pad, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(s))
@@ -208,13 +211,13 @@ func (a *args) padding(pad string) (top, bottom, left, right int) {
 	case 4:
 		return sides[0], sides[1], sides[2], sides[3]
 	}
-	a.fail("pad", "%q: want a number, top,bottom,left,right, same or valid", pad)
+	a.fail("pad", "found %q, want a number, top,bottom,left,right, same or valid", pad)
 	return 0, 0, 0, 0
 }
 
-// perm is an order of the axes C, H and W as letters, or of all four as numbers with
-// commas.
-func (a *args) perm(key, missing string) [3]layer.Axes {
+// parseOrder returns an order of the axes C, H and W, written as letters, or as comma-separated
+// numbers of all four axes.
+func (a *args) parseOrder(key, missing string) [3]layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
 		v = missing
@@ -237,13 +240,13 @@ func (a *args) perm(key, missing string) [3]layer.Axes {
 		}
 	}
 	if order[0]|order[1]|order[2] != layer.AxisC|layer.AxisH|layer.AxisW {
-		a.fail(key, "%q: want c, h and w in some order, like hcw, or 0,2,1,3", v)
+		a.fail(key, "found %q, want c, h and w in any order, such as hcw, or 0,2,1,3", v)
 	}
 	return order
 }
 
-// counts are four counts, of N, C, H and W, joined by x.
-func (a *args) counts(key string) layer.Shape {
+// parseReps returns four counts for N, C, H and W, joined by x.
+func (a *args) parseReps(key string) layer.Shape {
 	parts := strings.Split(a.values[key], "x")
 	var n [4]int
 	for i := range n {
@@ -256,7 +259,7 @@ func (a *args) counts(key string) layer.Shape {
 		}
 	}
 	if min(n[0], n[1], n[2], n[3]) < 1 {
-		a.fail(key, "%q: want four counts of at least 1, like 1x1x375x1", a.values[key])
+		a.fail(key, "found %q, want four counts of at least 1, such as 1x1x375x1", a.values[key])
 		return layer.Shape{N: 1, C: 1, H: 1, W: 1}
 	}
 	return layer.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}

@@ -14,21 +14,21 @@ func tensorInputs(a *args) []layer.Shape {
 }
 
 func convInputs(a *args) []layer.Shape {
-	return []layer.Shape{{N: a.count("n", 1, 1), C: a.need("cin"), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+	return []layer.Shape{{N: a.count("n", 1, 1), C: a.requiredCount("cin"), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
 }
 
 func linearInputs(a *args) []layer.Shape {
-	if a.flag("tx") {
-		return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("k"), W: a.need("m")}}
+	if a.boolean("tx") {
+		return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.requiredCount("k"), W: a.requiredCount("m")}}
 	}
-	return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("m"), W: a.need("k")}}
+	return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.requiredCount("m"), W: a.requiredCount("k")}}
 }
 
 func matmulInputs(a *args) []layer.Shape {
 	in := linearInputs(a)
-	if a.word("rhs", "constant", "runtime") == "runtime" {
-		right := layer.Shape{N: 1, C: in[0].C, H: a.need("k"), W: a.need("n")}
-		if a.flag("ty") {
+	if a.choice("rhs", "constant", "runtime") == "runtime" {
+		right := layer.Shape{N: 1, C: in[0].C, H: a.requiredCount("k"), W: a.requiredCount("n")}
+		if a.boolean("ty") {
 			right.H, right.W = right.W, right.H
 		}
 		in = append(in, right)
@@ -38,11 +38,11 @@ func matmulInputs(a *args) []layer.Shape {
 
 func binaryInputs(a *args) []layer.Shape {
 	in := tensorInputs(a)
-	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.has("value") && !a.has("second") {
+	if a.choice("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.has("value") && !a.has("second") {
 		return in
 	}
 	second := in[0]
-	repeats := a.axes("broadcast", "")
+	repeats := a.parseAxes("broadcast", "")
 	for axis, n := range map[layer.Axes]*int{layer.AxisC: &second.C, layer.AxisH: &second.H, layer.AxisW: &second.W} {
 		if repeats&axis != 0 {
 			*n = 1
@@ -55,12 +55,12 @@ func concatInputs(a *args) []layer.Shape {
 	var parts []int
 	switch {
 	case a.has("parts"):
-		parts = a.parts("parts")
+		parts = a.parseParts("parts")
 	case a.has("c"):
 		c := a.count("c", 1, 1)
 		parts = []int{c, c}
 	default:
-		a.fail("parts", "missing, and so is c")
+		a.fail("parts", "key is missing; want parts or c")
 	}
 	var in []layer.Shape
 	for _, c := range parts {
@@ -69,17 +69,17 @@ func concatInputs(a *args) []layer.Shape {
 	return in
 }
 
-// one refuses a second input.
-func (a *args) one(in []layer.Shape) layer.Shape {
+// onlyInput returns the only input. It records an error if there are more.
+func (a *args) onlyInput(in []layer.Shape) layer.Shape {
 	if len(in) != 1 {
-		a.fail("from", "%d inputs, %s takes one", len(in), a.op)
+		a.fail("from", "found %d inputs, want 1 for %s", len(in), a.op)
 	}
 	return in[0]
 }
 
-// activation is what follows a layer's operation: relu in its own descriptor, the others
-// behind it.
-func (a *args) activation() layer.Op {
+// parseActivation returns the activation at the end of a layer. A relu is part of the layer's
+// own descriptor, and other activations follow it.
+func (a *args) parseActivation() layer.Op {
 	v, ok := a.values["act"]
 	if !ok || v == "none" {
 		return 0
@@ -94,36 +94,37 @@ func (a *args) activation() layer.Op {
 		}
 		words = append(words, op.String())
 	}
-	a.fail("act", "%q: want %s", v, strings.Join(words, ", "))
+	a.fail("act", "found %q, want %s", v, strings.Join(words, ", "))
 	return 0
 }
 
 func buildConv(a *args, in []layer.Shape) list.Layer {
-	s := a.one(in)
+	s := a.onlyInput(in)
 	groups, cout := 1, 0
 	if a.values["groups"] == "cin" {
 		groups = s.C
 		cout = a.count("cout", 1, s.C)
 	} else {
 		groups = a.count("groups", 1, 1)
-		cout = a.need("cout")
+		cout = a.requiredCount("cout")
 	}
-	w, dilation := a.dilatedWindow(s, 1)
+	w, dilation := a.parseDilatedWindow(s, 1)
 	l := layer.Conv(s, cout, w)
 	l.Dilation = dilation
-	l.Groups, l.Bias, l.Activation = groups, a.flag("bias"), a.activation()
+	l.Groups, l.Bias, l.Activation = groups, a.boolean("bias"), a.parseActivation()
 	return list.Layer{Lower: l}
 }
 
-// dilatedWindow reads the keys of a window that may be dilated, k taps a side without them,
-// and returns it at its full extent with the dilation, 0 for none.
-func (a *args) dilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int) {
-	w = a.window(s, k)
+// parseDilatedWindow reads the keys of a window with optional dilation. It returns the window
+// at its full extent and the dilation, which is 0 for none. k is the default number of taps per
+// side.
+func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int) {
+	w = a.parseWindow(s, k)
 	d := a.count("dilation", 1, 1)
 	if d == 1 {
 		return w, 0
 	}
-	w = w.WithDilation(d)
+	w = w.Dilate(d)
 	if a.values["pad"] == "same" {
 		w.Py, w.Qy = layer.SamePad(w.Kh, w.Sy, s.H)
 		w.Px, w.Qx = layer.SamePad(w.Kw, w.Sx, s.W)
@@ -131,65 +132,65 @@ func (a *args) dilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int
 	return w, d
 }
 
-// buildDeconv is a transposed convolution of one group.
+// buildDeconv builds a transposed convolution of one group.
 func buildDeconv(a *args, in []layer.Shape) list.Layer {
-	s := a.one(in)
-	l := layer.Conv(s, a.need("cout"), a.window(s, 1))
-	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.flag("bias"), a.activation()
+	s := a.onlyInput(in)
+	l := layer.Conv(s, a.requiredCount("cout"), a.parseWindow(s, 1))
+	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.boolean("bias"), a.parseActivation()
 	return list.Layer{Lower: l}
 }
 
 func buildMatMul(a *args, in []layer.Shape) list.Layer {
-	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.flag("bias"), Activation: a.activation()}
-	l.TransposeX, l.TransposeY = a.flag("tx"), a.flag("ty")
+	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.boolean("bias"), Activation: a.parseActivation()}
+	l.TransposeX, l.TransposeY = a.boolean("tx"), a.boolean("ty")
 	if l.TransposeX {
 		in[0].H, in[0].W = in[0].W, in[0].H
 		l.In = in[0]
 	}
 	switch len(in) {
 	case 1:
-		l.Columns = a.need("n")
+		l.Columns = a.requiredCount("n")
 	case 2:
 		if l.TransposeY {
 			in[1].H, in[1].W = in[1].W, in[1].H
 		}
 		l.Second, l.Columns = layer.Runtime, in[1].W
 		if in[1] != (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
-			a.fail("from", "%s times %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
+			a.fail("from", "cannot multiply %s and %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
 		}
 		if l.Bias {
-			a.fail("bias", "a product of two inputs has none")
+			a.fail("bias", "matmul of two inputs has no bias")
 		}
 	default:
-		a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
+		a.fail("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
 	}
 	return list.Layer{Lower: l}
 }
 
 func buildLinear(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: layer.Layer{
-		Op: layer.Linear, In: a.one(in), Second: layer.Constant, Columns: a.need("n"),
-		Bias: a.flag("bias"), Activation: a.activation(),
+		Op: layer.Linear, In: a.onlyInput(in), Second: layer.Constant, Columns: a.requiredCount("n"),
+		Bias: a.boolean("bias"), Activation: a.parseActivation(),
 	}}
 }
 
 func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
 	return func(a *args, in []layer.Shape) list.Layer {
-		l := list.Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.activation()}}
+		l := list.Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.parseActivation()}}
 		if len(in) > 2 {
-			a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
+			a.fail("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
 		}
 		if len(in) == 2 {
-			if a.word("second", "runtime") != "runtime" || a.has("value") {
-				a.fail("second", "there are two inputs")
+			if a.choice("second", "runtime") != "runtime" || a.has("value") {
+				a.fail("second", "found two inputs; want runtime")
 			}
-			if !repeats(in[1], in[0]) {
-				a.fail("from", "%s with %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
+			if !broadcastsTo(in[1], in[0]) {
+				a.fail("from", "cannot broadcast %s to %s", list.ShapeText(in[1]), list.ShapeText(in[0]))
 			}
 			l.Lower.SecondShape = in[1]
 			return l
 		}
-		second := a.word("second", "itself", "constant", "scalar")
+		second := a.choice("second", "itself", "constant", "scalar")
 		if a.has("value") && second != "scalar" {
 			if a.has("second") {
 				a.fail("value", "second=%s has no value; want second=scalar", second)
@@ -203,30 +204,30 @@ func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			l.Lower.Second, l.Lower.SecondShape = layer.Constant, layer.Shape{N: 1, C: in[0].C, H: 1, W: 1}
 		case "scalar":
 			l.Lower.Second, l.Lower.SecondShape = layer.Scalar, layer.Shape{N: 1, C: 1, H: 1, W: 1}
-			l.Weights.Second = []float16.Float16{a.half("value", 0.5)}
+			l.Weights.Second = []float16.Float16{a.fp16("value", 0.5)}
 		}
 		return l
 	}
 }
 
-// repeats reports whether s is t, or 1 where it repeats.
-func repeats(s, t layer.Shape) bool {
+// broadcastsTo reports whether every extent of s is 1 or equal to the extent of t.
+func broadcastsTo(s, t layer.Shape) bool {
 	same := func(a, b int) bool { return a == b || a == 1 }
 	return same(s.N, t.N) && same(s.C, t.C) && same(s.H, t.H) && same(s.W, t.W)
 }
 
 func buildUnary(op layer.Op) func(*args, []layer.Shape) list.Layer {
 	return func(a *args, in []layer.Shape) list.Layer {
-		l := layer.Unary(op, a.one(in))
+		l := layer.Unary(op, a.onlyInput(in))
 		switch op {
 		case layer.Rsqrt:
-			l.Epsilon = float32(a.number("eps", 0))
+			l.Epsilon = float32(a.float("eps", 0))
 		case layer.LeakyReLU:
-			l.Alpha = float32(a.number("alpha", 0.01))
+			l.Alpha = float32(a.float("alpha", 0.01))
 		case layer.ELU:
-			l.Alpha = float32(a.number("alpha", 1))
+			l.Alpha = float32(a.float("alpha", 1))
 		case layer.Clip:
-			l.Low, l.High = float32(a.number("low", -1)), float32(a.number("high", 1))
+			l.Low, l.High = float32(a.float("low", -1)), float32(a.float("high", 1))
 		}
 		return list.Layer{Lower: l}
 	}
@@ -239,46 +240,46 @@ func powInputs(a *args) []layer.Shape {
 
 func buildPow(a *args, in []layer.Shape) list.Layer {
 	if len(in) != 2 || in[0] != in[1] {
-		a.fail("from", "pow takes two inputs of one shape")
+		a.fail("from", "inputs do not match; want two of the same shape")
 		return list.Layer{}
 	}
 	return list.Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
 }
 
 func buildTranspose(a *args, in []layer.Shape) list.Layer {
-	l := layer.Unary(layer.Transpose, a.one(in))
-	l.Order = a.perm("perm", "whc")
+	l := layer.Unary(layer.Transpose, a.onlyInput(in))
+	l.Order = a.parseOrder("perm", "whc")
 	return list.Layer{Lower: l}
 }
 
 func buildTile(a *args, in []layer.Shape) list.Layer {
-	l := layer.Unary(layer.Tile, a.one(in))
-	l.Reps, l.Activation = a.counts("reps"), a.activation()
+	l := layer.Unary(layer.Tile, a.onlyInput(in))
+	l.Reps, l.Activation = a.parseReps("reps"), a.parseActivation()
 	return list.Layer{Lower: l}
 }
 
 func buildPool(a *args, in []layer.Shape) list.Layer {
-	s := a.one(in)
-	w, dilation := a.dilatedWindow(s, 2)
-	l := list.Pooling(s, w, a.word("kind", "max", "avg") == "avg")
+	s := a.onlyInput(in)
+	w, dilation := a.parseDilatedWindow(s, 2)
+	l := list.Pooling(s, w, a.choice("kind", "max", "avg") == "avg")
 	l.Lower.Dilation = dilation
 	return l
 }
 
 func buildSoftmax(a *args, in []layer.Shape) list.Layer {
-	return list.Layer{Lower: layer.Reduction(layer.Softmax, a.one(in), a.axes("axis", "c"))}
+	return list.Layer{Lower: layer.Reduction(layer.Softmax, a.onlyInput(in), a.parseAxes("axis", "c"))}
 }
 
 func buildReduce(a *args, in []layer.Shape) list.Layer {
 	op := map[string]layer.Op{
 		"sum": layer.ReduceSum, "mean": layer.ReduceMean, "max": layer.ReduceMax, "min": layer.ReduceMin,
-	}[a.word("kind", "sum", "mean", "max", "min")]
-	return list.Layer{Lower: layer.Reduction(op, a.one(in), a.axes("axis", "hw"))}
+	}[a.choice("kind", "sum", "mean", "max", "min")]
+	return list.Layer{Lower: layer.Reduction(op, a.onlyInput(in), a.parseAxes("axis", "hw"))}
 }
 
 func buildLayerNorm(a *args, in []layer.Shape) list.Layer {
-	l := layer.Reduction(layer.LayerNorm, a.one(in), a.axes("axis", "w"))
-	l.Epsilon = float32(a.number("eps", 1e-5))
+	l := layer.Reduction(layer.LayerNorm, a.onlyInput(in), a.parseAxes("axis", "w"))
+	l.Epsilon = float32(a.float("eps", 1e-5))
 	return list.Layer{Lower: l}
 }
 
@@ -287,7 +288,7 @@ func buildConcat(a *args, in []layer.Shape) list.Layer {
 	l.In.C = 0
 	for _, s := range in {
 		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
-			a.fail("from", "%s beside %s", list.ShapeText(in[0]), list.ShapeText(s))
+			a.fail("from", "cannot concatenate %s and %s", list.ShapeText(in[0]), list.ShapeText(s))
 		}
 		l.In.C += s.C
 		l.Parts = append(l.Parts, s.C)
@@ -296,24 +297,24 @@ func buildConcat(a *args, in []layer.Shape) list.Layer {
 }
 
 func buildSlice(a *args, in []layer.Shape) list.Layer {
-	s := a.one(in)
-	return sliced(s, a.word("axis", "c", "h", "w"), a.count("begin", 0, 0), a.need("size"), a)
+	s := a.onlyInput(in)
+	return sliceLayer(s, a.choice("axis", "c", "h", "w"), a.count("begin", 0, 0), a.requiredCount("size"), a)
 }
 
 func buildPad(a *args, in []layer.Shape) list.Layer {
-	l := layer.Unary(layer.Pad, a.one(in))
+	l := layer.Unary(layer.Pad, a.onlyInput(in))
 	w := &l.Window
 	w.Py, w.Qy, w.Px, w.Qx = 1, 1, 1, 1
 	if a.has("pad") {
-		w.Py, w.Qy, w.Px, w.Qx = a.padding(a.values["pad"])
+		w.Py, w.Qy, w.Px, w.Qx = a.parsePadding(a.values["pad"])
 	}
-	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.word("fill", "value", "edge", "reflect")]
-	l.Value = float32(a.number("value", 0))
+	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.choice("fill", "value", "edge", "reflect")]
+	l.Value = float32(a.float("value", 0))
 	return list.Layer{Lower: l}
 }
 
-// sliced is size elements of an axis from begin on.
-func sliced(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
+// sliceLayer returns a layer that selects size elements of an axis, starting at begin.
+func sliceLayer(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
 	l := layer.Layer{Op: layer.Slice, In: s, Size: s}
 	first, extent := &l.Begin.C, &l.Size.C
 	switch axis {
@@ -323,7 +324,7 @@ func sliced(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
 		first, extent = &l.Begin.W, &l.Size.W
 	}
 	if begin+size > *extent {
-		a.fail("size", "%d elements from %d of %d", size, begin, *extent)
+		a.fail("size", "%d elements from %d exceed the extent of %d", size, begin, *extent)
 	}
 	*first, *extent = begin, size
 	return list.Layer{Lower: l}

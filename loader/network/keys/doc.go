@@ -1,16 +1,16 @@
-// Package keys makes layers of words: an operation with keys and values, as the command takes
-// for a single layer and a YAML file for each of its layers.
+// Package keys builds layers from words: an operation with keys and values, as the command line
+// takes them for a single layer and a YAML file for each of its layers.
 //
-// An [Operation] is a kind of layer by its name. Its keys are what a chip's registers are set
-// from: extents, a window, an axis, an activation. [Operation.Single] makes a layer that stands
-// by itself, [Operation.Behind] one behind others, whose shape they give. Where the engine
-// refuses a layer, [Operation.Nearest] finds the keys that have to change least.
+// An [Operation] is a kind of layer with a name. Its keys determine the chip's registers:
+// extents, a window, an axis, an activation. [Operation.Single] builds a stand-alone layer, and
+// [Operation.After] builds a layer whose input shapes are given by the layers before it. If the
+// engine refuses a layer, [Operation.Nearest] finds the smallest change of its keys that works.
 //
 // # Layers in YAML
 //
-// A file names the network, its inputs and its layers. A layer takes the result of the
-// one before it, or what "from" names; its other keys are those of the command line (see
-// [Operations]):
+// A file names the network, its inputs and its layers. A layer reads the result of the layer
+// before it, unless "from" names other tensors. Its other keys are the same as on the command
+// line (see [Operations]):
 //
 //	name: example
 //	inputs:
@@ -21,7 +21,7 @@
 //	  - {name: sum, op: add, from: [stem, left]}
 //	  - {op: reshape, c: 1, h: 64, w: 12544}
 //
-// reshape gives a tensor other extents. It is no work where the width stays, or where rows
-// fill units of 64 bytes before and after it, a task where a pixel's channels become a row or
-// a row channels, and else two transposes.
+// reshape gives a tensor other extents. It needs no task if the width stays the same, or if
+// rows are multiples of 64 bytes before and after. It needs one task to turn the channels of a
+// pixel into a row or a row into channels, and two transposes otherwise.
 package keys

@@ -15,8 +15,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// Refused reports whether an error says that the engine does not take a layer, or that the
-// layer contradicts itself: what [Operation.Nearest] finds a way out of.
+// Refused reports whether an error says that the engine cannot run a layer or that the layer
+// contradicts itself. [Operation.Nearest] looks for a way around these errors.
 func Refused(err error) bool {
 	var limit *layer.LimitError
 	var unsupported *layer.UnsupportedError
@@ -24,27 +24,27 @@ func Refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
-// Nearest finds the layer nearest to a refused one that is lowered, and returns the keys
-// that differ, in the operation's order. Nearest is the one whose keys change least: one
-// key if that is enough, else all sizes together. It lowers candidates for a chip's
-// memories, without their weights, and returns nil where none is found.
+// Nearest finds the nearest layer to a refused one that can be lowered, and returns the keys
+// that differ as key=value words, in the operation's order. It changes one key by as little as
+// possible or, if that is not enough, all sizes together. Candidates are lowered without
+// weights for a chip with memories m. Nearest returns nil if it finds none.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
-		s.vary(k.Name)
+		s.varyKey(k.Name)
 	}
 	if s.best == nil {
 		s.shrink(values)
 	}
-	for _, k := range o.AllKeys() { // a word and the sizes
-		for _, w := range words[k.Name] {
+	for _, k := range o.AllKeys() { // one word and all sizes
+		for _, w := range wordValues[k.Name] {
 			if v, ok := values[k.Name]; s.best == nil && ok && v != w {
-				s.shrink(s.with(k.Name, w))
+				s.shrink(s.withValue(k.Name, w))
 			}
 		}
 	}
 	if s.best == nil && len(values["parts"]) > 0 {
-		s.shrink(s.with("parts", "1+1"))
+		s.shrink(s.withValue("parts", "1+1"))
 	}
 	if s.best == nil {
 		return nil
@@ -58,17 +58,17 @@ func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string
 	return list
 }
 
-// A search looks for a layer that is lowered.
+// A search looks for a layer that can be lowered.
 type search struct {
 	o        *Operation
 	memories layer.Memories
 	values   map[string]string
 	best     map[string]string
-	change   float64 // of the best: the sum of the sizes' ratios as logarithms
+	change   float64 // of best: the logarithm of the ratio between sizes
 }
 
-// works reports whether a layer is lowered.
-func (s *search) works(values map[string]string) bool { return s.lower(values) == nil }
+// isLowered reports whether the layer with these values can be lowered.
+func (s *search) isLowered(values map[string]string) bool { return s.lower(values) == nil }
 
 // lower lowers a layer without its weights and returns the error.
 func (s *search) lower(values map[string]string) error {
@@ -85,41 +85,42 @@ func (s *search) lower(values map[string]string) error {
 	return err
 }
 
-// try takes a layer as the best that works if it changes less than the best so far.
+// try replaces the best candidate with values if they change less and can be lowered. It
+// reports whether it did.
 func (s *search) try(values map[string]string, change float64) bool {
-	if s.best != nil && change >= s.change || !s.works(values) {
+	if s.best != nil && change >= s.change || !s.isLowered(values) {
 		return false
 	}
 	s.best, s.change = values, change
 	return true
 }
 
-func (s *search) with(key, value string) map[string]string {
+func (s *search) withValue(key, value string) map[string]string {
 	v := maps.Clone(s.values)
 	v[key] = value
 	return v
 }
 
-// words are the values of keys that are no numbers, which are tried one after the other.
-var words = map[string][]string{
+// wordValues holds the values to try for keys that are not numbers.
+var wordValues = map[string][]string{
 	"axis": {"c", "h", "w", "hw", "chw"}, "tx": {"false"}, "ty": {"false"}, "pad": {"same", "valid"}, "act": {"none", "relu"},
 	"broadcast": {"c", "h", "w", "hw", "chw"}, "second": {"runtime"}, "bias": {"false"}, "groups": {"cin"},
 }
 
-// vary changes one key alone: a number to the largest smaller one that works, or the next
-// multiple of 32 above.
-func (s *search) vary(key string) {
-	const word = 1 // a word counts like a size cut to a third
+// varyKey tries other values for one key. A number becomes the largest smaller one that works,
+// or one of the neighboring multiples of 32.
+func (s *search) varyKey(key string) {
+	const word = 1 // changing a word counts like cutting a size to a third
 	value, given := s.values[key]
-	if list := words[key]; given {
+	if list := wordValues[key]; given {
 		for _, w := range list {
 			if w != value {
-				s.try(s.with(key, w), word)
+				s.try(s.withValue(key, w), word)
 			}
 		}
 	}
 	if key == "parts" {
-		s.parts(strings.Split(value, "+"))
+		s.dropParts(strings.Split(value, "+"))
 		return
 	}
 	n, err := strconv.Atoi(value)
@@ -129,30 +130,30 @@ func (s *search) vary(key string) {
 	change := func(m int) float64 { return math.Abs(math.Log(float64(m) / float64(n))) }
 	for _, m := range [...]int{n &^ 31, (n + 31) &^ 31} {
 		if m > 0 && m != n {
-			s.try(s.with(key, strconv.Itoa(m)), change(m))
+			s.try(s.withValue(key, strconv.Itoa(m)), change(m))
 		}
 	}
-	least := least(key)
-	works := func(m int) bool { return s.works(s.with(key, strconv.Itoa(m))) }
+	least := minSize(key)
+	works := func(m int) bool { return s.isLowered(s.withValue(key, strconv.Itoa(m))) }
 	if n <= least || !works(least) {
 		return
 	}
-	// Of the sizes that work from least on, the largest.
-	m := least + largest(n-least, func(d int) bool { return works(least + d) })
-	s.try(s.with(key, strconv.Itoa(m)), change(max(m, 1)))
+	// Find the largest size that works.
+	m := least + searchLargest(n-least, func(d int) bool { return works(least + d) })
+	s.try(s.withValue(key, strconv.Itoa(m)), change(max(m, 1)))
 }
 
-// least is the least size that a key can have.
-func least(key string) int {
+// minSize returns the least value of a size key.
+func minSize(key string) int {
 	if key == "begin" || key == "pad" {
 		return 0
 	}
 	return 1
 }
 
-// largest is the largest d below n for which ok holds, where ok(0) does and those above
-// one that fails fail too.
-func largest(n int, ok func(int) bool) int {
+// searchLargest returns the largest d below n for which ok(d) is true, by binary search. ok(0)
+// must be true, and ok must not become true again once it is false.
+func searchLargest(n int, ok func(int) bool) int {
 	lo, hi := 0, n
 	for hi-lo > 1 {
 		if mid := (lo + hi) / 2; ok(mid) {
@@ -164,18 +165,18 @@ func largest(n int, ok func(int) bool) int {
 	return lo
 }
 
-// parts leaves inputs of a concat out.
-func (s *search) parts(parts []string) {
-	of := func(n int) map[string]string { return s.with("parts", strings.Join(parts[:n], "+")) }
-	if len(parts) < 2 || !s.works(of(1)) {
+// dropParts tries a concat with fewer inputs.
+func (s *search) dropParts(dropParts []string) {
+	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(dropParts[:n], "+")) }
+	if len(dropParts) < 2 || !s.isLowered(of(1)) {
 		return
 	}
-	n := 1 + largest(len(parts)-1, func(d int) bool { return s.works(of(1 + d)) })
-	s.try(of(n), math.Log(float64(len(parts))/float64(n)))
+	n := 1 + searchLargest(len(dropParts)-1, func(d int) bool { return s.isLowered(of(1 + d)) })
+	s.try(of(n), math.Log(float64(len(dropParts))/float64(n)))
 }
 
-// shrink halves all sizes, the largest first, until the layer works, and then lets each
-// grow again as far as it does.
+// shrink halves the largest size until the layer works. Then it grows each size again as far as
+// possible.
 func (s *search) shrink(from map[string]string) {
 	type size struct {
 		key         string
@@ -184,11 +185,11 @@ func (s *search) shrink(from map[string]string) {
 	var sizes []*size
 	for _, k := range s.o.AllKeys() {
 		if n, err := strconv.Atoi(from[k.Name]); err == nil && n > 0 {
-			sizes = append(sizes, &size{k.Name, n, n, least(k.Name)})
+			sizes = append(sizes, &size{k.Name, n, n, minSize(k.Name)})
 		}
 	}
 	values := maps.Clone(from)
-	for !s.works(values) {
+	for !s.isLowered(values) {
 		if len(sizes) == 0 {
 			return
 		}
@@ -203,22 +204,23 @@ func (s *search) shrink(from map[string]string) {
 		with := func(d int) bool {
 			v := maps.Clone(values)
 			v[l.key] = strconv.Itoa(l.m + d)
-			return s.works(v)
+			return s.isLowered(v)
 		}
 		if l.m < l.n {
-			l.m += largest(l.n-l.m+1, with)
+			l.m += searchLargest(l.n-l.m+1, with)
 			values[l.key] = strconv.Itoa(l.m)
 		}
 	}
 	s.try(values, math.Inf(1))
 }
 
-// A RefusalError is a layer that the engine does not take, and the nearest one that it does.
+// A RefusalError reports a layer that the engine refuses, and the nearest layer that it
+// accepts.
 type RefusalError struct {
 	Op      string
-	Err     error    // why: a *layer.LimitError, *layer.UnsupportedError or *layer.LayerError
-	Nearest []string // keys and values that make it a layer that is lowered; empty if none was found
-	Bound   *Bound   // the other limit that Nearest keeps; nil if it keeps that of Err
+	Err     error    // the reason: a *layer.LimitError, *layer.UnsupportedError or *layer.LayerError
+	Nearest []string // key=value words that make the layer work; empty if none were found
+	Bound   *Bound   // another limit that kept Nearest small, or nil
 }
 
 // A Bound is a limit that a size exceeds.
@@ -227,8 +229,8 @@ type Bound struct {
 	Limit *layer.LimitError
 }
 
-// Refuse returns the error for a layer that a chip with these memories refuses with err. It
-// names the nearest layer that works. If that one is smaller than the limit in err allows,
+// Refuse returns the error for a layer that a chip with memories m refuses with err. The error
+// names the nearest layer that works. If that layer is smaller than the limit in err allows,
 // the error also names the limit that the next larger size exceeds.
 func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
@@ -244,7 +246,7 @@ func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error
 	s := search{o: o, memories: m, values: values}
 	next := strconv.Itoa(n + 1)
 	var other *layer.LimitError
-	if errors.As(s.lower(s.with(key, next)), &other) && other.Limit != limit.Limit {
+	if errors.As(s.lower(s.withValue(key, next)), &other) && other.Limit != limit.Limit {
 		refused.Bound = &Bound{key + "=" + next, other}
 	}
 	return refused

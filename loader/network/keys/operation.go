@@ -12,14 +12,15 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Operation is a kind of layer by its name and keys.
+// An Operation is a kind of layer, with a name and keys.
 type Operation struct {
 	Name string
-	// Shape are the keys that give the input's shape where no layer before does.
+	// Shape lists the keys that state the input's shape, for a layer without a layer before it.
 	Shape []Key
 	Keys  []Key
 
-	// Evidence is what the operation's descriptors rest on, Limits what it takes at most.
+	// Evidence is the kind of evidence for the operation's descriptors. Limits describes the
+	// largest layers that it accepts.
 	Evidence evidence.Kind
 	Limits   string
 
@@ -27,44 +28,46 @@ type Operation struct {
 	build  func(a *args, in []layer.Shape) list.Layer
 }
 
-// A Key is one argument of an operation.
+// A Key is an argument of an operation.
 type Key struct{ Name, Help string }
 
-// Operations lists every operation.
+// Operations returns all operations.
 func Operations() []Operation { return slices.Clone(operations()) }
 
-// operations is made once: what an operation takes at most is a sentence about every limit.
+// operations returns all operations. They are built once, because the text of their limits
+// takes time.
 var operations = sync.OnceValue(func() []Operation {
 	list := []Operation{
-		entry("conv", convShape, convKeys, convInputs, buildConv),
-		entry("deconv", convShape, deconvKeys, convInputs, buildDeconv),
-		entry("matmul", productShape, matmulKeys, matmulInputs, buildMatMul),
-		entry("linear", productShape, linearKeys, linearInputs, buildLinear),
+		newOperation("conv", convShape, convKeys, convInputs, buildConv),
+		newOperation("deconv", convShape, deconvKeys, convInputs, buildDeconv),
+		newOperation("matmul", productShape, matmulKeys, matmulInputs, buildMatMul),
+		newOperation("linear", productShape, linearKeys, linearInputs, buildLinear),
 	}
 	for _, op := range []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average} {
-		list = append(list, entry(op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)))
+		list = append(list, newOperation(op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)))
 	}
 	for _, op := range activations {
-		list = append(list, entry(op.String(), tensorShape, parameters[op], tensorInputs, buildUnary(op)))
+		list = append(list, newOperation(op.String(), tensorShape, parameters[op], tensorInputs, buildUnary(op)))
 	}
 	return append(list,
-		entry("pow", tensorShape, nil, powInputs, buildPow),
-		entry("prelu", tensorShape, nil, tensorInputs, buildUnary(layer.PReLU)),
-		entry("logical_not", tensorShape, nil, tensorInputs, buildUnary(layer.LogicalNot)),
-		entry("pool", tensorShape, poolKeys, tensorInputs, buildPool),
-		entry("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
-		entry("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
-		entry("layernorm", tensorShape, []Key{{"axis", "axes, like w or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
-		entry("concat", concatShape, nil, concatInputs, buildConcat),
-		entry("transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose),
-		entry("tile", tensorShape, tileKeys, tensorInputs, buildTile),
-		entry("slice", tensorShape, sliceKeys, tensorInputs, buildSlice),
-		entry("pad", tensorShape, padKeys, tensorInputs, buildPad),
+		newOperation("pow", tensorShape, nil, powInputs, buildPow),
+		newOperation("prelu", tensorShape, nil, tensorInputs, buildUnary(layer.PReLU)),
+		newOperation("logical_not", tensorShape, nil, tensorInputs, buildUnary(layer.LogicalNot)),
+		newOperation("pool", tensorShape, poolKeys, tensorInputs, buildPool),
+		newOperation("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
+		newOperation("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
+		newOperation("layernorm", tensorShape, []Key{{"axis", "axes, like w or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
+		newOperation("concat", concatShape, nil, concatInputs, buildConcat),
+		newOperation("transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose),
+		newOperation("tile", tensorShape, tileKeys, tensorInputs, buildTile),
+		newOperation("slice", tensorShape, sliceKeys, tensorInputs, buildSlice),
+		newOperation("pad", tensorShape, padKeys, tensorInputs, buildPad),
 	)
 })
 
-// entry is an operation with what is known of the one it lowers to.
-func entry(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) list.Layer) Operation {
+// newOperation returns an operation with the evidence and the limits of the layer that it
+// lowers to.
+func newOperation(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) list.Layer) Operation {
 	op, ok := layer.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
 	if !ok {
 		op, _ = layer.ParseOp(name)
@@ -72,7 +75,7 @@ func entry(name string, shape, keys []Key, inputs func(*args) []layer.Shape, bui
 	return Operation{name, shape, keys, op.Evidence(), op.Limits(), inputs, build}
 }
 
-// The keys. What a key is when it is left out stands in parentheses.
+// The keys. Help texts state the default in parentheses.
 var (
 	tensorShape  = append(slices.Clip(extents), formKeys...)
 	extents      = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
@@ -109,7 +112,7 @@ var (
 	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
 )
 
-// activations are the operations of one input that a layer may also end with.
+// activations lists the operations of one input that can also end a layer.
 var activations = []layer.Op{
 	layer.ReLU, layer.Sigmoid, layer.Tanh, layer.GELU, layer.SiLU, layer.Exp, layer.Sqrt, layer.Rsqrt,
 	layer.Abs, layer.Square, layer.Cube, layer.LeakyReLU, layer.ReLU6, layer.Clip, layer.ELU, layer.SELU,
@@ -117,7 +120,7 @@ var activations = []layer.Op{
 	layer.Frac, layer.Log, layer.Inverse, layer.Sin, layer.Cos, layer.Atan, layer.Erf,
 }
 
-// parameters are the keys of those that have any.
+// parameters holds the keys of activations that have parameters.
 var parameters = map[layer.Op][]Key{
 	layer.Rsqrt:     {epsKey},
 	layer.LeakyReLU: {alphaKey},
@@ -125,7 +128,7 @@ var parameters = map[layer.Op][]Key{
 	layer.Clip:      {{"low", "the least (-1)"}, {"high", "the most (1)"}},
 }
 
-// Find finds an operation by its name.
+// Find returns the operation with the given name.
 func Find(name string) (*Operation, bool) {
 	for _, o := range operations() {
 		if o.Name == name {
@@ -135,7 +138,7 @@ func Find(name string) (*Operation, bool) {
 	return nil, false
 }
 
-// Names lists the operations' names.
+// Names returns the names of all operations.
 func Names() []string {
 	var names []string
 	for _, o := range operations() {
@@ -144,7 +147,7 @@ func Names() []string {
 	return names
 }
 
-// AllKeys lists the keys that a layer by itself takes, each once.
+// AllKeys returns the keys of a stand-alone layer, without duplicates.
 func (o *Operation) AllKeys() []Key {
 	keys := slices.Clone(o.Shape)
 	for _, k := range o.Keys {
@@ -163,18 +166,18 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// Single makes a layer that stands by itself of its keys, those of its shape included.
-// Errors are a *KeyError for a key, else what [layer.Layer.Validate] says.
+// Single builds a stand-alone layer from its keys, including the keys of its shape. Errors are
+// a *KeyError for a bad key, or the error of [layer.Layer.Validate].
 func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
-	return o.finish(a, o.inputs)
+	return o.buildLayer(a, o.inputs)
 }
 
-// Behind makes a layer whose inputs have the shapes in. A layer beyond the engine's
-// limits has the reason in Reason.
-func (o *Operation) Behind(in []layer.Shape, values map[string]string) (*list.Layer, error) {
+// After builds a layer whose inputs have the shapes in. If the layer exceeds a limit of the
+// engine, Reason of the result says so and the error is nil.
+func (o *Operation) After(in []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
-	l, err := o.finish(a, func(a *args) []layer.Shape { return in })
+	l, err := o.buildLayer(a, func(a *args) []layer.Shape { return in })
 	var limit *layer.LimitError
 	if errors.As(err, &limit) && list.CheckShape(l.Out) == nil {
 		l.Reason = err.Error()
@@ -183,8 +186,8 @@ func (o *Operation) Behind(in []layer.Shape, values map[string]string) (*list.La
 	return l, err
 }
 
-func (o *Operation) finish(a *args, inputs func(*args) []layer.Shape) (*list.Layer, error) {
-	a.check()
+func (o *Operation) buildLayer(a *args, inputs func(*args) []layer.Shape) (*list.Layer, error) {
+	a.checkKeys()
 	in := inputs(a)
 	for _, s := range in {
 		if err := list.CheckShape(s); err != nil && a.err == nil {
@@ -199,10 +202,10 @@ func (o *Operation) finish(a *args, inputs func(*args) []layer.Shape) (*list.Lay
 		return nil, a.err
 	}
 	l.Op = o.Name
-	if a.word("release", "newest", "2023") == "2023" {
+	if a.choice("release", "newest", "2023") == "2023" {
 		l.Lower.Release = layer.Release2023
 	}
-	l.Lower.OutputFirst = a.word("first", "input", "output") == "output"
+	l.Lower.OutputFirst = a.choice("first", "input", "output") == "output"
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -216,9 +219,9 @@ func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
 		k, v, ok := strings.Cut(w, "=")
 		switch {
 		case !ok || k == "" || v == "":
-			return nil, &KeyError{o.Name, w, "want key=value", keyNames(o.AllKeys())}
+			return nil, &KeyError{o.Name, w, "not a key and value; want key=value", keyNames(o.AllKeys())}
 		case values[k] != "":
-			return nil, &KeyError{o.Name, k, "given twice", keyNames(o.AllKeys())}
+			return nil, &KeyError{o.Name, k, "key is given twice", keyNames(o.AllKeys())}
 		}
 		values[k] = v
 	}

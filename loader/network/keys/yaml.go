@@ -13,16 +13,15 @@ import (
 	"anesim/loader/network/list"
 )
 
-// Bounds on a YAML file. A node of a document begins behind one of a few marks and takes
-// some two hundred bytes, so that marks are counted before any is read; a layer has about
-// fifteen.
+// Limits on a YAML file. Each node of a document follows one of a few marks and takes about
+// 200 bytes of memory, so marks are counted before the file is parsed. A layer has about 15.
 const (
 	maxText  = 16 << 20
 	maxMarks = 1 << 19
 )
 
-// marks counts what may begin a node.
-func marks(data []byte) int {
+// countMarks returns the number of characters that may begin a node.
+func countMarks(data []byte) int {
 	n := 0
 	for _, c := range data {
 		switch c {
@@ -33,36 +32,36 @@ func marks(data []byte) int {
 	return n
 }
 
-// ReadYAML strings the layers of a YAML file together. Errors are a *[list.FormatError].
+// ReadYAML reads the layers of a YAML file into a builder. Errors are a *[list.FormatError].
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxText)}
 	}
-	if n := marks(data); n > maxMarks {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("%d marks that may begin a value, want at most %d", n, maxMarks)}
+	if n := countMarks(data); n > maxMarks {
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("found %d marks that may begin a value, want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, &list.FormatError{Line: 1, What: "the file is empty"}
+		return nil, &list.FormatError{Line: 1, What: "file is empty"}
 	} else if err != nil {
-		return nil, yamlError(err)
+		return nil, convertError(err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &list.FormatError{Line: 1, What: "a second document; a file has one network"}
+		return nil, &list.FormatError{Line: 1, What: "found a second document; want one network"}
 	}
 	if len(doc.Content) != 1 {
-		return nil, &list.FormatError{Line: 1, What: "want one mapping"}
+		return nil, &list.FormatError{Line: 1, What: "found no mapping; want a network"}
 	}
 	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}}
-	if err := r.network(doc.Content[0]); err != nil {
+	if err := r.readNetwork(doc.Content[0]); err != nil {
 		return nil, err
 	}
-	r.results()
+	r.setResults()
 	return r.Builder, nil
 }
 
-func yamlError(err error) error {
+func convertError(err error) error {
 	f := &list.FormatError{Line: 1, What: err.Error(), Err: err}
 	var e *yaml.LoadError
 	if errors.As(err, &e) {
@@ -71,18 +70,18 @@ func yamlError(err error) error {
 	return f
 }
 
-// A yamlReader builds a network of YAML nodes.
+// A yamlReader builds a network from YAML nodes.
 type yamlReader struct {
 	*list.Builder
-	last    string // tensor
+	last    string // result of the last layer
 	outputs []string
-	made    []string        // layers and reshapes, in order
-	read    map[string]bool // tensors that one of them reads
+	made    []string        // names of layers and reshapes, in order
+	read    map[string]bool // names of tensors that some layer reads
 }
 
-// results gives the network its outputs under the names and in the shapes of the file: those
-// that it lists, else every layer and reshape that no other one reads.
-func (r *yamlReader) results() {
+// setResults sets the outputs of the network, with the names and shapes of the file: the listed
+// outputs or, if none are listed, all layers and reshapes that no other layer reads.
+func (r *yamlReader) setResults() {
 	names := r.outputs
 	if len(names) == 0 {
 		for _, name := range r.made {
@@ -91,7 +90,7 @@ func (r *yamlReader) results() {
 			}
 		}
 	}
-	r.Net.Results = []list.Output{} // not nil: there are no others
+	r.Net.Results = []list.Output{} // a nil list would mean all of Outputs
 	listed := map[string]bool{}
 	for _, name := range names {
 		if listed[name] {
@@ -103,23 +102,23 @@ func (r *yamlReader) results() {
 	}
 }
 
-func at(n *yaml.Node, format string, v ...any) error {
+func errorAt(n *yaml.Node, format string, v ...any) error {
 	return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// pairs calls visit on the entries of a mapping.
-func pairs(n *yaml.Node, what string, visit func(key string, k, v *yaml.Node) error) error {
+// eachPair calls visit for every entry of a mapping.
+func eachPair(n *yaml.Node, what string, visit func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return at(n, "%s: want a mapping", what)
+		return errorAt(n, "%s is not a mapping", what)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
-			return at(k, "%s: want plain keys", what)
+			return errorAt(k, "%s has a key that is not plain text", what)
 		}
 		if seen[k.Value] {
-			return at(k, "%s: %s is given twice", what, k.Value)
+			return errorAt(k, "%s: %s is given twice", what, k.Value)
 		}
 		seen[k.Value] = true
 		if err := visit(k.Value, k, v); err != nil {
@@ -129,27 +128,27 @@ func pairs(n *yaml.Node, what string, visit func(key string, k, v *yaml.Node) er
 	return nil
 }
 
-func scalar(n *yaml.Node, what string) (string, error) {
+func scalarValue(n *yaml.Node, what string) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return "", at(n, "%s: want one value", what)
+		return "", errorAt(n, "%s is not a single value", what)
 	}
 	return n.Value, nil
 }
 
-func (r *yamlReader) network(n *yaml.Node) error {
+func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	var inputs, layers *yaml.Node
-	err := pairs(n, "network", func(key string, k, v *yaml.Node) (err error) {
+	err := eachPair(n, "network", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
-			r.Net.Name, err = scalar(v, key)
+			r.Net.Name, err = scalarValue(v, key)
 		case "inputs":
 			inputs = v
 		case "layers":
 			layers = v
 		case "outputs":
-			r.outputs, err = r.list(v, key)
+			r.outputs, err = r.readNames(v, key)
 		default:
-			err = at(k, "%s: a network has name, inputs, layers, outputs", key)
+			err = errorAt(k, "unknown key %s; want name, inputs, layers or outputs", key)
 		}
 		return err
 	})
@@ -157,48 +156,48 @@ func (r *yamlReader) network(n *yaml.Node) error {
 	case err != nil:
 		return err
 	case inputs == nil || layers == nil:
-		return at(n, "a network has inputs and layers")
+		return errorAt(n, "inputs or layers are missing; want both")
 	}
-	if err := pairs(inputs, "inputs", r.readInput); err != nil {
+	if err := eachPair(inputs, "inputs", r.readInput); err != nil {
 		return err
 	}
 	if layers.Kind != yaml.SequenceNode || len(layers.Content) == 0 {
-		return at(layers, "layers: want a list")
+		return errorAt(layers, "layers is not a list with entries")
 	}
 	if len(layers.Content) > list.MaxLayers {
-		return at(layers, "more than %d layers", list.MaxLayers)
+		return errorAt(layers, "found more than %d layers", list.MaxLayers)
 	}
 	for i, l := range layers.Content {
-		if err := r.layer(i, l); err != nil {
+		if err := r.readLayer(i, l); err != nil {
 			return err
 		}
 	}
 	for _, name := range r.outputs {
 		if _, ok := r.Shape(name); !ok {
-			return at(n, "outputs: no layer is called %q", name)
+			return errorAt(n, "outputs: unknown layer %q", name)
 		}
 	}
 	return nil
 }
 
 func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
-	values, err := r.keys(v, name)
+	values, err := r.readValues(v, name)
 	if err != nil {
 		return err
 	}
 	a := &args{op: "input", known: keyNames(extents), values: values}
-	s, err := a.shape()
+	s, err := a.parseShape()
 	if err != nil {
-		return at(v, "input %s: %v", name, err)
+		return errorAt(v, "input %s: %v", name, err)
 	}
 	r.Input(name, s)
 	r.last = name
 	return nil
 }
 
-// shape is the shape that n, c, h and w give.
-func (a *args) shape() (layer.Shape, error) {
-	a.check()
+// parseShape returns the shape with the extents n, c, h and w.
+func (a *args) parseShape() (layer.Shape, error) {
+	a.checkKeys()
 	s := tensorInputs(a)[0]
 	if a.err != nil {
 		return s, a.err
@@ -206,49 +205,49 @@ func (a *args) shape() (layer.Shape, error) {
 	return s, list.CheckShape(s)
 }
 
-// keys are a mapping of plain values.
-func (r *yamlReader) keys(n *yaml.Node, what string) (map[string]string, error) {
+// readValues reads a mapping of plain values.
+func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, error) {
 	values := map[string]string{}
-	err := pairs(n, what, func(key string, k, v *yaml.Node) (err error) {
-		values[key], err = scalar(v, key)
+	err := eachPair(n, what, func(key string, k, v *yaml.Node) (err error) {
+		values[key], err = scalarValue(v, key)
 		return err
 	})
 	return values, err
 }
 
-// list is a name or a list of names.
-func (r *yamlReader) list(n *yaml.Node, what string) ([]string, error) {
+// readNames reads a name or a list of names.
+func (r *yamlReader) readNames(n *yaml.Node, what string) ([]string, error) {
 	if n.Kind != yaml.SequenceNode {
-		s, err := scalar(n, what)
+		s, err := scalarValue(n, what)
 		return []string{s}, err
 	}
 	var list []string
 	for _, c := range n.Content {
-		s, err := scalar(c, what)
+		s, err := scalarValue(c, what)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		return nil, at(n, "%s: the list is empty", what)
+		return nil, errorAt(n, "%s: list is empty", what)
 	}
 	return list, nil
 }
 
-func (r *yamlReader) layer(i int, n *yaml.Node) error {
+func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	l := list.Layer{Inputs: []string{r.last}}
 	values := map[string]string{}
-	err := pairs(n, "layer", func(key string, k, v *yaml.Node) (err error) {
+	err := eachPair(n, "layer", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
-			l.Name, err = scalar(v, key)
+			l.Name, err = scalarValue(v, key)
 		case "op":
-			l.Op, err = scalar(v, key)
+			l.Op, err = scalarValue(v, key)
 		case "from":
-			l.Inputs, err = r.list(v, key)
+			l.Inputs, err = r.readNames(v, key)
 		default:
-			values[key], err = scalar(v, key)
+			values[key], err = scalarValue(v, key)
 		}
 		return err
 	})
@@ -259,14 +258,14 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 		l.Name = l.Op + strconv.Itoa(i)
 	}
 	if _, twice := r.Shape(l.Name); twice {
-		return at(n, "%q is the name of another layer or input", l.Name)
+		return errorAt(n, "name %q is already in use", l.Name)
 	}
 	l.Output = l.Name
 	var in []layer.Shape
 	for _, name := range l.Inputs {
 		s, ok := r.Shape(name)
 		if !ok {
-			return at(n, "layer %s: from: no layer or input before it is called %q", l.Name, name)
+			return errorAt(n, "layer %s: from: found %q, want an earlier layer or input", l.Name, name)
 		}
 		in = append(in, s)
 		r.read[name] = true
@@ -274,13 +273,13 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 	r.last = l.Name
 	r.made = append(r.made, l.Name)
 	if l.Op == "reshape" {
-		return r.view(n, &l, values)
+		return r.addReshape(n, &l, values)
 	}
 	op, ok := Find(l.Op)
 	if !ok {
-		return at(n, "layer %s: op %q: want one of %v or reshape", l.Name, l.Op, Names())
+		return errorAt(n, "layer %s: unknown op %q; want one of %v or reshape", l.Name, l.Op, Names())
 	}
-	built, err := op.Behind(in, values)
+	built, err := op.After(in, values)
 	if err != nil {
 		return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf("layer %s: %v", l.Name, err), Err: err}
 	}
@@ -289,12 +288,12 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 	return nil
 }
 
-// view adds a reshape.
-func (r *yamlReader) view(n *yaml.Node, l *list.Layer, values map[string]string) error {
+// addReshape adds a reshape.
+func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]string) error {
 	a := &args{op: l.Op, known: keyNames(extents), values: values}
-	s, err := a.shape()
+	s, err := a.parseShape()
 	if err == nil && len(l.Inputs) != 1 {
-		err = fmt.Errorf("from: want one tensor")
+		err = fmt.Errorf("from: found %d tensors, want 1", len(l.Inputs))
 	}
 	if err == nil {
 		err = r.Reshape(l.Name, l.Inputs[0], s)

@@ -5,53 +5,57 @@ import (
 	"slices"
 )
 
-// An Array is numbers in a shape, the last axis first.
+// An Array holds numbers in a shape. The last axis varies fastest.
 type Array struct {
 	Dims    []int
 	Numbers []float64
 }
 
-// Filled returns the array in a shape that has as many axes and nowhere less room, with zeros
-// where a has no elements.
+// Filled returns the array padded with zeros to the shape dims. It returns an error unless dims
+// has as many axes as the array and no smaller extent.
 func (a Array) Filled(dims []int) (Array, error) {
-	if err := a.check(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
+	if err := a.checkFits(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
-	return a.resized(dims), nil
+	return a.resize(dims), nil
 }
 
-// Cut returns the first elements of every axis, as many as dims says.
+// Cut returns the leading elements of every axis, cropping the array to the shape dims. It
+// returns an error unless dims has as many axes as the array and no larger extent.
 func (a Array) Cut(dims []int) (Array, error) {
-	if err := a.check(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
+	if err := a.checkFits(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
-	return a.resized(dims), nil
+	return a.resize(dims), nil
 }
 
-// check makes sure that the array has its numbers and that large has room for small.
-func (a Array) check(small, large []int) error {
+// checkFits returns an error unless the array has as many numbers as its shape needs and small
+// fits in large.
+func (a Array) checkFits(small, large []int) error {
 	if len(a.Numbers) != volume(a.Dims) {
-		return fmt.Errorf("%d numbers of shape %v", len(a.Numbers), a.Dims)
+		return fmt.Errorf("found %d numbers for shape %v", len(a.Numbers), a.Dims)
 	}
 	if len(small) != len(large) {
-		return fmt.Errorf("shape %v has no room for %v", large, small)
+		return fmt.Errorf("shape %v is too small for %v", large, small)
 	}
 	for i, d := range small {
 		if d > large[i] {
-			return fmt.Errorf("shape %v has no room for %v", large, small)
+			return fmt.Errorf("shape %v is too small for %v", large, small)
 		}
 	}
 	return nil
 }
 
-// resized returns an array of dims with the elements that both shapes have.
-func (a Array) resized(dims []int) Array {
+// resize returns an array of shape dims with the elements that both shapes have in common, and
+// zeros elsewhere.
+func (a Array) resize(dims []int) Array {
 	out := Array{dims, make([]float64, volume(dims))}
 	copyShared(out.Numbers, a.Numbers, dims, a.Dims)
 	return out
 }
 
-// copyShared copies what two shapes of one or more axes have both.
+// copyShared copies the elements that two shapes have in common. Both have the same number of
+// axes, at least one.
 func copyShared(to, from []float64, toDims, fromDims []int) {
 	n := min(toDims[0], fromDims[0])
 	if len(toDims) == 1 {
@@ -64,7 +68,7 @@ func copyShared(to, from []float64, toDims, fromDims []int) {
 	}
 }
 
-// volume is the number of elements of a shape.
+// volume returns the number of elements of a shape.
 func volume(dims []int) int {
 	n := 1
 	for _, d := range dims {

@@ -10,28 +10,27 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Builder strings layers together by the names of tensors.
+// A Builder connects layers by the names of their tensors.
 //
-// What may not work out is strung together on a builder of its own ([Builder.Try]), which sees
-// all that the outer one has and adds nothing to it until it is kept. A builder that is not
-// kept leaves nothing behind but its notes, which are about the file.
+// Layers that may have to be dropped are added to a nested builder ([Builder.Try]). It sees
+// everything in the outer builder and adds nothing to it until [Builder.Keep]. A nested builder
+// that is not kept leaves no trace except its notes, which are about the file.
 type Builder struct {
 	Net   Network
-	outer *Builder // nil for that of the network
-	spare *Builder // one that was kept, whose memory the next one takes
-	// shapes are those of what inputs and layers make; a tensor of unknown shape is not among
-	// them.
+	outer *Builder // nil for the builder of the network
+	spare *Builder // a nested builder whose memory can be reused
+	// shapes holds the shapes of tensors. Tensors of unknown shape are not in it.
 	shapes map[string]layer.Shape
-	// aliases has the tensor whose values a name stands for: what reshape and its like give.
+	// aliases maps a name to the tensor with its values, such as a reshape to its input.
 	aliases map[string]string
 }
 
-// NewBuilder returns a builder of an empty network.
+// NewBuilder returns the builder of an empty network.
 func NewBuilder() *Builder {
 	return &Builder{Net: Network{Constants: map[string][]float16.Float16{}}}
 }
 
-// Try returns a builder that goes on from b.
+// Try returns a nested builder that continues b.
 func (b *Builder) Try() *Builder {
 	t := b.spare
 	if t == nil {
@@ -41,7 +40,7 @@ func (b *Builder) Try() *Builder {
 	return t
 }
 
-// Keep adds all of b to the builder that it goes on from. There is no more use of b after that.
+// Keep adds everything in b to its outer builder. b must not be used afterwards.
 func (b *Builder) Keep() {
 	o, n := b.outer, &b.Net
 	layers, nodes := len(o.Net.Layers), len(o.Net.Nodes)
@@ -54,16 +53,16 @@ func (b *Builder) Keep() {
 	o.Net.Layers = append(o.Net.Layers, n.Layers...)
 	o.Net.Nodes = append(o.Net.Nodes, n.Nodes...)
 	for name, v := range n.Constants {
-		put(&o.Net.Constants, name, v)
+		putLazily(&o.Net.Constants, name, v)
 	}
 	for name, c := range n.Cuts {
-		put(&o.Net.Cuts, name, c)
+		putLazily(&o.Net.Cuts, name, c)
 	}
 	for name, s := range b.shapes {
-		put(&o.shapes, name, s)
+		putLazily(&o.shapes, name, s)
 	}
 	for name, of := range b.aliases {
-		put(&o.aliases, name, of)
+		putLazily(&o.aliases, name, of)
 	}
 	clear(n.Layers)
 	clear(n.Constants)
@@ -73,15 +72,16 @@ func (b *Builder) Keep() {
 	o.spare = b
 }
 
-// put adds to a map that is made when something is added first: most builders add little.
-func put[V any](m *map[string]V, name string, v V) {
+// putLazily adds an entry to a map, and makes the map first if it is nil. Most builders add
+// little.
+func putLazily[V any](m *map[string]V, name string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
 	}
 	(*m)[name] = v
 }
 
-// Len is how many layers there are, those of outer builders included.
+// Len returns the number of layers, including those of outer builders.
 func (b *Builder) Len() int {
 	n := 0
 	for ; b != nil; b = b.outer {
@@ -96,7 +96,7 @@ func (b *Builder) Input(name string, s layer.Shape) {
 	b.SetShape(name, s)
 }
 
-// Inputs are those of the network.
+// Inputs returns the inputs of the network.
 func (b *Builder) Inputs() []Tensor { return b.root().Net.Inputs }
 
 func (b *Builder) root() *Builder {
@@ -106,7 +106,7 @@ func (b *Builder) root() *Builder {
 	return b
 }
 
-// Shape returns the shape of a tensor, and false if it is not known.
+// Shape returns the shape of a tensor, and false if it is unknown.
 func (b *Builder) Shape(name string) (layer.Shape, bool) {
 	for ; b != nil; b = b.outer {
 		if s, ok := b.shapes[name]; ok {
@@ -116,10 +116,10 @@ func (b *Builder) Shape(name string) (layer.Shape, bool) {
 	return layer.Shape{}, false
 }
 
-// SetShape says what shape a tensor has.
-func (b *Builder) SetShape(name string, s layer.Shape) { put(&b.shapes, name, s) }
+// SetShape sets the shape of a tensor.
+func (b *Builder) SetShape(name string, s layer.Shape) { putLazily(&b.shapes, name, s) }
 
-// TensorOf is the tensor that a name's values are in.
+// TensorOf returns the tensor that holds the values of a name.
 func (b *Builder) TensorOf(name string) string {
 	for ; b != nil; b = b.outer {
 		if v, ok := b.aliases[name]; ok {
@@ -129,10 +129,10 @@ func (b *Builder) TensorOf(name string) string {
 	return name
 }
 
-// SetTensor makes name stand for the values of a tensor.
-func (b *Builder) SetTensor(name, tensor string) { put(&b.aliases, name, tensor) }
+// SetTensor makes name an alias for the values of a tensor.
+func (b *Builder) SetTensor(name, tensor string) { putLazily(&b.aliases, name, tensor) }
 
-// HasConstant reports whether a tensor's values are among the network's constants.
+// HasConstant reports whether a tensor is a constant of the network.
 func (b *Builder) HasConstant(name string) bool {
 	for ; b != nil; b = b.outer {
 		if _, ok := b.Net.Constants[name]; ok {
@@ -142,13 +142,13 @@ func (b *Builder) HasConstant(name string) bool {
 	return false
 }
 
-// Constant adds a constant that layers read from memory; its values may be absent.
+// Constant adds a constant that layers read from memory. v is nil if its values are absent.
 func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
-	put(&b.Net.Constants, name, v)
+	putLazily(&b.Net.Constants, name, v)
 	b.SetShape(name, s)
 }
 
-// CutOf returns what is to be left out of a tensor, nil for nothing.
+// CutOf returns the cut of a tensor, or nil if it has none.
 func (b *Builder) CutOf(name string) *Cut {
 	for ; b != nil; b = b.outer {
 		if c := b.Net.Cuts[name]; c != nil {
@@ -158,10 +158,10 @@ func (b *Builder) CutOf(name string) *Cut {
 	return nil
 }
 
-// SetCut says what is to be left out of a tensor.
-func (b *Builder) SetCut(name string, c *Cut) { put(&b.Net.Cuts, name, c) }
+// SetCut sets the cut of a tensor.
+func (b *Builder) SetCut(name string, c *Cut) { putLazily(&b.Net.Cuts, name, c) }
 
-// Add appends a layer; its inputs and output are names of the file.
+// Add appends a layer whose inputs and output are names of the file.
 func (b *Builder) Add(l Layer) {
 	for i, in := range l.Inputs {
 		l.Inputs[i] = b.TensorOf(in)
@@ -170,8 +170,8 @@ func (b *Builder) Add(l Layer) {
 	b.SetShape(l.Output, l.Out)
 }
 
-// Missing appends a layer that cannot be one. Its output has the shape out, or an
-// unknown one.
+// Missing appends a layer that the engine cannot run, with the reason. out is the shape of its
+// output, or nil if that is unknown.
 func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	l.Reason = reason
 	for i, in := range l.Inputs {
@@ -184,22 +184,21 @@ func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	b.Net.Layers = append(b.Net.Layers, l)
 }
 
-// Reshape makes name another view of a tensor.
+// Reshape makes name a view of tensor of with shape s.
 func (b *Builder) Reshape(name, of string, s layer.Shape) error {
 	if was, _ := b.Shape(of); was.Elements() != s.Elements() {
-		return fmt.Errorf("%s has %d elements, %s has %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
+		return fmt.Errorf("cannot reshape %s with %d elements to %s with %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
 	}
 	b.SetShape(name, s)
 	b.SetTensor(name, b.TensorOf(of))
 	return nil
 }
 
-// Network is the list that was strung together, with its results where the file names some,
-// without layers that nothing reads, and with the host's stages where they cut the fewest
-// programs.
+// Network returns the finished network. It removes unused layers, and orders the stages of the
+// host so that they split as few programs as possible.
 func (b *Builder) Network() *Network {
 	n := &b.Net
-	b.sweep()
+	b.removeUnused()
 	b.orderStages()
 	listed := map[string]bool{}
 	for i := range n.Results {
@@ -215,12 +214,12 @@ func (b *Builder) Network() *Network {
 	return n
 }
 
-// sweep leaves out layers that no result needs: what was made so that another layer could
-// take its place, such as zeros around a picture that the window has itself, and what the
-// file has and does not use, which a note names. A list that has no results is kept whole, and
-// so is one with layers that neither the engine nor the host does: what they read may not be
-// known.
-func (b *Builder) sweep() {
+// removeUnused removes layers that no result needs. Some were added so that another layer could
+// replace them, such as zeros around an image whose convolution pads by itself. Others are in
+// the file but not used; a note names them. If the list has no results, or has a layer that
+// neither the engine nor the host can run, only layers marked Spare are removed, because later
+// uses may be unknown.
+func (b *Builder) removeUnused() {
 	n := &b.Net
 	read := map[string]bool{}
 	for _, r := range n.Results {
@@ -228,7 +227,7 @@ func (b *Builder) sweep() {
 	}
 	whole := len(n.Results) == 0 || slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Reason != "" && l.Host == nil })
 	gone := make([]bool, len(n.Layers))
-	var unused []string // layers, of a list without operators
+	var unused []string // names of layers, if the list has no operators
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		l := &n.Layers[i]
 		needed := read[l.Output] || slices.ContainsFunc(l.Others, func(o string) bool { return read[o] })
@@ -243,21 +242,21 @@ func (b *Builder) sweep() {
 		}
 	}
 	slices.Reverse(unused)
-	if unused = append(unused, n.leaveOut(gone)...); len(unused) > 0 {
+	if unused = append(unused, n.removeLayers(gone)...); len(unused) > 0 {
 		names := strings.Join(unused[:min(maxUnused, len(unused))], ", ")
 		if more := len(unused) - maxUnused; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		b.Note("left out, for no output needs them: %s", names)
+		b.Note("not needed by any output, left out: %s", names)
 	}
 }
 
-// maxUnused is how many layers a note names.
+// maxUnused is the largest number of layers that a note names.
 const maxUnused = 5
 
-// leaveOut takes layers off the list. What an operator had that has none left was folded into
-// others, or nothing needs it; it returns the names of the latter.
-func (n *Network) leaveOut(gone []bool) (unused []string) {
+// removeLayers removes the layers marked in gone. An operator without remaining layers is
+// marked as folded or unused, and removeLayers returns the names of the unused ones.
+func (n *Network) removeLayers(gone []bool) (unused []string) {
 	kept := n.Layers[:0]
 	for i, l := range n.Layers {
 		if !gone[i] {
@@ -279,7 +278,7 @@ func (n *Network) leaveOut(gone []bool) (unused []string) {
 	return unused
 }
 
-// Tidy leaves out constants that no layer reads, and counts the layers of each node.
+// Tidy removes constants that no layer reads, and recounts the layers of each node.
 func (n *Network) Tidy() {
 	read := map[string]bool{}
 	for i := range n.Layers {
@@ -315,7 +314,7 @@ func (n *Network) Tidy() {
 	}
 }
 
-// Store makes tensors in memory of the constants that no task can carry.
+// Store turns constants that no task can hold into tensors in memory.
 func (n *Network) Store() {
 	for i := range n.Layers {
 		l := &n.Layers[i]
@@ -329,7 +328,7 @@ func (n *Network) Store() {
 	}
 }
 
-// Note adds a line about the file that its reader should know.
+// Note adds a remark about the file for its user.
 func (b *Builder) Note(format string, v ...any) {
 	n := &b.root().Net
 	n.Notes = append(n.Notes, OneLine.Replace(fmt.Sprintf(format, v...)))

@@ -2,16 +2,16 @@ package list
 
 import "fmt"
 
-// An OrderError is a list in which a layer reads what neither an input nor a constant nor a
-// layer before it is: a fault of the pass that left it so.
+// An OrderError reports a layer that reads a tensor before anything produces it. It means that
+// a pass has a bug.
 type OrderError struct{ Layer, Tensor string }
 
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("layer %q reads %q, which nothing before it makes", e.Layer, e.Tensor)
+	return fmt.Sprintf("layer %q reads %q, which nothing before it produces", e.Layer, e.Tensor)
 }
 
-// Check makes sure that every layer reads inputs, constants and what layers before it make.
-// Errors are a *[OrderError].
+// Check returns an [OrderError] unless every layer reads only inputs, constants and results of
+// earlier layers.
 func (n *Network) Check() error {
 	made := make(map[string]bool, len(n.Inputs)+len(n.Constants)+len(n.Layers))
 	for i := range n.Inputs {

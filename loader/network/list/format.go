@@ -7,10 +7,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// A FormatError is a file that does not say a network.
+// A FormatError reports a file that does not describe a network.
 type FormatError struct {
-	Line int   // of a text, from 1; 0 in a binary file
-	Off  int64 // byte of a binary file
+	Line int   // line of a text file, from 1; 0 for a binary file
+	Off  int64 // byte offset in a binary file
 	What string
 	Err  error
 }
@@ -26,28 +26,29 @@ func (e *FormatError) Error() string {
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// OneLine keeps names of a file from breaking an error's line.
+// OneLine escapes line breaks, so that names of a file cannot break the line of an error.
 var OneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// Bounds on what is read.
+// Limits on a network.
 const (
 	MaxLayers = 1 << 16
-	MaxExtent = 1 << 24 // of one axis; the engine's own limit is far below
+	MaxExtent = 1 << 24 // of one axis; the engine's own limit is far lower
 )
 
-// CheckShape makes sure that products of a shape's extents are counts.
+// CheckShape returns an error unless every extent of s is in range and their product is at most
+// 2^40.
 func CheckShape(s layer.Shape) error {
 	room := 1 << 40
 	for _, n := range [...]int{s.N, s.C, s.H, s.W} {
 		if n < 1 || n > MaxExtent || n > room {
-			return fmt.Errorf("shape %s", ShapeText(s))
+			return fmt.Errorf("shape %s is out of range", ShapeText(s))
 		}
 		room /= n
 	}
 	return nil
 }
 
-// ShapeText is a shape as N, C, H and W joined by x.
+// ShapeText formats a shape as N, C, H and W joined by x, such as 1x64x28x28.
 func ShapeText(s layer.Shape) string {
 	return fmt.Sprintf("%dx%dx%dx%d", s.N, s.C, s.H, s.W)
 }

@@ -2,38 +2,38 @@ package list
 
 import "anesim/loader/layer"
 
-// A Layer is one task or several of the engine, or the reason why there are none.
+// A Layer is one or more tasks of the engine, or the reason why the engine cannot run it.
 type Layer struct {
 	Name    string
-	Op      string   // what the file calls it
-	Inputs  []string // tensors, in the order of the layer's own
+	Op      string   // operator name in the file
+	Inputs  []string // tensors, in the order of the layer's operands
 	Output  string
 	Lower   layer.Layer
-	Weights layer.Weights // what the file has of them
+	Weights layer.Weights // weights from the file, if any
 	Out     layer.Shape
-	Folded  []string // layers that this one does on its way out
-	Reason  string   // why the engine cannot run it, "" where it can
-	Node    int      // index into the network's Nodes, where it has some
-	Line    int      // of a text, from 1; 0 where the file has no lines
-	Others  []string // further tensors that a layer without a form would make
-	Host    *Stage   // what the host does of a layer with a Reason, nil for nothing
+	Folded  []string // names of layers fused into this one
+	Reason  string   // why the engine cannot run it, or ""
+	Node    int      // index into the network's Nodes, if it has any
+	Line    int      // line of a text file, from 1; 0 for a binary file
+	Others  []string // other results of a layer that the engine cannot run
+	Host    *Stage   // the host's work for a layer with a Reason, or nil
 
-	Work uint64 // multiply-accumulates of a layer without a form, as its definition has them
+	Work uint64 // multiply-accumulates by definition, for a layer that the engine cannot run
 
-	// Stored says that an elementwise layer's constant has to be a tensor in memory,
-	// unless a product takes it as the bias of its columns, for which it has to be ByColumn.
+	// Stored reports whether an elementwise layer's constant has to be a tensor in memory. A
+	// matmul can still take it as the bias of its columns if ByColumn is also set.
 	Stored, ByColumn bool
-	// Spare says that the layer is left out where nothing reads its result.
+	// Spare reports whether the layer is removed if nothing reads its result.
 	Spare bool
-	// Rounds says that the layer's result has to be rounded by itself: what the sum is for is
-	// its rounding, which another layer that took the addend would not do.
+	// Rounds reports whether the layer is a sum whose purpose is to round its result. It must
+	// not be fused into another layer, which would not round.
 	Rounds bool
-	// Average says that the weights of a convolution are all one over their number.
+	// Average reports whether all weights of a convolution are one over their number.
 	Average bool
 }
 
-// MACs is the multiply-accumulates the layer's result takes by the operation's definition:
-// without bias, and without the zeros between the taps of a dilated window.
+// MACs returns the number of multiply-accumulates by the operation's definition. It leaves out
+// the bias and the zeros between the taps of a dilated window.
 func (l *Layer) MACs() uint64 {
 	if l.Reason != "" && l.Lower.Op == 0 {
 		return l.Work
@@ -42,7 +42,7 @@ func (l *Layer) MACs() uint64 {
 	switch x := &l.Lower; x.Op {
 	case layer.Convolution:
 		if l.Average {
-			return 0 // sums and one factor, which is how no definition has multiply-accumulates
+			return 0 // a sum and one factor; definitions count no multiply-accumulates
 		}
 		return out * uint64(x.In.C/max(1, x.Groups)*x.TapRows()*x.TapColumns())
 	case layer.Deconvolution:
@@ -53,8 +53,7 @@ func (l *Layer) MACs() uint64 {
 	return 0
 }
 
-// Bytes is what the layer's definition reads and writes in fp16: its inputs, weights and
-// result, once each.
+// Bytes returns the size in fp16 of the layer's inputs, weights and result, counted once each.
 func (l *Layer) Bytes() uint64 {
 	x := &l.Lower
 	n := l.Out.Elements()
@@ -71,28 +70,29 @@ func (l *Layer) Bytes() uint64 {
 	return uint64(n) * fp16Bytes
 }
 
-// Takes notes that the layer does what the next one did.
-func (l *Layer) Takes(next *Layer) {
+// Absorb fuses the next layer into l: it records the name and takes over the output. The caller
+// changes the operation.
+func (l *Layer) Absorb(next *Layer) {
 	l.Folded = append(append(l.Folded, next.Name), next.Folded...)
 	l.Output = next.Output
 }
 
-// Makes adds an output to those of a layer that is not modelled.
-func (l *Layer) Makes(name string) {
+// AddOutput adds another result to a layer that the engine cannot run.
+func (l *Layer) AddOutput(name string) {
 	if name != "" && name != l.Output {
 		l.Others = append(l.Others, name)
 	}
 }
 
-// Infer fills in the shape of the result and checks the layer against itself and the
-// engine's limits.
+// Infer sets the shape of the result and validates the layer against itself and the engine's
+// limits.
 func (l *Layer) Infer() error {
 	l.Out = l.Lower.Out()
 	return l.Lower.Validate()
 }
 
-// Pooling is a pooling layer: an average is a depthwise convolution of equal weights,
-// a maximum has an operation of its own.
+// Pooling returns a pooling layer. An average is a depthwise convolution with equal weights; a
+// maximum is an operation of its own.
 func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
 		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
@@ -100,10 +100,10 @@ func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	return Layer{Lower: layer.Depthwise(in, w), Average: true}
 }
 
-// A Need is the number of values of each kind that a layer carries.
+// A Need is the number of values of each kind that a layer holds.
 type Need struct{ Filter, Bias, Second int }
 
-// Needs says what values a layer carries.
+// Needs returns the number of weights, bias values and second-operand values of a layer.
 func Needs(l *layer.Layer) Need {
 	var n Need
 	switch l.Op {

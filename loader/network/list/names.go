@@ -8,40 +8,40 @@ import (
 	"unicode/utf8"
 )
 
-// maxName bounds the bytes of a tensor's name: a container has no room for longer ones.
+// maxName is the largest size of a tensor's name in bytes. A container has no room for more.
 const maxName = 1 << 10
 
-// Rename gives tensors, layers and nodes names that everything behind the list may use as they
-// are: containers end a name at a zero byte and escape what a terminal would obey, so that two
-// tensors would become one, or none. Characters that are not printable are escaped, and what
-// would then have the name of another tensor gets a number behind it.
+// Rename gives tensors, layers and nodes names that later packages can use unchanged.
+// Containers end a name at a zero byte and escape control characters, so different names could
+// become equal. Characters that are not printable are escaped, and a name that would equal
+// another tensor's gets a numeric suffix.
 func (n *Network) Rename() {
 	r := renamer{names: map[string]string{}, taken: map[string]bool{}}
 	n.eachName(func(name *string) {
-		if safe(*name) == *name {
+		if escapeName(*name) == *name {
 			r.taken[*name] = true
 		} else {
 			r.unsafe = true
 		}
 	})
 	if r.unsafe {
-		n.eachName(func(name *string) { *name = r.name(*name) })
-		n.Constants, n.Made, n.Cuts = renamed(&r, n.Constants), renamed(&r, n.Made), renamed(&r, n.Cuts)
+		n.eachName(func(name *string) { *name = r.rename(*name) })
+		n.Constants, n.Made, n.Cuts = renameKeys(&r, n.Constants), renameKeys(&r, n.Made), renameKeys(&r, n.Cuts)
 	}
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		l.Name = safe(l.Name)
+		l.Name = escapeName(l.Name)
 		for k, name := range l.Folded {
-			l.Folded[k] = safe(name)
+			l.Folded[k] = escapeName(name)
 		}
 	}
 	for i := range n.Nodes {
-		n.Nodes[i].Name = safe(n.Nodes[i].Name)
+		n.Nodes[i].Name = escapeName(n.Nodes[i].Name)
 	}
 }
 
-// eachName calls visit with every place that a tensor's name stands in, but the keys of maps:
-// of inputs, then of layers in their order, then of results.
+// eachName calls visit with a pointer to every tensor name except map keys: inputs, then layers
+// in order, then outputs, results and cuts.
 func (n *Network) eachName(visit func(*string)) {
 	all := func(names []string) {
 		for i := range names {
@@ -72,16 +72,16 @@ func (n *Network) eachName(visit func(*string)) {
 	}
 }
 
-// A renamer gives names to tensors.
+// A renamer assigns names to tensors.
 type renamer struct {
-	names  map[string]string // those that were given, by what the file has
+	names  map[string]string // assigned names, by the name in the file
 	taken  map[string]bool
-	unsafe bool // some name has to be another
+	unsafe bool // whether any name has to change
 }
 
-// name is a tensor's name, the same whenever it is asked for.
-func (r *renamer) name(of string) string {
-	name := safe(of)
+// rename returns the new name of a tensor. The same tensor always gets the same name.
+func (r *renamer) rename(of string) string {
+	name := escapeName(of)
 	if name == of {
 		return of
 	}
@@ -95,9 +95,9 @@ func (r *renamer) name(of string) string {
 	return name
 }
 
-// renamed is a map under the new names. Nothing reads a tensor that has no name yet, so that
-// the order of the keys does not matter.
-func renamed[V any](r *renamer, m map[string]V) map[string]V {
+// renameKeys replaces the keys of a map with their new names and returns the map. A name that
+// was never assigned stays.
+func renameKeys[V any](r *renamer, m map[string]V) map[string]V {
 	for name, v := range m {
 		if to, ok := r.names[name]; ok {
 			delete(m, name)
@@ -107,8 +107,9 @@ func renamed[V any](r *renamer, m map[string]V) map[string]V {
 	return m
 }
 
-// safe is a name in characters that print, cut to what a container has room for.
-func safe(name string) string {
+// escapeName returns name with unprintable characters escaped, cut to the size that a container
+// allows.
+func escapeName(name string) string {
 	plain := len(name) <= maxName
 	for i := 0; plain && i < len(name); i++ {
 		plain = name[i] >= ' ' && name[i] < 0x7f

@@ -6,67 +6,67 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Network is layers in an order in which they can run.
+// A Network is a list of layers in an order in which they can run.
 type Network struct {
 	Name    string
 	Inputs  []Tensor
-	Outputs []string // tensors; those that no layer reads
+	Outputs []string // tensors that hold the results
 	Layers  []Layer
-	// Results are what the network gives, under the file's names; Outputs are the tensors
-	// they are in, of which several may be one.
+	// Results are the results of the network with their names in the file. Several of them may
+	// be in the same tensor of Outputs.
 	Results []Output
-	// Nodes are the operators of the file in order, each with its layers; a list of layers
-	// has none.
+	// Nodes are the operators of the file in order, each with its layers. A YAML file has no
+	// operators.
 	Nodes []Node
-	Notes []string // what a reader of the results should know of the file
-	// Constants are values of tensors that layers read as if they were inputs.
+	Notes []string // remarks about the file for the user
+	// Constants holds the values of constant tensors that layers read from memory.
 	Constants map[string][]float16.Float16
-	// Made are the shapes that tensors stand in between layers, which readers in rows of
-	// another length have transposes behind.
+	// Made holds the shapes in which tensors are stored between layers. Layers that read rows of
+	// another length read a transposed copy.
 	Made map[string]layer.Shape
-	// Cuts are tensors that the engine makes larger than they are, see [Cut].
+	// Cuts lists the tensors that the engine stores with padding, see [Cut].
 	Cuts map[string]*Cut
-	// InMemory keeps every tensor between layers in memory, see package lower.
+	// InMemory keeps all tensors between layers in memory rather than L2, see package lower.
 	InMemory bool
 }
 
-// A Tensor is a name and a shape.
+// A Tensor is a named tensor with its shape.
 type Tensor struct {
 	Name  string
 	Shape layer.Shape
-	Dims  []int  // as the file has them; nil where it has Shape
-	Type  string // of the file's elements, as numpy spells it; "" for float16
+	Dims  []int  // dimensions in the file, or nil if the file states Shape
+	Type  string // element type in the file, as numpy spells it; "" for float16
 }
 
 // An Output is a result of a network.
 type Output struct {
 	Name   string
-	Tensor string // of a layer, an input or a constant
-	Dims   []int  // nil where they are not known
-	Type   string // of the file's elements
-	// Numbers are the values of a constant of whole numbers, which fp16 may not have.
+	Tensor string // tensor of a layer, an input or a constant
+	Dims   []int  // nil if unknown
+	Type   string // element type in the file
+	// Numbers are the values of an integer constant, which may exceed fp16.
 	Numbers []float64
-	// Unit is what the whole numbers of the tensor count in, 0 as 1: fp16 has no room for
-	// large ones, so that the engine computes them divided by a power of two.
+	// Unit is the factor that turns elements into the file's integers; 0 means 1. The engine
+	// computes large integers divided by a power of two, because fp16 cannot hold them.
 	Unit float64
 }
 
-// A Node is an operator of the file and what became of it: Layers layers from First on,
-// and where it has none, "constant", "view", "folded" or [Unused].
+// A Node is an operator of the file. It became Layers layers starting at First. If it became
+// none, What is "constant", "view", "folded" or [Unused].
 type Node struct {
 	Name, Op      string
 	First, Layers int
 	What          string
-	MACs          uint64 // multiply-accumulates as its definition has them
-	Bytes         uint64 // of its operands and results in fp16; 0 of what runs no task
-	Unsized       bool   // a result's shape is not known, so that MACs and Bytes are not either
+	MACs          uint64 // multiply-accumulates by definition
+	Bytes         uint64 // of its operands and results in fp16; 0 if it runs no task
+	Unsized       bool   // whether a result's shape is unknown, and so MACs and Bytes too
 }
 
-// Unused is what became of an operator that no output needs.
+// Unused marks an operator that no output needs.
 const Unused = "unused"
 
-// MACs is the multiply-accumulates of every convolution and matrix product, those of
-// layers that cannot be lowered included.
+// MACs returns the multiply-accumulates of all convolutions and matmuls, including layers that
+// cannot be lowered.
 func (n *Network) MACs() uint64 {
 	sum := uint64(0)
 	for i := range n.Layers {
@@ -75,10 +75,10 @@ func (n *Network) MACs() uint64 {
 	return sum
 }
 
-const fp16Bytes = 2 // of an element
+const fp16Bytes = 2 // size of an element
 
-// Given are the network's results: those of its file, or the tensors that it ends in.
-func (n *Network) Given() []Output {
+// AllResults returns Results or, if that is nil, one result for each tensor of Outputs.
+func (n *Network) AllResults() []Output {
 	if n.Results != nil {
 		return n.Results
 	}

@@ -2,17 +2,17 @@ package list
 
 import "slices"
 
-// orderStages orders layers so that the host's stages do not cut a program where they need not:
-// those that rest on nothing the engine makes go ahead of all, those on whose results no
-// layer of the engine rests behind all. All else keeps its order.
+// orderStages moves the host's stages so that they do not split programs needlessly. Stages
+// that do not depend on the engine go first, and stages whose results no engine layer needs go
+// last. Other layers keep their order.
 func (b *Builder) orderStages() {
 	n := &b.Net
 	if !slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Host != nil }) {
 		return
 	}
-	const ahead, between, behind = 0, 1, 2
+	const ahead, between, after = 0, 1, 2
 	place := make([]int, len(n.Layers))
-	engine := map[string]bool{} // tensors that rest on the engine
+	engine := map[string]bool{} // tensors that depend on the engine
 	for i := range n.Layers {
 		l := &n.Layers[i]
 		place[i] = between
@@ -24,11 +24,11 @@ func (b *Builder) orderStages() {
 			engine[out] = true
 		}
 	}
-	read := map[string]bool{} // tensors that a layer between reads
+	read := map[string]bool{} // tensors that a layer in between reads
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		l := &n.Layers[i]
 		if place[i] == between && l.Host != nil && !slices.ContainsFunc(append([]string{l.Output}, l.Others...), func(out string) bool { return read[out] }) {
-			place[i] = behind
+			place[i] = after
 			continue
 		}
 		for _, in := range l.Inputs {
@@ -36,7 +36,7 @@ func (b *Builder) orderStages() {
 		}
 	}
 	var sorted []Layer
-	for _, p := range [...]int{ahead, between, behind} {
+	for _, p := range [...]int{ahead, between, after} {
 		for i := range n.Layers {
 			if place[i] == p {
 				sorted = append(sorted, n.Layers[i])

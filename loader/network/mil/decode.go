@@ -10,7 +10,7 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// Decode reads a program's message. Errors are a *[wire.FormatError].
+// Decode reads a program from its protocol-buffer message. Errors are a *[wire.FormatError].
 func Decode(m wire.Message) (*Program, error) {
 	p := &Program{}
 	d := &decoder{}
@@ -23,7 +23,7 @@ func Decode(m wire.Message) (*Program, error) {
 			return err
 		case 2:
 			var fn Function
-			err := entry(f, &fn.Name, func(v wire.Field) error { return d.function(v, &fn) })
+			err := readEntry(f, &fn.Name, func(v wire.Field) error { return d.decodeFunction(v, &fn) })
 			p.Functions = append(p.Functions, fn)
 			return err
 		}
@@ -35,15 +35,16 @@ func Decode(m wire.Message) (*Program, error) {
 	return p, nil
 }
 
-// A decoder counts what a message makes.
+// A decoder counts the elements of a message, to enforce the limits.
 type decoder struct{ operations, arguments, depth int }
 
-func fail(f wire.Field, format string, v ...any) error {
+func formatError(f wire.Field, format string, v ...any) error {
 	return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf(format, v...)}
 }
 
-// entry reads an entry of a map: a name and a message.
-func entry(f wire.Field, name *string, value func(wire.Field) error) error {
+// readEntry reads a map entry: it stores the key in *name and calls value with the field that
+// holds the value.
+func readEntry(f wire.Field, name *string, value func(wire.Field) error) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -66,28 +67,28 @@ func entry(f wire.Field, name *string, value func(wire.Field) error) error {
 	})
 }
 
-// within visits the fields of a message.
-func within(f wire.Field, visit func(wire.Field) error) error {
+// eachField calls visit for every field of a nested message.
+func eachField(f wire.Field, visit func(wire.Field) error) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
 	return f.Body.Fields(visit)
 }
 
-func (d *decoder) function(f wire.Field, fn *Function) error {
+func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 	blocks := map[string]wire.Field{}
 	var first string
-	err := within(f, func(f wire.Field) error {
+	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
-			v, err := d.variable(f)
+			v, err := d.decodeVar(f)
 			fn.Inputs = append(fn.Inputs, v)
 			return err
 		case 2:
 			return f.Text(&fn.Opset)
 		case 3:
 			var name string
-			return entry(f, &name, func(b wire.Field) error {
+			return readEntry(f, &name, func(b wire.Field) error {
 				if first == "" {
 					first = name
 				}
@@ -103,23 +104,23 @@ func (d *decoder) function(f wire.Field, fn *Function) error {
 	block, ok := blocks[fn.Opset]
 	if !ok {
 		if block, ok = blocks[first]; !ok {
-			return fail(f, "function %q has no block", fn.Name)
+			return formatError(f, "function %q has no block", fn.Name)
 		}
 	}
-	return within(block, func(f wire.Field) error {
+	return eachField(block, func(f wire.Field) error {
 		switch f.Num {
 		case 2:
 			var s string
 			err := f.Text(&s)
 			if fn.Outputs = append(fn.Outputs, s); len(fn.Outputs) > maxOperations {
-				return fail(f, "more than %d outputs", maxOperations)
+				return formatError(f, "found more than %d outputs", maxOperations)
 			}
 			return err
 		case 3:
 			if d.operations++; d.operations > maxOperations {
-				return fail(f, "more than %d operations", maxOperations)
+				return formatError(f, "found more than %d operations", maxOperations)
 			}
-			op, err := d.operation(f)
+			op, err := d.decodeOperation(f)
 			fn.Operations = append(fn.Operations, op)
 			return err
 		}
@@ -127,38 +128,38 @@ func (d *decoder) function(f wire.Field, fn *Function) error {
 	})
 }
 
-func (d *decoder) variable(f wire.Field) (Var, error) {
+func (d *decoder) decodeVar(f wire.Field) (Var, error) {
 	var v Var
 	if d.arguments++; d.arguments > maxArguments {
-		return v, fail(f, "more than %d values", maxArguments)
+		return v, formatError(f, "found more than %d values", maxArguments)
 	}
-	err := within(f, func(f wire.Field) error {
+	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&v.Name)
 		case 2:
-			return d.valueType(f, &v.Type)
+			return d.decodeType(f, &v.Type)
 		}
 		return nil
 	})
 	return v, err
 }
 
-func (d *decoder) operation(f wire.Field) (Operation, error) {
+func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 	op := Operation{Off: int64(f.Off)}
-	err := within(f, func(f wire.Field) error {
+	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&op.Type)
 		case 2:
 			var name string
 			var list []Argument
-			err := entry(f, &name, func(f wire.Field) error {
-				return within(f, func(f wire.Field) error {
+			err := readEntry(f, &name, func(f wire.Field) error {
+				return eachField(f, func(f wire.Field) error {
 					if f.Num != 1 {
 						return nil
 					}
-					a, err := d.binding(f)
+					a, err := d.decodeBinding(f)
 					list = append(list, a)
 					return err
 				})
@@ -169,7 +170,7 @@ func (d *decoder) operation(f wire.Field) (Operation, error) {
 			op.Inputs[name] = list
 			return err
 		case 3:
-			v, err := d.variable(f)
+			v, err := d.decodeVar(f)
 			op.Outputs = append(op.Outputs, v)
 			return err
 		case 4:
@@ -177,7 +178,7 @@ func (d *decoder) operation(f wire.Field) (Operation, error) {
 		case 5:
 			var name string
 			var v Value
-			err := entry(f, &name, func(f wire.Field) error { return d.value(f, &v) })
+			err := readEntry(f, &name, func(f wire.Field) error { return d.decodeValue(f, &v) })
 			if op.Attributes == nil {
 				op.Attributes = map[string]Value{}
 			}
@@ -189,38 +190,38 @@ func (d *decoder) operation(f wire.Field) (Operation, error) {
 	return op, err
 }
 
-func (d *decoder) binding(f wire.Field) (Argument, error) {
+func (d *decoder) decodeBinding(f wire.Field) (Argument, error) {
 	var a Argument
 	if d.arguments++; d.arguments > maxArguments {
-		return a, fail(f, "more than %d values", maxArguments)
+		return a, formatError(f, "found more than %d values", maxArguments)
 	}
-	err := within(f, func(f wire.Field) error {
+	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&a.Name)
 		case 2:
-			return d.value(f, &a.Value)
+			return d.decodeValue(f, &a.Value)
 		}
 		return nil
 	})
 	return a, err
 }
 
-// elems are the types of elements by number.
-var elems = map[uint64]Elem{
+// elemNames maps the numbers of element types to their names.
+var elemNames = map[uint64]Elem{
 	1: "bool", 2: "string", 10: "fp16", 11: "fp32", 12: "fp64", 13: "bf16", 21: "int8", 22: "int16", 23: "int32", 24: "int64",
 	25: "int4", 31: "uint8", 32: "uint16", 33: "uint32", 34: "uint64", 35: "uint4", 36: "uint2", 37: "uint1", 38: "uint6", 39: "uint3",
 }
 
-func (d *decoder) valueType(f wire.Field, t *Type) error {
+func (d *decoder) decodeType(f wire.Field, t *Type) error {
 	if d.depth++; d.depth > maxDepth {
-		return fail(f, "types more than %d deep", maxDepth)
+		return formatError(f, "types are nested more than %d deep", maxDepth)
 	}
 	defer func() { d.depth-- }()
-	return within(f, func(f wire.Field) error {
+	return eachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
-			return d.tensorType(f, t)
+			return d.decodeTensorType(f, t)
 		case 2:
 			t.Kind = List
 		case 3:
@@ -228,9 +229,9 @@ func (d *decoder) valueType(f wire.Field, t *Type) error {
 		case 4:
 			t.Kind = Dictionary
 		case 5:
-			err := within(f, func(f wire.Field) error {
+			err := eachField(f, func(f wire.Field) error {
 				if f.Num == 1 {
-					return d.valueType(f, t)
+					return d.decodeType(f, t)
 				}
 				return nil
 			})
@@ -241,23 +242,23 @@ func (d *decoder) valueType(f wire.Field, t *Type) error {
 	})
 }
 
-func (d *decoder) tensorType(f wire.Field, t *Type) error {
+func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 	t.Dims = []int64{}
-	return within(f, func(f wire.Field) error {
+	return eachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			if err := f.Want(protowire.VarintType); err != nil {
 				return err
 			}
-			t.Elem = elems[f.N]
+			t.Elem = elemNames[f.N]
 		case 3:
 			size := int64(-1)
-			err := within(f, func(f wire.Field) error {
+			err := eachField(f, func(f wire.Field) error {
 				if f.Num != 1 {
 					return nil
 				}
 				size = 0
-				return within(f, func(f wire.Field) error {
+				return eachField(f, func(f wire.Field) error {
 					if f.Num == 1 {
 						return f.Integer(&size)
 					}
@@ -268,7 +269,7 @@ func (d *decoder) tensorType(f wire.Field, t *Type) error {
 				size = -1
 			}
 			if t.Dims = append(t.Dims, size); len(t.Dims) > maxRank {
-				return fail(f, "more than %d dimensions", maxRank)
+				return formatError(f, "found more than %d dimensions", maxRank)
 			}
 			return err
 		}
@@ -276,23 +277,23 @@ func (d *decoder) tensorType(f wire.Field, t *Type) error {
 	})
 }
 
-func (d *decoder) value(f wire.Field, v *Value) error {
+func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 	if d.depth++; d.depth > maxDepth {
-		return fail(f, "values more than %d deep", maxDepth)
+		return formatError(f, "values are nested more than %d deep", maxDepth)
 	}
 	defer func() { d.depth-- }()
 	if d.arguments++; d.arguments > maxArguments {
-		return fail(f, "more than %d values", maxArguments)
+		return formatError(f, "found more than %d values", maxArguments)
 	}
 	var immediate *wire.Field
-	err := within(f, func(f wire.Field) error {
+	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 2:
-			return d.valueType(f, &v.Type)
+			return d.decodeType(f, &v.Type)
 		case 3:
 			immediate = &f
 		case 5:
-			return within(f, func(f wire.Field) error {
+			return eachField(f, func(f wire.Field) error {
 				switch f.Num {
 				case 1:
 					return f.Text(&v.File)
@@ -310,17 +311,17 @@ func (d *decoder) value(f wire.Field, v *Value) error {
 	if err != nil || immediate == nil {
 		return err
 	}
-	return within(*immediate, func(f wire.Field) error {
+	return eachField(*immediate, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
-			return d.tensorValue(f, v)
+			return d.decodeTensorValue(f, v)
 		case 2, 3: // tuple, list
-			return within(f, func(f wire.Field) error {
+			return eachField(f, func(f wire.Field) error {
 				if f.Num != 1 {
 					return nil
 				}
 				var inner Value
-				err := d.value(f, &inner)
+				err := d.decodeValue(f, &inner)
 				v.Values = append(v.Values, inner)
 				return err
 			})
@@ -329,12 +330,12 @@ func (d *decoder) value(f wire.Field, v *Value) error {
 	})
 }
 
-// tensorValue makes elements of the type's width of what a message has as varints, floats
-// or bytes.
-func (d *decoder) tensorValue(f wire.Field, v *Value) error {
+// decodeTensorValue reads the elements of a tensor, which a message stores as varints, floats
+// or bytes, and converts them to the width of the tensor's type.
+func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	n, width := v.Type.Elements(), max(8, v.Type.Elem.Bits())/8
-	err := within(f, func(kind wire.Field) error {
-		return within(kind, func(f wire.Field) error {
+	err := eachField(f, func(kind wire.Field) error {
+		return eachField(kind, func(f wire.Field) error {
 			if f.Num != 1 {
 				return nil
 			}
@@ -344,12 +345,12 @@ func (d *decoder) tensorValue(f wire.Field, v *Value) error {
 			case 6:
 				return f.Fixed(8, &v.Data)
 			case 2, 3, 5:
-				return varints(f, width, &v.Data)
+				return appendVarints(f, width, &v.Data)
 			case 4:
 				var s string
 				err := f.Text(&s)
 				if v.Strings = append(v.Strings, s); len(v.Strings) > max(n, 0) {
-					return fail(f, "more than %d texts", n)
+					return formatError(f, "found more than %d strings", n)
 				}
 				return err
 			case 7:
@@ -370,18 +371,19 @@ func (d *decoder) tensorValue(f wire.Field, v *Value) error {
 	switch v.Type.Elem {
 	case "string":
 		if len(v.Strings) != n {
-			return fail(f, "%d texts for %v", len(v.Strings), v.Type.Dims)
+			return formatError(f, "found %d strings for shape %v", len(v.Strings), v.Type.Dims)
 		}
 	default:
 		if v.Type.Elem.Bits() > 0 && (n < 0 || len(v.Data) != n*width) {
-			return fail(f, "%d bytes for %s of %v", len(v.Data), v.Type.Elem, v.Type.Dims)
+			return formatError(f, "found %d bytes for %s of shape %v", len(v.Data), v.Type.Elem, v.Type.Dims)
 		}
 	}
 	return nil
 }
 
-// varints appends varints as little-endian elements of width bytes.
-func varints(f wire.Field, width int, data *[]byte) error {
+// appendVarints decodes varints and appends them to *data as little-endian elements of width
+// bytes.
+func appendVarints(f wire.Field, width int, data *[]byte) error {
 	rest := f.Body.Data
 	if f.Wire == protowire.VarintType {
 		rest = protowire.AppendVarint(nil, f.N)
@@ -392,7 +394,7 @@ func varints(f wire.Field, width int, data *[]byte) error {
 	for len(rest) > 0 {
 		x, n := protowire.ConsumeVarint(rest)
 		if n < 0 {
-			return fail(f, "packed field %d: %v", f.Num, wire.Reason(n))
+			return formatError(f, "packed field %d: %v", f.Num, wire.Reason(n))
 		}
 		rest = rest[n:]
 		var b [8]byte
@@ -402,8 +404,8 @@ func varints(f wire.Field, width int, data *[]byte) error {
 	return nil
 }
 
-// Unpack spreads n elements of a few bits each, the first in the lowest bits of the first
-// byte, to a byte each.
+// Unpack expands n elements of a few bits each to one byte each. The first element is in the
+// lowest bits of the first byte.
 func Unpack(packed []byte, bits, n int) []byte {
 	out := make([]byte, n)
 	for i := range out {

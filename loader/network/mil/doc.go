@@ -1,5 +1,5 @@
-// Package mil reads programs of Core ML's model intermediate language: typed operations
-// in order, each of named arguments.
+// Package mil reads programs in Core ML's model intermediate language (MIL): typed operations
+// in order, each with named arguments.
 //
 //	model.mlmodel  field 502, a message  -- Decode --+
 //	                                                 +--> Program: functions of operations
@@ -12,5 +12,5 @@
 //	        } -> (y);
 //	}
 //
-// Weights stand in a file of their own, which a value names with the place in it.
+// Weights are stored in a separate file. A value names that file and an offset.
 package mil

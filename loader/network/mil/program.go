@@ -2,13 +2,14 @@ package mil
 
 import "slices"
 
-// A Program is functions, of which main is the model.
+// A Program is a list of functions. The function main is the model.
 type Program struct {
 	Version   string
 	Functions []Function
 }
 
-// Main is the function that a model runs: main, or the only one.
+// Main returns the function that a model runs: main, or the only one. It returns false if there
+// is no such function.
 func (p *Program) Main() (*Function, bool) {
 	at := slices.IndexFunc(p.Functions, func(f Function) bool { return f.Name == "main" })
 	if at < 0 && len(p.Functions) == 1 {
@@ -20,7 +21,7 @@ func (p *Program) Main() (*Function, bool) {
 	return &p.Functions[at], true
 }
 
-// A Function is operations between inputs and outputs.
+// A Function is a list of operations with inputs and outputs.
 type Function struct {
 	Name, Opset string
 	Inputs      []Var
@@ -28,44 +29,44 @@ type Function struct {
 	Outputs     []string
 }
 
-// A Var is a value by name.
+// A Var is a named value.
 type Var struct {
 	Name string
 	Type Type
 }
 
-// An Operation makes values of others.
+// An Operation computes values from other values.
 type Operation struct {
 	Type       string
 	Inputs     map[string][]Argument
 	Attributes map[string]Value
 	Outputs    []Var
-	Blocks     int   // blocks of operations within, which are not read
-	Off        int64 // byte of a message, or line of a text
+	Blocks     int   // number of nested blocks, whose operations are not read
+	Off        int64 // byte offset in a message, or line of a text
 }
 
-// An Argument is the name of a value, or a value itself where the name is "".
+// An Argument is the name of a value or, if Name is "", the value itself.
 type Argument struct {
 	Name  string
 	Value Value
 }
 
-// A Kind is what a type is made of.
+// A Kind is the kind of a type.
 type Kind uint8
 
-// The kinds of types; those but tensors are not worked on.
+// The kinds of types. Only tensors are converted.
 const (
-	Tensor Kind = iota // a scalar is one without dimensions
+	Tensor Kind = iota // a scalar is a tensor without dimensions
 	List
 	Tuple
 	Dictionary
 	State
 )
 
-// An Elem is the type of a tensor's elements, as a text spells it.
+// An Elem is the element type of a tensor, such as "fp16".
 type Elem string
 
-// Bits is the size of an element, 0 for text and what is not known.
+// Bits returns the size of an element, or 0 for strings and unknown types.
 func (e Elem) Bits() int {
 	switch e {
 	case "fp64", "int64", "uint64":
@@ -90,14 +91,15 @@ func (e Elem) Bits() int {
 	return 0
 }
 
-// A Type is a value's type.
+// A Type is the type of a value.
 type Type struct {
 	Kind Kind
 	Elem Elem
-	Dims []int64 // -1 where a size is not known
+	Dims []int64 // -1 for an unknown size
 }
 
-// Elements is the number of elements, -1 where it is not known or beyond what is read.
+// Elements returns the number of elements. It is -1 if a size is unknown or the product exceeds
+// the limit.
 func (t Type) Elements() int {
 	n := int64(1)
 	for _, d := range t.Dims {
@@ -112,18 +114,18 @@ func (t Type) Elements() int {
 // A Value is a constant.
 type Value struct {
 	Type    Type
-	Data    []byte // elements, little-endian, those of less than a byte in a byte each
+	Data    []byte // elements, little-endian; elements of less than a byte take a byte each
 	Strings []string
 	Values  []Value // of a list or a tuple
-	File    string  // where the elements stand, "" for here
+	File    string  // file that stores the elements, "" if Data holds them
 	Offset  uint64
 }
 
-// Bounds on what is read.
+// Limits on the size of a program.
 const (
 	maxElements   = 1 << 31
 	maxOperations = 1 << 16
 	maxArguments  = 1 << 20
 	maxRank       = 16
-	maxDepth      = 32 // values and types within others
+	maxDepth      = 32 // nesting of values and of types
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// A SyntaxError is a text that says no program.
+// A SyntaxError reports a malformed text.
 type SyntaxError struct {
 	Line int
 	What string
@@ -18,11 +18,11 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Parse reads a program's text. Errors are a *[SyntaxError].
+// Parse reads a program from its text. Errors are a *[SyntaxError].
 func Parse(text string) (p *Program, err error) {
 	s := &parser{text: text, line: 1}
 	defer func() {
-		// The parser leaves its recursion by a panic of its own kind.
+		// The parser reports an error by a panic with a *SyntaxError.
 		if e, ok := recover().(*SyntaxError); ok {
 			p, err = nil, e
 		} else if e != nil {
@@ -30,10 +30,10 @@ func Parse(text string) (p *Program, err error) {
 		}
 	}()
 	s.next()
-	return s.program(), nil
+	return s.parseProgram(), nil
 }
 
-// A parser reads tokens: a word, a number, a text in quotes, or one mark.
+// A parser splits a text into tokens: names, numbers, quoted strings and punctuation.
 type parser struct {
 	text            string
 	at, line, depth int
@@ -47,11 +47,11 @@ func (s *parser) fail(format string, v ...any) {
 	panic(&SyntaxError{s.line, fmt.Sprintf(format, v...)})
 }
 
-func word(c byte) bool {
+func isWordByte(c byte) bool {
 	return c == '_' || c == '.' || c == ':' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// next reads a token; "" is the end.
+// next reads the next token. The token is "" at the end.
 func (s *parser) next() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
@@ -85,11 +85,11 @@ func (s *parser) scan() {
 				s.at++
 			}
 			if s.at < len(s.text) && s.text[s.at] == '\n' {
-				s.fail("a text that does not end")
+				s.fail("string is not terminated")
 			}
 		}
 		if s.at >= len(s.text) {
-			s.fail("a text that does not end")
+			s.fail("string is not terminated")
 		}
 		s.at++
 		t, err := strconv.Unquote(s.text[begin:s.at])
@@ -100,11 +100,11 @@ func (s *parser) scan() {
 		return
 	case strings.HasPrefix(s.text[begin:], "->"):
 		s.at += 2
-	case word(c), c == '-', c == '+':
+	case isWordByte(c), c == '-', c == '+':
 		for s.at++; s.at < len(s.text); s.at++ {
 			d := s.text[s.at]
 			exponent := (d == '-' || d == '+') && strings.IndexByte("pPeE", s.text[s.at-1]) >= 0 && c != '"' && (c >= '0' && c <= '9' || c == '-' || c == '+')
-			if !word(d) && !exponent {
+			if !isWordByte(d) && !exponent {
 				break
 			}
 		}
@@ -114,8 +114,8 @@ func (s *parser) scan() {
 	s.token = s.text[begin:s.at]
 }
 
-// is reports whether the token is a mark, and goes on behind it.
-func (s *parser) is(mark string) bool {
+// accept reports whether the token is the given punctuation, and if so reads the next token.
+func (s *parser) accept(mark string) bool {
 	if s.quoted || s.token != mark {
 		return false
 	}
@@ -123,185 +123,185 @@ func (s *parser) is(mark string) bool {
 	return true
 }
 
-func (s *parser) want(mark string) {
-	if !s.is(mark) {
-		s.fail("%q where %q is wanted", s.token, mark)
+func (s *parser) expect(mark string) {
+	if !s.accept(mark) {
+		s.fail("found %q, want %q", s.token, mark)
 	}
 }
 
-func (s *parser) name() string {
+func (s *parser) parseName() string {
 	t := s.token
-	if s.quoted || t == "" || !word(t[0]) {
-		s.fail("%q where a name is wanted", t)
+	if s.quoted || t == "" || !isWordByte(t[0]) {
+		s.fail("found %q, want a name", t)
 	}
 	s.next()
 	return t
 }
 
-func (s *parser) program() *Program {
+func (s *parser) parseProgram() *Program {
 	p := &Program{}
-	if s.name() != "program" {
-		s.fail("a program is wanted")
+	if s.parseName() != "program" {
+		s.fail(`not a program; want "program"`)
 	}
-	s.want("(")
-	p.Version = s.name()
-	s.want(")")
-	if s.is("[") {
-		s.attributes()
+	s.expect("(")
+	p.Version = s.parseName()
+	s.expect(")")
+	if s.accept("[") {
+		s.parseAttributes()
 	}
-	s.want("{")
-	for !s.is("}") {
-		if s.name() != "func" {
-			s.fail("a function is wanted")
+	s.expect("{")
+	for !s.accept("}") {
+		if s.parseName() != "func" {
+			s.fail(`not a function; want "func"`)
 		}
-		p.Functions = append(p.Functions, s.function())
+		p.Functions = append(p.Functions, s.parseFunction())
 	}
 	if s.token != "" || s.quoted {
-		s.fail("%q behind the program", s.token)
+		s.fail("found %q after the program", s.token)
 	}
 	return p
 }
 
-func (s *parser) function() Function {
-	f := Function{Name: s.name()}
-	if s.is("<") {
-		f.Opset = s.name()
-		s.want(">")
+func (s *parser) parseFunction() Function {
+	f := Function{Name: s.parseName()}
+	if s.accept("<") {
+		f.Opset = s.parseName()
+		s.expect(">")
 	}
-	s.want("(")
-	for !s.is(")") {
-		t := s.typed()
-		f.Inputs = append(f.Inputs, Var{s.name(), t})
-		if !s.is(",") && s.token != ")" {
-			s.fail("%q between inputs", s.token)
+	s.expect("(")
+	for !s.accept(")") {
+		t := s.parseType()
+		f.Inputs = append(f.Inputs, Var{s.parseName(), t})
+		if !s.accept(",") && s.token != ")" {
+			s.fail("found %q between inputs; want a comma", s.token)
 		}
 	}
-	if s.is("[") {
-		s.attributes()
+	if s.accept("[") {
+		s.parseAttributes()
 	}
-	s.want("{")
-	for !s.is("}") {
-		f.Operations = append(f.Operations, s.operation())
+	s.expect("{")
+	for !s.accept("}") {
+		f.Operations = append(f.Operations, s.parseOperation())
 	}
-	s.want("->")
-	s.want("(")
-	for !s.is(")") {
-		f.Outputs = append(f.Outputs, s.name())
-		if !s.is(",") && s.token != ")" {
-			s.fail("%q between outputs", s.token)
+	s.expect("->")
+	s.expect("(")
+	for !s.accept(")") {
+		f.Outputs = append(f.Outputs, s.parseName())
+		if !s.accept(",") && s.token != ")" {
+			s.fail("found %q between outputs; want a comma", s.token)
 		}
 	}
-	s.want(";")
+	s.expect(";")
 	return f
 }
 
-func (s *parser) operation() Operation {
+func (s *parser) parseOperation() Operation {
 	if s.operations++; s.operations > maxOperations {
-		s.fail("more than %d operations", maxOperations)
+		s.fail("found more than %d operations", maxOperations)
 	}
 	op := Operation{Off: int64(s.line)}
 	for {
-		t := s.typed()
-		op.Outputs = append(op.Outputs, Var{s.name(), t})
-		if s.is("=") {
+		t := s.parseType()
+		op.Outputs = append(op.Outputs, Var{s.parseName(), t})
+		if s.accept("=") {
 			break
 		}
-		s.want(",")
+		s.expect(",")
 	}
-	op.Type = s.name()
-	s.want("(")
-	for !s.is(")") {
+	op.Type = s.parseName()
+	s.expect("(")
+	for !s.accept(")") {
 		if op.Inputs == nil {
 			op.Inputs = map[string][]Argument{}
 		}
-		key := s.name()
-		s.want("=")
-		op.Inputs[key] = s.values()
-		if !s.is(",") && s.token != ")" {
-			s.fail("%q between arguments", s.token)
+		key := s.parseName()
+		s.expect("=")
+		op.Inputs[key] = s.parseValues()
+		if !s.accept(",") && s.token != ")" {
+			s.fail("found %q between arguments; want a comma", s.token)
 		}
 	}
-	if s.is("[") {
-		op.Attributes = s.attributes()
+	if s.accept("[") {
+		op.Attributes = s.parseAttributes()
 	}
-	s.want(";")
+	s.expect(";")
 	return op
 }
 
-// attributes are name = value pairs to a closing bracket.
-func (s *parser) attributes() map[string]Value {
+// parseAttributes reads name = value pairs up to the closing bracket.
+func (s *parser) parseAttributes() map[string]Value {
 	m := map[string]Value{}
-	for !s.is("]") {
-		key := s.name()
-		s.want("=")
-		if a := s.argument(); a.Name == "" {
+	for !s.accept("]") {
+		key := s.parseName()
+		s.expect("=")
+		if a := s.parseArgument(); a.Name == "" {
 			m[key] = a.Value
 		}
-		if !s.is(",") && s.token != "]" {
-			s.fail("%q between attributes", s.token)
+		if !s.accept(",") && s.token != "]" {
+			s.fail("found %q between attributes; want a comma", s.token)
 		}
 	}
 	return m
 }
 
-// values are one argument, or several in parentheses.
-func (s *parser) values() []Argument {
-	if !s.is("(") {
-		return []Argument{s.argument()}
+// parseValues reads one argument, or several in parentheses.
+func (s *parser) parseValues() []Argument {
+	if !s.accept("(") {
+		return []Argument{s.parseArgument()}
 	}
 	var list []Argument
-	for !s.is(")") {
-		list = append(list, s.argument())
-		if !s.is(",") && s.token != ")" {
-			s.fail("%q between values", s.token)
+	for !s.accept(")") {
+		list = append(list, s.parseArgument())
+		if !s.accept(",") && s.token != ")" {
+			s.fail("found %q between values; want a comma", s.token)
 		}
 	}
 	return list
 }
 
-func (s *parser) deeper() {
+func (s *parser) enter() {
 	if s.depth++; s.depth > maxDepth {
-		s.fail("values more than %d deep", maxDepth)
+		s.fail("values are nested more than %d deep", maxDepth)
 	}
 }
 
-// typed reads a type.
-func (s *parser) typed() Type {
-	s.deeper()
+// parseType reads a type.
+func (s *parser) parseType() Type {
+	s.enter()
 	defer func() { s.depth-- }()
 	var t Type
-	switch name := s.name(); name {
+	switch name := s.parseName(); name {
 	case "tensor":
-		s.want("<")
-		t.Elem = Elem(s.name())
-		s.want(",")
-		s.want("[")
+		s.expect("<")
+		t.Elem = Elem(s.parseName())
+		s.expect(",")
+		s.expect("[")
 		t.Dims = []int64{}
-		for !s.is("]") {
+		for !s.accept("]") {
 			n, err := strconv.ParseInt(s.token, 10, 64)
 			if err != nil || n < 0 {
-				n = -1 // a name, or a question mark
+				n = -1 // a name or a question mark
 			}
 			s.next()
 			if t.Dims = append(t.Dims, n); len(t.Dims) > maxRank {
-				s.fail("more than %d dimensions", maxRank)
+				s.fail("found more than %d dimensions", maxRank)
 			}
-			if !s.is(",") && s.token != "]" {
-				s.fail("%q between dimensions", s.token)
+			if !s.accept(",") && s.token != "]" {
+				s.fail("found %q between dimensions; want a comma", s.token)
 			}
 		}
-		s.want(">")
+		s.expect(">")
 	case "list", "tuple", "dict", "state":
 		t.Kind = map[string]Kind{"list": List, "tuple": Tuple, "dict": Dictionary, "state": State}[name]
-		s.want("<")
-		for !s.is(">") {
+		s.expect("<")
+		for !s.accept(">") {
 			if strings.IndexFunc(s.token, func(r rune) bool { return r < '0' || r > '9' }) < 0 && s.token != "" || s.token == "?" {
 				s.next() // a list's length
-			} else if inner := s.typed(); t.Kind == State {
+			} else if inner := s.parseType(); t.Kind == State {
 				t.Elem, t.Dims = inner.Elem, inner.Dims
 			}
-			if !s.is(",") && s.token != ">" {
-				s.fail("%q within a type", s.token)
+			if !s.accept(",") && s.token != ">" {
+				s.fail("found %q within a type; want a comma", s.token)
 			}
 		}
 	default:
@@ -310,80 +310,80 @@ func (s *parser) typed() Type {
 	return t
 }
 
-// argument is a name, or a type with a value in parentheses.
-func (s *parser) argument() Argument {
-	s.deeper()
+// parseArgument reads a name, a tuple, or a type with a value in parentheses.
+func (s *parser) parseArgument() Argument {
+	s.enter()
 	defer func() { s.depth-- }()
 	if s.arguments++; s.arguments > maxArguments {
-		s.fail("more than %d arguments", maxArguments)
+		s.fail("found more than %d arguments", maxArguments)
 	}
-	if s.is("(") {
+	if s.accept("(") {
 		var v Value
 		v.Type.Kind = Tuple
-		for !s.is(")") {
-			v.Values = append(v.Values, s.argument().Value)
-			if !s.is(",") && s.token != ")" {
-				s.fail("%q within a tuple", s.token)
+		for !s.accept(")") {
+			v.Values = append(v.Values, s.parseArgument().Value)
+			if !s.accept(",") && s.token != ")" {
+				s.fail("found %q within a tuple; want a comma", s.token)
 			}
 		}
 		return Argument{Value: v}
 	}
 	at, line := s.at, s.line
-	name := s.name()
+	name := s.parseName()
 	if s.token != "(" && s.token != "<" || s.quoted {
 		return Argument{Name: name}
 	}
-	// A type after all: read it again as one.
+	// The name begins a type: read it again as one.
 	s.at, s.line = at, line
 	s.token, s.quoted = name, false
-	t := s.typed()
-	return Argument{Value: s.literal(t)}
+	t := s.parseType()
+	return Argument{Value: s.parseLiteral(t)}
 }
 
-// literal is what stands in parentheses behind a type.
-func (s *parser) literal(t Type) Value {
+// parseLiteral reads the value in parentheses after type t.
+func (s *parser) parseLiteral(t Type) Value {
 	v := Value{Type: t}
-	s.want("(")
+	s.expect("(")
 	switch {
 	case s.token == "BLOBFILE" && !s.quoted:
 		s.next()
-		s.want("(")
-		for !s.is(")") {
-			key := s.name()
-			s.want("=")
-			a := s.argument()
+		s.expect("(")
+		for !s.accept(")") {
+			key := s.parseName()
+			s.expect("=")
+			a := s.parseArgument()
 			switch {
 			case key == "path" && len(a.Value.Strings) == 1:
 				v.File = a.Value.Strings[0]
 			case key == "offset" && len(a.Value.Data) == 8:
 				v.Offset = binary.LittleEndian.Uint64(a.Value.Data)
 			}
-			if !s.is(",") && s.token != ")" {
-				s.fail("%q within BLOBFILE", s.token)
+			if !s.accept(",") && s.token != ")" {
+				s.fail("found %q within BLOBFILE; want a comma", s.token)
 			}
 		}
 		if v.File == "" {
-			s.fail("BLOBFILE without a path")
+			s.fail("BLOBFILE has no path")
 		}
 	case t.Kind != Tensor:
-		s.skip()
+		s.skipValue()
 		return v
 	default:
-		s.elements(&v)
+		s.parseElements(&v)
 	}
-	s.want(")")
+	s.expect(")")
 	if n := t.Elements(); v.File == "" && (t.Elem == "string" && len(v.Strings) != n || t.Elem.Bits() > 0 && len(v.Data) != n*max(8, t.Elem.Bits())/8) {
-		s.fail("%d bytes and %d texts for a %s of %v", len(v.Data), len(v.Strings), t.Elem, t.Dims)
+		s.fail("found %d bytes and %d strings for %s of shape %v", len(v.Data), len(v.Strings), t.Elem, t.Dims)
 	}
 	return v
 }
 
-// skip goes to behind the parenthesis that closes a value that is not read.
-func (s *parser) skip() {
+// skipValue skips an unsupported value, up to and including the closing parenthesis.
+func (s *parser) skipValue() {
 	for depth := 1; depth > 0; s.next() {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.fail("a value that does not end")
+			s.fail("value is not terminated")
 		case s.quoted:
 		case s.token == "(":
 			depth++
@@ -393,35 +393,35 @@ func (s *parser) skip() {
 	}
 }
 
-// elements are numbers, words and texts in any number of brackets.
-func (s *parser) elements(v *Value) {
+// parseElements reads numbers, words and strings, nested in any number of brackets.
+func (s *parser) parseElements(v *Value) {
 	for depth := 0; ; {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.fail("a value that does not end")
-		case s.is("["):
+			s.fail("value is not terminated")
+		case s.accept("["):
 			depth++
-		case s.is("]"):
+		case s.accept("]"):
 			depth--
-		case s.is(","):
+		case s.accept(","):
 		case !s.quoted && s.token == ")":
 			if depth != 0 {
-				s.fail("brackets that do not match")
+				s.fail("brackets do not match")
 			}
 			return
 		default:
-			s.element(v)
+			s.parseElement(v)
 			s.next()
 		}
 	}
 }
 
-func (s *parser) element(v *Value) {
+func (s *parser) parseElement(v *Value) {
 	le, t := binary.LittleEndian, s.token
 	switch e := v.Type.Elem; e {
 	case "string":
 		if !s.quoted {
-			s.fail("%q where a text is wanted", t)
+			s.fail("found %q, want a string", t)
 		}
 		v.Strings = append(v.Strings, t)
 	case "bool":
@@ -431,12 +431,12 @@ func (s *parser) element(v *Value) {
 		case "false", "0":
 			v.Data = append(v.Data, 0)
 		default:
-			s.fail("%q where true or false is wanted", t)
+			s.fail("found %q, want true or false", t)
 		}
 	case "fp16", "fp32", "fp64", "bf16":
 		x, err := strconv.ParseFloat(t, 64)
 		if err != nil && !math.IsInf(x, 0) {
-			s.fail("%q where a number is wanted", t)
+			s.fail("found %q, want a number", t)
 		}
 		switch e {
 		case "fp64":
@@ -450,14 +450,14 @@ func (s *parser) element(v *Value) {
 		}
 	default:
 		if e.Bits() == 0 {
-			s.fail("elements of %q", string(e))
+			s.fail("unsupported element type %q", string(e))
 		}
 		i, err := strconv.ParseInt(t, 0, 64)
 		if u, e := strconv.ParseUint(t, 0, 64); err != nil && e == nil {
 			i, err = int64(u), nil
 		}
 		if err != nil {
-			s.fail("%q where a whole number is wanted", t)
+			s.fail("found %q, want an integer", t)
 		}
 		for n := max(8, e.Bits()); n > 0; n -= 8 {
 			v.Data = append(v.Data, byte(i))

@@ -1,8 +1,8 @@
-// Package onnx reads the part of an ONNX file that says what a network computes: its
-// nodes with their attributes, its constants, and the shapes of its inputs and outputs.
+// Package onnx reads the computation of a network from an ONNX file: its nodes with their
+// attributes, its constants, and the shapes of its inputs and outputs.
 //
-// An ONNX file is one protocol-buffer message. It is walked field by field, with no
-// generated code between, so that every error names the byte it is at:
+// An ONNX file is one protocol-buffer message. The package reads it field by field, without
+// generated code, so that every error names its byte offset:
 //
 //	ModelProto
 //	  +- opset_import (8)   domain and version of the operators
@@ -11,6 +11,6 @@
 //	       +- initializer (5)  TensorProto: shape and values
 //	       +- input (11), output (12), value_info (13)   name, type, shape
 //
-// Fields that say nothing about the computation are skipped. Values of a tensor stay the
-// bytes of the file until [Tensor.Floats] or [Tensor.Ints] asks for them.
+// Fields that do not affect the computation are skipped. The values of a tensor stay encoded
+// until [Tensor.Floats] or [Tensor.Ints] asks for them.
 package onnx

@@ -11,20 +11,20 @@ import (
 	"slices"
 )
 
-// Files are those that values of tensors stand in, by path.
+// Files holds the open files that store values of tensors, by path.
 type Files map[string]*os.File
 
-// Close closes the files.
+// Close closes all files.
 func (f Files) Close() {
 	for _, file := range f {
 		file.Close()
 	}
 }
 
-// Attach finds the values that stand in other files of dir, and returns these files, which are
-// read when the values are asked for. Notes say which values are absent: those of files that are
-// not there, and all of them where dir is "". A path is the model's own: [os.Root] keeps it
-// within dir, links included. Errors of a tensor are a *[FormatError].
+// Attach opens the files in dir that store values of tensors, and returns them. Values are read
+// when they are asked for. Notes name the files that do not exist; their values are absent. If
+// dir is "", all of these values are absent. Paths come from the model, so [os.Root] confines
+// them to dir, links included. Errors about a tensor are a *[FormatError].
 func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	var external []*Tensor
 	for _, t := range g.Constants {
@@ -37,7 +37,7 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	}
 	slices.SortFunc(external, func(a, b *Tensor) int { return cmp.Compare(a.Off, b.Off) })
 	if dir == "" {
-		return nil, []string{fmt.Sprintf("%d constants stand in other files, which were not read", len(external))}, nil
+		return nil, []string{fmt.Sprintf("%d constants are in other files, which were not read", len(external))}, nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	files = Files{}
 	absent, room := map[string]bool{}, map[string]int64{}
 	for _, t := range external {
-		switch err := files.attach(root, t, room); {
+		switch err := files.attachTensor(root, t, room); {
 		case errors.Is(err, fs.ErrNotExist):
 			absent[t.File.Location] = true
 		case err != nil:
@@ -56,22 +56,23 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(absent)) {
-		notes = append(notes, fmt.Sprintf("%q, where values stand, is not there", name))
+		notes = append(notes, fmt.Sprintf("file %q does not exist; its weights are absent", name))
 	}
 	return files, notes, nil
 }
 
-// attach finds a tensor's values. room is what may still be read of each file: tensors may share
-// values, but not so often that they come to more than a few times the file.
-func (f Files) attach(root *os.Root, t *Tensor, room map[string]int64) error {
+// attachTensor opens the file that stores a tensor's values. room is the number of bytes that
+// may still be read from each file. Tensors may share values, but may not read more than 4
+// times the file's size together.
+func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) error {
 	want := t.Bytes()
 	switch {
 	case t.Type.Width() == 0:
-		return fmt.Errorf("elements of %v", t.Type)
+		return fmt.Errorf("unsupported element type %v", t.Type)
 	case t.File.Location == "":
-		return errors.New("no file is named")
+		return errors.New("file name is missing")
 	case t.File.Length >= 0 && t.File.Length != want:
-		return fmt.Errorf("%d bytes for shape %v of %v", t.File.Length, t.Dims, t.Type)
+		return fmt.Errorf("found %d bytes for shape %v of %v", t.File.Length, t.Dims, t.Type)
 	}
 	path := filepath.FromSlash(t.File.Location)
 	info, err := root.Stat(path)
@@ -82,10 +83,10 @@ func (f Files) attach(root *os.Root, t *Tensor, room map[string]int64) error {
 		room[path] = 4 * info.Size()
 	}
 	if room[path] -= want; room[path] < 0 {
-		return errors.New("more values than four times the file's")
+		return errors.New("tensors read more than 4 times the size of the file")
 	}
 	if !info.Mode().IsRegular() || t.File.Offset > info.Size()-want {
-		return fmt.Errorf("%d bytes from %d on, of %d", want, t.File.Offset, info.Size())
+		return fmt.Errorf("%d bytes at offset %d exceed the file of %d bytes", want, t.File.Offset, info.Size())
 	}
 	file := f[path]
 	if file == nil {
@@ -94,6 +95,6 @@ func (f Files) attach(root *os.Root, t *Tensor, room map[string]int64) error {
 		}
 		f[path] = file
 	}
-	t.Leave(file, t.File.Offset, want)
+	t.ReadFromFile(file, t.File.Offset, want)
 	return nil
 }

@@ -7,17 +7,17 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A FormatError is a file that is no ONNX model.
+// A FormatError reports a malformed ONNX file.
 type FormatError = wire.FormatError
 
-// A Model is an ONNX file.
+// A Model is the content of an ONNX file.
 type Model struct {
 	Graph
-	Producer string           // the program that wrote it
-	Opsets   map[string]int64 // version of each operator domain; "" is the standard one
+	Producer string           // program that wrote the file
+	Opsets   map[string]int64 // version of each operator domain; "" is the standard domain
 }
 
-// A Graph is nodes between inputs and outputs: a model's, or the branch of a node that
+// A Graph is a list of nodes with inputs and outputs: a whole model, or a branch of a node that
 // has a condition.
 type Graph struct {
 	Name      string
@@ -25,20 +25,20 @@ type Graph struct {
 	Constants map[string]*Tensor
 	Inputs    []Value // without the constants
 	Outputs   []Value
-	Known     map[string]Value // intermediate tensors with a stated shape
+	Known     map[string]Value // intermediate tensors whose shape is stated
 }
 
-// A Node is one operator.
+// A Node is a call of one operator.
 type Node struct {
 	Name       string // may be empty
 	Op, Domain string
-	Inputs     []string // "" where an optional input is left out
+	Inputs     []string // "" for an omitted optional input
 	Outputs    []string
 	Attributes map[string]*Attribute
-	Off        int64 // byte of the file
+	Off        int64 // byte offset in the file
 }
 
-// An Attribute is a constant argument of a node; the field of its kind is set.
+// An Attribute is a constant argument of a node. Only the field of its kind is set.
 type Attribute struct {
 	Int     int64
 	Float   float32
@@ -50,30 +50,30 @@ type Attribute struct {
 	Graph   *Graph
 }
 
-// A Value is a tensor by name.
+// A Value is the name, type and shape of a tensor.
 type Value = graph.Port
 
 // A Dim is one dimension of a value.
 type Dim = graph.Dim
 
-// Bounds on what is read; no network comes near them. They keep what is made of a file
+// Limits on the content of a file. No network comes near them. They keep the memory for a file
 // within a few times its size.
 const (
-	MaxBytes      = 1 << 31 // of a file, the limit of the encoding
+	MaxBytes      = 1 << 31 // of a file; the limit of protocol buffers
 	maxNodes      = 1 << 16
 	maxNames      = 1 << 18 // inputs and outputs of all nodes
 	maxAttributes = 1 << 18
 	maxValues     = 1 << 17 // stated shapes
 	maxConstants  = 1 << 17
 	maxRank       = 64
-	maxDepth      = 16 // graphs within graphs
+	maxDepth      = 16 // nesting of graphs
 )
 
-// Read reads a model. Values of tensors are parts of data, which must not change. Errors
+// Read reads a model from data. Tensors refer to parts of data, which must not change. Errors
 // are a *[FormatError].
 func Read(data []byte) (*Model, error) {
 	if len(data) > MaxBytes {
-		return nil, &FormatError{Off: MaxBytes, What: "the file is longer than a message may be"}
+		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}
 	}
 	m := &Model{Opsets: map[string]int64{}}
 	r := &reader{}
@@ -84,20 +84,20 @@ func Read(data []byte) (*Model, error) {
 			return f.Text(&m.Producer)
 		case 7:
 			graphs++
-			g, err := r.graph(f)
+			g, err := r.readGraph(f)
 			if err == nil {
 				m.Graph = *g
 			}
 			return err
 		case 8:
-			return m.opset(f)
+			return m.readOpset(f)
 		}
 		return nil
 	})
 	if err == nil && graphs != 1 {
-		err = &FormatError{Off: 0, What: "not an ONNX model: it has no graph"}
+		err = &FormatError{Off: 0, What: "not an ONNX model: no graph found"}
 		if graphs > 1 {
-			err = &FormatError{Off: 0, What: "more than one graph"}
+			err = &FormatError{Off: 0, What: "found more than one graph"}
 		}
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func Read(data []byte) (*Model, error) {
 	return m, nil
 }
 
-func (m *Model) opset(f wire.Field) error {
+func (m *Model) readOpset(f wire.Field) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -121,59 +121,60 @@ func (m *Model) opset(f wire.Field) error {
 		}
 		return nil
 	})
-	if domain == "ai.onnx" { // the long name of the standard one
+	if domain == "ai.onnx" { // the long name of the standard domain
 		domain = ""
 	}
 	m.Opsets[domain] = version
 	return err
 }
 
-// A reader counts what a file makes, over all its graphs.
+// A reader counts the elements of a file over all its graphs, to enforce the limits.
 type reader struct {
 	nodes, names, attributes, values, constants int
 	depth                                       int
 }
 
-// one counts one more of something.
-func one(n *int, most int, f wire.Field, what string) error {
+// countOne increments *n. It returns an error if the result exceeds most, which what states in
+// words.
+func countOne(n *int, most int, f wire.Field, what string) error {
 	if *n++; *n > most {
-		return &FormatError{Off: int64(f.Off), What: "more than " + what}
+		return &FormatError{Off: int64(f.Off), What: "found more than " + what}
 	}
 	return nil
 }
 
-func (r *reader) graph(f wire.Field) (*Graph, error) {
+func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return nil, err
 	}
 	if r.depth++; r.depth > maxDepth {
-		return nil, &FormatError{Off: int64(f.Off), What: "graphs within graphs, more than 16 deep"}
+		return nil, &FormatError{Off: int64(f.Off), What: "graphs are nested more than 16 deep"}
 	}
 	defer func() { r.depth-- }()
 	g := &Graph{Constants: map[string]*Tensor{}, Known: map[string]Value{}}
 	err := f.Body.Fields(func(f wire.Field) error {
 		switch f.Num {
 		case 1:
-			if err := one(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
+			if err := countOne(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
 				return err
 			}
-			return r.node(f, g)
+			return r.readNode(f, g)
 		case 2:
 			return f.Text(&g.Name)
 		case 5:
-			if err := one(&r.constants, maxConstants, f, "131072 constants"); err != nil {
+			if err := countOne(&r.constants, maxConstants, f, "131072 constants"); err != nil {
 				return err
 			}
-			t, err := tensor(f)
+			t, err := readTensorField(f)
 			if err == nil {
 				g.Constants[t.Name] = t
 			}
 			return err
 		case 11, 12, 13:
-			if err := one(&r.values, maxValues, f, "131072 stated shapes"); err != nil {
+			if err := countOne(&r.values, maxValues, f, "131072 stated shapes"); err != nil {
 				return err
 			}
-			v, err := value(f)
+			v, err := readValue(f)
 			switch f.Num {
 			case 11:
 				g.Inputs = append(g.Inputs, v)
@@ -184,7 +185,7 @@ func (r *reader) graph(f wire.Field) (*Graph, error) {
 			}
 			return err
 		case 15:
-			return &FormatError{Off: int64(f.Off), What: "a sparse constant (sparse_initializer); write it as a dense one"}
+			return &FormatError{Off: int64(f.Off), What: "sparse constants (sparse_initializer) are not supported; want a dense constant"}
 		}
 		return nil
 	})
@@ -198,7 +199,7 @@ func (r *reader) graph(f wire.Field) (*Graph, error) {
 	return g, err
 }
 
-func (r *reader) node(f wire.Field, g *Graph) error {
+func (r *reader) readNode(f wire.Field, g *Graph) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -207,7 +208,7 @@ func (r *reader) node(f wire.Field, g *Graph) error {
 		var s string
 		switch f.Num {
 		case 1, 2:
-			if err := one(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
+			if err := countOne(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
 				return err
 			}
 			err := f.Text(&s)
@@ -222,23 +223,23 @@ func (r *reader) node(f wire.Field, g *Graph) error {
 		case 4:
 			return f.Text(&n.Op)
 		case 5:
-			if err := one(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
+			if err := countOne(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
 				return err
 			}
-			return r.attribute(f, &n)
+			return r.readAttribute(f, &n)
 		case 7:
 			return f.Text(&n.Domain)
 		}
 		return nil
 	})
 	if err == nil && n.Op == "" {
-		err = &FormatError{Off: n.Off, What: "a node without an operator"}
+		err = &FormatError{Off: n.Off, What: "node has no operator"}
 	}
 	g.Nodes = append(g.Nodes, n)
 	return err
 }
 
-func (r *reader) attribute(f wire.Field, n *Node) error {
+func (r *reader) readAttribute(f wire.Field, n *Node) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -250,15 +251,15 @@ func (r *reader) attribute(f wire.Field, n *Node) error {
 			return f.Text(&name)
 		case 2:
 			err = f.Want(protowire.Fixed32Type)
-			a.Float = float32Of(uint32(f.N))
+			a.Float = float32FromBits(uint32(f.N))
 		case 3:
 			err = f.Integer(&a.Int)
 		case 4:
 			err = f.Text(&a.Text)
 		case 5:
-			a.Tensor, err = tensor(f)
+			a.Tensor, err = readTensorField(f)
 		case 6:
-			a.Graph, err = r.graph(f)
+			a.Graph, err = r.readGraph(f)
 		case 7:
 			var raw []byte
 			if err = f.Fixed(4, &raw); err == nil {
@@ -267,7 +268,7 @@ func (r *reader) attribute(f wire.Field, n *Node) error {
 		case 8:
 			err = f.Integers(&a.Ints)
 		case 9:
-			if err = one(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
+			if err = countOne(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
 				var s string
 				err = f.Text(&s)
 				a.Strings = append(a.Strings, s)
@@ -282,8 +283,8 @@ func (r *reader) attribute(f wire.Field, n *Node) error {
 	return err
 }
 
-// value reads a ValueInfoProto: its shape is three messages down.
-func value(f wire.Field) (Value, error) {
+// readValue reads a ValueInfoProto, whose shape is nested three messages deep.
+func readValue(f wire.Field) (Value, error) {
 	var v Value
 	if err := f.Want(protowire.BytesType); err != nil {
 		return v, err
@@ -311,7 +312,7 @@ func value(f wire.Field) (Value, error) {
 	}
 	shape := func(f wire.Field) error {
 		if f.Num == 1 && len(v.Dims) == maxRank {
-			return &FormatError{Off: int64(f.Off), What: "too many dimensions"}
+			return &FormatError{Off: int64(f.Off), What: "found more than 64 dimensions"}
 		}
 		if f.Num == 1 {
 			v.Dims = append(v.Dims, Dim{})

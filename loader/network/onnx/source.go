@@ -7,25 +7,26 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A source is where a tensor's values stand until they are asked for.
-type source struct {
+// A deferredValues locates a tensor's values in a file that is read on demand.
+type deferredValues struct {
 	r         io.ReaderAt
 	at, bytes int64
 }
 
-// Leave has the tensor's values read from r when they are asked for: so many bytes from one
-// on, as raw values stand in a file.
-func (t *Tensor) Leave(r io.ReaderAt, at, bytes int64) {
-	t.raw, t.File, t.source = nil, nil, &source{r, at, bytes}
+// ReadFromFile makes the tensor read its raw values from r on demand. They are the given number
+// of bytes at offset at.
+func (t *Tensor) ReadFromFile(r io.ReaderAt, at, bytes int64) {
+	t.raw, t.File, t.source = nil, nil, &deferredValues{r, at, bytes}
 }
 
-// runs calls visit with the tensor's bytes, some whole elements at a time.
-func (t *Tensor) runs(visit func(first int, b []byte)) error {
+// eachRun calls visit for successive parts of the tensor's bytes, with the index of the first
+// element. Each part holds whole elements.
+func (t *Tensor) eachRun(visit func(first int, b []byte)) error {
 	if t.source == nil {
 		visit(0, t.raw)
 		return nil
 	}
-	const most = 64 << 10 // a multiple of every width
+	const most = 64 << 10 // a multiple of every element width
 	s, w := t.source, int64(t.Type.Width())
 	b := make([]byte, min(most, s.bytes))
 	for at := int64(0); at < s.bytes; at += most {
@@ -38,19 +39,19 @@ func (t *Tensor) runs(visit func(first int, b []byte)) error {
 	return nil
 }
 
-// ReadFrom is Read of a file of size bytes that leaves the values of large tensors in it:
-// they are read when they are asked for, and r must be there until then.
+// ReadFrom is like Read for a file of size bytes, but leaves the values of large tensors in the
+// file. They are read on demand, so r must stay open.
 func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	if size > MaxBytes {
-		return nil, &FormatError{Off: MaxBytes, What: "the file is longer than a message may be"}
+		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}
 	}
-	s := &skimmer{r: r, data: make([]byte, size), left: map[int64]int64{}}
+	s := &skimmer{r: r, data: make([]byte, size), deferred: map[int64]int64{}}
 	if err := s.skim(0, size, 0); err != nil {
-		if err != errOther {
+		if err != errNotMessage {
 			return nil, err
 		}
-		// Read says what is wrong with it.
-		clear(s.left)
+		// Read the whole file, so that Read reports the error.
+		clear(s.deferred)
 		if err := s.read(0, size); err != nil {
 			return nil, err
 		}
@@ -60,29 +61,29 @@ func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 		return nil, err
 	}
 	for _, t := range m.Constants {
-		if n, ok := s.left[t.rawAt]; ok && n == int64(len(t.raw)) {
-			t.Leave(r, t.rawAt, n)
+		if n, ok := s.deferred[t.rawAt]; ok && n == int64(len(t.raw)) {
+			t.ReadFromFile(r, t.rawAt, n)
 		}
 	}
 	return m, nil
 }
 
-// A skimmer reads a file but for the values of large tensors. What it does not read takes
-// no memory: it is never touched.
+// A skimmer reads a file except for the values of large tensors. The skipped parts of data are
+// never touched, so they take no memory.
 type skimmer struct {
-	r    io.ReaderAt
-	data []byte
-	left map[int64]int64 // bytes of values by their place
+	r        io.ReaderAt
+	data     []byte
+	deferred map[int64]int64 // sizes of skipped values by offset
 }
 
-// errOther is a file that is no message.
-var errOther = errors.New("no message")
+// errNotMessage is returned for a file that is not a protocol-buffer message.
+var errNotMessage = errors.New("not a protocol-buffer message")
 
-// path are the fields on the way to values: graph, initializer, raw_data.
-var path = [...]protowire.Number{7, 5, 9}
+// valuesPath lists the nested fields that lead to values: graph, initializer, raw_data.
+var valuesPath = [...]protowire.Number{7, 5, 9}
 
-// smallest is the bytes of values that are worth leaving.
-const smallest = 16 << 10
+// minDeferred is the smallest size of values that are left in the file.
+const minDeferred = 16 << 10
 
 func (s *skimmer) read(at, end int64) error {
 	n, err := s.r.ReadAt(s.data[at:end], at)
@@ -92,7 +93,7 @@ func (s *skimmer) read(at, end int64) error {
 	return err
 }
 
-// skim reads the fields of a message at a depth of path.
+// skim reads the fields of a message from at to end, nested at the given depth of valuesPath.
 func (s *skimmer) skim(at, end int64, depth int) error {
 	const longest = 20 // bytes of a tag and a length
 	for at < end {
@@ -102,29 +103,29 @@ func (s *skimmer) skim(at, end int64, depth int) error {
 		head := s.data[at:min(at+longest, end)]
 		num, wire, n := protowire.ConsumeTag(head)
 		if n < 0 {
-			return errOther
+			return errNotMessage
 		}
 		if wire != protowire.BytesType {
 			k := protowire.ConsumeFieldValue(num, wire, head[n:])
 			if k < 0 {
-				return errOther
+				return errNotMessage
 			}
 			at += int64(n + k)
 			continue
 		}
 		length, k := protowire.ConsumeVarint(head[n:])
 		if k < 0 {
-			return errOther
+			return errNotMessage
 		}
 		at += int64(n + k)
 		if length > uint64(end-at) {
-			return errOther
+			return errNotMessage
 		}
 		body := at + int64(length)
-		switch large := length >= smallest; {
-		case large && num == path[depth] && depth == len(path)-1:
-			s.left[at] = int64(length)
-		case large && num == path[depth]:
+		switch large := length >= minDeferred; {
+		case large && num == valuesPath[depth] && depth == len(valuesPath)-1:
+			s.deferred[at] = int64(length)
+		case large && num == valuesPath[depth]:
 			if err := s.skim(at, body, depth+1); err != nil {
 				return err
 			}

@@ -13,10 +13,10 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A DataType is the type of a tensor's elements, by its number in the format.
+// A DataType is the element type of a tensor, with the number that the format gives it.
 type DataType = graph.Type
 
-// The types.
+// The element types.
 const (
 	Float    = graph.Float
 	Uint8    = graph.Uint8
@@ -39,24 +39,25 @@ type Tensor struct {
 	Name string
 	Dims []int64
 	Type DataType
-	Off  int64 // byte of the file
-	// File is where the values stand, where that is not the model's file.
+	Off  int64 // byte offset in the file
+	// File locates the values if they are stored in another file.
 	File *External
 
 	raw     []byte // raw_data, or the fixed-width values
-	rawAt   int64  // byte of the file that raw_data begins at
-	source  *source
-	varints []byte // int32_data, int64_data and uint64_data as they stand in the file
-	count   int    // of varints
+	rawAt   int64  // offset of raw_data in the file
+	source  *deferredValues
+	varints []byte // int32_data, int64_data and uint64_data, still encoded
+	count   int    // number of varints
 }
 
-// External is a run of bytes of another file.
+// An External is a range of bytes of another file.
 type External struct {
-	Location       string // a path from the model's directory
-	Offset, Length int64  // Length is -1 where the file does not say
+	Location       string // path relative to the model's directory
+	Offset, Length int64  // Length is -1 if the model does not state it
 }
 
-// Elements is the number of elements the shape has; Read made sure that it is one.
+// Elements returns the number of elements. Read has checked that the product of the dimensions
+// does not overflow.
 func (t *Tensor) Elements() int {
 	n := 1
 	for _, d := range t.Dims {
@@ -65,21 +66,21 @@ func (t *Tensor) Elements() int {
 	return n
 }
 
-// NewTensor is a tensor of values that stand in raw, little-endian.
+// NewTensor returns a tensor with the little-endian values in raw.
 func NewTensor(name string, t DataType, dims []int64, raw []byte) *Tensor {
 	return &Tensor{Name: name, Dims: dims, Type: t, raw: raw}
 }
 
-// Attach gives a tensor whose values stand in another file their bytes.
+// Attach sets the bytes of a tensor whose values are stored in another file.
 func (t *Tensor) Attach(raw []byte) { t.raw, t.source, t.File = raw, nil, nil }
 
-// Bytes is the size of the values in another file.
+// Bytes returns the size of the values if they are stored with a fixed width.
 func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
 
-// ReadTensor reads a file of one tensor.
+// ReadTensor reads a file that holds one TensorProto.
 func ReadTensor(data []byte) (*Tensor, error) { return readTensor(wire.Message{Data: data}, 0) }
 
-func tensor(f wire.Field) (*Tensor, error) {
+func readTensorField(f wire.Field) (*Tensor, error) {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 		switch f.Num {
 		case 1:
 			if err = f.Integers(&t.Dims); err == nil && len(t.Dims) > maxRank {
-				err = t.errorf("%d dimensions", len(t.Dims))
+				err = t.errorf("found %d dimensions, want at most %d", len(t.Dims), maxRank)
 			}
 		case 2:
 			err = f.Integer(&n)
@@ -103,7 +104,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 		case 4:
 			err = f.Fixed(4, &t.raw)
 		case 5, 7, 11:
-			err = t.integers(f)
+			err = t.keepVarints(f)
 		case 8:
 			err = f.Text(&t.Name)
 		case 9:
@@ -116,7 +117,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 			if external == nil {
 				external = &External{Length: -1}
 			}
-			err = external.entry(f)
+			err = external.readEntry(f)
 		case 14:
 			err = f.Integer(&location)
 		}
@@ -128,13 +129,13 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 		}
 	}
 	if err == nil {
-		err = t.check()
+		err = t.checkShape()
 	}
 	return t, err
 }
 
-// entry reads one key of where values stand.
-func (x *External) entry(f wire.Field) error {
+// readEntry reads one key and value of external_data.
+func (x *External) readEntry(f wire.Field) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -160,14 +161,14 @@ func (x *External) entry(f wire.Field) error {
 		x.Length, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil || x.Offset < 0 || x.Length < -1 {
-		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q", key, text)}
+		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q, want a number of at least 0", key, text)}
 	}
 	return nil
 }
 
-// integers keeps varints as they stand; they take a byte each in the file and eight as
-// numbers.
-func (t *Tensor) integers(f wire.Field) error {
+// keepVarints appends encoded varints without decoding them, because a small number takes one
+// byte instead of eight.
+func (t *Tensor) keepVarints(f wire.Field) error {
 	if f.Wire == protowire.VarintType {
 		t.varints = protowire.AppendVarint(t.varints, f.N)
 		t.count++
@@ -179,7 +180,7 @@ func (t *Tensor) integers(f wire.Field) error {
 	count, run := 0, 0
 	for at, b := range f.Body.Data {
 		if run++; run > binary.MaxVarintLen64 {
-			return &FormatError{Off: int64(f.Body.Off + at), What: fmt.Sprintf("packed field %d: an integer of more than 64 bits", f.Num)}
+			return &FormatError{Off: int64(f.Body.Off + at), What: fmt.Sprintf("packed field %d: integer has more than 64 bits", f.Num)}
 		}
 		if b < 0x80 {
 			count, run = count+1, 0
@@ -197,15 +198,15 @@ func (t *Tensor) integers(f wire.Field) error {
 	return nil
 }
 
-// check bounds the shape, so that the product of its dimensions is a count.
-func (t *Tensor) check() error {
+// checkShape limits the shape, so that the product of its dimensions does not overflow.
+func (t *Tensor) checkShape() error {
 	if len(t.Dims) > maxRank {
-		return t.errorf("%d dimensions", len(t.Dims))
+		return t.errorf("found %d dimensions, want at most %d", len(t.Dims), maxRank)
 	}
 	room := int64(MaxBytes)
 	for _, d := range t.Dims {
 		if d < 0 || d > room {
-			return t.errorf("shape %v", t.Dims)
+			return t.errorf("shape %v is out of range", t.Dims)
 		}
 		room /= max(1, d)
 	}
@@ -216,39 +217,39 @@ func (t *Tensor) errorf(format string, args ...any) error {
 	return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
 }
 
-// External reports whether the values stand in another file.
+// External reports whether the values are stored in another file that was not opened.
 func (t *Tensor) External() bool { return t.File != nil }
 
-// Valid makes sure that the tensor has the values its shape says.
-func (t *Tensor) Valid() error {
+// CheckValues returns an error unless the tensor has as many values as its shape needs.
+func (t *Tensor) CheckValues() error {
 	n, w := t.Elements(), t.Type.Width()
 	switch {
 	case w == 0:
-		return t.errorf("elements of %v", t.Type)
+		return t.errorf("unsupported element type %v", t.Type)
 	case t.External():
-		return t.errorf("its values stand in another file")
+		return t.errorf("values are in another file, which was not read")
 	case t.source != nil:
 		if t.source.bytes == int64(n*w) {
 			return nil
 		}
-		return t.errorf("%d bytes for shape %v", t.source.bytes, t.Dims)
+		return t.errorf("found %d bytes for shape %v", t.source.bytes, t.Dims)
 	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
 		return nil
 	}
-	return t.errorf("%d bytes and %d integers for shape %v", len(t.raw), t.count, t.Dims)
+	return t.errorf("found %d bytes and %d integers for shape %v", len(t.raw), t.count, t.Dims)
 }
 
-// Each calls set with every value in order.
+// Each calls set for every value in order.
 func (t *Tensor) Each(set func(i int, v float64)) error {
-	if err := t.Valid(); err != nil {
+	if err := t.CheckValues(); err != nil {
 		return err
 	}
 	n := t.Elements()
 	if len(t.raw) > 0 || n == 0 || t.source != nil {
 		w := t.Type.Width()
-		return t.runs(func(first int, b []byte) {
+		return t.eachRun(func(first int, b []byte) {
 			for i := range len(b) / w {
-				set(first+i, element(t.Type, b[i*w:]))
+				set(first+i, decodeElement(t.Type, b[i*w:]))
 			}
 		})
 	}
@@ -259,22 +260,22 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 			return t.errorf("integer %d: %v", i, wire.Reason(k))
 		}
 		rest = rest[k:]
-		set(i, integer(t.Type, v))
+		set(i, decodeVarint(t.Type, v))
 	}
 	return nil
 }
 
-// element is an element as it stands in memory.
-func element(t DataType, b []byte) float64 {
+// decodeElement decodes the little-endian element at the start of b.
+func decodeElement(t DataType, b []byte) float64 {
 	switch t {
 	case Float:
-		return float64(float32Of(binary.LittleEndian.Uint32(b)))
+		return float64(float32FromBits(binary.LittleEndian.Uint32(b)))
 	case Double:
 		return math.Float64frombits(binary.LittleEndian.Uint64(b))
 	case Float16:
 		return float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32())
 	case BFloat16:
-		return float64(float32Of(uint32(binary.LittleEndian.Uint16(b)) << 16))
+		return float64(float32FromBits(uint32(binary.LittleEndian.Uint16(b)) << 16))
 	case Int8:
 		return float64(int8(b[0]))
 	case Uint8, Bool:
@@ -293,13 +294,13 @@ func element(t DataType, b []byte) float64 {
 	return float64(binary.LittleEndian.Uint64(b))
 }
 
-// integer is an element as a varint; 16-bit floats are their bits.
-func integer(t DataType, v uint64) float64 {
+// decodeVarint converts a varint to an element of type t. A 16-bit float is stored as its bits.
+func decodeVarint(t DataType, v uint64) float64 {
 	switch t {
 	case Float16:
 		return float64(float16.Frombits(uint16(v)).Float32())
 	case BFloat16:
-		return float64(float32Of(uint32(uint16(v)) << 16))
+		return float64(float32FromBits(uint32(uint16(v)) << 16))
 	case Uint64:
 		return float64(v)
 	}
@@ -308,39 +309,39 @@ func integer(t DataType, v uint64) float64 {
 
 // Floats returns the values as float32.
 func (t *Tensor) Floats() ([]float32, error) {
-	if err := t.Valid(); err != nil {
+	if err := t.CheckValues(); err != nil {
 		return nil, err
 	}
 	out := make([]float32, t.Elements())
 	return out, t.Each(func(i int, v float64) { out[i] = float32(v) })
 }
 
-// Numbers returns the values as float64, which holds those of every type but integers
-// beyond 2^53.
+// Numbers returns the values as float64. Only integers beyond 2^53 lose precision.
 func (t *Tensor) Numbers() ([]float64, error) {
-	if err := t.Valid(); err != nil {
+	if err := t.CheckValues(); err != nil {
 		return nil, err
 	}
 	out := make([]float64, t.Elements())
 	return out, t.Each(func(i int, v float64) { out[i] = v })
 }
 
-// Halves returns the values rounded to fp16, those of float64 by way of float32.
+// Halves returns the values rounded to fp16. Values of type float64 are rounded to float32
+// first.
 func (t *Tensor) Halves() ([]float16.Float16, error) {
-	if err := t.Valid(); err != nil {
+	if err := t.CheckValues(); err != nil {
 		return nil, err
 	}
 	out := make([]float16.Float16, t.Elements())
 	if len(t.raw) > 0 || t.source != nil {
-		switch t.Type { // without float64 between, which large weights notice
+		switch t.Type { // fast paths for large weights, without float64
 		case Float:
-			return out, t.runs(func(first int, b []byte) {
+			return out, t.eachRun(func(first int, b []byte) {
 				for i := range len(b) / 4 {
-					out[first+i] = float16.Fromfloat32(float32Of(binary.LittleEndian.Uint32(b[4*i:])))
+					out[first+i] = float16.Fromfloat32(float32FromBits(binary.LittleEndian.Uint32(b[4*i:])))
 				}
 			})
 		case Float16:
-			return out, t.runs(func(first int, b []byte) {
+			return out, t.eachRun(func(first int, b []byte) {
 				for i := range len(b) / 2 {
 					out[first+i] = float16.Frombits(binary.LittleEndian.Uint16(b[2*i:]))
 				}
@@ -350,24 +351,24 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })
 }
 
-// Ints returns the values of a tensor of integers.
+// Ints returns the values of an integer tensor.
 func (t *Tensor) Ints() ([]int64, error) {
-	if err := t.Valid(); err != nil {
+	if err := t.CheckValues(); err != nil {
 		return nil, err
 	}
 	if t.Type.IsFloat() {
-		return nil, t.errorf("elements of %v, want integers", t.Type)
+		return nil, t.errorf("found elements of type %v, want integers", t.Type)
 	}
 	out := make([]int64, t.Elements())
 	return out, t.Each(func(i int, v float64) { out[i] = graph.Integer(v) })
 }
 
-func float32Of(bits uint32) float32 { return math.Float32frombits(bits) }
+func float32FromBits(bits uint32) float32 { return math.Float32frombits(bits) }
 
-// appendFloats appends little-endian float32s.
+// appendFloats decodes raw as little-endian float32s and appends them to list.
 func appendFloats(list []float32, raw []byte) []float32 {
 	for ; len(raw) >= 4; raw = raw[4:] {
-		list = append(list, float32Of(binary.LittleEndian.Uint32(raw)))
+		list = append(list, float32FromBits(binary.LittleEndian.Uint32(raw)))
 	}
 	return list
 }

@@ -2,34 +2,34 @@ package partition
 
 import "anesim/loader/network/list"
 
-// A Coverage says how much of a file's network the engine does. Reasons are those of
-// [Lower].
+// A Coverage measures how much of a file's network the engine and the host compute. Reasons are
+// those of [Lower].
 type Coverage struct {
-	Nodes, Done    int    // operators of the file; layers, of a list of layers
-	MACs, DoneMACs uint64 // as the operators' definitions have them
-	// Bytes are those of operands and results in fp16, each node's own: what a fusion saves
-	// is not taken off.
+	Nodes, Done    int    // operators of the file, or layers if the file has no operators
+	MACs, DoneMACs uint64 // by the operators' definitions
+	// Bytes is the size of operands and results in fp16, summed over nodes. Savings by fusion
+	// are not subtracted.
 	Bytes, DoneBytes uint64
-	Hosted           int    // of Done, those that a [list.Stage] of the host does
-	Unsized          int    // nodes whose shapes are not known: in Nodes, not in MACs and Bytes
+	Hosted           int    // nodes in Done that a [list.Stage] of the host computes
+	Unsized          int    // nodes with an unknown shape: counted in Nodes, not in MACs and Bytes
 	Lost             []Loss // outputs that are not computed
 }
 
-// Whole reports whether every node is done.
+// Whole reports whether every node is computed.
 func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
-// A Loss is an output of the network that the engine does not give, and the first layer
-// that is in no program and whose result it needs.
+// A Loss is an output that is not computed, and the first layer in its way that no program
+// runs.
 type Loss struct {
 	Output string
 	Layer  int
 }
 
-// CoverageOf counts what is done and follows what is not to the outputs. A partly computed
-// network gives only the outputs that no missing layer is behind.
+// CoverageOf counts the nodes that are computed, and finds the outputs that depend on the
+// others. A partly computed network only gives outputs that do not depend on a missing layer.
 func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
-	behind := map[string]int{} // tensors that need a missing layer, and which
+	lostTo := map[string]int{} // the missing layer that a tensor depends on
 	missing, hosted := make([]bool, max(len(n.Nodes), len(n.Layers))), make([]bool, max(len(n.Nodes), len(n.Layers)))
 	for i := range n.Layers {
 		l := &n.Layers[i]
@@ -41,21 +41,21 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 		hosted[at] = hosted[at] || l.Host != nil
 		missing[at] = missing[at] || gone
 		if len(n.Nodes) == 0 {
-			c.add(l.MACs(), l.Bytes(), !gone)
+			c.count(l.MACs(), l.Bytes(), !gone)
 			if l.Out.Elements() == 0 {
 				c.Unsized++
 			}
 		}
 		cause, lost := i, gone
 		for _, in := range l.Inputs {
-			if first, ok := behind[in]; ok && !lost {
+			if first, ok := lostTo[in]; ok && !lost {
 				cause, lost = first, true
 			}
 		}
 		if lost {
-			behind[l.Output] = cause
+			lostTo[l.Output] = cause
 			for _, out := range l.Others {
-				behind[out] = cause
+				lostTo[out] = cause
 			}
 		}
 	}
@@ -79,20 +79,20 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 			c.Nodes--
 			continue
 		}
-		c.add(x.MACs, x.Bytes, !missing[i])
+		c.count(x.MACs, x.Bytes, !missing[i])
 		if x.Unsized {
 			c.Unsized++
 		}
 	}
-	for _, r := range n.Given() {
-		if layer, ok := behind[r.Tensor]; ok {
+	for _, r := range n.AllResults() {
+		if layer, ok := lostTo[r.Tensor]; ok {
 			c.Lost = append(c.Lost, Loss{r.Name, layer})
 		}
 	}
 	return c
 }
 
-func (c *Coverage) add(macs, bytes uint64, done bool) {
+func (c *Coverage) count(macs, bytes uint64, done bool) {
 	c.MACs += macs
 	c.Bytes += bytes
 	if done {

@@ -17,41 +17,41 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Program is a run of neighbouring layers that the engine does in one dispatch.
+// A Program is a run of consecutive layers that the engine computes in one dispatch.
 type Program struct {
 	*loader.Program
-	First int // index of its first layer
-	// Runs are the descriptors of each layer, from First on: none of one that another has
-	// folded in, which its Folded says.
+	First int // index of the first layer
+	// Runs holds the descriptors of each layer, starting at First. A layer that is fused into
+	// another has none, and is named in the other's Folded.
 	Runs []join.Run
-	// Why says what ended the program before this one, where that was not a layer that
-	// cannot be lowered.
+	// Why says why the program before this one ended. It is empty if a layer that cannot be
+	// lowered ended it.
 	Why string
-	// L2 and Spilled are those of [lower.Joined].
+	// L2 and Spilled are as in [lower.Joined].
 	L2      []int
 	Spilled []join.Spill
-	Into    []int // layer of the program that does each one's work
+	Into    []int // for each layer, the layer of the program that computes it
 }
 
-// A Lowering is how a network is lowered.
+// A Lowering holds the options for lowering a network.
 type Lowering struct {
-	Seed uint64 // of weights that the file does not have
-	// SizesOnly makes programs that are only timed: they have descriptors, ports and sizes,
-	// and neither weights nor containers. See [lower.Sized].
+	Seed uint64 // seed of weights that the file does not have
+	// SizesOnly builds programs that are only timed. They have descriptors, ports and sizes, but
+	// no weights and no containers. See [lower.Sized].
 	SizesOnly bool
 	Memories  layer.Memories // of the chip
-	// Done, unless it is nil, is called with the number of layers that are through, from
-	// several goroutines.
+	// Done, if not nil, is called with the number of layers that were just lowered. It is
+	// called from several goroutines.
 	Done func(layers int)
 }
 
-// Lower makes as few programs of the network as its layers allow: one, or one on each
-// side of a layer that cannot be lowered and of a tensor that memory has to be rearranged
-// for. A port of a program is called like its tensor. Weights that the file does not have
-// are those of [weights.Complete]; layers that are alike share them.
+// Lower builds as few programs from the network as its layers allow. A program ends at a layer
+// that cannot be lowered, or at a limit on its size. Ports of a program are named after their
+// tensors. Weights that the file does not have are those of [weights.Complete]; equal layers
+// share them.
 //
-// The second result says of every layer why it is in no program, "" where it is in one. The
-// error is the context's, once that is done.
+// The second result holds for every layer the reason why it is in no program, or "". The error
+// is that of the context, once it is done.
 func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []string, error) {
 	done := how.Done
 	if done == nil {
@@ -85,40 +85,41 @@ func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []str
 			at, why = at+1, ""
 			continue
 		}
-		p, cut, err := c.longest(at, end)
+		p, cut, err := c.buildLongest(at, end)
 		if err != nil {
 			reasons[at] = err.Error()
 			continue
 		}
 		p.Name, p.Why = cmp.Or(n.Name, "network"), why
-		NoteFolded(n, p)
+		RecordFolded(n, p)
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut
 	}
 	return programs, reasons, nil
 }
 
-// A cutter cuts a network into programs.
+// A cutter divides a network into programs.
 type cutter struct {
 	n     *list.Network
 	how   Lowering
 	parts []*join.Part
-	last  map[string]int // layer that reads a tensor last; none of them, of an output
-	// inputs are the shapes of the network's inputs.
+	last  map[string]int // last layer that reads a tensor; the number of layers for an output
+	// inputs holds the shapes of the network's inputs.
 	inputs map[string]layer.Shape
-	most   int // layers of a program that a limit cut, 0 for none
+	most   int // layers of the last program that hit a limit, 0 if none did
 }
 
-// longest is a program of as many of the layers at to end-1 as fit one, from the first on,
-// and why it is not all. It is within an eighth of the most where a limit cuts it.
-func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
+// buildLongest builds a program from as many of the layers at to end-1 as fit, starting at the
+// first. cut says why it does not hold them all. If a limit cuts the program, it has at least
+// about 7/8 of the possible layers.
+func (c *cutter) buildLongest(at, end int) (best *Program, cut string, err error) {
 	fits, fails := 0, end-at+1
 	for try := end - at; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
 		if c.most > 0 && fits == 0 {
 			try = min(try, 2*c.most)
 		}
 		var p *Program
-		if p, err = c.program(at, at+try); err == nil {
+		if p, err = c.buildProgram(at, at+try); err == nil {
 			best, fits = p, try
 			continue
 		}
@@ -128,7 +129,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 			cut = node.What
 			if node.Node > fits && node.Node < try {
 				fails = node.Node + 1
-				if p, err := c.program(at, at+node.Node); err == nil {
+				if p, err := c.buildProgram(at, at+node.Node); err == nil {
 					return p, cut, nil
 				}
 			}
@@ -143,8 +144,8 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 	return best, cut, nil
 }
 
-// program joins the layers at to end-1.
-func (c *cutter) program(at, end int) (*Program, error) {
+// buildProgram builds a program from the layers at to end-1.
+func (c *cutter) buildProgram(at, end int) (*Program, error) {
 	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known, width := map[string]bool{}, map[string]int{}
 	for i := at; i < end; i++ {
@@ -156,7 +157,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 			if name := l.Inputs[k]; width[name] == 0 || width[name] == s.W {
 				width[name] = s.W
 			} else {
-				width[name] = -1 // rows of several lengths
+				width[name] = -1 // readers differ in the length of rows
 			}
 		}
 	}
@@ -165,7 +166,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 		for k, s := range c.parts[i].Inputs() {
 			if k < len(l.Inputs) && !known[l.Inputs[k]] {
 				known[l.Inputs[k]] = true
-				net.Inputs = append(net.Inputs, c.input(l.Inputs[k], s, width[l.Inputs[k]] < 0))
+				net.Inputs = append(net.Inputs, c.inputTensor(l.Inputs[k], s, width[l.Inputs[k]] < 0))
 			}
 		}
 		known[l.Output] = true
@@ -174,7 +175,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 			net.Outputs = append(net.Outputs, l.Output)
 		}
 	}
-	if len(net.Outputs) == 0 { // what nobody asks for is computed all the same
+	if len(net.Outputs) == 0 { // compute the last layer even if nothing reads it
 		net.Outputs = []string{c.n.Layers[end-1].Output}
 	}
 	j, err := net.Join()
@@ -192,11 +193,12 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
 }
 
-// input returns the tensor that a program reads from outside. Its shape is s, the one that its
-// first reader takes, as the host can lay out rows of any length. If several is set, its readers
-// take rows of several lengths, and the shape is the one that the network's transposes start
-// from. A constant that the file does not have is pseudo-random, as all weights are.
-func (c *cutter) input(name string, s layer.Shape, several bool) join.Tensor {
+// inputTensor returns a tensor that a program reads from outside. Its shape is s, the shape
+// that its first reader uses, because the host can store rows of any length. If several is set,
+// its readers use rows of several lengths, and the shape is the one that the network's
+// transposes start from. A constant that the file does not have is pseudo-random, like all
+// weights.
+func (c *cutter) inputTensor(name string, s layer.Shape, several bool) join.Tensor {
 	made := c.n.Made[name]
 	whole, ok := c.inputs[name]
 	switch {
@@ -212,7 +214,7 @@ func (c *cutter) input(name string, s layer.Shape, several bool) join.Tensor {
 	return join.Tensor{Name: name, Shape: s, Values: v}
 }
 
-// lowerParts lowers every layer, layers that are alike once, until the context is done.
+// lowerParts lowers every layer until the context is done. Equal layers are lowered once.
 func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(layers int)) ([]*join.Part, []string) {
 	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
@@ -227,7 +229,7 @@ func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(la
 			continue
 		}
 		if w := &l.Weights; len(w.Filter)+len(w.Bias)+len(w.Second) == 0 {
-			// Made-up weights are the same for all layers of a kind.
+			// Generated weights are the same for equal layers.
 			key := fmt.Sprintf("%t %+v", l.Average, l.Lower)
 			if j, ok := first[key]; ok {
 				same[i] = j
@@ -265,7 +267,7 @@ func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(la
 	return parts, reasons
 }
 
-// lowerPart lowers the layer.
+// lowerPart lowers one layer.
 func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
 	complete := weights.Complete
 	if how.SizesOnly {
@@ -280,8 +282,9 @@ func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
 	return join.NewPart(l, w)
 }
 
-// NoteFolded tells the layers of a program that do others' work so.
-func NoteFolded(n *list.Network, p *Program) {
+// RecordFolded adds the names of fused layers to the Folded lists of the layers that compute
+// them.
+func RecordFolded(n *list.Network, p *Program) {
 	for i, by := range p.Into {
 		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {
 			l.Folded = append(l.Folded, n.Layers[p.First+i].Name)

@@ -10,21 +10,21 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Backend is a processor and what it costs.
+// A Backend is a processor and its costs.
 type Backend struct {
 	Name      string
-	Rate      evidence.Constant // 1e9 fp16 operations a second; of the engine, nothing: its times are given
-	Bandwidth evidence.Constant // 1e9 bytes a second
-	Launch    evidence.Constant // microseconds a segment
-	// Interleaved says that tensors stand in the engine's layout.
+	Rate      evidence.Constant // 1e9 fp16 operations per second; unset for the engine, whose times are given
+	Bandwidth evidence.Constant // 1e9 bytes per second
+	Launch    evidence.Constant // microseconds per segment
+	// Interleaved reports whether tensors are in the engine's layout.
 	Interleaved bool
 }
 
-// A Machine is the backends to choose from and what it costs to change between them.
+// A Machine holds the available backends and the cost of switching between them.
 type Machine struct {
 	Backends []Backend
-	Repack   evidence.Constant // 1e9 bytes a second between the engine's layout and the host's
-	Switch   evidence.Constant // microseconds a boundary, whatever crosses it
+	Repack   evidence.Constant // 1e9 bytes per second between the engine's layout and the host's
+	Switch   evidence.Constant // microseconds per boundary, plus the repacking
 }
 
 // Names of the backends.
@@ -34,8 +34,9 @@ const (
 	CPU    = "cpu"
 )
 
-// Preset is an M1: launch is what a dispatch of the engine costs the host, and repack what
-// the host takes a megabyte of fp16, in microseconds; 0 for what the preset has.
+// Preset returns an M1. launch is the host's time for a dispatch of the engine, and repack the
+// host's time per megabyte of fp16, both in microseconds. A repack of 0 keeps the preset's
+// value.
 func Preset(launch, repack evidence.Constant) Machine {
 	assumed := func(v float64, unit, source string) evidence.Constant {
 		return evidence.New(v, unit, evidence.Assumed, source)
@@ -58,7 +59,7 @@ func Preset(launch, repack evidence.Constant) Machine {
 	return m
 }
 
-// Only is the machine with some of its backends, in the machine's order.
+// Only returns the machine with only the named backends, in the machine's order.
 func (m Machine) Only(names ...string) Machine {
 	var list []Backend
 	for _, b := range m.Backends {
@@ -72,11 +73,11 @@ func (m Machine) Only(names ...string) Machine {
 	return m
 }
 
-// maxFile is the most bytes of a file of rates.
+// maxFile is the largest size of a file of rates in bytes.
 const maxFile = 1 << 16
 
-// With is the machine with the rates of a YAML file in the place of its own, all of them
-// assumed:
+// With returns the machine with the rates of a YAML file, which count as assumed. name is the
+// source that their constants state:
 //
 //	engine: {launch_us: 190}
 //	gpu: {gflops: 5200, gb_per_s: 200, launch_us: 60}
@@ -96,7 +97,7 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 		}
 	}
 	if len(data) > maxFile {
-		return m, fmt.Errorf("more than %d bytes", maxFile)
+		return m, fmt.Errorf("backends: file is too large; want at most %d bytes", maxFile)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
@@ -109,17 +110,17 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 			return
 		}
 		if bad == nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < least) {
-			bad = fmt.Errorf("backends: %s: %g, want at least %g", key, *v, least)
+			bad = fmt.Errorf("backends: %s: found %g, want at least %g", key, *v, least)
 		}
 		*c = evidence.New(*v, unit, evidence.Assumed, name)
 	}
-	const slowest = 1e-3 // of rates, which divide
+	const slowest = 1e-3 // least rate, because rates are divisors
 	list := append([]Backend(nil), m.Backends...)
 	for i := range list {
 		b := &list[i]
 		r := map[string]rates{Engine: file.Engine, GPU: file.GPU, CPU: file.CPU}[b.Name]
 		if b.Name == Engine && (r.GFLOPS != nil || r.GBPerS != nil) {
-			return m, fmt.Errorf("backends: engine: its times are the device's own; launch_us alone is a rate of it")
+			return m, fmt.Errorf("backends: engine accepts launch_us only; its other times come from the model")
 		}
 		set(&b.Rate, b.Name+".gflops", r.GFLOPS, slowest, "GFLOP/s")
 		set(&b.Bandwidth, b.Name+".gb_per_s", r.GBPerS, slowest, "GB/s")

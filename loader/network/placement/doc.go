@@ -1,21 +1,21 @@
-// Package placement says which of a machine's processors runs each operation of a network,
-// as the vendor's framework decides ahead of running it.
+// Package placement decides which processor of a machine runs each operation of a network, as
+// the vendor's framework does before it runs one.
 //
-// The engine is one backend beside the CPU and the GPU. Every operation has a node for
-// each backend that takes it, and the cheapest way from the network's inputs to its
-// outputs, by Dijkstra, is the plan:
+// The engine is one backend, next to the CPU and the GPU. Every operation has a node for each
+// backend that can run it. The plan is the cheapest path from the network's inputs to its
+// outputs, found with Dijkstra's algorithm:
 //
 //	          +--> conv@engine --> softmax@engine --+
 //	inputs ---+--> conv@gpu    --> softmax@gpu    --+--> outputs
 //	          +--> conv@cpu    --> softmax@cpu    --+
 //
-// A node costs the larger of its time to compute and its time to move bytes; an edge
-// between two backends costs the launch of a segment, and, for every tensor that lives on
-// across it, the repacking between the engine's channel-interleaved layout and the host's.
-// So few and long segments are cheap. An operation that the engine does not take has no
-// node there, and the way leads around it.
+// A node costs the larger of its compute time and its time to move bytes. An edge between two
+// backends costs the launch of a segment and, for every tensor that is still needed, repacking
+// between the engine's channel-interleaved layout and the host's. Few long segments are
+// therefore cheap. An operation that the engine refuses has no engine node, so the path avoids
+// the engine there.
 //
-// The engine's times are the device's own. Rates of the CPU and the GPU are assumed, as
-// their constants say, and a file may replace them. The vendor's planner has decision
-// trees where this one has rates: the method is known, their numbers are not.
+// The engine's times come from the device model. The rates of CPU and GPU are assumed, as their
+// constants say, and a file can replace them. The vendor's planner uses decision trees instead
+// of rates. Its method is known, but its numbers are not.
 package placement

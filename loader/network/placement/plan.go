@@ -10,68 +10,69 @@ import (
 	"gonum.org/v1/gonum/graph/simple"
 )
 
-// An Operation is a step of a network, in an order in which they can run.
+// An Operation is a step of a network. Operations are in an order in which they can run.
 type Operation struct {
 	Name, Type string
 	Inputs     []string // tensors
 	Outputs    []string
 	MACs       uint64
-	Bytes      uint64 // of operands and results in fp16
-	Elements   uint64 // of the result: what is no product takes an operation each
+	Bytes      uint64 // size of operands and results in fp16
+	Elements   uint64 // of the result; without multiply-accumulates, each costs one operation
 	Sized      bool   // whether the numbers above are known
-	// EngineNs is the device's own time, where Refused is "".
+	// EngineNs is the engine's time in nanoseconds, if Refused is "".
 	EngineNs float64
-	Refused  string // why the engine does not take it
+	Refused  string // why the engine cannot run it
 }
 
-// A Network is operations and the sizes of their tensors.
+// A Network is a list of operations and the sizes of their tensors.
 type Network struct {
 	Operations []Operation
-	Inputs     []string          // of the network, in the host's layout
-	Outputs    []string          // which the host takes
-	Bytes      map[string]uint64 // of tensors, in fp16
+	Inputs     []string          // inputs of the network, in the host's layout
+	Outputs    []string          // outputs, which the host reads
+	Bytes      map[string]uint64 // sizes of tensors in fp16
 }
 
-// A Support is what a backend says of an operation.
+// A Support says whether a backend can run an operation, and for how long.
 type Support struct {
 	Backend string
-	Ns      float64 // 0 where it is not taken
-	Message string  // why it is not taken, or what the time leaves out; "" for neither
+	Ns      float64 // time in nanoseconds, 0 if not Taken
+	Message string  // why the backend cannot run it, or which cost is missing; often ""
 	Taken   bool
 }
 
-// A Choice is where an operation runs.
+// A Choice is the backend chosen for an operation.
 type Choice struct {
 	Operation *Operation
-	Backend   string // "" where none takes it
+	Backend   string // name of the backend
 	Support   []Support
-	Ns        float64 // of the operation alone
-	LaunchNs  float64 // of the segment that it begins
-	CrossNs   float64 // of the boundary ahead of it
-	Crossing  uint64  // bytes that are repacked there
+	Ns        float64 // time of the operation alone
+	LaunchNs  float64 // launch of the segment that begins here, if any
+	CrossNs   float64 // cost of the boundary before it
+	Crossing  uint64  // bytes repacked at that boundary
 }
 
-// A Plan is the cheapest way through a network.
+// A Plan is the cheapest path through a network.
 type Plan struct {
 	Machine  Machine
 	Choices  []Choice
-	Ns       float64 // of the whole
-	LeaveNs  float64 // of taking the outputs back to the host's layout
+	Ns       float64 // total time
+	LeaveNs  float64 // time to repack the outputs for the host
 	Segments int
 }
 
-// A RefusedError is an operation that no backend takes.
+// A RefusedError reports an operation that no backend can run.
 type RefusedError struct {
 	Operation string
 	Support   []Support
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("no backend takes %s: %s: %s", e.Operation, e.Support[0].Backend, e.Support[0].Message)
+	return fmt.Sprintf("no backend can run %s: %s: %s", e.Operation, e.Support[0].Backend, e.Support[0].Message)
 }
 
-// cost is the larger of compute and bandwidth, and whether the backend takes an operation.
-func (b *Backend) cost(o *Operation) Support {
+// support returns whether the backend can run an operation. The time is the larger of compute
+// and memory time.
+func (b *Backend) support(o *Operation) Support {
 	s := Support{Backend: b.Name, Taken: true}
 	switch {
 	case b.Interleaved && o.Refused != "":
@@ -79,7 +80,7 @@ func (b *Backend) cost(o *Operation) Support {
 	case b.Interleaved:
 		s.Ns = o.EngineNs
 	case !o.Sized:
-		s.Message = "the shape of its result is not known: it is in the plan without a cost"
+		s.Message = "unknown result shape; its cost is left out of the plan"
 	default:
 		work := 2 * float64(o.MACs)
 		if o.MACs == 0 {
@@ -90,10 +91,11 @@ func (b *Backend) cost(o *Operation) Support {
 	return s
 }
 
-// Solve is the cheapest plan. Errors are a *[RefusedError], or a machine without backends.
+// Solve returns the cheapest plan. Errors are a *[RefusedError], or report a machine without
+// backends.
 func Solve(n *Network, m Machine) (*Plan, error) {
 	if len(m.Backends) == 0 {
-		return nil, fmt.Errorf("no backend to choose from")
+		return nil, fmt.Errorf("machine has no backends")
 	}
 	g := newCosts(n, m)
 	for i := range n.Operations {
@@ -109,7 +111,7 @@ func Solve(n *Network, m Machine) (*Plan, error) {
 	p := &Plan{Machine: m, Ns: total}
 	before := -1
 	for _, x := range nodes {
-		i, b, ok := g.place(x.ID())
+		i, b, ok := g.operationAt(x.ID())
 		if !ok {
 			continue
 		}
@@ -117,27 +119,27 @@ func Solve(n *Network, m Machine) (*Plan, error) {
 		if b != before {
 			p.Segments++
 			c.LaunchNs = m.Backends[b].Launch.Value * 1e3
-			c.CrossNs, c.Crossing = g.crossing(i, before, b)
+			c.CrossNs, c.Crossing = g.crossingCost(i, before, b)
 		}
 		before = b
 		p.Choices = append(p.Choices, c)
 	}
 	if before >= 0 {
-		p.LeaveNs, _ = g.crossing(len(n.Operations), before, -1)
+		p.LeaveNs, _ = g.crossingCost(len(n.Operations), before, -1)
 	}
 	return p, nil
 }
 
-// costs is the graph of operations and backends.
-type costs struct {
+// A costGraph is the graph of operations on backends, with costs as weights.
+type costGraph struct {
 	n       *Network
 	m       Machine
 	support [][]Support
-	live    []uint64 // bytes that cross the boundary ahead of each operation, and behind the last
+	live    []uint64 // bytes that cross the boundary before each operation, and after the last
 }
 
-func newCosts(n *Network, m Machine) *costs {
-	g := &costs{n: n, m: m, live: make([]uint64, len(n.Operations)+1)}
+func newCosts(n *Network, m Machine) *costGraph {
+	g := &costGraph{n: n, m: m, live: make([]uint64, len(n.Operations)+1)}
 	last, first := map[string]int{}, map[string]int{}
 	for _, in := range n.Inputs {
 		first[in] = 0
@@ -146,7 +148,7 @@ func newCosts(n *Network, m Machine) *costs {
 		o := &n.Operations[i]
 		var list []Support
 		for k := range m.Backends {
-			list = append(list, m.Backends[k].cost(o))
+			list = append(list, m.Backends[k].support(o))
 		}
 		g.support = append(g.support, list)
 		for _, in := range o.Inputs {
@@ -159,8 +161,8 @@ func newCosts(n *Network, m Machine) *costs {
 	for _, out := range n.Outputs {
 		last[out] = len(n.Operations)
 	}
-	// A tensor is live ahead of every operation from the one behind its maker to its last
-	// reader: sums of differences, since there may be many of both.
+	// A tensor is live before every operation from the one after its producer to its last
+	// reader. Differences are summed, because there may be many tensors and operations.
 	change := make([]int64, len(g.live)+1)
 	for name, from := range first {
 		if to, read := last[name]; read && to >= from {
@@ -176,9 +178,9 @@ func newCosts(n *Network, m Machine) *costs {
 	return g
 }
 
-// crossing is what the boundary ahead of operation i costs between two backends, of which
-// -1 is the host ahead of the network and behind it.
-func (g *costs) crossing(i, from, to int) (ns float64, bytes uint64) {
+// crossingCost returns the cost of the boundary before operation i between two backends, and
+// the bytes repacked there. A backend of -1 is the host before or after the network.
+func (g *costGraph) crossingCost(i, from, to int) (ns float64, bytes uint64) {
 	interleaved := func(b int) bool { return b >= 0 && g.m.Backends[b].Interleaved }
 	if from >= 0 && to >= 0 {
 		ns = g.m.Switch.Value * 1e3
@@ -190,23 +192,24 @@ func (g *costs) crossing(i, from, to int) (ns float64, bytes uint64) {
 	return ns, bytes
 }
 
-func (g *costs) source() int64 { return 0 }
-func (g *costs) sink() int64   { return int64(len(g.n.Operations)*len(g.m.Backends)) + 1 }
+func (g *costGraph) source() int64 { return 0 }
+func (g *costGraph) sink() int64   { return int64(len(g.n.Operations)*len(g.m.Backends)) + 1 }
 
-// id is the node of an operation on a backend, and place the other way round.
-func (g *costs) id(i, b int) int64 { return int64(i*len(g.m.Backends)+b) + 1 }
+// nodeID returns the node of operation i on backend b. It is the inverse of operationAt.
+func (g *costGraph) nodeID(i, b int) int64 { return int64(i*len(g.m.Backends)+b) + 1 }
 
-func (g *costs) place(id int64) (i, b int, ok bool) {
+func (g *costGraph) operationAt(id int64) (i, b int, ok bool) {
 	if id == g.source() || id == g.sink() {
 		return 0, -1, false
 	}
 	return int(id-1) / len(g.m.Backends), int(id-1) % len(g.m.Backends), true
 }
 
-// From gives the nodes behind one, in order: equal costs always make the same plan.
-func (g *costs) From(id int64) graph.Nodes {
+// From returns the successors of a node, in a fixed order so that equal costs always give the
+// same plan.
+func (g *costGraph) From(id int64) graph.Nodes {
 	next := 0
-	if i, _, ok := g.place(id); ok {
+	if i, _, ok := g.operationAt(id); ok {
 		next = i + 1
 	}
 	var list []graph.Node
@@ -217,15 +220,15 @@ func (g *costs) From(id int64) graph.Nodes {
 	default:
 		for b, s := range g.support[next] {
 			if s.Taken {
-				list = append(list, simple.Node(g.id(next, b)))
+				list = append(list, simple.Node(g.nodeID(next, b)))
 			}
 		}
 	}
 	return iterator.NewOrderedNodes(list)
 }
 
-// Edge is the edge between two nodes, nil for none.
-func (g *costs) Edge(u, v int64) graph.Edge {
+// Edge returns the edge between two nodes, or nil if there is none.
+func (g *costGraph) Edge(u, v int64) graph.Edge {
 	if w, ok := g.Weight(u, v); !ok || u == v {
 		return nil
 	} else {
@@ -233,21 +236,21 @@ func (g *costs) Edge(u, v int64) graph.Edge {
 	}
 }
 
-// Weight is what a step costs: crossing, launch and the operation itself.
-func (g *costs) Weight(u, v int64) (w float64, ok bool) {
+// Weight returns the cost of a step: the boundary, the launch and the operation itself.
+func (g *costGraph) Weight(u, v int64) (w float64, ok bool) {
 	if u == v {
 		return 0, true
 	}
-	before, from, made := g.place(u)
+	before, from, made := g.operationAt(u)
 	if !made {
 		from, before = -1, -1
 	}
-	i, to, is := g.place(v)
+	i, to, is := g.operationAt(v)
 	if !is {
 		if v != g.sink() || u == g.sink() || before != len(g.n.Operations)-1 {
 			return math.Inf(1), false
 		}
-		w, _ = g.crossing(len(g.n.Operations), from, -1)
+		w, _ = g.crossingCost(len(g.n.Operations), from, -1)
 		return w, true
 	}
 	if i != before+1 || u == g.sink() || !g.support[i][to].Taken {
@@ -255,7 +258,7 @@ func (g *costs) Weight(u, v int64) (w float64, ok bool) {
 	}
 	w = g.support[i][to].Ns
 	if from != to {
-		cross, _ := g.crossing(i, from, to)
+		cross, _ := g.crossingCost(i, from, to)
 		w += cross + g.m.Backends[to].Launch.Value*1e3
 	}
 	return w, true

@@ -1,7 +1,7 @@
-// Package regroup has the multiply-accumulates of layers in other layers: several merged into
-// one, or one split into parts.
+// Package regroup merges several layers into one, or splits a layer into parts, with the same
+// results.
 //
-// The array works on sixteen output channels at a time and each task costs time by itself, so
-// that a network with the same results in other layers may be faster. Which are is not decided
-// here: [Beside], [MergesBehind] and [Splits] say what is possible, and [Apply] does it.
+// The array computes sixteen output channels at a time, and each task has a fixed cost, so
+// other layers may compute the same network faster. This package does not decide which:
+// [MergeKey], [CanCompose] and [CanSplit] say what is possible, and [Apply] does it.
 package regroup

@@ -12,28 +12,29 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A Group has the multiply-accumulates of layers in other layers: several merged into one,
-// or one split.
+// A Group selects layers to merge, or a layer to split.
 //
-//	x --+-- a --> y       x -- a+b --> slice --> y          side by side
+//	x --+-- a --> y       x -- a+b --> slice --> y          parallel
 //	    +-- b --> z                  \-> slice --> z
 //
-//	x -- a -- b --> z     x -- a*b --> z                    one behind the other, 1x1
+//	x -- a -- b --> z     x -- a*b --> z                    consecutive
 //
 //	x -- a --> y          x --+-- a/1 --> concat --> y      split
 //	                          +-- a/2 --/
 type Group struct {
-	Layers []int // two or more, in the network's order, or one
-	Parts  int   // that one is split in at most
+	Layers []int // two or more layers to merge, in the network's order, or one to split
+	Parts  int   // largest number of parts of a split
 }
 
-// maxComposed bounds the multiply-accumulates that the product of two layers' weights takes.
+// maxComposed is the largest number of multiply-accumulates for composing the weights of two
+// layers.
 const maxComposed = 1 << 31
 
-// Beside is the same of layers of one input that can be one layer of more output channels: a
-// word of that input and of all of them but the channels. It is "" of others.
-func Beside(l *list.Layer) string {
-	if !multiplies(l) {
+// MergeKey returns a string that is equal for layers that can be merged into one with more
+// output channels: it names the input and all properties except the channels. It returns "" for
+// a layer that cannot be merged.
+func MergeKey(l *list.Layer) string {
+	if !isDenseProduct(l) {
 		return ""
 	}
 	x := l.Lower
@@ -41,12 +42,12 @@ func Beside(l *list.Layer) string {
 	return fmt.Sprintf("%q %+v", l.Inputs[0], x)
 }
 
-// MergesBehind reports whether layer b, which alone reads what a makes, can be one with it:
-// there is no other operation between, one of them looks at single pixels, and no padding
-// stands where a bias would.
-func MergesBehind(a, b *list.Layer) bool {
+// CanCompose reports whether layer b, the only reader of a's result, can be composed with a.
+// Layer a must have no activation or factor, one of the two must be pointwise, and a padded b
+// must not follow a bias.
+func CanCompose(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
-	if !multiplies(a) || !multiplies(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
+	if !isDenseProduct(a) || !isDenseProduct(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
 		return false
 	}
 	if x.Op != layer.Convolution {
@@ -54,16 +55,18 @@ func MergesBehind(a, b *list.Layer) bool {
 	}
 	w := y.Window
 	padded := w.Py|w.Px|w.Qy|w.Qx != 0
-	return a.Out == y.In && (single(y) || single(x) && !(x.Bias && padded))
+	return a.Out == y.In && (isPointwise(y) || isPointwise(x) && !(x.Bias && padded))
 }
 
-// Splits reports whether a layer is a convolution whose output channels can be made in parts.
-func Splits(l *list.Layer) bool {
-	return multiplies(l) && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
+// CanSplit reports whether a layer is a convolution whose output channels can be split into
+// parts.
+func CanSplit(l *list.Layer) bool {
+	return isDenseProduct(l) && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
 }
 
-// multiplies reports whether a layer is a dense convolution or product with constant weights.
-func multiplies(l *list.Layer) bool {
+// isDenseProduct reports whether a layer is a convolution of one group or a matmul with
+// constant weights.
+func isDenseProduct(l *list.Layer) bool {
 	x := &l.Lower
 	if l.Reason != "" || len(l.Inputs) != 1 || l.Average || x.TransposeX || x.TransposeY {
 		return false
@@ -77,9 +80,9 @@ func multiplies(l *list.Layer) bool {
 	return false
 }
 
-// Apply is the network with layers merged and split. Weights are those of the layers where
-// the file has them and they are asked for. The layers must be such as [Beside],
-// [MergesBehind] and [Splits] report, each in one place of the list.
+// Apply returns the network with layers merged and split. Layers keep the weights from the file
+// if weights is set. All groups must satisfy [MergeKey], [CanCompose] or [CanSplit], and a
+// layer may be in only one group.
 func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil
@@ -98,9 +101,9 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 		case r == nil:
 			c.Layers = append(c.Layers, n.Layers[i])
 		case len(r.Layers) == 1:
-			c.Layers = append(c.Layers, parted(&n.Layers[i], r.Parts, weights)...)
+			c.Layers = append(c.Layers, splitChannels(&n.Layers[i], r.Parts, weights)...)
 		case n.Layers[r.Layers[1]].Inputs[0] == n.Layers[i].Output:
-			l, err := composed(&n.Layers[i], &n.Layers[r.Layers[1]], weights)
+			l, err := composeLayers(&n.Layers[i], &n.Layers[r.Layers[1]], weights)
 			if err != nil {
 				return nil, err
 			}
@@ -110,17 +113,17 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 			for _, k := range r.Layers {
 				all = append(all, &n.Layers[k])
 			}
-			c.Layers = append(c.Layers, beside(all, weights)...)
+			c.Layers = append(c.Layers, mergeParallel(all, weights)...)
 		}
 	}
-	return arrange.Rearranged(&c), nil
+	return arrange.RearrangedCopy(&c), nil
 }
 
-// columnsOut is the number of a layer's output channels, or of a product's columns.
-func columnsOut(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
+// outputChannels returns the number of a layer's output channels, or of a matmul's columns.
+func outputChannels(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 
-// channels is the part of a layer that makes n output channels from first on.
-func channels(l *list.Layer, first, n int, weights bool) list.Layer {
+// selectChannels returns a copy of a layer that computes n output channels from first on.
+func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x := *l
 	x.Inputs, x.Folded = slices.Clone(l.Inputs), slices.Clone(l.Folded)
 	if x.Lower.Op == layer.Convolution {
@@ -129,7 +132,7 @@ func channels(l *list.Layer, first, n int, weights bool) list.Layer {
 		x.Lower.Columns = n
 	}
 	x.Out = x.Lower.Out()
-	w, all := l.Weights, columnsOut(l)
+	w, all := l.Weights, outputChannels(l)
 	x.Weights = w
 	x.Weights.Filter, x.Weights.Bias = nil, nil
 	if !weights {
@@ -156,9 +159,9 @@ func channels(l *list.Layer, first, n int, weights bool) list.Layer {
 	return x
 }
 
-// parted are parts of a convolution and their concatenation. Parts are of multiples of sixteen
-// channels but for the last.
-func parted(l *list.Layer, parts int, weights bool) []list.Layer {
+// splitChannels returns a convolution split by output channels, and the concat that joins the
+// parts. All parts except the last have a multiple of sixteen channels.
+func splitChannels(l *list.Layer, parts int, weights bool) []list.Layer {
 	const group = 16
 	all := l.Lower.Cout
 	each := ((all+parts-1)/parts + group - 1) / group * group
@@ -168,7 +171,7 @@ func parted(l *list.Layer, parts int, weights bool) []list.Layer {
 	}
 	var list []list.Layer
 	for first := 0; first < all; first += each {
-		x := channels(l, first, min(each, all-first), weights)
+		x := selectChannels(l, first, min(each, all-first), weights)
 		k := len(list) + 1
 		x.Name, x.Output = fmt.Sprintf("%s/%d", l.Name, k), fmt.Sprintf("%s/part %d", l.Output, k)
 		join.Inputs = append(join.Inputs, x.Output)
@@ -178,8 +181,9 @@ func parted(l *list.Layer, parts int, weights bool) []list.Layer {
 	return append(list, join)
 }
 
-// beside are layers of one input as one layer, and slices of its result.
-func beside(all []*list.Layer, weights bool) []list.Layer {
+// mergeParallel returns one layer that computes all given layers of the same input, and slices
+// of its result.
+func mergeParallel(all []*list.Layer, weights bool) []list.Layer {
 	first := all[0]
 	x := *first
 	x.Inputs = slices.Clone(first.Inputs)
@@ -188,7 +192,7 @@ func beside(all []*list.Layer, weights bool) []list.Layer {
 	x.Lower.Bias, x.Folded = false, nil
 	for _, l := range all {
 		names = append(names, l.Name)
-		columns += columnsOut(l)
+		columns += outputChannels(l)
 		x.Lower.Bias = x.Lower.Bias || l.Lower.Bias
 		x.Folded = append(x.Folded, l.Folded...)
 		known = known && l.Weights.Filter != nil && (!l.Lower.Bias || l.Weights.Bias != nil)
@@ -200,7 +204,7 @@ func beside(all []*list.Layer, weights bool) []list.Layer {
 	}
 	*axis = columns
 	x.Out = x.Lower.Out()
-	x.Weights = joined(all, x.Lower.Bias, known)
+	x.Weights = joinWeights(all, x.Lower.Bias, known)
 	layers := []list.Layer{x}
 	at := 0
 	for _, l := range all {
@@ -210,7 +214,7 @@ func beside(all []*list.Layer, weights bool) []list.Layer {
 		} else {
 			s.Begin.W = at
 		}
-		at += columnsOut(l)
+		at += outputChannels(l)
 		layers = append(layers, list.Layer{
 			Name: l.Name, Op: "Slice", Inputs: []string{x.Output}, Output: l.Output, Lower: s, Out: l.Out, Node: l.Node, Line: l.Line,
 		})
@@ -218,8 +222,9 @@ func beside(all []*list.Layer, weights bool) []list.Layer {
 	return layers
 }
 
-// joined are the weights of layers side by side, none where they are not known.
-func joined(all []*list.Layer, bias, known bool) layer.Weights {
+// joinWeights returns the weights of a merged layer. It returns no values if they are not
+// known.
+func joinWeights(all []*list.Layer, bias, known bool) layer.Weights {
 	w := all[0].Weights
 	w.Filter, w.Bias, w.Scale = nil, nil, nil
 	if !known {
@@ -228,16 +233,16 @@ func joined(all []*list.Layer, bias, known bool) layer.Weights {
 	}
 	for _, l := range all {
 		if l.Weights.Form != w.Form {
-			w.Form = layer.FormFP16 // the smallest that holds all would be another's
+			w.Form = layer.FormFP16 // the layers differ; fp16 holds them all
 		}
-		switch n := columnsOut(l); {
+		switch n := outputChannels(l); {
 		case !bias:
 		case l.Lower.Bias:
 			w.Bias = append(w.Bias, l.Weights.Bias...)
 		default:
 			w.Bias = append(w.Bias, make([]float16.Float16, n)...)
 		}
-		switch n := columnsOut(l); len(l.Weights.Scale) {
+		switch n := outputChannels(l); len(l.Weights.Scale) {
 		case n:
 			w.Scale = append(w.Scale, l.Weights.Scale...)
 		case 1:
@@ -252,23 +257,23 @@ func joined(all []*list.Layer, bias, known bool) layer.Weights {
 	}
 	for k := range all[0].Lower.In.W {
 		for _, l := range all {
-			n := columnsOut(l)
+			n := outputChannels(l)
 			w.Filter = append(w.Filter, l.Weights.Filter[k*n:][:n]...)
 		}
 	}
 	return w
 }
 
-// composed is layers one behind the other as one: its weights are the product of theirs,
-// rounded to fp16 once more.
-func composed(l, next *list.Layer, weights bool) (list.Layer, error) {
+// composeLayers returns two consecutive layers as one. Its weights are the composition of
+// theirs, rounded to fp16 once more.
+func composeLayers(l, next *list.Layer, weights bool) (list.Layer, error) {
 	x := *next
 	x.Inputs = slices.Clone(l.Inputs)
 	x.Name, x.Node, x.Line = l.Name, l.Node, l.Line
 	x.Folded = slices.Concat(l.Folded, []string{next.Name}, next.Folded)
 	x.Lower.In = l.Lower.In
 	x.Lower.Bias = l.Lower.Bias || next.Lower.Bias
-	if x.Lower.Op == layer.Convolution && !single(&l.Lower) {
+	if x.Lower.Op == layer.Convolution && !isPointwise(&l.Lower) {
 		x.Lower.Window, x.Lower.Dilation = l.Lower.Window, l.Lower.Dilation
 	}
 	a, b := l.Weights, next.Weights
@@ -276,13 +281,13 @@ func composed(l, next *list.Layer, weights bool) (list.Layer, error) {
 	if !weights || a.Filter == nil || b.Filter == nil || l.Lower.Bias && a.Bias == nil || next.Lower.Bias && b.Bias == nil {
 		return x, nil
 	}
-	f := weightsOf(l, next)
+	f := newComposition(l, next)
 	if work := f.outer * f.middle * f.inner * f.taps; work > maxComposed || work < 0 {
-		return x, fmt.Errorf("the product of the weights of %s and %s takes %d multiply-accumulates, at most %d are done", l.Name, next.Name, work, maxComposed)
+		return x, fmt.Errorf("composing the weights of %s and %s needs %d multiply-accumulates; want at most %d", l.Name, next.Name, work, maxComposed)
 	}
-	x.Weights.Filter = f.product()
+	x.Weights.Filter = f.composeWeights()
 	if x.Lower.Bias {
-		x.Weights.Bias = f.bias(a.Bias, b.Bias)
+		x.Weights.Bias = f.composeBias(a.Bias, b.Bias)
 	}
 	return x, nil
 }

@@ -7,22 +7,24 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A stack is the weights of two layers one behind the other. One of them at most has taps.
-type stack struct {
+// A composition describes the weights of two consecutive layers. At most one of them has more
+// than one tap.
+type composition struct {
 	first, second         *list.Layer
-	outer, middle, inner  int // channels: made, between, read
+	outer, middle, inner  int // channels: output, in between, input
 	taps                  int
 	firstTaps, secondTaps int
 }
 
-// single reports whether a convolution looks at single pixels, each of them.
-func single(l *layer.Layer) bool {
+// isPointwise reports whether a convolution reads single pixels, with stride 1 and without
+// padding.
+func isPointwise(l *layer.Layer) bool {
 	w := l.Window
 	return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
 }
 
-func weightsOf(first, second *list.Layer) stack {
-	s := stack{first: first, second: second, outer: columnsOut(second), middle: columnsOut(first), firstTaps: 1, secondTaps: 1}
+func newComposition(first, second *list.Layer) composition {
+	s := composition{first: first, second: second, outer: outputChannels(second), middle: outputChannels(first), firstTaps: 1, secondTaps: 1}
 	s.inner = first.Lower.In.W
 	if first.Lower.Op == layer.Convolution {
 		s.inner = first.Lower.In.C
@@ -32,8 +34,8 @@ func weightsOf(first, second *list.Layer) stack {
 	return s
 }
 
-// weight is that of an output and an input channel of a layer, at a tap.
-func weight(l *list.Layer, out, in, tap, outs, ins, taps int) float64 {
+// weightAt returns the weight of an output and an input channel of a layer at a tap.
+func weightAt(l *list.Layer, out, in, tap, outs, ins, taps int) float64 {
 	at := (out*ins+in)*taps + tap
 	if l.Lower.Op == layer.MatMul {
 		at = in*outs + out
@@ -41,21 +43,21 @@ func weight(l *list.Layer, out, in, tap, outs, ins, taps int) float64 {
 	return float64(l.Weights.Filter[at].Float32())
 }
 
-// product is the weights of the one layer, rounded from sums in float64.
-func (s *stack) product() []float16.Float16 {
+// composeWeights returns the weights of the composed layer, rounded from sums in float64.
+func (s *composition) composeWeights() []float16.Float16 {
 	out := make([]float16.Float16, s.outer*s.inner*s.taps)
 	row := make([]float64, s.inner*s.taps)
 	for o := range s.outer {
 		clear(row)
 		for m := range s.middle {
 			for t := range s.secondTaps {
-				b := weight(s.second, o, m, t, s.outer, s.middle, s.secondTaps)
+				b := weightAt(s.second, o, m, t, s.outer, s.middle, s.secondTaps)
 				if b == 0 {
 					continue
 				}
 				for i := range s.inner {
 					for u := range s.firstTaps {
-						row[(i*s.firstTaps+u)*s.secondTaps+t] += float64(b * weight(s.first, m, i, u, s.middle, s.inner, s.firstTaps))
+						row[(i*s.firstTaps+u)*s.secondTaps+t] += float64(b * weightAt(s.first, m, i, u, s.middle, s.inner, s.firstTaps))
 					}
 				}
 			}
@@ -71,8 +73,9 @@ func (s *stack) product() []float16.Float16 {
 	return out
 }
 
-// bias is the biases of the one layer: what the first adds, through the second, and its own.
-func (s *stack) bias(first, second []float16.Float16) []float16.Float16 {
+// composeBias returns the bias of the composed layer: the first layer's bias passed through the
+// second layer, plus the second layer's bias.
+func (s *composition) composeBias(first, second []float16.Float16) []float16.Float16 {
 	out := make([]float16.Float16, s.outer)
 	for o := range out {
 		sum := 0.0
@@ -81,7 +84,7 @@ func (s *stack) bias(first, second []float16.Float16) []float16.Float16 {
 		}
 		for m := range first {
 			for t := range s.secondTaps {
-				sum += float64(float64(first[m].Float32()) * weight(s.second, o, m, t, s.outer, s.middle, s.secondTaps))
+				sum += float64(float64(first[m].Float32()) * weightAt(s.second, o, m, t, s.outer, s.middle, s.secondTaps))
 			}
 		}
 		out[o] = float16.Fromfloat32(float32(sum))

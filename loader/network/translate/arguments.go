@@ -8,7 +8,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A operation is an operation on its way to nodes. The first error is kept.
+// An operation is a MIL operation that is being converted to nodes. It keeps the first error.
 type operation struct {
 	*reader
 	*mil.Operation
@@ -17,51 +17,53 @@ type operation struct {
 	err   error
 }
 
-// in is the name of an argument's value; a value without one is given one. "" is none.
-func (x *operation) in(key string) string {
+// inputName returns the name of an argument's value, after adding a constant if the value has
+// no name. It returns "" if the argument is absent.
+func (x *operation) inputName(key string) string {
 	list := x.Inputs[key]
 	if len(list) == 0 {
 		return ""
 	}
-	return x.named(list[0])
+	return x.argumentName(list[0])
 }
 
-func (x *operation) named(a mil.Argument) string {
+func (x *operation) argumentName(a mil.Argument) string {
 	if a.Name != "" {
 		return a.Name
 	}
 	x.numbers++
 	name := fmt.Sprintf("%s/value %d", x.name, x.numbers)
-	if err := x.constant(name, a.Value); err != nil && x.err == nil {
+	if err := x.addConstant(name, a.Value); err != nil && x.err == nil {
 		x.err = err
 	}
 	return name
 }
 
-// list is the names of a tuple of values.
-func (x *operation) list(key string) []string {
+// inputNames returns the names of the values of a tuple.
+func (x *operation) inputNames(key string) []string {
 	var names []string
 	for _, a := range x.Inputs[key] {
-		names = append(names, x.named(a))
+		names = append(names, x.argumentName(a))
 	}
 	return names
 }
 
 func (x *operation) has(key string) bool { return len(x.Inputs[key]) > 0 }
 
-// value is a constant argument's tensor, nil where it is none.
-func (x *operation) value(key string) *onnx.Tensor {
-	if t := x.fixed[x.in(key)]; t != nil && !t.External() {
+// constantTensor returns the tensor of a constant argument. It returns nil if the argument is
+// absent, and also records an error if it is not a constant.
+func (x *operation) constantTensor(key string) *onnx.Tensor {
+	if t := x.constants[x.inputName(key)]; t != nil && !t.External() {
 		return t
 	}
 	if x.has(key) && x.err == nil {
-		x.err = fmt.Errorf("%s is no constant", key)
+		x.err = fmt.Errorf("%s is computed; want a constant", key)
 	}
 	return nil
 }
 
 func (x *operation) ints(key string) []int64 {
-	t := x.value(key)
+	t := x.constantTensor(key)
 	if t == nil {
 		return nil
 	}
@@ -72,8 +74,8 @@ func (x *operation) ints(key string) []int64 {
 	return v
 }
 
-func (x *operation) number(key string, missing float64) float64 {
-	t := x.value(key)
+func (x *operation) float(key string, missing float64) float64 {
+	t := x.constantTensor(key)
 	if t == nil || t.Elements() != 1 {
 		return missing
 	}
@@ -85,10 +87,10 @@ func (x *operation) number(key string, missing float64) float64 {
 }
 
 func (x *operation) int(key string, missing int64) int64 {
-	return graph.Integer(x.number(key, float64(missing)))
+	return graph.Integer(x.float(key, float64(missing)))
 }
 
-func (x *operation) bool(key string) bool { return x.number(key, 0) != 0 }
+func (x *operation) bool(key string) bool { return x.float(key, 0) != 0 }
 
 func (x *operation) text(key, missing string) string {
 	list := x.Inputs[key]
@@ -104,40 +106,40 @@ func (x *operation) text(key, missing string) string {
 	return missing
 }
 
-// rank is the number of dimensions of a value.
+// rank returns the number of dimensions of a value.
 func (x *operation) rank(name string) int { return len(x.dims[name]) }
 
-// An attribute is a node's, by name.
+// An attribute is a named attribute of a node.
 type attribute struct {
 	name  string
 	value onnx.Attribute
 }
 
-func integers(name string, v ...int64) attribute { return attribute{name, onnx.Attribute{Ints: v}} }
-func integer(name string, v int64) attribute     { return attribute{name, onnx.Attribute{Int: v}} }
-func decimal(name string, v float64) attribute {
+func intsAttr(name string, v ...int64) attribute { return attribute{name, onnx.Attribute{Ints: v}} }
+func intAttr(name string, v int64) attribute     { return attribute{name, onnx.Attribute{Int: v}} }
+func floatAttr(name string, v float64) attribute {
 	return attribute{name, onnx.Attribute{Float: float32(v)}}
 }
-func textual(name, v string) attribute { return attribute{name, onnx.Attribute{Text: v}} }
+func textAttr(name, v string) attribute { return attribute{name, onnx.Attribute{Text: v}} }
 
-// node appends a node that makes the operation's outputs.
-func (x *operation) node(op string, inputs []string, attributes ...attribute) {
+// emit appends a node that produces the operation's outputs.
+func (x *operation) emit(op string, inputs []string, attributes ...attribute) {
 	var out []string
 	for _, o := range x.Outputs {
 		out = append(out, o.Name)
 	}
-	x.append(op, inputs, out, attributes)
+	x.appendNode(op, inputs, out, attributes)
 }
 
-// step appends a node whose output the next ones read.
-func (x *operation) step(op string, inputs []string, attributes ...attribute) string {
+// emitStep appends a node for an intermediate result and returns the name of its output.
+func (x *operation) emitStep(op string, inputs []string, attributes ...attribute) string {
 	x.steps++
 	out := fmt.Sprintf("%s/step %d", x.Outputs[0].Name, x.steps)
-	x.append(op, inputs, []string{out}, attributes)
+	x.appendNode(op, inputs, []string{out}, attributes)
 	return out
 }
 
-func (x *operation) append(op string, in, out []string, attributes []attribute) {
+func (x *operation) appendNode(op string, in, out []string, attributes []attribute) {
 	n := onnx.Node{Name: x.name, Op: op, Inputs: in, Outputs: out, Off: x.Off, Attributes: map[string]*onnx.Attribute{}}
 	for _, a := range attributes {
 		v := a.value
@@ -146,8 +148,8 @@ func (x *operation) append(op string, in, out []string, attributes []attribute) 
 	x.model.Nodes = append(x.model.Nodes, n)
 }
 
-// unknown appends a node that is no layer, under the operation's own name.
-func (x *operation) unknown() {
+// emitUnknown appends a node with the operation's own name, which no layer implements.
+func (x *operation) emitUnknown() {
 	why := ""
 	if x.err != nil {
 		why = x.err.Error()
@@ -155,16 +157,16 @@ func (x *operation) unknown() {
 	var in []string
 	for _, key := range sortedKeys(x.Inputs) {
 		for _, a := range x.Inputs[key] {
-			if a.Name != "" && x.fixed[a.Name] == nil && x.texts[a.Name] == "" {
+			if a.Name != "" && x.constants[a.Name] == nil && x.texts[a.Name] == "" {
 				in = append(in, a.Name)
 			}
 		}
 	}
-	x.node("mil."+x.Operation.Type, in, textual("why", why))
+	x.emit("mil."+x.Operation.Type, in, textAttr("why", why))
 }
 
-// array makes numbers a constant.
-func (x *operation) array(elem onnx.DataType, dims []int64, v ...float64) string {
+// newConstant adds a constant and returns its name.
+func (x *operation) newConstant(elem onnx.DataType, dims []int64, v ...float64) string {
 	x.numbers++
 	name := fmt.Sprintf("%s/value %d", x.name, x.numbers)
 	var raw []byte
@@ -176,12 +178,12 @@ func (x *operation) array(elem onnx.DataType, dims []int64, v ...float64) string
 	return name
 }
 
-func (x *operation) wholes(v ...int64) string {
+func (x *operation) newInts(v ...int64) string {
 	f := make([]float64, len(v))
 	for i := range v {
 		f[i] = float64(v[i])
 	}
-	return x.array(onnx.Int64, []int64{int64(len(v))}, f...)
+	return x.newConstant(onnx.Int64, []int64{int64(len(v))}, f...)
 }
 
-func (x *operation) real(v float64) string { return x.array(onnx.Float, []int64{}, v) }
+func (x *operation) newFloat(v float64) string { return x.newConstant(onnx.Float, []int64{}, v) }

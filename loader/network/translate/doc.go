@@ -1,9 +1,9 @@
-// Package translate states programs of Core ML's intermediate language as graphs.
+// Package translate converts programs of Core ML's intermediate language to graphs.
 //
-// The language and ONNX name the same work of the engine in other words: a convolution with its
-// padding as a word, weights as a palette or as bytes with scales, a table with its constants as
-// arguments. [Program] states each operation as one node or several with ONNX's operators, so
-// that one package has the shapes of operators and one the layers that the engine does them in.
-// Packed weights are unpacked, and what they were is kept beside them, since the engine reads
-// some packed forms itself.
+// The language and ONNX use different terms for the same computations: the padding of a
+// convolution is a word, weights are a palette or bytes with scales, and constants of a table
+// are arguments. [Program] converts each operation to one or more nodes with ONNX's operators.
+// One package can then hold the shapes of operators, and one the layers that the engine runs
+// them as. Packed weights are unpacked. Their packing is recorded as well, because the engine
+// reads some packed forms itself.
 package translate

@@ -8,37 +8,37 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-func concat(x *operation) {
-	values := x.list("values")
+func emitConcat(x *operation) {
+	values := x.inputNames("values")
 	axis := x.int("axis", 0)
 	if !x.bool("interleave") || len(values) < 2 {
-		x.node("Concat", values, integer("axis", axis))
+		x.emit("Concat", values, intAttr("axis", axis))
 		return
 	}
-	x.err = errors.New("channels of several tensors by turns (interleave)")
+	x.err = errors.New("interleave is not supported")
 }
 
-func stack(x *operation) {
+func emitStack(x *operation) {
 	var parts []string
 	axis := x.int("axis", 0)
-	for _, v := range x.list("values") {
+	for _, v := range x.inputNames("values") {
 		if axis < 0 {
 			axis += int64(x.rank(v)) + 1
 		}
-		parts = append(parts, x.step("Unsqueeze", []string{v, x.wholes(axis)}))
+		parts = append(parts, x.emitStep("Unsqueeze", []string{v, x.newInts(axis)}))
 	}
-	x.node("Concat", parts, integer("axis", axis))
+	x.emit("Concat", parts, intAttr("axis", axis))
 }
 
-func split(x *operation) {
-	in := []string{x.in("x")}
+func emitSplit(x *operation) {
+	in := []string{x.inputName("x")}
 	if x.has("split_sizes") {
-		in = append(in, x.in("split_sizes"))
+		in = append(in, x.inputName("split_sizes"))
 	}
-	x.node("Split", in, integer("axis", x.int("axis", 0)))
+	x.emit("Split", in, intAttr("axis", x.int("axis", 0)))
 }
 
-// bools are a list of truth values, as many as dimensions.
+// bools returns a list of n bools. Missing entries are false.
 func (x *operation) bools(key string, n int) []bool {
 	out := make([]bool, n)
 	for i, v := range x.ints(key) {
@@ -49,15 +49,15 @@ func (x *operation) bools(key string, n int) []bool {
 	return out
 }
 
-func slice(x *operation) {
-	in := x.in("x")
+func emitSlice(x *operation) {
+	in := x.inputName("x")
 	rank := x.rank(in)
 	begin, end, stride := slices.Clone(x.ints("begin")), slices.Clone(x.ints("end")), slices.Clone(x.ints("stride"))
 	if stride == nil {
 		stride = slices.Repeat([]int64{1}, rank)
 	}
 	if len(begin) != rank || len(end) != rank || len(stride) != rank {
-		x.err = fmt.Errorf("bounds of %d and %d axes for %d dimensions", len(begin), len(end), rank)
+		x.err = fmt.Errorf("found bounds for %d and %d axes, want %d", len(begin), len(end), rank)
 		return
 	}
 	first, last, drop := x.bools("begin_mask", rank), x.bools("end_mask", rank), x.bools("squeeze_mask", rank)
@@ -84,19 +84,19 @@ func slice(x *operation) {
 			}
 		}
 	}
-	args := []string{in, x.wholes(begin...), x.wholes(end...), x.wholes(axes...), x.wholes(stride...)}
+	args := []string{in, x.newInts(begin...), x.newInts(end...), x.newInts(axes...), x.newInts(stride...)}
 	if dropped == nil {
-		x.node("Slice", args)
+		x.emit("Slice", args)
 		return
 	}
-	x.node("Squeeze", []string{x.step("Slice", args), x.wholes(dropped...)})
+	x.emit("Squeeze", []string{x.emitStep("Slice", args), x.newInts(dropped...)})
 }
 
-func sliceBySize(x *operation) {
-	in := x.in("x")
+func emitSliceBySize(x *operation) {
+	in := x.inputName("x")
 	begin, size := x.ints("begin"), x.ints("size")
 	if len(begin) != x.rank(in) || len(size) != len(begin) {
-		x.err = fmt.Errorf("bounds of %d and %d axes for %d dimensions", len(begin), len(size), x.rank(in))
+		x.err = fmt.Errorf("found bounds for %d and %d axes, want %d", len(begin), len(size), x.rank(in))
 		return
 	}
 	end := make([]int64, len(size))
@@ -105,14 +105,14 @@ func sliceBySize(x *operation) {
 			end[i] = 1 << 40
 		}
 	}
-	x.node("Slice", []string{in, x.wholes(begin...), x.wholes(end...)})
+	x.emit("Slice", []string{in, x.newInts(begin...), x.newInts(end...)})
 }
 
-// pad pads the last axes.
-func pad(x *operation) {
-	p, rank := x.ints("pad"), x.rank(x.in("x"))
+// emitPad converts padding of the last axes.
+func emitPad(x *operation) {
+	p, rank := x.ints("pad"), x.rank(x.inputName("x"))
 	if len(p)%2 != 0 || len(p)/2 > rank {
-		x.err = fmt.Errorf("pads %v of %d dimensions", p, rank)
+		x.err = fmt.Errorf("pads %v do not fit %d dimensions", p, rank)
 		return
 	}
 	pads := make([]int64, 2*rank)
@@ -121,79 +121,79 @@ func pad(x *operation) {
 		pads[at], pads[rank+at] = p[2*i], p[2*i+1]
 	}
 	mode := map[string]string{"constant": "constant", "reflect": "reflect", "replicate": "edge"}[x.text("mode", "constant")]
-	x.node("Pad", []string{x.in("x"), x.wholes(pads...), x.real(x.number("constant_val", 0))}, textual("mode", mode))
+	x.emit("Pad", []string{x.inputName("x"), x.newInts(pads...), x.newFloat(x.float("constant_val", 0))}, textAttr("mode", mode))
 }
 
-func reverse(x *operation) {
+func emitReverse(x *operation) {
 	axes := x.ints("axes")
 	if !x.has("axes") {
-		for i := range x.rank(x.in("x")) {
+		for i := range x.rank(x.inputName("x")) {
 			axes = append(axes, int64(i))
 		}
 	}
 	n := len(axes)
 	back := slices.Repeat([]int64{-1}, n)
-	x.node("Slice", []string{x.in("x"), x.wholes(back...), x.wholes(slices.Repeat([]int64{-1 << 40}, n)...), x.wholes(axes...), x.wholes(back...)})
+	x.emit("Slice", []string{x.inputName("x"), x.newInts(back...), x.newInts(slices.Repeat([]int64{-1 << 40}, n)...), x.newInts(axes...), x.newInts(back...)})
 }
 
-// rows are scales of the last two axes.
-func (x *operation) rows(h, w float64) string {
-	rank := x.rank(x.in("x"))
+// newScales adds a constant with scales of the last two axes and returns its name.
+func (x *operation) newScales(h, w float64) string {
+	rank := x.rank(x.inputName("x"))
 	if rank < 2 {
-		x.err = errors.New("no picture")
+		x.err = errors.New("input has fewer than 2 axes")
 		return ""
 	}
 	s := slices.Repeat([]float64{1}, rank)
 	s[rank-2], s[rank-1] = h, w
-	return x.array(onnx.Float, []int64{int64(rank)}, s...)
+	return x.newConstant(onnx.Float, []int64{int64(rank)}, s...)
 }
 
-func upsample(mode string) func(x *operation) {
+func upsampleEmitter(mode string) func(x *operation) {
 	return func(x *operation) {
 		place := "half_pixel"
-		if mode == "linear" && x.number("align_corners", 1) != 0 {
+		if mode == "linear" && x.float("align_corners", 1) != 0 {
 			place = "align_corners"
 		} else if mode == "nearest" {
 			place = "asymmetric"
 		}
-		x.node("Resize", []string{x.in("x"), "", x.rows(x.number("scale_factor_height", 1), x.number("scale_factor_width", 1))},
-			textual("mode", mode), textual("coordinate_transformation_mode", place), textual("nearest_mode", "floor"))
+		x.emit("Resize", []string{x.inputName("x"), "", x.newScales(x.float("scale_factor_height", 1), x.float("scale_factor_width", 1))},
+			textAttr("mode", mode), textAttr("coordinate_transformation_mode", place), textAttr("nearest_mode", "floor"))
 	}
 }
 
-// places are where resized pixels stand, by the names of sampling modes.
-var places = map[string]string{
+// coordinateModes maps sampling modes to ONNX's coordinate transformation modes.
+var coordinateModes = map[string]string{
 	"DEFAULT": "asymmetric", "STRICT_ALIGN_CORNERS": "align_corners", "ALIGN_CORNERS": "align_corners", "UNALIGN_CORNERS": "half_pixel",
 }
 
-func (x *operation) sized(mode, place string, h, w int64) {
-	rank, d := x.rank(x.in("x")), x.dims[x.in("x")]
+func (x *operation) emitResizeTo(mode, place string, h, w int64) {
+	rank, d := x.rank(x.inputName("x")), x.dims[x.inputName("x")]
 	if rank < 2 {
-		x.err = errors.New("no picture")
+		x.err = errors.New("input has fewer than 2 axes")
 		return
 	}
 	size := slices.Clone(d)
 	size[rank-2], size[rank-1] = h, w
-	x.node("Resize", []string{x.in("x"), "", "", x.wholes(size...)},
-		textual("mode", mode), textual("coordinate_transformation_mode", place), textual("nearest_mode", "floor"))
+	x.emit("Resize", []string{x.inputName("x"), "", "", x.newInts(size...)},
+		textAttr("mode", mode), textAttr("coordinate_transformation_mode", place), textAttr("nearest_mode", "floor"))
 }
 
-func resize(mode string) func(x *operation) {
+func resizeEmitter(mode string) func(x *operation) {
 	return func(x *operation) {
 		place := "asymmetric"
 		if mode == "linear" {
-			place = places[x.text("sampling_mode", "DEFAULT")]
+			place = coordinateModes[x.text("sampling_mode", "DEFAULT")]
 		}
-		x.sized(mode, place, x.int("target_size_height", 0), x.int("target_size_width", 0))
+		x.emitResizeTo(mode, place, x.int("target_size_height", 0), x.int("target_size_width", 0))
 	}
 }
 
-func resizeTo(x *operation) {
-	shape, d := x.ints("shape"), x.dims[x.in("x")]
+func emitResize(x *operation) {
+	shape, d := x.ints("shape"), x.dims[x.inputName("x")]
 	if len(shape) < 2 || len(d) < 2 {
-		x.err = errors.New("a shape of fewer than two axes")
+		x.err = errors.New("shape has fewer than 2 axes")
 		return
 	}
 	mode := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.text("interpolation_mode", "LINEAR")]
-	x.sized(mode, places[x.text("sampling_mode", "DEFAULT")], shape[len(shape)-2], shape[len(shape)-1])
+	x.emitResizeTo(mode, coordinateModes[x.text("sampling_mode", "DEFAULT")], shape[len(shape)-2], shape[len(shape)-1])
 }

@@ -13,89 +13,91 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// operations state operations of the intermediate language.
+// operations holds the conversion of each MIL operation.
 var operations = operationTable()
 
 func operationTable() map[string]func(x *operation) {
 	t := map[string]func(x *operation){
-		"conv": conv, "conv_transpose": convTranspose, "linear": linear, "matmul": matmul, "einsum": einsum,
-		"max_pool": pool, "avg_pool": pool,
-		"batch_norm": batchNorm, "instance_norm": instanceNorm, "layer_norm": layerNorm, "l2_norm": l2Norm,
-		"softmax": func(x *operation) { x.node("Softmax", []string{x.in("x")}, integer("axis", x.int("axis", -1))) },
-		"relu6":   func(x *operation) { x.clip(0, 6) }, "clip": func(x *operation) { x.clip(x.number("alpha", 0), x.number("beta", 0)) },
-		"clamped_relu": clampedRelu, "leaky_relu": alpha("LeakyRelu", 0.01), "elu": alpha("Elu", 1), "prelu": prelu,
-		"thresholded_relu": alpha("ThresholdedRelu", 1),
+		"conv": emitConv, "conv_transpose": emitConvTranspose, "linear": emitLinear, "matmul": emitMatMul, "einsum": emitEinsum,
+		"max_pool": emitPool, "avg_pool": emitPool,
+		"batch_norm": emitBatchNorm, "instance_norm": emitInstanceNorm, "layer_norm": emitLayerNorm, "l2_norm": emitL2Norm,
+		"softmax": func(x *operation) { x.emit("Softmax", []string{x.inputName("x")}, intAttr("axis", x.int("axis", -1))) },
+		"relu6":   func(x *operation) { x.emitClip(0, 6) }, "clip": func(x *operation) { x.emitClip(x.float("alpha", 0), x.float("beta", 0)) },
+		"clamped_relu": emitClampedReLU, "leaky_relu": alphaEmitter("LeakyRelu", 0.01), "elu": alphaEmitter("Elu", 1), "prelu": emitPReLU,
+		"thresholded_relu": alphaEmitter("ThresholdedRelu", 1),
 		"sigmoid_hard": func(x *operation) {
-			x.node("HardSigmoid", []string{x.in("x")}, decimal("alpha", x.number("alpha", 0.2)), decimal("beta", x.number("beta", 0.5)))
+			x.emit("HardSigmoid", []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", 0.2)), floatAttr("beta", x.float("beta", 0.5)))
 		},
-		"cumsum": cumsum, "band_part": band, "local_response_norm": localNorm, "crop": crop, "not_equal": notEqual,
-		"gelu": gelu, "linear_activation": linearActivation, "scaled_tanh": scaledTanh,
-		"square": func(x *operation) { x.node("Mul", []string{x.in("x"), x.in("x")}) },
+		"cumsum": emitCumSum, "band_part": emitBand, "local_response_norm": emitLocalNorm, "crop": emitCrop, "not_equal": emitNotEqual,
+		"gelu": emitGELU, "linear_activation": emitLinearActivation, "scaled_tanh": emitScaledTanh,
+		"square": func(x *operation) { x.emit("Mul", []string{x.inputName("x"), x.inputName("x")}) },
 		"rsqrt": func(x *operation) {
-			x.node("Rsqrt", []string{x.in("x")}, decimal("epsilon", x.number("epsilon", 1e-12)))
+			x.emit("Rsqrt", []string{x.inputName("x")}, floatAttr("epsilon", x.float("epsilon", 1e-12)))
 		},
 		"inverse": func(x *operation) {
-			x.node("Reciprocal", []string{x.step("Add", []string{x.in("x"), x.real(x.number("epsilon", 1e-4))})})
+			x.emit("Reciprocal", []string{x.emitStep("Add", []string{x.inputName("x"), x.newFloat(x.float("epsilon", 1e-4))})})
 		},
 		"log": func(x *operation) {
-			x.node("Log", []string{x.step("Add", []string{x.in("x"), x.real(x.number("epsilon", 1e-45))})})
+			x.emit("Log", []string{x.emitStep("Add", []string{x.inputName("x"), x.newFloat(x.float("epsilon", 1e-45))})})
 		},
 		"exp2": func(x *operation) {
-			x.node("Exp", []string{x.step("Mul", []string{x.in("x"), x.real(0.6931471805599453)})})
+			x.emit("Exp", []string{x.emitStep("Mul", []string{x.inputName("x"), x.newFloat(0.6931471805599453)})})
 		},
-		"threshold":   func(x *operation) { x.node("Max", []string{x.in("x"), x.real(x.number("alpha", 0))}) },
-		"cast":        cast,
-		"reshape":     func(x *operation) { x.node("Reshape", []string{x.in("x"), x.in("shape")}) },
-		"expand_dims": func(x *operation) { x.node("Unsqueeze", []string{x.in("x"), x.in("axes")}) },
+		"threshold":   func(x *operation) { x.emit("Max", []string{x.inputName("x"), x.newFloat(x.float("alpha", 0))}) },
+		"cast":        emitCast,
+		"reshape":     func(x *operation) { x.emit("Reshape", []string{x.inputName("x"), x.inputName("shape")}) },
+		"expand_dims": func(x *operation) { x.emit("Unsqueeze", []string{x.inputName("x"), x.inputName("axes")}) },
 		"squeeze": func(x *operation) {
-			in := []string{x.in("x")}
+			in := []string{x.inputName("x")}
 			if x.has("axes") {
-				in = append(in, x.in("axes"))
+				in = append(in, x.inputName("axes"))
 			}
-			x.node("Squeeze", in)
+			x.emit("Squeeze", in)
 		},
-		"flatten2d": func(x *operation) { x.node("Flatten", []string{x.in("x")}, integer("axis", x.int("axis", 1))) },
+		"flatten2d": func(x *operation) { x.emit("Flatten", []string{x.inputName("x")}, intAttr("axis", x.int("axis", 1))) },
 		"transpose": func(x *operation) {
-			x.node("Transpose", []string{x.in("x")}, integers("perm", x.positive(x.ints("perm"), x.rank(x.in("x")))...))
+			x.emit("Transpose", []string{x.inputName("x")}, intsAttr("perm", x.positiveAxes(x.ints("perm"), x.rank(x.inputName("x")))...))
 		},
-		"concat": concat, "stack": stack, "split": split, "slice_by_index": slice, "slice_by_size": sliceBySize,
-		"pad": pad, "tile": func(x *operation) { x.node("Tile", []string{x.in("x"), x.in("reps")}) }, "reverse": reverse,
+		"concat": emitConcat, "stack": emitStack, "split": emitSplit, "slice_by_index": emitSlice, "slice_by_size": emitSliceBySize,
+		"pad": emitPad, "tile": func(x *operation) { x.emit("Tile", []string{x.inputName("x"), x.inputName("reps")}) }, "reverse": emitReverse,
 		"depth_to_space": func(x *operation) {
-			x.node("DepthToSpace", []string{x.in("x")}, integer("blocksize", x.int("block_size", 1)))
+			x.emit("DepthToSpace", []string{x.inputName("x")}, intAttr("blocksize", x.int("block_size", 1)))
 		},
 		"space_to_depth": func(x *operation) {
-			x.node("SpaceToDepth", []string{x.in("x")}, integer("blocksize", x.int("block_size", 1)))
+			x.emit("SpaceToDepth", []string{x.inputName("x")}, intAttr("blocksize", x.int("block_size", 1)))
 		},
 		"pixel_shuffle": func(x *operation) {
-			x.node("DepthToSpace", []string{x.in("x")}, integer("blocksize", x.int("upscale_factor", 1)), textual("mode", "CRD"))
+			x.emit("DepthToSpace", []string{x.inputName("x")}, intAttr("blocksize", x.int("upscale_factor", 1)), textAttr("mode", "CRD"))
 		},
 		"pixel_unshuffle": func(x *operation) {
-			x.node("SpaceToDepth", []string{x.in("x")}, integer("blocksize", x.int("downscale_factor", 1)), textual("mode", "CRD"))
+			x.emit("SpaceToDepth", []string{x.inputName("x")}, intAttr("blocksize", x.int("downscale_factor", 1)), textAttr("mode", "CRD"))
 		},
-		"upsample_nearest_neighbor": upsample("nearest"), "upsample_bilinear": upsample("linear"),
-		"resize_nearest_neighbor": resize("nearest"), "resize_bilinear": resize("linear"), "resize": resizeTo,
+		"upsample_nearest_neighbor": upsampleEmitter("nearest"), "upsample_bilinear": upsampleEmitter("linear"),
+		"resize_nearest_neighbor": resizeEmitter("nearest"), "resize_bilinear": resizeEmitter("linear"), "resize": emitResize,
 		"gather": func(x *operation) {
-			x.node("Gather", []string{x.in("x"), x.in("indices")}, integer("axis", x.int("axis", 0)))
+			x.emit("Gather", []string{x.inputName("x"), x.inputName("indices")}, intAttr("axis", x.int("axis", 0)))
 			if x.int("batch_dims", 0) != 0 {
-				x.err = errors.New("places of a batch (batch_dims)")
+				x.err = errors.New("batch_dims other than 0 is not supported")
 			}
 		},
-		"select": func(x *operation) { x.node("Where", []string{x.in("cond"), x.in("a"), x.in("b")}) },
-		"shape":  func(x *operation) { x.node("Shape", []string{x.in("x")}) },
+		"select": func(x *operation) { x.emit("Where", []string{x.inputName("cond"), x.inputName("a"), x.inputName("b")}) },
+		"shape":  func(x *operation) { x.emit("Shape", []string{x.inputName("x")}) },
 		"fill": func(x *operation) {
-			x.node("Expand", []string{x.real(x.number("value", 0)), x.in("shape")})
+			x.emit("Expand", []string{x.newFloat(x.float("value", 0)), x.inputName("shape")})
 		},
-		"range_1d":                     func(x *operation) { x.node("Range", []string{x.in("start"), x.in("end"), x.in("step")}) },
-		"scaled_dot_product_attention": attention,
-		"constexpr_affine_dequantize":  affine, "constexpr_lut_to_dense": lookUp, "constexpr_sparse_to_dense": sparse,
-		"constexpr_cast": func(x *operation) { x.copyOf(x.value("source_val"), x.value("source_val")) }, "constexpr_blockwise_shift_scale": blockwise,
-		"constexpr_lut_to_sparse": lUTSparse, "constexpr_sparse_blockwise_shift_scale": blockwiseSparse,
+		"range_1d": func(x *operation) {
+			x.emit("Range", []string{x.inputName("start"), x.inputName("end"), x.inputName("step")})
+		},
+		"scaled_dot_product_attention": emitAttention,
+		"constexpr_affine_dequantize":  unpackAffine, "constexpr_lut_to_dense": unpackPalette, "constexpr_sparse_to_dense": unpackSparse,
+		"constexpr_cast": func(x *operation) { x.setResultTensor(x.constantTensor("source_val"), x.constantTensor("source_val")) }, "constexpr_blockwise_shift_scale": unpackBlocks,
+		"constexpr_lut_to_sparse": unpackSparsePalette, "constexpr_sparse_blockwise_shift_scale": unpackSparseBlocks,
 		"dequantize": func(x *operation) {
-			in := []string{x.in("input"), x.in("scale")}
+			in := []string{x.inputName("input"), x.inputName("scale")}
 			if x.has("zero_point") {
-				in = append(in, x.in("zero_point"))
+				in = append(in, x.inputName("zero_point"))
 			}
-			x.node("DequantizeLinear", in, integer("axis", x.int("axis", 0)))
+			x.emit("DequantizeLinear", in, intAttr("axis", x.int("axis", 0)))
 		},
 	}
 	for mil, op := range map[string]string{
@@ -104,14 +106,14 @@ func operationTable() map[string]func(x *operation) {
 		"sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
 		"atanh": "Atanh", "logical_not": "Not", "identity": "Identity",
 	} {
-		t[mil] = func(x *operation) { x.node(op, []string{x.in("x")}) }
+		t[mil] = func(x *operation) { x.emit(op, []string{x.inputName("x")}) }
 	}
 	for mil, op := range map[string]string{
 		"add": "Add", "sub": "Sub", "mul": "Mul", "real_div": "Div", "maximum": "Max", "minimum": "Min", "pow": "Pow", "mod": "Mod",
 		"equal": "Equal", "less": "Less", "greater": "Greater", "less_equal": "LessOrEqual", "greater_equal": "GreaterOrEqual",
 		"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
 	} {
-		t[mil] = func(x *operation) { x.node(op, []string{x.in("x"), x.in("y")}) }
+		t[mil] = func(x *operation) { x.emit(op, []string{x.inputName("x"), x.inputName("y")}) }
 	}
 	for mil, op := range map[string]string{
 		"reduce_mean": "ReduceMean", "reduce_sum": "ReduceSum", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin", "reduce_prod": "ReduceProd",
@@ -119,18 +121,18 @@ func operationTable() map[string]func(x *operation) {
 		"reduce_log_sum": "ReduceLogSum", "reduce_log_sum_exp": "ReduceLogSumExp",
 	} {
 		t[mil] = func(x *operation) {
-			a := []attribute{integer("keepdims", x.int("keep_dims", 0))}
+			a := []attribute{intAttr("keepdims", x.int("keep_dims", 0))}
 			if x.has("axes") {
-				a = append(a, integers("axes", x.ints("axes")...))
+				a = append(a, intsAttr("axes", x.ints("axes")...))
 			}
-			x.node(op, []string{x.in("x")}, a...)
+			x.emit(op, []string{x.inputName("x")}, a...)
 		}
 	}
 	return t
 }
 
-// positive counts axes from the front.
-func (x *operation) positive(axes []int64, rank int) []int64 {
+// positiveAxes returns axes counted from the front.
+func (x *operation) positiveAxes(axes []int64, rank int) []int64 {
 	out := slices.Clone(axes)
 	for i := range out {
 		if out[i] < 0 {
@@ -140,22 +142,23 @@ func (x *operation) positive(axes []int64, rank int) []int64 {
 	return out
 }
 
-func (x *operation) clip(low, high float64) {
-	x.node("Clip", []string{x.in("x"), x.real(low), x.real(high)})
+func (x *operation) emitClip(low, high float64) {
+	x.emit("Clip", []string{x.inputName("x"), x.newFloat(low), x.newFloat(high)})
 }
 
-func alpha(op string, missing float64) func(x *operation) {
+func alphaEmitter(op string, missing float64) func(x *operation) {
 	return func(x *operation) {
-		x.node(op, []string{x.in("x")}, decimal("alpha", x.number("alpha", missing)))
+		x.emit(op, []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", missing)))
 	}
 }
 
-// window are the attributes of a convolution or a pool of a number of axes.
-func (x *operation) window(axes int) []attribute {
+// windowAttrs returns the attributes of a convolution or a pool with the given number of
+// spatial axes.
+func (x *operation) windowAttrs(axes int) []attribute {
 	var a []attribute
 	for from, to := range map[string]string{"strides": "strides", "dilations": "dilations", "kernel_sizes": "kernel_shape"} {
 		if x.has(from) {
-			a = append(a, integers(to, x.ints(from)...))
+			a = append(a, intsAttr(to, x.ints(from)...))
 		}
 	}
 	switch kind := x.text("pad_type", "valid"); kind {
@@ -163,43 +166,43 @@ func (x *operation) window(axes int) []attribute {
 	case "custom":
 		p := x.ints("pad")
 		if len(p) != 2*axes {
-			x.err = fmt.Errorf("pads %v for %d axes", p, axes)
+			x.err = fmt.Errorf("found pads %v for %d axes; want two per axis", p, axes)
 			return a
 		}
 		pads := make([]int64, 2*axes)
 		for i := range axes {
 			pads[i], pads[axes+i] = p[2*i], p[2*i+1]
 		}
-		a = append(a, integers("pads", pads...))
+		a = append(a, intsAttr("pads", pads...))
 	case "same":
-		a = append(a, textual("auto_pad", "SAME_UPPER"))
+		a = append(a, textAttr("auto_pad", "SAME_UPPER"))
 	case "same_lower":
-		a = append(a, textual("auto_pad", "SAME_LOWER"))
+		a = append(a, textAttr("auto_pad", "SAME_LOWER"))
 	default:
-		x.err = fmt.Errorf("padding of type %q", kind)
+		x.err = fmt.Errorf("unknown pad_type %q; want valid, custom, same or same_lower", kind)
 	}
 	if x.has("groups") {
-		a = append(a, integer("group", x.int("groups", 1)))
+		a = append(a, intAttr("group", x.int("groups", 1)))
 	}
 	return a
 }
 
-func conv(x *operation) {
-	in := []string{x.in("x"), x.in("weight")}
+func emitConv(x *operation) {
+	in := []string{x.inputName("x"), x.inputName("weight")}
 	if x.has("bias") {
-		in = append(in, x.in("bias"))
+		in = append(in, x.inputName("bias"))
 	}
-	x.node("Conv", in, x.window(x.rank(in[1])-2)...)
+	x.emit("Conv", in, x.windowAttrs(x.rank(in[1])-2)...)
 }
 
-func convTranspose(x *operation) {
-	in := []string{x.in("x"), x.in("weight")}
+func emitConvTranspose(x *operation) {
+	in := []string{x.inputName("x"), x.inputName("weight")}
 	if x.has("bias") {
-		in = append(in, x.in("bias"))
+		in = append(in, x.inputName("bias"))
 	}
-	a := x.window(x.rank(in[1]) - 2)
+	a := x.windowAttrs(x.rank(in[1]) - 2)
 	if x.has("output_shape") {
-		// The padding stands as it is; what is longer is added behind.
+		// Keep the padding, and add the missing elements at the end.
 		want, have := x.ints("output_shape"), x.dims[in[0]]
 		var extra []int64
 		w := x.dims[in[1]]
@@ -212,7 +215,7 @@ func convTranspose(x *operation) {
 				return missing
 			}
 			if i+2 >= len(want) || i+2 >= len(have) {
-				x.err = errors.New("an output_shape of other dimensions")
+				x.err = errors.New("output_shape has too few dimensions")
 				return
 			}
 			full := (have[i+2]-1)*at(strides, i, 1) + at(dilations, i, 1)*(w[i+2]-1) + 1
@@ -224,25 +227,25 @@ func convTranspose(x *operation) {
 		if t := x.text("pad_type", "valid"); t == "valid" || t == "custom" {
 			for _, e := range extra {
 				if e < 0 {
-					x.err = errors.New("an output_shape smaller than the padding gives")
+					x.err = errors.New("output_shape is smaller than the padding implies")
 				}
 			}
-			a = append(a, integers("output_padding", extra...))
+			a = append(a, intsAttr("output_padding", extra...))
 		}
 	}
-	x.node("ConvTranspose", in, a...)
+	x.emit("ConvTranspose", in, a...)
 }
 
-func linear(x *operation) {
-	in := []string{x.in("x"), x.in("weight")}
+func emitLinear(x *operation) {
+	in := []string{x.inputName("x"), x.inputName("weight")}
 	if x.has("bias") {
-		in = append(in, x.in("bias"))
+		in = append(in, x.inputName("bias"))
 	}
-	x.node("Linear", in)
+	x.emit("Linear", in)
 }
 
-// turned puts a matrix's axes in the other order.
-func (x *operation) turned(name string) string {
+// transposeMatrix swaps the last two axes and returns the name of the result.
+func (x *operation) transposeMatrix(name string) string {
 	perm := make([]int64, x.rank(name))
 	for i := range perm {
 		perm[i] = int64(i)
@@ -250,87 +253,89 @@ func (x *operation) turned(name string) string {
 	if k := len(perm); k >= 2 {
 		perm[k-1], perm[k-2] = perm[k-2], perm[k-1]
 	}
-	return x.step("Transpose", []string{name}, integers("perm", perm...))
+	return x.emitStep("Transpose", []string{name}, intsAttr("perm", perm...))
 }
 
-func matmul(x *operation) {
-	a, b := x.in("x"), x.in("y")
+func emitMatMul(x *operation) {
+	a, b := x.inputName("x"), x.inputName("y")
 	if x.bool("transpose_x") {
-		a = x.turned(a)
+		a = x.transposeMatrix(a)
 	}
 	if x.bool("transpose_y") {
-		b = x.turned(b)
+		b = x.transposeMatrix(b)
 	}
-	x.node("MatMul", []string{a, b})
+	x.emit("MatMul", []string{a, b})
 }
 
-func einsum(x *operation) {
-	x.node("Einsum", x.list("values"), textual("equation", x.text("equation", "")))
+func emitEinsum(x *operation) {
+	x.emit("Einsum", x.inputNames("values"), textAttr("equation", x.text("equation", "")))
 }
 
-// attention is softmax(q k' / sqrt(d) + mask) v.
-func attention(x *operation) {
-	q, k, v := x.in("query"), x.in("key"), x.in("value")
+// emitAttention converts an attention: softmax(q k' / sqrt(d) + mask) v.
+func emitAttention(x *operation) {
+	q, k, v := x.inputName("query"), x.inputName("key"), x.inputName("value")
 	d := x.dims[q]
 	if len(d) < 2 || d[len(d)-1] < 1 {
-		x.err = errors.New("a query of unknown width")
+		x.err = errors.New("width of the query is unknown")
 		return
 	}
-	s := x.step("MatMul", []string{q, x.turned(k)})
-	s = x.step("Div", []string{s, x.step("Sqrt", []string{x.real(float64(d[len(d)-1]))})})
+	s := x.emitStep("MatMul", []string{q, x.transposeMatrix(k)})
+	s = x.emitStep("Div", []string{s, x.emitStep("Sqrt", []string{x.newFloat(float64(d[len(d)-1]))})})
 	if x.has("attn_mask") {
-		mask := x.in("attn_mask")
+		mask := x.inputName("attn_mask")
 		if x.elems[mask] == onnx.Bool {
-			mask = x.step("Where", []string{mask, x.real(0), x.real(-60000)})
+			mask = x.emitStep("Where", []string{mask, x.newFloat(0), x.newFloat(-60000)})
 		}
-		s = x.step("Add", []string{s, mask})
+		s = x.emitStep("Add", []string{s, mask})
 	}
-	x.node("MatMul", []string{x.step("Softmax", []string{s}, integer("axis", -1)), v})
+	x.emit("MatMul", []string{x.emitStep("Softmax", []string{s}, intAttr("axis", -1)), v})
 }
 
-func pool(x *operation) {
+func emitPool(x *operation) {
 	op := "MaxPool"
 	var a []attribute
 	if x.Type == "avg_pool" {
 		op = "AveragePool"
-		a = append(a, integer("count_include_pad", int64(1-graph.Truth(x.bool("exclude_padding_from_average")))))
+		a = append(a, intAttr("count_include_pad", int64(1-graph.Truth(x.bool("exclude_padding_from_average")))))
 	}
-	a = append(a, x.window(x.rank(x.in("x"))-2)...)
-	x.node(op, []string{x.in("x")}, append(a, integer("ceil_mode", int64(graph.Truth(x.bool("ceil_mode")))))...)
+	a = append(a, x.windowAttrs(x.rank(x.inputName("x"))-2)...)
+	x.emit(op, []string{x.inputName("x")}, append(a, intAttr("ceil_mode", int64(graph.Truth(x.bool("ceil_mode")))))...)
 }
 
-// channels is a constant argument of one value a channel, or as many of a value.
-func (x *operation) channels(key string, missing float64) string {
+// channelValues returns the name of a constant argument with one value per channel. If the
+// argument is absent, it adds a constant where every value is missing.
+func (x *operation) channelValues(key string, missing float64) string {
 	if x.has(key) {
-		return x.in(key)
+		return x.inputName(key)
 	}
-	d := x.dims[x.in("x")]
+	d := x.dims[x.inputName("x")]
 	if len(d) < 2 || d[1] < 1 || d[1] > list.MaxExtent {
-		x.err = errors.New("channels of unknown number")
+		x.err = errors.New("number of channels is unknown")
 		return ""
 	}
-	if x.made += int(d[1]); x.made > maxCoefficientsOf(x) {
-		x.err = fmt.Errorf("%d channels, and no values for them", d[1])
+	if x.generated += int(d[1]); x.generated > maxUnpacked(x) {
+		x.err = fmt.Errorf("%s is missing for %d channels, too many to fill in", key, d[1])
 		return ""
 	}
-	return x.array(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{missing}, int(d[1]))...)
+	return x.newConstant(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{missing}, int(d[1]))...)
 }
 
-func batchNorm(x *operation) {
-	in := []string{x.in("x"), x.channels("gamma", 1), x.channels("beta", 0), x.in("mean"), x.in("variance")}
-	x.node("BatchNormalization", in, decimal("epsilon", x.number("epsilon", 1e-5)))
+func emitBatchNorm(x *operation) {
+	in := []string{x.inputName("x"), x.channelValues("gamma", 1), x.channelValues("beta", 0), x.inputName("mean"), x.inputName("variance")}
+	x.emit("BatchNormalization", in, floatAttr("epsilon", x.float("epsilon", 1e-5)))
 }
 
-func instanceNorm(x *operation) {
-	x.node("InstanceNormalization", []string{x.in("x"), x.channels("gamma", 1), x.channels("beta", 0)}, decimal("epsilon", x.number("epsilon", 1e-5)))
+func emitInstanceNorm(x *operation) {
+	x.emit("InstanceNormalization", []string{x.inputName("x"), x.channelValues("gamma", 1), x.channelValues("beta", 0)}, floatAttr("epsilon", x.float("epsilon", 1e-5)))
 }
 
-// layerNorm takes axes at the end as they are, others there by an order of axes.
-func layerNorm(x *operation) {
-	in, rank := x.in("x"), x.rank(x.in("x"))
+// emitLayerNorm converts a layer norm. If its axes are not the last ones, transposes move them
+// there and back.
+func emitLayerNorm(x *operation) {
+	in, rank := x.inputName("x"), x.rank(x.inputName("x"))
 	var axes []int64
 	if x.has("axes") {
-		axes = x.positive(x.ints("axes"), rank)
+		axes = x.positiveAxes(x.ints("axes"), rank)
 	} else {
 		for i := range rank {
 			axes = append(axes, int64(i))
@@ -338,7 +343,7 @@ func layerNorm(x *operation) {
 	}
 	slices.Sort(axes)
 	if len(axes) == 0 || rank == 0 || axes[0] < 0 || axes[len(axes)-1] >= int64(rank) {
-		x.err = fmt.Errorf("axes %v of %d dimensions", axes, rank)
+		x.err = fmt.Errorf("axes %v are out of range for %d dimensions", axes, rank)
 		return
 	}
 	var perm []int64
@@ -349,79 +354,79 @@ func layerNorm(x *operation) {
 	}
 	first := int64(len(perm))
 	perm = append(perm, axes...)
-	at := []attribute{integer("axis", first), decimal("epsilon", x.number("epsilon", 1e-5))}
+	at := []attribute{intAttr("axis", first), floatAttr("epsilon", x.float("epsilon", 1e-5))}
 	args := []string{in, "", ""}
 	if x.has("gamma") {
-		args[1] = x.in("gamma")
+		args[1] = x.inputName("gamma")
 	}
 	if x.has("beta") {
-		args[2] = x.in("beta")
+		args[2] = x.inputName("beta")
 	}
 	if slices.IsSorted(perm) {
-		x.node("LayerNormalization", args, at...)
+		x.emit("LayerNormalization", args, at...)
 		return
 	}
 	back := make([]int64, rank)
 	for i, p := range perm {
 		back[p] = int64(i)
 	}
-	args[0] = x.step("Transpose", args[:1], integers("perm", perm...))
-	x.node("Transpose", []string{x.step("LayerNormalization", args, at...)}, integers("perm", back...))
+	args[0] = x.emitStep("Transpose", args[:1], intsAttr("perm", perm...))
+	x.emit("Transpose", []string{x.emitStep("LayerNormalization", args, at...)}, intsAttr("perm", back...))
 }
 
-// l2Norm divides by the root of the sum of squares over the last three axes.
-func l2Norm(x *operation) {
-	in := x.in("x")
-	s := x.step("ReduceSumSquare", []string{in}, integers("axes", -3, -2, -1))
-	r := x.step("Rsqrt", []string{s}, decimal("epsilon", x.number("epsilon", 1e-6)))
-	x.node("Mul", []string{in, r})
+// emitL2Norm divides by the root of the sum of squares over the last three axes.
+func emitL2Norm(x *operation) {
+	in := x.inputName("x")
+	s := x.emitStep("ReduceSumSquare", []string{in}, intsAttr("axes", -3, -2, -1))
+	r := x.emitStep("Rsqrt", []string{s}, floatAttr("epsilon", x.float("epsilon", 1e-6)))
+	x.emit("Mul", []string{in, r})
 }
 
-func clampedRelu(x *operation) {
-	y := x.step("LeakyRelu", []string{x.in("x")}, decimal("alpha", x.number("alpha", 0)))
-	x.node("Min", []string{y, x.real(x.number("beta", 6))})
+func emitClampedReLU(x *operation) {
+	y := x.emitStep("LeakyRelu", []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", 0)))
+	x.emit("Min", []string{y, x.newFloat(x.float("beta", 6))})
 }
 
-func prelu(x *operation) {
-	d := x.dims[x.in("alpha")]
+func emitPReLU(x *operation) {
+	d := x.dims[x.inputName("alpha")]
 	shape := []int64{-1}
-	for range x.rank(x.in("x")) - 2 {
+	for range x.rank(x.inputName("x")) - 2 {
 		shape = append(shape, 1)
 	}
 	if len(d) != 1 {
-		x.err = fmt.Errorf("slopes of shape %v", d)
+		x.err = fmt.Errorf("slopes have shape %v; want one axis", d)
 	}
-	x.node("PRelu", []string{x.in("x"), x.step("Reshape", []string{x.in("alpha"), x.wholes(shape...)})})
+	x.emit("PRelu", []string{x.inputName("x"), x.emitStep("Reshape", []string{x.inputName("alpha"), x.newInts(shape...)})})
 }
 
-func gelu(x *operation) {
+func emitGELU(x *operation) {
 	if x.text("mode", "EXACT") == "SIGMOID_APPROXIMATION" {
-		x.node("QuickGelu", []string{x.in("x")}, decimal("alpha", 1.702))
+		x.emit("QuickGelu", []string{x.inputName("x")}, floatAttr("alpha", 1.702))
 		return
 	}
-	x.node("Gelu", []string{x.in("x")})
+	x.emit("Gelu", []string{x.inputName("x")})
 }
 
-func linearActivation(x *operation) {
-	y := x.step("Mul", []string{x.in("x"), x.real(x.number("alpha", 1))})
-	x.node("Add", []string{y, x.real(x.number("beta", 0))})
+func emitLinearActivation(x *operation) {
+	y := x.emitStep("Mul", []string{x.inputName("x"), x.newFloat(x.float("alpha", 1))})
+	x.emit("Add", []string{y, x.newFloat(x.float("beta", 0))})
 }
 
-func scaledTanh(x *operation) {
-	y := x.step("Tanh", []string{x.step("Mul", []string{x.in("x"), x.real(x.number("beta", 1))})})
-	x.node("Mul", []string{y, x.real(x.number("alpha", 1))})
+func emitScaledTanh(x *operation) {
+	y := x.emitStep("Tanh", []string{x.emitStep("Mul", []string{x.inputName("x"), x.newFloat(x.float("beta", 1))})})
+	x.emit("Mul", []string{y, x.newFloat(x.float("alpha", 1))})
 }
 
-// castTypes are the types that a cast names.
+// castTypes maps the type names of a cast to element types.
 var castTypes = map[string]onnx.DataType{
 	"fp16": onnx.Float16, "fp32": onnx.Float, "fp64": onnx.Double, "int32": onnx.Int32, "int64": onnx.Int64, "int8": onnx.Int8,
 	"uint8": onnx.Uint8, "int16": onnx.Int16, "uint16": onnx.Uint16, "bool": onnx.Bool,
 }
 
-func cast(x *operation) {
+func emitCast(x *operation) {
 	to, ok := castTypes[x.text("dtype", "")]
 	if !ok {
-		x.err = fmt.Errorf("a cast to %q", x.text("dtype", ""))
+		x.err = fmt.Errorf("cannot cast to unknown type %q", x.text("dtype", ""))
 	}
-	x.node("Cast", []string{x.in("x")}, integer("to", int64(to)))
+	x.emit("Cast", []string{x.inputName("x")}, intAttr("to", int64(to)))
 }

@@ -11,33 +11,34 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// copyOf makes the operation's result a constant with a tensor's elements.
-func (x *operation) copyOf(like, of *onnx.Tensor) {
+// setResultTensor makes tensor of the operation's result. The result is absent if one of the
+// tensors is nil.
+func (x *operation) setResultTensor(like, of *onnx.Tensor) {
 	if of == nil || like == nil {
-		x.absent()
+		x.setResultAbsent()
 		return
 	}
-	x.model.Constants[x.Outputs[0].Name], x.fixed[x.Outputs[0].Name] = of, of
+	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = of, of
 }
 
-// absent makes the result a constant whose values are not there.
-func (x *operation) absent() {
+// setResultAbsent makes the result a constant with absent values.
+func (x *operation) setResultAbsent() {
 	x.err = nil
 	v := mil.Value{Type: x.Outputs[0].Type, File: "absent"}
 	x.files["absent"] = nil
-	if err := x.constant(x.Outputs[0].Name, v); err != nil {
+	if err := x.addConstant(x.Outputs[0].Name, v); err != nil {
 		x.err = err
 	}
 }
 
-// computed makes the result a constant of numbers that the file has packed.
-func (x *operation) computed(v []float64, p *graph.Packing) { x.computedAs(0, v, p) }
+// setResult makes the result a constant with values v, which the file packs as p says.
+func (x *operation) setResult(v []float64, p *graph.Packing) { x.setResultAt(0, v, p) }
 
-// computedAs is computed of one result of several.
-func (x *operation) computedAs(i int, v []float64, p *graph.Packing) {
+// setResultAt is like setResult for result i of several.
+func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
-		x.err = fmt.Errorf("%d values for %v", len(v), out.Type.Dims)
+		x.err = fmt.Errorf("found %d values for shape %v", len(v), out.Type.Dims)
 		return
 	}
 	elem := elemTypes[out.Type.Elem]
@@ -46,26 +47,26 @@ func (x *operation) computedAs(i int, v []float64, p *graph.Packing) {
 		raw = elem.Append(raw, f)
 	}
 	t := onnx.NewTensor(out.Name, elem, out.Type.Dims, raw)
-	x.model.Constants[out.Name], x.fixed[out.Name] = t, t
+	x.model.Constants[out.Name], x.constants[out.Name] = t, t
 	if p != nil {
 		x.packings[t] = p
 	}
 }
 
-// packed is a constant that stands among the attributes or the inputs.
-func (x *operation) packed(key string) []float64 {
+// packedValues returns the values of a constant attribute or input, or nil if it is absent.
+func (x *operation) packedValues(key string) []float64 {
 	var t *onnx.Tensor
 	if v, ok := x.Attributes[key]; ok {
 		x.numbers++
 		name := fmt.Sprintf("%s/value %d", x.name, x.numbers)
-		if err := x.constant(name, v); err != nil {
+		if err := x.addConstant(name, v); err != nil {
 			x.err = err
 			return nil
 		}
-		t = x.fixed[name]
+		t = x.constants[name]
 		delete(x.model.Constants, name)
 	} else if x.has(key) {
-		t = x.fixed[x.in(key)]
+		t = x.constants[x.inputName(key)]
 	}
 	if t == nil || t.External() {
 		return nil
@@ -77,20 +78,20 @@ func (x *operation) packed(key string) []float64 {
 	return f
 }
 
-// shapeOfArg is the shape of a constant argument.
-func (x *operation) shapeOfArg(key string) []int64 {
+// argumentShape returns the shape of a constant argument.
+func (x *operation) argumentShape(key string) []int64 {
 	if v, ok := x.Attributes[key]; ok {
 		return v.Type.Dims
 	}
-	return x.dims[x.in(key)]
+	return x.dims[x.inputName(key)]
 }
 
-// affine is (q - zero point)*scale along an axis.
-func affine(x *operation) {
-	q, scale, zero, axis := x.packed("quantized_data"), x.packed("scale"), x.packed("zero_point"), x.packed("axis")
-	d := x.shapeOfArg("quantized_data")
+// unpackAffine unpacks weights as (q - zero point)*scale along an axis.
+func unpackAffine(x *operation) {
+	q, scale, zero, axis := x.packedValues("quantized_data"), x.packedValues("scale"), x.packedValues("zero_point"), x.packedValues("axis")
+	d := x.argumentShape("quantized_data")
 	if q == nil || scale == nil {
-		x.absent()
+		x.setResultAbsent()
 		return
 	}
 	at := 0
@@ -101,7 +102,7 @@ func affine(x *operation) {
 		at += len(d)
 	}
 	if at < 0 || at >= len(d) || len(scale) != 1 && int64(len(scale)) != d[at] || len(zero) > 1 && len(zero) != len(scale) && len(scale) != 1 {
-		x.err = fmt.Errorf("%d scales and %d zero points along axis %d of %v", len(scale), len(zero), at, d)
+		x.err = fmt.Errorf("found %d scales and %d zero points for axis %d of shape %v; want one per element", len(scale), len(zero), at, d)
 		return
 	}
 	after := 1
@@ -116,24 +117,25 @@ func affine(x *operation) {
 		}
 		q[i] = (q[i] - z) * scale[min(k, len(scale)-1)]
 	}
-	x.computed(q, graph.Scaled(scale))
+	x.setResult(q, graph.Scaled(scale))
 }
 
-// lookUp looks indices up in a palette: one, or one a group of an axis' elements.
-func lookUp(x *operation) {
-	index, lut := x.packed("indices"), x.packed("lut")
+// unpackPalette unpacks indices into a palette. There is one palette, or one for each group of
+// elements along an axis.
+func unpackPalette(x *operation) {
+	index, lut := x.packedValues("indices"), x.packedValues("lut")
 	if index == nil || lut == nil {
-		x.absent()
+		x.setResultAbsent()
 		return
 	}
-	shape, lutShape := x.Outputs[0].Type.Dims, x.shapeOfArg("lut")
+	shape, lutShape := x.Outputs[0].Type.Dims, x.argumentShape("lut")
 	n := x.Outputs[0].Type.Elements()
-	if n < 0 || n > maxCoefficientsOf(x) {
-		x.err = fmt.Errorf("shape %v", shape)
+	if n < 0 || n > maxUnpacked(x) {
+		x.err = fmt.Errorf("shape %v is too large for its packed values", shape)
 		return
 	}
 	if x.Attributes["shape"].Type.Elem != "" || x.has("shape") {
-		// The first form: indices packed to bytes, one palette.
+		// The older form has indices packed into bytes, and one palette.
 		bits := 0
 		for 1<<bits < len(lut) {
 			bits++
@@ -144,7 +146,7 @@ func lookUp(x *operation) {
 				packed[i] = byte(v)
 			}
 			if len(packed) != (n*bits+7)/8 {
-				x.err = fmt.Errorf("%d bytes of indices of %d bits for %v", len(packed), bits, shape)
+				x.err = fmt.Errorf("found %d bytes of %d-bit indices for shape %v", len(packed), bits, shape)
 				return
 			}
 			index = index[:0]
@@ -155,36 +157,36 @@ func lookUp(x *operation) {
 		lutShape = nil
 	}
 	if len(index) != n {
-		x.err = fmt.Errorf("%d indices for %v", len(index), shape)
+		x.err = fmt.Errorf("found %d indices for shape %v", len(index), shape)
 		return
 	}
-	if out := x.lookedUp(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
-		x.computed(out, &graph.Packing{Form: graph.Palette})
+	if out := x.lookUp(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
+		x.setResult(out, &graph.Packing{Form: graph.Palette})
 	}
 }
 
-// lookedUp is the values that indices stand for, nil with an error. Element i of the indices
-// is one of a tensor of a shape; a table of groups has as many palettes along each axis, its
-// own shape being groups an axis, entries, 1.
-func (x *operation) lookedUp(index, lut []float64, lutShape, shape []int64, place func(i int) int) []float64 {
+// lookUp returns the palette entries for indices, or nil after an error. place returns the
+// position of an index in a tensor of the given shape. A table of groups has a palette for each
+// block: its shape is the number of blocks along each axis, the number of entries, and 1.
+func (x *operation) lookUp(index, lut []float64, lutShape, shape []int64, place func(i int) int) []float64 {
 	groups, entries := slices.Repeat([]int64{1}, len(shape)), len(lut)
 	if k := len(lutShape) - 2; k == len(shape) {
 		if lutShape[k+1] != 1 {
-			x.err = errors.New("a palette of vectors")
+			x.err = errors.New("palettes of vectors are not supported")
 			return nil
 		}
 		copy(groups, lutShape[:k])
 		entries = int(lutShape[k])
 	}
-	if !dividesInto(shape, groups) {
-		x.err = fmt.Errorf("palettes %v for %v", lutShape, shape)
+	if !dividesEvenly(shape, groups) {
+		x.err = fmt.Errorf("palettes of shape %v do not divide shape %v", lutShape, shape)
 		return nil
 	}
 	out := make([]float64, len(index))
 	for i := range out {
-		at := blockOf(shape, groups, place(i))*entries + int(index[i])
+		at := blockIndex(shape, groups, place(i))*entries + int(index[i])
 		if int(index[i]) >= entries || at >= len(lut) {
-			x.err = fmt.Errorf("index %g of a palette of %d", index[i], entries)
+			x.err = fmt.Errorf("index %g is out of range for a palette of %d entries", index[i], entries)
 			return nil
 		}
 		out[i] = lut[at]
@@ -192,8 +194,9 @@ func (x *operation) lookedUp(index, lut []float64, lutShape, shape []int64, plac
 	return out
 }
 
-// dividesInto reports whether each axis of a shape has so many blocks of one size.
-func dividesInto(shape, blocks []int64) bool {
+// dividesEvenly reports whether each axis of a shape can be divided into the given number of
+// equal blocks.
+func dividesEvenly(shape, blocks []int64) bool {
 	if len(shape) != len(blocks) {
 		return false
 	}
@@ -205,8 +208,9 @@ func dividesInto(shape, blocks []int64) bool {
 	return true
 }
 
-// blockOf is the block that element i of a tensor lies in, the last axis counting fastest.
-func blockOf(shape, blocks []int64, i int) int {
+// blockIndex returns the block that contains element i of a tensor. The last axis counts
+// fastest.
+func blockIndex(shape, blocks []int64, i int) int {
 	step := 1
 	for _, d := range shape {
 		step *= int(d)
@@ -220,28 +224,28 @@ func blockOf(shape, blocks []int64, i int) int {
 	return block
 }
 
-// lUTSparse looks up the indices of the elements that a mask has; the results are the mask
-// and the values, which sparse puts together.
-func lUTSparse(x *operation) {
-	x.sparsely("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *graph.Packing) {
-		return x.lookedUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &graph.Packing{Form: graph.Palette}
+// unpackSparsePalette looks up palette indices of the elements in a mask. Its results are the
+// mask and the values, which unpackSparse combines.
+func unpackSparsePalette(x *operation) {
+	x.unpackMasked("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *graph.Packing) {
+		return x.lookUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &graph.Packing{Form: graph.Palette}
 	})
 }
 
-// blockwiseSparse is blockwise of the elements that a mask has.
-func blockwiseSparse(x *operation) {
-	x.sparsely("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
-		return x.shifted(q, scale, blocks, shape, func(i int) int { return places[i] })
+// unpackSparseBlocks is like unpackBlocks for the elements in a mask.
+func unpackSparseBlocks(x *operation) {
+	x.unpackMasked("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
+		return x.scaleBlocks(q, scale, blocks, shape, func(i int) int { return places[i] })
 	})
 }
 
-// sparsely makes the mask and the values of a packed constant of which only the elements in a
-// mask are there.
-func (x *operation) sparsely(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
-	mask, data, table := x.packed(maskKey), x.packed(dataKey), x.packed(tableKey)
-	shape := x.shapeOfArg(maskKey)
+// unpackMasked sets the two results, the mask and the values, of a packed constant that only
+// has the elements in a mask.
+func (x *operation) unpackMasked(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
+	mask, data, table := x.packedValues(maskKey), x.packedValues(dataKey), x.packedValues(tableKey)
+	shape := x.argumentShape(maskKey)
 	if len(x.Outputs) != 2 || mask == nil || data == nil || table == nil {
-		x.err = errors.New("a mask and the values in it are wanted, in this file")
+		x.err = errors.New("mask, data or table is missing; want all three in the file and two results")
 		return
 	}
 	var places []int
@@ -251,30 +255,30 @@ func (x *operation) sparsely(maskKey, dataKey, tableKey string, values func(data
 		}
 	}
 	if len(places) != len(data) {
-		x.err = fmt.Errorf("%d values for a mask of %d", len(data), len(places))
+		x.err = fmt.Errorf("found %d values for a mask of %d elements", len(data), len(places))
 		return
 	}
-	if v, p := values(data, table, x.shapeOfArg(tableKey), shape, places); v != nil {
-		x.computedAs(0, mask, nil)
-		x.computedAs(1, v, p)
+	if v, p := values(data, table, x.argumentShape(tableKey), shape, places); v != nil {
+		x.setResultAt(0, mask, nil)
+		x.setResultAt(1, v, p)
 	}
 }
 
-// maxCoefficientsOf bounds what a few packed bytes may become.
-func maxCoefficientsOf(x *operation) int {
+// maxUnpacked returns the largest number of elements that packed constants may expand to.
+func maxUnpacked(x *operation) int {
 	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
 }
 
-// sparse puts values where a mask has bits.
-func sparse(x *operation) {
-	values, mask := x.packed("nonzero_data"), x.packed("mask")
+// unpackSparse puts values where a mask has ones, and zeros elsewhere.
+func unpackSparse(x *operation) {
+	values, mask := x.packedValues("nonzero_data"), x.packedValues("mask")
 	if values == nil || mask == nil {
-		x.absent()
+		x.setResultAbsent()
 		return
 	}
 	n := x.Outputs[0].Type.Elements()
-	if n < 0 || n > maxCoefficientsOf(x) {
-		x.err = fmt.Errorf("shape %v", x.Outputs[0].Type.Dims)
+	if n < 0 || n > maxUnpacked(x) {
+		x.err = fmt.Errorf("shape %v is too large for its packed values", x.Outputs[0].Type.Dims)
 		return
 	}
 	bits := make([]byte, len(mask))
@@ -283,7 +287,7 @@ func sparse(x *operation) {
 	}
 	if len(bits) != n {
 		if len(bits) != (n+7)/8 {
-			x.err = fmt.Errorf("a mask of %d bytes for %d elements", len(bits), n)
+			x.err = fmt.Errorf("found a mask of %d bytes for %d elements", len(bits), n)
 			return
 		}
 		bits = mil.Unpack(bits, 1, n)
@@ -294,43 +298,44 @@ func sparse(x *operation) {
 			continue
 		}
 		if at >= len(values) {
-			x.err = fmt.Errorf("%d values for more bits", len(values))
+			x.err = fmt.Errorf("found %d values, want one per bit of the mask", len(values))
 			return
 		}
 		out[i] = values[at]
 		at++
 	}
 	p := &graph.Packing{Form: graph.Sparse}
-	if of := x.packings[x.fixed[x.in("nonzero_data")]]; of != nil {
+	if of := x.packings[x.constants[x.inputName("nonzero_data")]]; of != nil {
 		p = of
 	}
-	x.computed(out, p)
+	x.setResult(out, p)
 }
 
-// blockwise is (data - offset)*scale, blocks of an axis sharing a scale.
-func blockwise(x *operation) {
-	q, scale := x.packed("data"), x.packed("scale")
+// unpackBlocks unpacks weights as (data - offset)*scale, with one scale per block.
+func unpackBlocks(x *operation) {
+	q, scale := x.packedValues("data"), x.packedValues("scale")
 	if q == nil || scale == nil {
-		x.absent()
+		x.setResultAbsent()
 		return
 	}
-	if v, p := x.shifted(q, scale, x.shapeOfArg("scale"), x.shapeOfArg("data"), func(i int) int { return i }); v != nil {
-		x.computed(v, p)
+	if v, p := x.scaleBlocks(q, scale, x.argumentShape("scale"), x.argumentShape("data"), func(i int) int { return i }); v != nil {
+		x.setResult(v, p)
 	}
 }
 
-// shifted is (q - offset)*scale of elements of a tensor of a shape, nil with an error.
-func (x *operation) shifted(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
-	offset := x.packed("offset")
+// scaleBlocks returns (q - offset)*scale for elements of a tensor of the given shape, or nil
+// after an error. place returns the position of an element in that tensor.
+func (x *operation) scaleBlocks(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
+	offset := x.packedValues("offset")
 	if x.err != nil {
 		return nil, nil
 	}
-	if !dividesInto(shape, blocks) || offset != nil && len(offset) != len(scale) {
-		x.err = fmt.Errorf("scales %v for %v", blocks, shape)
+	if !dividesEvenly(shape, blocks) || offset != nil && len(offset) != len(scale) {
+		x.err = fmt.Errorf("scales of shape %v do not fit weights of shape %v", blocks, shape)
 		return nil, nil
 	}
 	for i := range q {
-		g := blockOf(shape, blocks, place(i))
+		g := blockIndex(shape, blocks, place(i))
 		z := 0.0
 		if offset != nil {
 			z = offset[g]

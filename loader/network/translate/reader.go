@@ -16,24 +16,24 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A reader states a program's operations as nodes of a graph, whose operators are
-// those of ONNX and a few of this package's own.
+// A reader converts a program's operations to nodes of a graph. Their operators are ONNX's and
+// a few of this package's own.
 type reader struct {
-	model    onnx.Model
-	dir      string
-	text     bool                      // places are lines
-	files    map[string]coreml.Weights // of weights; nil for one that is not there
-	texts    map[string]string
-	dims     map[string][]int64 // as declared
-	elems    map[string]onnx.DataType
-	fixed    map[string]*onnx.Tensor
-	packings map[*onnx.Tensor]*graph.Packing
-	bytes    int64 // of weights
-	numbers  int   // of constants without a name
-	made     int   // values of channels that the file leaves out
+	model     onnx.Model
+	dir       string
+	text      bool                      // positions are lines rather than bytes
+	files     map[string]coreml.Weights // weights files; nil for a missing file
+	texts     map[string]string
+	dims      map[string][]int64 // declared dimensions
+	elems     map[string]onnx.DataType
+	constants map[string]*onnx.Tensor
+	packings  map[*onnx.Tensor]*graph.Packing
+	bytes     int64 // size of weights read
+	numbers   int   // counter of unnamed constants
+	generated int   // number of channel values that were filled in
 }
 
-// elemTypes are the types of elements as a graph has them; those of a few bits are bytes.
+// elemTypes maps element types to those of a graph. Elements of a few bits become bytes.
 var elemTypes = map[mil.Elem]onnx.DataType{
 	"fp16": onnx.Float16, "fp32": onnx.Float, "fp64": onnx.Double, "bf16": onnx.BFloat16, "bool": onnx.Bool, "string": onnx.String,
 	"int8": onnx.Int8, "int16": onnx.Int16, "int32": onnx.Int32, "int64": onnx.Int64, "int4": onnx.Int8,
@@ -41,25 +41,25 @@ var elemTypes = map[mil.Elem]onnx.DataType{
 	"uint1": onnx.Uint8, "uint2": onnx.Uint8, "uint3": onnx.Uint8, "uint4": onnx.Uint8, "uint6": onnx.Uint8,
 }
 
-// A Graph is a program as a graph.
+// A Graph is a program converted to a graph.
 type Graph struct {
 	Model    onnx.Model
-	Packings map[*onnx.Tensor]*graph.Packing // of constants that the program has packed
-	Bytes    int64                           // of weights
+	Packings map[*onnx.Tensor]*graph.Packing // of packed constants
+	Bytes    int64                           // size of weights read
 }
 
-// Program states a program's main function as a graph, whose operators are those of ONNX and a
-// few of this package's own. Weights are read from dir, unless it is "". The places of errors,
-// which are a *[list.FormatError], are lines of a text or bytes.
+// Program converts a program's main function to a graph. Its operators are ONNX's and a few of
+// this package's own. Weights are read from dir, or left absent if dir is "". Errors are a
+// *[list.FormatError], whose position is a line if text is set and a byte otherwise.
 func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	f, ok := p.Main()
 	if !ok {
-		return nil, &list.FormatError{Line: int(graph.Truth(text)), What: "the program has no function main"}
+		return nil, &list.FormatError{Line: int(graph.Truth(text)), What: "program has no function main"}
 	}
 	const opset = 20
 	r := &reader{
 		dir: dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
-		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*graph.Packing{},
+		elems: map[string]onnx.DataType{}, constants: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*graph.Packing{},
 	}
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
@@ -67,7 +67,7 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 		r.model.Inputs = append(r.model.Inputs, r.declare(in))
 	}
 	for i := range f.Operations {
-		if err := r.operation(&f.Operations[i]); err != nil {
+		if err := r.translateOperation(&f.Operations[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -78,7 +78,7 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	return &Graph{r.model, r.packings, r.bytes}, nil
 }
 
-// declare notes a value's type.
+// declare records the type of a value.
 func (r *reader) declare(v mil.Var) onnx.Value {
 	x := onnx.Value{Name: v.Name, Type: elemTypes[v.Type.Elem], Dims: []onnx.Dim{}}
 	for _, d := range v.Type.Dims {
@@ -89,7 +89,7 @@ func (r *reader) declare(v mil.Var) onnx.Value {
 	return x
 }
 
-func (r *reader) at(op *mil.Operation, format string, v ...any) error {
+func (r *reader) errorAt(op *mil.Operation, format string, v ...any) error {
 	f := &list.FormatError{What: fmt.Sprintf(format, v...)}
 	if r.text {
 		f.Line = int(op.Off)
@@ -99,8 +99,8 @@ func (r *reader) at(op *mil.Operation, format string, v ...any) error {
 	return f
 }
 
-// operation states one operation.
-func (r *reader) operation(op *mil.Operation) error {
+// translateOperation converts one operation.
+func (r *reader) translateOperation(op *mil.Operation) error {
 	for _, out := range op.Outputs {
 		r.declare(out)
 	}
@@ -110,18 +110,18 @@ func (r *reader) operation(op *mil.Operation) error {
 			v, ok = op.Inputs["val"][0].Value, true
 		}
 		if !ok || len(op.Outputs) != 1 {
-			return r.at(op, "a constant without a value")
+			return r.errorAt(op, "constant has no value")
 		}
-		if err := r.constant(op.Outputs[0].Name, v); err != nil {
-			return r.at(op, "%s: %v", op.Outputs[0].Name, err)
+		if err := r.addConstant(op.Outputs[0].Name, v); err != nil {
+			return r.errorAt(op, "%s: %v", op.Outputs[0].Name, err)
 		}
 		return nil
 	}
 	if len(op.Outputs) == 0 {
-		return r.at(op, "%s makes nothing", op.Type)
+		return r.errorAt(op, "operation %s has no result", op.Type)
 	}
 	if len(r.model.Nodes) >= list.MaxLayers {
-		return r.at(op, "more than %d nodes", list.MaxLayers)
+		return r.errorAt(op, "found more than %d nodes", list.MaxLayers)
 	}
 	x := &operation{reader: r, Operation: op}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {
@@ -139,14 +139,15 @@ func (r *reader) operation(op *mil.Operation) error {
 		}
 		r.model.Nodes = r.model.Nodes[:first]
 	}
-	x.unknown()
+	x.emitUnknown()
 	return nil
 }
 
-// constant keeps a value under a name. Values in a file that is not there are absent.
-func (r *reader) constant(name string, v mil.Value) error {
+// addConstant adds a constant with the given name. Its values are absent if its file does not
+// exist.
+func (r *reader) addConstant(name string, v mil.Value) error {
 	if v.Type.Kind != mil.Tensor {
-		return nil // lists and dictionaries are nothing to compute with
+		return nil // lists and dictionaries are not used in computations
 	}
 	if v.Type.Elem == "string" {
 		if len(v.Strings) == 1 {
@@ -157,12 +158,12 @@ func (r *reader) constant(name string, v mil.Value) error {
 	elem, ok := elemTypes[v.Type.Elem]
 	n := v.Type.Elements()
 	if !ok || n < 0 || len(v.Type.Dims) > graph.MaxRank {
-		return fmt.Errorf("%s of %v", v.Type.Elem, v.Type.Dims)
+		return fmt.Errorf("unsupported type %s of shape %v", v.Type.Elem, v.Type.Dims)
 	}
 	raw := v.Data
 	t := onnx.NewTensor(name, elem, v.Type.Dims, raw)
 	if v.File != "" {
-		w, err := r.weights(v.File)
+		w, err := r.openWeights(v.File)
 		if err != nil {
 			return err
 		}
@@ -170,9 +171,9 @@ func (r *reader) constant(name string, v mil.Value) error {
 			t.File = &onnx.External{Location: v.File, Length: -1}
 		} else {
 			if r.bytes += int64(n) * int64(elem.Width()); r.bytes > 4*int64(len(w))+1<<20 {
-				return errors.New("more values than four times the file of weights")
+				return errors.New("constants read more than 4 times the size of the weights file")
 			}
-			if raw, err = w.At(v.Offset, v.Type.Elem, n); err != nil {
+			if raw, err = w.Values(v.Offset, v.Type.Elem, n); err != nil {
 				return err
 			}
 		}
@@ -185,18 +186,19 @@ func (r *reader) constant(name string, v mil.Value) error {
 	}
 	if !t.External() {
 		t.Attach(raw)
-		if err := t.Valid(); err != nil {
+		if err := t.CheckValues(); err != nil {
 			return err
 		}
 	}
 	r.model.Constants[name] = t
-	r.fixed[name] = t
+	r.constants[name] = t
 	r.dims[name], r.elems[name] = v.Type.Dims, elem
 	return nil
 }
 
-// weights reads a file of weights, once. A path begins at the model's directory.
-func (r *reader) weights(name string) (coreml.Weights, error) {
+// openWeights reads a weights file once. name is a path in the model's directory. The result is
+// nil if the file does not exist.
+func (r *reader) openWeights(name string) (coreml.Weights, error) {
 	if w, ok := r.files[name]; ok {
 		return w, nil
 	}
@@ -211,7 +213,7 @@ func (r *reader) weights(name string) (coreml.Weights, error) {
 	defer root.Close()
 	path := strings.TrimPrefix(name, "@model_path/")
 	if !fs.ValidPath(path) {
-		return nil, fmt.Errorf("%q is no path within the model's directory", name)
+		return nil, fmt.Errorf("path %q is not within the model's directory", name)
 	}
 	w, err := coreml.ReadFile(root.FS(), path, coreml.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {

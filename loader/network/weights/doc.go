@@ -1,7 +1,8 @@
-// Package weights gives layers the values that the engine needs of them.
+// Package weights supplies the values that layers need to run on the engine.
 //
-// A descriptor of a convolution or a product reads its kernel from the program, and one that
-// looks its results up has a table beside it. A file may leave weights out, and none has tables:
-// [Complete] makes the missing ones, the same on every machine, and the tables of the operation
-// and of the activation behind it. [Streamed] and [Sizes] do so without holding all of them.
+// The descriptor of a convolution or a matmul reads its weights from the program, and a
+// descriptor that looks results up also has a table. A file may leave weights out, and no file
+// has tables. [Complete] generates the missing weights, the same on every machine, and adds the
+// tables of the operation and its activation. [Streamed] and [Sizes] do so without holding all
+// weights in memory.
 package weights

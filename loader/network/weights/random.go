@@ -8,25 +8,26 @@ import (
 )
 
 const (
-	randomDigits = 11 // odd numbers of 11 bits are fp16 values without rounding
+	randomDigits = 11 // odd numbers of 11 bits are exact in fp16
 	randomDraw   = 64 / randomDigits
-	randomMark   = 512 * randomDraw // values between places that are gone back to
+	randomMark   = 512 * randomDraw // values between saved generator states
 )
 
-// A random is n pseudo-random values within 2^-scale, the same on every machine. It makes
-// them in order, and from elsewhere on by going on from the nearest mark before.
-type random struct {
+// A randomSource generates n pseudo-random values between -2^-scale and 2^-scale, the same on
+// every machine. It generates them in order. To read from elsewhere, it continues from the last
+// saved state before that value.
+type randomSource struct {
 	n      int
 	values [1 << randomDigits]float16.Float16
-	marks  []rand.PCG // at multiples of randomMark, as far as it has come
+	marks  []rand.PCG // generator states at multiples of randomMark, as far as values were generated
 
-	at   int // the value that is next
+	at   int // index of the next value
 	pcg  rand.PCG
-	draw uint64 // digits of the last draw that are left
+	draw uint64 // unused digits of the last draw
 }
 
-func newRandom(n, scale int, seed uint64, name string) *random {
-	r := &random{n: n}
+func newRandom(n, scale int, seed uint64, name string) *randomSource {
+	r := &randomSource{n: n}
 	for i := range r.values {
 		odd := 2*i + 1 - 1<<randomDigits
 		r.values[i] = float16.Fromfloat32(float32(odd) / float32(int(1)<<(randomDigits+scale)))
@@ -38,26 +39,26 @@ func newRandom(n, scale int, seed uint64, name string) *random {
 	return r
 }
 
-// Random returns n pseudo-random values within 1, which differ by seed and name and are the
-// same on every machine.
+// Random returns n pseudo-random values between -1 and 1. They depend on seed and name, and are
+// the same on every machine.
 func Random(n int, seed uint64, name string) []float16.Float16 {
-	return newRandom(n, 0, seed, name).all()
+	return newRandom(n, 0, seed, name).allValues()
 }
 
-// all is every value.
-func (r *random) all() []float16.Float16 {
+// allValues returns all values.
+func (r *randomSource) allValues() []float16.Float16 {
 	out := make([]float16.Float16, r.n)
 	r.Values(out, 0)
 	return out
 }
 
-// Len is how many values there are.
-func (r *random) Len() int { return r.n }
+// Len returns the number of values.
+func (r *randomSource) Len() int { return r.n }
 
-// Values writes those from first on.
-func (r *random) Values(dst []float16.Float16, first int) {
+// Values fills dst with the values starting at first.
+func (r *randomSource) Values(dst []float16.Float16, first int) {
 	if first != r.at {
-		r.seek(first)
+		r.moveTo(first)
 	}
 	for len(dst) > 0 {
 		n := randomDraw - r.at%randomDraw
@@ -84,8 +85,8 @@ func (r *random) Values(dst []float16.Float16, first int) {
 	}
 }
 
-// seek goes to a value.
-func (r *random) seek(to int) {
+// moveTo makes the value at index to the next one.
+func (r *randomSource) moveTo(to int) {
 	if r.at > to || r.at/randomMark < to/randomMark {
 		mark := min(to/randomMark, len(r.marks)-1)
 		r.at, r.pcg = mark*randomMark, r.marks[mark]

@@ -13,46 +13,46 @@ import (
 	"anesim/loader/network/list"
 )
 
-// MaxCoefficients is the most coefficients that weights are made for; an engine program
-// has far fewer.
+// MaxCoefficients is the largest number of weights that are generated for a layer. An engine
+// program has far fewer.
 const MaxCoefficients = 1 << 28
 
-// Complete returns the layer's weights: the values that the file does not have are
-// pseudo-random from seed, the activation tables are those of [mac.TableOf].
+// Complete returns the layer's weights. Values that the file does not have are pseudo-random
+// from seed, and activation tables are those of [mac.TableOf].
 //
-// Pseudo-random coefficients are odd multiples of a power of two between -s and s, none
-// of them zero, where s is the power of two nearest to one over the square root of the
-// reduction, so that results keep the magnitude of inputs.
+// Pseudo-random weights are odd multiples of a power of two between -s and s, so none is zero.
+// s is the power of two nearest to one over the square root of the reduction length, so that
+// results have about the magnitude of the inputs.
 func Complete(x *list.Layer, seed uint64) (layer.Weights, error) {
-	return complete(x, seed, completeAll)
+	return completeWith(x, seed, completeAll)
 }
 
-// Streamed is Complete with the filter as a source of the same values, for a layer that is
-// lowered by itself: it is made as it is packed. A filter that the file has is left as it is.
+// Streamed is like Complete, but generates missing weights while they are packed instead of
+// storing them. The values are the same. Use it for a layer that is lowered on its own.
 func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
-	return complete(x, seed, completeSource)
+	return completeWith(x, seed, completeSource)
 }
 
-// Sizes is Complete for a program that is only timed: a filter that the file does not have
-// is left out. None of what Complete makes for it is zero, so that no figure changes.
+// Sizes is like Complete for a program that is only timed: it omits weights that the file does
+// not have. Complete would generate no zeros for them, so the times do not change.
 func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
-	return complete(x, seed, completeSizes)
+	return completeWith(x, seed, completeSizes)
 }
 
-// How a filter that nobody gave is completed.
+// A completion is a way to supply missing weights.
 type completion uint8
 
 const (
-	completeAll    completion = iota
-	completeSource            // as a source
-	completeSizes             // not at all
+	completeAll    completion = iota // in memory
+	completeSource                   // as a source that generates them
+	completeSizes                    // not at all
 )
 
-func complete(x *list.Layer, seed uint64, how completion) (layer.Weights, error) {
+func completeWith(x *list.Layer, seed uint64, how completion) (layer.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
 	if w.Filter == nil {
-		w.Form, w.Scale = layer.FormFP16, nil // made-up values fit no other
+		w.Form, w.Scale = layer.FormFP16, nil // generated values fit no other form
 	}
 	need := list.Needs(l)
 	if most := max(need.Filter, need.Bias, need.Second); most > MaxCoefficients {
@@ -73,7 +73,7 @@ func complete(x *list.Layer, seed uint64, how completion) (layer.Weights, error)
 			w.Source = src
 			break
 		}
-		w.Filter = src.all()
+		w.Filter = src.allValues()
 	}
 	if w.Bias == nil && need.Bias > 0 {
 		w.Bias = Random(need.Bias, seed, "bias")
@@ -81,23 +81,23 @@ func complete(x *list.Layer, seed uint64, how completion) (layer.Weights, error)
 	if w.Second == nil && need.Second > 0 {
 		w.Second = Random(need.Second, seed, "second")
 	}
-	return w, tabulate(l, &w)
+	return w, addTables(l, &w)
 }
 
-// tabulate gives weights the tables of a layer, and of the activation behind it.
-func tabulate(l *layer.Layer, w *layer.Weights) error {
+// addTables sets the tables of a layer and of its activation.
+func addTables(l *layer.Layer, w *layer.Weights) error {
 	op := l.Op
 	switch {
 	case op == layer.Softmax:
-		w.Table, w.Reciprocal = table(mac.Exp), table(mac.Reciprocal)
+		w.Table, w.Reciprocal = encodedTable(mac.Exp), encodedTable(mac.Reciprocal)
 		return nil
 	case op == layer.Pow:
-		w.Table, w.Tables = table(mac.Log2), [][]byte{table(mac.Exp2)}
+		w.Table, w.Tables = encodedTable(mac.Log2), [][]byte{encodedTable(mac.Exp2)}
 		return nil
 	case l.UsesOpTable():
-		own := table(mac.Reciprocal)
+		own := encodedTable(mac.Reciprocal)
 		if op != layer.RealDiv {
-			t, err := parametric(op, l, w)
+			t, err := parameterTable(op, l, w)
 			if err != nil {
 				return err
 			}
@@ -113,17 +113,17 @@ func tabulate(l *layer.Layer, w *layer.Weights) error {
 		op = l.Activation
 	}
 	if family.UsesShiftedSigmoid(l) {
-		w.Table = table(mac.OddSigmoid)
+		w.Table = encodedTable(mac.OddSigmoid)
 		return nil
 	}
-	if list, ok := tables[op]; ok {
-		w.Table, w.Tables = table(list[0]), nil
+	if list, ok := activationTables[op]; ok {
+		w.Table, w.Tables = encodedTable(list[0]), nil
 		for _, a := range list[1:] {
-			w.Tables = append(w.Tables, table(a))
+			w.Tables = append(w.Tables, encodedTable(a))
 		}
 		return nil
 	}
-	t, err := parametric(op, l, w)
+	t, err := parameterTable(op, l, w)
 	if t != nil && err == nil {
 		b := t.Encode()
 		w.Table = b[:]
@@ -131,8 +131,9 @@ func tabulate(l *layer.Layer, w *layer.Weights) error {
 	return err
 }
 
-// parametric is the table of an operation with a parameter, nil of any other.
-func parametric(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, error) {
+// parameterTable returns the table of an operation with a parameter, or nil for any other
+// operation.
+func parameterTable(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, error) {
 	var t *mac.Table
 	var err error
 	switch op {
@@ -156,8 +157,8 @@ func parametric(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, erro
 	return t, err
 }
 
-// tables are the activation tables that operations take, the first for Weights.Table.
-var tables = map[layer.Op][]mac.Activation{
+// activationTables lists the tables that each operation needs. The first goes in Weights.Table.
+var activationTables = map[layer.Op][]mac.Activation{
 	layer.Sigmoid: {mac.Sigmoid}, layer.Tanh: {mac.Tanh}, layer.GELU: {mac.GELU}, layer.SiLU: {mac.SiLU},
 	layer.Exp: {mac.Exp}, layer.Sqrt: {mac.Sqrt}, layer.Rsqrt: {mac.Rsqrt}, layer.Erf: {mac.Erf},
 	layer.ReLU6: {mac.ReLU6}, layer.SELU: {mac.SELU}, layer.HardSigmoid: {mac.HardSigmoid},
@@ -168,14 +169,14 @@ var tables = map[layer.Op][]mac.Activation{
 	layer.LogicalNot: {mac.Not},
 }
 
-func table(a mac.Activation) []byte {
+func encodedTable(a mac.Activation) []byte {
 	t, _ := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]
 }
 
-// FlushedShare returns how much of the layer's weights the engine reads as 0: the norm of the
-// filter's values below 2^-14 over the norm of all of them. It is 0 without values.
+// FlushedShare returns the share of the layer's weights that the engine reads as 0: the norm of
+// the weights below 2^-14 divided by the norm of all weights. It is 0 without weights.
 func FlushedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {

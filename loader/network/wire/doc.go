@@ -1,6 +1,6 @@
-// Package wire walks protocol-buffer messages field by field, with no generated code
-// between, so that every error names the byte of the file that it is at.
+// Package wire reads protocol-buffer messages field by field, without generated code, so that
+// every error names its byte offset in the file.
 //
-// A network's file is one such message, of ONNX or of Core ML: fields that say nothing
-// about the computation are skipped, and bytes stay those of the file.
+// The file of a network, in ONNX or Core ML, is one such message. Fields that do not affect the
+// computation are skipped, and byte fields share memory with the file.
 package wire

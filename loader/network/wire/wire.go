@@ -7,27 +7,28 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A FormatError is a file that is no message of the kind that was expected.
+// A FormatError reports a file that is not a message of the expected kind.
 type FormatError struct {
-	Off  int64 // byte of the file
+	Off  int64 // byte offset in the file
 	What string
 }
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// MaxIntegers is the bytes of a list of integers that [Field.Integers] reads.
+// MaxIntegers is the largest size in bytes of a list that [Field.Integers] reads.
 const MaxIntegers = 1 << 20
 
-// A Field is one field of a message: a number (varint, fixed) or bytes.
+// A Field is one field of a message. Its value is N for numbers (varint, fixed) and Body for
+// bytes.
 type Field struct {
 	Num  protowire.Number
 	Wire protowire.Type
-	Off  int // of its tag in the file
+	Off  int // offset of the tag in the file
 	N    uint64
 	Body Message
 }
 
-// A Message is a run of fields and where it stands in the file.
+// A Message is a sequence of encoded fields and its offset in the file.
 type Message struct {
 	Data []byte
 	Off  int
@@ -37,7 +38,7 @@ func (m Message) errorf(at int, format string, args ...any) error {
 	return &FormatError{int64(at), fmt.Sprintf(format, args...)}
 }
 
-// Fields calls visit on every field.
+// Fields calls visit for every field, until visit returns an error.
 func (m Message) Fields(visit func(f Field) error) error {
 	for at := 0; at < len(m.Data); {
 		num, wire, n := protowire.ConsumeTag(m.Data[at:])
@@ -73,7 +74,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 	return nil
 }
 
-// Want checks a field's wire type.
+// Want returns an error if the field has another wire type.
 func (f *Field) Want(wire protowire.Type) error {
 	if f.Wire != wire {
 		return &FormatError{int64(f.Off), fmt.Sprintf("field %d has wire type %d, want %d", f.Num, f.Wire, wire)}
@@ -81,7 +82,7 @@ func (f *Field) Want(wire protowire.Type) error {
 	return nil
 }
 
-// Text stores a string field.
+// Text stores the value of a string field in *s.
 func (f *Field) Text(s *string) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (f *Field) Text(s *string) error {
 	return nil
 }
 
-// Integer stores a varint field.
+// Integer stores the value of a varint field in *n.
 func (f *Field) Integer(n *int64) error {
 	if err := f.Want(protowire.VarintType); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (f *Field) Integer(n *int64) error {
 	return nil
 }
 
-// Integers appends a repeated varint field, packed or not.
+// Integers appends the values of a repeated varint field, packed or not, to *list.
 func (f *Field) Integers(list *[]int64) error {
 	if f.Wire == protowire.VarintType {
 		*list = append(*list, int64(f.N))
@@ -109,7 +110,7 @@ func (f *Field) Integers(list *[]int64) error {
 		return err
 	}
 	if len(f.Body.Data) > MaxIntegers {
-		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is a list of %d bytes of integers", f.Num, len(f.Body.Data))}
+		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is a list of %d bytes, want at most %d", f.Num, len(f.Body.Data), MaxIntegers)}
 	}
 	for at := 0; at < len(f.Body.Data); {
 		v, n := protowire.ConsumeVarint(f.Body.Data[at:])
@@ -122,7 +123,7 @@ func (f *Field) Integers(list *[]int64) error {
 	return nil
 }
 
-// Fixed appends the bytes of a repeated fixed-width field, packed or not.
+// Fixed appends the bytes of a repeated fixed-width field, packed or not, to *b.
 func (f *Field) Fixed(width int, b *[]byte) error {
 	switch {
 	case f.Wire == protowire.BytesType && len(f.Body.Data)%width == 0:
@@ -132,14 +133,13 @@ func (f *Field) Fixed(width int, b *[]byte) error {
 	case f.Wire == protowire.Fixed64Type && width == 8:
 		*b = protowire.AppendFixed64(*b, f.N)
 	default:
-		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is no list of %d-byte values", f.Num, width)}
+		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is not a list of %d-byte values", f.Num, width)}
 	}
 	return nil
 }
 
-// Reason says what a length below 0 of protowire means. That package puts another space into
-// its errors from one build to the next, so that nobody compares them; messages here are the
-// same from every build.
+// Reason returns the message for n, a negative length returned by protowire. Unlike the errors
+// of that package, whose spacing varies from build to build, the message is always the same.
 func Reason(n int) string {
 	text := protowire.ParseError(n).Error()
 	if _, why, ok := strings.Cut(text, ":"); ok {

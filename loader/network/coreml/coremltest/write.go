@@ -29,7 +29,7 @@ func (m message) entry(num protowire.Number, key string, value message) message 
 	return m.bytes(num, message{}.text(1, key).bytes(2, value))
 }
 
-// elems are the numbers of types of elements.
+// elems maps element types to their numbers.
 var elems = map[mil.Elem]uint64{
 	"bool": 1, "string": 2, "fp16": 10, "fp32": 11, "int32": 23, "uint8": 31, "uint32": 33, "int8": 21, "uint4": 35, "uint1": 37,
 }
@@ -84,7 +84,7 @@ func value(v mil.Value) message {
 
 func variable(v mil.Var) message { return message{}.text(1, v.Name).bytes(2, typed(v.Type)) }
 
-// Model is a model file of a program's function main.
+// Model returns a model file whose function main is that of program p.
 func Model(p *mil.Program) []byte {
 	f, _ := p.Main()
 	var block, function, description message
@@ -136,13 +136,13 @@ func keys[V any](m map[string]V) []string {
 	return list
 }
 
-// Weights is a file of weights in the making.
+// Weights is a weights file under construction.
 type Weights []byte
 
-// blobTypes are the numbers of types of elements.
+// blobTypes maps element types to their numbers.
 var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
 
-// Add appends a blob and returns where its record stands.
+// Add appends a blob and returns the offset of its record.
 func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	le := binary.LittleEndian
 	if len(*w) == 0 {
@@ -161,7 +161,7 @@ func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	return uint64(at)
 }
 
-// Package writes a .mlpackage.
+// Package writes an .mlpackage to dir.
 func Package(dir string, model []byte, w Weights) error {
 	const manifest = `{"fileFormatVersion":"1.0.0","itemInfoEntries":{` +
 		`"A":{"name":"model.mlmodel","path":"com.apple.CoreML/model.mlmodel"},` +

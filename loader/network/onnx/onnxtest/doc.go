@@ -1,3 +1,2 @@
-// Package onnxtest writes small ONNX files for tests: what a test says in a few lines is
-// a file that a reader reads.
+// Package onnxtest writes small ONNX files for tests.
 package onnxtest

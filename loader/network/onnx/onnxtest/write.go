@@ -24,7 +24,7 @@ func (m Message) Int(num protowire.Number, v int) Message {
 	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), uint64(v))
 }
 
-// Model is a file of a graph of nodes, inputs, outputs and constants.
+// Model returns the file of a graph of nodes, inputs, outputs and constants.
 func Model(parts ...Message) []byte {
 	graph := Message{}.Text(2, "graph")
 	for _, p := range parts {
@@ -33,10 +33,10 @@ func Model(parts ...Message) []byte {
 	return Message{}.Int(1, 8).Text(2, "onnxtest").Bytes(7, graph).Bytes(8, Message{}.Int(2, 17))
 }
 
-// Input is an input of the graph; a dimension of 0 has a name instead.
+// Input returns an input of the graph. A dimension of 0 gets a name instead of a size.
 func Input(name string, dims ...int) Message { return value(11, name, dims) }
 
-// Output is an output of the graph.
+// Output returns an output of the graph.
 func Output(name string) Message { return value(12, name, nil) }
 
 // Shape states the shape of a tensor between nodes.
@@ -55,8 +55,8 @@ func value(num protowire.Number, name string, dims []int) Message {
 	return Message{}.Bytes(num, Message{}.Text(1, name).Bytes(2, Message{}.Bytes(1, tensor)))
 }
 
-// Constant is an initializer of float32 values. Without values they stand in another
-// file.
+// Constant returns an initializer of float32 values. Without values, it refers to another file,
+// weights.bin.
 func Constant(name string, dims []int, values ...float32) Message {
 	t := Message{}.Int(2, 1).Text(8, name)
 	for _, d := range dims {
@@ -72,7 +72,7 @@ func Constant(name string, dims []int, values ...float32) Message {
 	return Message{}.Bytes(5, t.Bytes(9, raw))
 }
 
-// Ints is an initializer of int64 values.
+// Ints returns an initializer of int64 values.
 func Ints(name string, values ...int) Message {
 	t := Message{}.Int(2, 7).Text(8, name).Int(1, len(values))
 	var packed []byte
@@ -82,8 +82,8 @@ func Ints(name string, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(7, packed))
 }
 
-// Whole is an initializer of whole numbers of a type of so many bytes: 2 is uint8, 3 int8 and 6
-// int32.
+// Whole returns an initializer of integers of ONNX type elem, each width bytes wide. Type 2 is
+// uint8, 3 is int8 and 6 is int32.
 func Whole(name string, elem, width int, dims []int, values ...int) Message {
 	t := Message{}.Int(2, elem).Text(8, name)
 	for _, d := range dims {
@@ -96,12 +96,12 @@ func Whole(name string, elem, width int, dims []int, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(9, raw))
 }
 
-// Node is an operator; name is also the name of its output.
+// Node returns an operator with one output, which has the operator's name.
 func Node(op, name string, inputs []string, attributes ...Message) Message {
 	return NodeOf("", op, name, inputs, attributes...)
 }
 
-// NodeOf is a node of a domain other than ONNX's own.
+// NodeOf returns a node of a domain other than ONNX's own.
 func NodeOf(domain, op, name string, inputs []string, attributes ...Message) Message {
 	n := Message{}.Text(3, name).Text(4, op).Text(2, name)
 	if domain != "" {
@@ -116,7 +116,7 @@ func NodeOf(domain, op, name string, inputs []string, attributes ...Message) Mes
 	return Message{}.Bytes(1, n)
 }
 
-// Several is an operator with several outputs, the first of which is its name too.
+// Several returns an operator with several outputs, named after the first.
 func Several(op string, outputs, inputs []string, attributes ...Message) Message {
 	n := Message{}.Text(3, outputs[0]).Text(4, op)
 	for _, out := range outputs {
@@ -131,10 +131,10 @@ func Several(op string, outputs, inputs []string, attributes ...Message) Message
 	return Message{}.Bytes(1, n)
 }
 
-// Int is an attribute.
+// Int returns an integer attribute.
 func Int(name string, v int) Message { return Message{}.Text(1, name).Int(3, v).Int(20, 2) }
 
-// Text is an attribute.
+// Text returns a string attribute.
 func Text(name, v string) Message { return Message{}.Text(1, name).Text(4, v).Int(20, 3) }
 
 // Texts returns an attribute that is a list of strings.
@@ -146,7 +146,7 @@ func Texts(name string, values ...string) Message {
 	return a
 }
 
-// List is an attribute.
+// List returns an attribute that is a list of integers.
 func List(name string, values ...int) Message {
 	a := Message{}.Text(1, name).Int(20, 7)
 	for _, v := range values {
@@ -155,12 +155,12 @@ func List(name string, values ...int) Message {
 	return a
 }
 
-// Graph is an attribute: the side of a branch.
+// Graph returns an attribute that is a graph, such as a branch.
 func Graph(name string, parts ...Message) Message {
 	return Message{}.Text(1, name).Int(20, 5).Bytes(6, slices.Concat(parts...))
 }
 
-// Float is an attribute.
+// Float returns a float attribute.
 func Float(name string, v float32) Message {
 	m := Message{}.Text(1, name).Int(20, 1)
 	return binary.LittleEndian.AppendUint32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(v))

@@ -67,7 +67,7 @@ func TestParametersBesideAProgram(t *testing.T) {
 	}{
 		{append(words, "--over", "k=32..128+32"), exitUsage, "--over requires --emit"},
 		{append(words, "--over", "k=32-128", "--emit", program), exitUsage, "want KEY=FROM..TO"},
-		{append(words, "--over", "q=32..128+32", "--emit", program), exitUsage, "q: no such key"},
+		{append(words, "--over", "q=32..128+32", "--emit", program), exitUsage, "q: unknown key"},
 		{append(words, "--over", "k=32..120+32", "--emit", program), exitFailed, "the range is invalid"},
 		{[]string{"layer", "conv", "h=8", "w=8", "cout=16", "k=1", "--over", "cin=16..64+16", "--emit", program}, exitFailed, "one program for every cin"},
 	} {

@@ -129,7 +129,7 @@ func TestSweepProgramErrors(t *testing.T) {
 		{[]string{net, "relu"}, "missing keys of relu; with several programs want them with the operation, as in 'relu c=64"},
 		{[]string{net, net}, "duplicate program"},
 		{[]string{net, "chip.Clock=1e9", net}, "want programs first"},
-		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: no such key`},
+		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: unknown key`},
 		{append(grid, "--area", "2*Engine"), "--area: Engine: unknown constant; did you mean Engines or"},
 		{append(grid, "--area", "2*"), "missing number or constant of the chip"},
 		{append(grid, "--area", "2 Engines"), "want + or - or *"},

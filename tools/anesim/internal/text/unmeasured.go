@@ -12,9 +12,9 @@ import (
 	"anesim/hw/clock"
 )
 
-// unmeasured says how much of the time no measured row covers, and which work that is, most
+// printUnmeasured says how much of the time no measured row covers, and which work that is, most
 // first. Rows of tables whose time is mostly such work have the same mark.
-func (p pager) unmeasured(r *hw.Report) {
+func (p pager) printUnmeasured(r *hw.Report) {
 	part := r.Bounds().Unmeasured
 	if part <= 0 {
 		return
