@@ -64,9 +64,9 @@ func startsChain(l *layer.Layer) bool {
 	return false
 }
 
-// findChain returns the row chains that replace the nodes from first on, and the index of the
-// node after them. It returns no chains if package rows cannot lower the node at first or that
-// would save nothing.
+// findChain returns the row chains that replace the nodes from index first on, and the index of
+// the first node after them. It returns no chains if package rows does not support these nodes
+// or if a chain would save nothing.
 func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	if f.next[first] == len(f.nodes) {
 		return nil, first

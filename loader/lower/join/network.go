@@ -382,7 +382,7 @@ func (j *joiner) assignPorts() error {
 		"split the network into parts with at most %d inputs and outputs")
 }
 
-// hasMatMul reports whether a step is a matmul, which has its result in buffer 4.
+// hasMatMul reports whether a step has its result in buffer 4, as matmuls and row chains do.
 func (j *joiner) hasMatMul() bool {
 	for i := range j.steps {
 		if p := j.steps[i].part; p.outputBAR == place.Bar4 {

@@ -108,9 +108,10 @@ func (j *joiner) collectAccesses(list []*resident, step, index int) {
 }
 
 // canKeepInput reports whether the first step that reads an input can leave it in L2 for later
-// steps, and sets r.loads. Each task of that step must load the whole input, or other whole
-// elements of its batch, without splitting columns. (Configuration 0x171 has this in 22 of 22
-// later reads. That several tasks can load a batch is inferred, because no program has one.)
+// steps, and sets r.loads. Each task of that step must load the whole input, or whole elements
+// of its batch that no other task loads, without splitting columns. (Programs show this, as
+// 0x171, in 22 of 22 later reads. That several tasks can load a batch is inferred, because no
+// program has one.)
 func (j *joiner) canKeepInput(r *resident) bool {
 	loaded, end := 0, 0 // elements loaded so far, and the lowest address of the next ones
 	r.loads = nil
@@ -136,9 +137,9 @@ func (j *joiner) canKeepInput(r *resident) bool {
 // isLoad reports whether a loads a part of the tensor.
 func (r *resident) isLoad(a access) bool { return slices.Contains(r.loads, a) }
 
-// chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It tries
-// rows that follow each other first, then planes, which a task needs that sees the tensor in
-// another shape.
+// chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It first
+// tries to store the tensor row by row, then plane by plane. A task that reads the tensor in
+// another shape needs the latter.
 func (j *joiner) chooseLayout(r *resident) bool {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})

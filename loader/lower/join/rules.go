@@ -62,9 +62,9 @@ func fuseTable(a, b *Step, _ int) bool {
 }
 
 // fuseFactor merges a multiplication by a number into a as its factor. The bias is added after
-// the factor, so it is multiplied as well. If a already has a factor, the two are multiplied and
-// the product is rounded. The rule does not apply if the factor is not a normal fp16
-// value or fp16 cannot hold the bias.
+// the factor, so it is multiplied as well. If a already has a factor, the product of the two is
+// rounded. The rule does not apply if the factor is not a normal fp16 value or if fp16 cannot
+// hold the bias.
 func fuseFactor(a, b *Step, _ int) bool {
 	l := &b.Layer
 	if l.Op != layer.Mul || l.Second != layer.Scalar || l.Bias || len(b.Weights.Second) == 0 || !family.CanFuse(&a.Layer, &a.Weights).Factor {
