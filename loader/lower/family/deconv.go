@@ -12,91 +12,93 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerDeconvolution lowers a transposed convolution to convolutions of stride 1, one for each
-// phase of its result: row o takes the taps k with (o + padding - k) mod stride = 0, turned.
-// The DMA's strides write the phases of rows. Those of columns are written as rows or as
-// channels of a tensor in between, whichever is cheaper (inferred).
+// lowerDeconvolution lowers a transposed convolution to convolutions with stride 1, one for each
+// phase of its result. Row o uses the taps k with (o + padding - k) mod stride = 0, in reverse
+// order. The strides of the DMA interleave the phases of rows. The phases of columns are written
+// as rows or as channels of a tensor in between, by the cheaper of the two ways. All of this is
+// inferred.
 func lowerDeconvolution(o *Output, j job) error {
 	l, w := j.layer, j.layer.Window
 	out := l.Out()
-	if err := layer.CheckLimit("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
+	if err := layer.CheckLimit("number of phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)
 	switch {
 	case min(w.Sx, out.W) == 1:
-		return lowerRowPhases(o, j, phases{columns: []int{0}, part: out}, x, y)
-	case columnPhasesFit(l) && columnPhasesCost(l) < turnedPhasesCost(l):
+		return lowerRowPhases(o, j, phaseGroup{columns: []int{0}, part: out}, x, y)
+	case fitsColumnPhases(l) && columnPhasesCost(l) < transposedPhasesCost(l):
 		return lowerColumnPhases(o, j, x, y)
 	}
-	return lowerTurnedPhases(o, j, x, y)
+	return lowerTransposedPhases(o, j, x, y)
 }
 
-// What a task costs beside the bytes that it moves, in bytes that move in the same time. Fitted to
-// the model's times of both ways for 1 to 256 channels, 1x1 to 64x64 pixels, and
-// windows of 2 to 8 with strides of 2 and 4: the way that it picks takes at most 6.3 % more time
-// than the other.
+// These constants are the cost of a task in addition to the bytes that it moves, in bytes that could be
+// moved in the same time. They are fitted to the model's times of both ways for 1 to 256 channels, 1x1
+// to 64x64 pixels, and windows of 2 to 8 with strides of 2 and 4. The way with the lower cost takes at
+// most 6.3 % more time than the other.
 const (
 	convolutionCost = 512
 	transposeCost   = 5 << 10
 	elementCost     = 4 // of each element transposed
 )
 
-// turnedPhasesCost returns what lowerTurnedPhases costs.
-func turnedPhasesCost(l *layer.Layer) int {
+// transposedPhasesCost returns the cost of lowerTransposedPhases.
+func transposedPhasesCost(l *layer.Layer) int {
 	in, out, stride := l.In, l.Out(), l.Window.Sy
-	turned := in
-	turned.H, turned.W = in.W, in.H
-	groups := columnGroups(turnedWindow(l))
+	transposed := in
+	transposed.H, transposed.W = in.W, in.H
+	groups := groupColumnPhases(transposeWindow(l))
 	convolutions := len(groups) * min(l.Window.Sx, out.W)
-	bytes := memoryBytes(in) + memoryBytes(turned)*(1+convolutions) + memoryBytes(out)
+	bytes := memoryBytes(in) + memoryBytes(transposed)*(1+convolutions) + memoryBytes(out)
 	for _, group := range groups {
 		part := layer.Shape{N: out.N, C: len(group) * out.C, H: out.W, W: out.H}
-		bytes += 2 * memoryBytes(phaseOf(part, group[0], stride))
+		bytes += 2 * memoryBytes(phaseShape(part, group[0], stride))
 	}
 	return bytes + elementCost*(in.Elements()+out.Elements()) + convolutionCost*convolutions + transposeCost*(1+min(stride, out.H))
 }
 
-// columnPhasesCost returns what lowerColumnPhases costs.
+// columnPhasesCost returns the cost of lowerColumnPhases.
 func columnPhasesCost(l *layer.Layer) int {
 	in, out := l.In, l.Out()
-	convolutions := len(channelGroups(l)) * min(l.Window.Sy, out.H)
+	convolutions := len(groupChannelPhases(l)) * min(l.Window.Sy, out.H)
 	columns := layer.Shape{N: out.N, C: out.W, H: out.H, W: out.C}
 	bytes := memoryBytes(in)*convolutions + 2*memoryBytes(columns) + memoryBytes(out)
 	return bytes + 2*elementCost*out.Elements() + convolutionCost*convolutions + transposeCost
 }
 
-// memoryBytes returns what a tensor takes in memory.
+// memoryBytes returns the size of a tensor in memory.
 func memoryBytes(s layer.Shape) int { return place.Surface(0, s).Depth * s.N }
 
-// columnPhasesFit reports whether the L2 holds a whole input with the results of a task of
-// lowerColumnPhases, and no activation needs a task of its own.
-func columnPhasesFit(l *layer.Layer) bool {
+// fitsColumnPhases reports whether lowerColumnPhases can lower the layer: L2 must hold the whole
+// input together with the results of one task, and no activation may need a task of its own.
+func fitsColumnPhases(l *layer.Layer) bool {
 	if a := l.Activation; a != 0 && a != layer.ReLU {
 		return false
 	}
 	in, out := l.In, l.Out()
 	rows := place.Packed(regs.Shape{Channels: in.C, Width: in.W}).Row * in.H
-	wide := regs.Shape{Channels: out.C * min(l.Window.Sx, out.W), Width: phaseOf(out, 0, l.Window.Sx).W, Height: out.H}
+	wide := regs.Shape{Channels: out.C * min(l.Window.Sx, out.W), Width: phaseShape(out, 0, l.Window.Sx).W, Height: out.H}
 	return rows+transposedTile(wide).Row*((out.H+l.Window.Sy-1)/l.Window.Sy) <= l.LargestTile()
 }
 
-// lowerTurnedPhases makes rows of the input's columns first, whose phases strides write. The
-// phases of rows are then columns, made rows again on the way to their places.
-func lowerTurnedPhases(o *Output, j job, x, y place.Memory) error {
+// lowerTransposedPhases first transposes the input, so that DMA strides can write the phases of
+// its columns as rows. The phases of rows are then columns, which are transposed back to rows on
+// the way to their places.
+func lowerTransposedPhases(o *Output, j job, x, y place.Memory) error {
 	l, stride := j.layer, j.layer.Window.Sy
-	t := turnedDeconvolution(j)
+	t := transposeDeconvolution(j)
 	rows := o.allocate(t.layer.In)
 	if err := transposeRows(o, l, l.In, x, rows); err != nil {
 		return err
 	}
 	out := t.layer.Out()
 	held := o.held
-	for _, group := range columnGroups(t.layer) {
+	for _, group := range groupColumnPhases(t.layer) {
 		o.held = held
-		part := phaseOf(out, group[0], stride)
+		part := phaseShape(out, group[0], stride)
 		all := o.allocate(layer.Shape{N: out.N, C: len(group) * out.C, H: out.H, W: part.W})
-		if err := lowerRowPhases(o, t, phases{columns: group, part: part}, rows, all); err != nil {
+		if err := lowerRowPhases(o, t, phaseGroup{columns: group, part: part}, rows, all); err != nil {
 			return err
 		}
 		for i, py := range group {
@@ -104,7 +106,7 @@ func lowerTurnedPhases(o *Output, j job, x, y place.Memory) error {
 			from.Base += i * out.C * all.Plane
 			to.Base += py * y.Row
 			to.Row *= stride
-			if err := transposeRows(o, l, phaseOf(out, py, stride), from, to); err != nil {
+			if err := transposeRows(o, l, phaseShape(out, py, stride), from, to); err != nil {
 				return err
 			}
 		}
@@ -112,26 +114,27 @@ func lowerTurnedPhases(o *Output, j job, x, y place.Memory) error {
 	return nil
 }
 
-// lowerColumnPhases writes the results of each phase with channels and columns transposed, as
-// products are, so that strides put columns beside one another, and transposes them again.
+// lowerColumnPhases writes the results of each phase with channels and columns transposed, as a
+// matmul does, so that strides can put columns next to each other. It then transposes them back.
 func lowerColumnPhases(o *Output, j job, x, y place.Memory) error {
 	l, stride := j.layer, j.layer.Window.Sx
 	out := l.Out()
 	channels := layer.Shape{N: out.N, C: out.W, H: out.H, W: out.C}
 	columns := o.allocate(channels)
-	columns.Plane, columns.Row = columns.Row, columns.Row*out.W // a row's pixels side by side
-	for _, group := range channelGroups(l) {
+	columns.Plane, columns.Row = columns.Row, columns.Row*out.W // the pixels of a row follow each other
+	for _, group := range groupChannelPhases(l) {
 		to := columns
 		to.Base += group[0] * columns.Plane
 		to.Plane *= stride
-		if err := lowerRowPhases(o, j, phases{group, phaseOf(out, group[0], stride), true}, x, to); err != nil {
+		if err := lowerRowPhases(o, j, phaseGroup{group, phaseShape(out, group[0], stride), true}, x, to); err != nil {
 			return err
 		}
 	}
 	return lowerPieces(o, l, piece{layer.Unary(layer.Transpose, channels), &layer.Weights{}, ports{"x": columns, "y": y}})
 }
 
-// convolveTransposed convolves to columns of channels, which the memory has as planes.
+// convolveTransposed convolves x and writes the result with channels and columns transposed, so
+// that the columns are the planes of y.
 func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	l := j.layer
 	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.Window.Kh, Columns: l.Window.Kw}
@@ -143,7 +146,7 @@ func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	for n := range l.In.N {
 		var loaded *task.Tile
 		for _, s := range shares {
-			src, out := ConvSource(l), shareResult(l, s)
+			src, out := ConvSource(l), shareShape(l, s)
 			t := newMACTask(l, task.MAC{In: src, Out: out, Window: &l.Window, Transpose: true})
 			at := t.SourceTile()
 			attachKernel(o, made, t, s, t.PlaneWidth(l.Taps()*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
@@ -164,19 +167,19 @@ func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	return nil
 }
 
-// phaseOf returns the shape of a phase of columns.
-func phaseOf(out layer.Shape, px, stride int) layer.Shape {
+// phaseShape returns the shape of the phase of columns that starts at column px.
+func phaseShape(out layer.Shape, px, stride int) layer.Shape {
 	out.W = (out.W - px + stride - 1) / stride
 	return out
 }
 
-// columnGroups returns the phases of columns, together those that see the same columns of the
-// input: one convolution has their channels.
-func columnGroups(l *layer.Layer) (groups [][]int) {
+// groupColumnPhases returns the phases of columns in groups that read the same columns of the
+// input, so that one convolution can compute the channels of all phases of a group.
+func groupColumnPhases(l *layer.Layer) (groups [][]int) {
 	w := &l.Window
 	count, first := 0, 0
 	for px := range min(w.Sx, l.Out().W) {
-		taps, at := turnedTaps(px+w.Px, w.Kw, w.Sx)
+		taps, at := reverseTaps(px+w.Px, w.Kw, w.Sx)
 		k := len(groups) - 1
 		if k < 0 || len(taps) != count || at != first || (len(groups[k])+1)*l.Cout > layer.MaxExtent {
 			groups = append(groups, nil)
@@ -188,11 +191,11 @@ func columnGroups(l *layer.Layer) (groups [][]int) {
 	return groups
 }
 
-// channelGroups returns the phases of columns, together where all of them are one group and their
-// channels stand in one row without gaps.
-func channelGroups(l *layer.Layer) [][]int {
+// groupChannelPhases returns all phases of columns as one group, if groupColumnPhases does and
+// their channels have no gaps in memory. Otherwise each phase is a group of its own.
+func groupChannelPhases(l *layer.Layer) [][]int {
 	out, stride := l.Out(), l.Window.Sx
-	if groups := columnGroups(l); len(groups) == 1 && out.W%stride == 0 && (layer.Shape{W: out.C}).HasPackedRows() {
+	if groups := groupColumnPhases(l); len(groups) == 1 && out.W%stride == 0 && (layer.Shape{W: out.C}).HasPackedRows() {
 		return groups
 	}
 	var single [][]int
@@ -202,16 +205,16 @@ func channelGroups(l *layer.Layer) [][]int {
 	return single
 }
 
-// phases are phases of columns that see the same columns of the input. One convolution
-// has the channels of all.
-type phases struct {
+// A phaseGroup holds phases of columns that read the same columns of the input. One convolution
+// computes the channels of all of them.
+type phaseGroup struct {
 	columns    []int
-	part       layer.Shape // the result of the widest, with all rows
-	transposed bool        // its channels and columns
+	part       layer.Shape // shape of the widest result, with all rows
+	transposed bool        // channels and columns of the result are transposed
 }
 
-// lowerRowPhases convolves for each phase of rows.
-func lowerRowPhases(o *Output, j job, p phases, x, y place.Memory) error {
+// lowerRowPhases convolves x for each phase of rows.
+func lowerRowPhases(o *Output, j job, p phaseGroup, x, y place.Memory) error {
 	for py := range min(j.layer.Window.Sy, p.part.H) {
 		if err := lowerPhase(o, j, py, p, x, y); err != nil {
 			return err
@@ -220,8 +223,9 @@ func lowerRowPhases(o *Output, j job, p phases, x, y place.Memory) error {
 	return nil
 }
 
-// turnedWindow returns the transposed convolution of the input with its rows as columns.
-func turnedWindow(l *layer.Layer) *layer.Layer {
+// transposeWindow returns the transposed convolution of the input with rows and columns
+// exchanged.
+func transposeWindow(l *layer.Layer) *layer.Layer {
 	t := *l
 	w, v := &t.Window, l.Window
 	t.In.H, t.In.W = l.In.W, l.In.H
@@ -229,9 +233,10 @@ func turnedWindow(l *layer.Layer) *layer.Layer {
 	return &t
 }
 
-// turnedDeconvolution returns the job of turnedWindow.
-func turnedDeconvolution(j job) job {
-	l, w := turnedWindow(j.layer), *j.weights
+// transposeDeconvolution returns the job for the layer of transposeWindow, with the weights
+// transposed in the same way.
+func transposeDeconvolution(j job) job {
+	l, w := transposeWindow(j.layer), *j.weights
 	if k := l.Window; !w.SizesOnly {
 		w.Filter, w.Source = make([]float16.Float16, 0, l.Cout*l.In.C*k.Kh*k.Kw), nil
 		for n := range l.Cout * l.In.C {
@@ -245,19 +250,19 @@ func turnedDeconvolution(j job) job {
 	return job{layer: l, weights: &w}
 }
 
-// lowerPhase convolves for the rows of one phase.
-func lowerPhase(o *Output, j job, py int, p phases, x, to place.Memory) error {
+// lowerPhase convolves x for the rows of phase py.
+func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) error {
 	l, w, part := j.layer, j.layer.Window, p.part
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.Base += py * to.Row
 	to.Row *= w.Sy
-	ys, firstY := turnedTaps(py+w.Py, w.Kh, w.Sy)
-	xs, firstX := turnedTaps(p.columns[0]+w.Px, w.Kw, w.Sx)
-	before := max(0, firstX) // taps before the first column are zeros in front of the window
-	// The window's first row stands firstY rows from the result's, above if negative.
+	ys, firstY := reverseTaps(py+w.Py, w.Kh, w.Sy)
+	xs, firstX := reverseTaps(p.columns[0]+w.Px, w.Kw, w.Sx)
+	before := max(0, firstX) // columns before the first tap become taps with zero weights
+	// The first row of the window is firstY rows below the first result row, or above it if negative.
 	window := layer.Window{Kh: len(ys), Kw: before + len(xs), Sy: 1, Sx: 1, Px: max(0, -firstX)}
 	from, in := x, l.In
-	window.Py, from.Base, in.H = beginAt(firstY, from.Base, x.Row, in.H)
+	window.Py, from.Base, in.H = splitOffset(firstY, from.Base, x.Row, in.H)
 	window.Qy = part.H - 1 + window.Kh - window.Py - in.H
 	window.Qx = part.W - 1 + window.Kw - window.Px - in.W
 	if window.Qy < 0 {
@@ -271,8 +276,8 @@ func lowerPhase(o *Output, j job, py int, p phases, x, to place.Memory) error {
 	weights := &layer.Weights{Dense: true, SizesOnly: j.weights.SizesOnly, Table: j.weights.Table, Tables: j.weights.Tables}
 	for _, px := range p.columns {
 		weights.Bias = append(weights.Bias, j.weights.Bias...)
-		if !weights.SizesOnly { // they are kept dense: zeros or not is the same
-			xs, _ := turnedTaps(px+w.Px, w.Kw, w.Sx)
+		if !weights.SizesOnly { // the weights are kept dense, so their values do not change the size
+			xs, _ := reverseTaps(px+w.Px, w.Kw, w.Sx)
 			weights.Filter = slices.Grow(weights.Filter, len(p.columns)*l.Cout*l.In.C*window.Kh*window.Kw-len(weights.Filter))
 			weights.Filter = appendTaps(weights.Filter, j, ys, slices.Concat(slices.Repeat([]int{-1}, before), xs))
 		}
@@ -283,8 +288,8 @@ func lowerPhase(o *Output, j job, py int, p phases, x, to place.Memory) error {
 	return lowerPieces(o, l, piece{c, weights, ports{"x": from, "y": to}})
 }
 
-// appendTaps appends the weights at some rows and columns of the window, zeros at those
-// below zero.
+// appendTaps appends the weights at the given rows and columns of the window to filter. A
+// negative row or column has weights of zero.
 func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16 {
 	l, w := j.layer, j.layer.Window
 	for n := range l.Cout * l.In.C {
@@ -301,10 +306,10 @@ func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16
 	return filter
 }
 
-// turnedTaps returns the taps of a phase from the last to the first, and the row of the input
-// that the first of them takes for the phase's first row. Without any tap there is one of
-// zero weight.
-func turnedTaps(at, k, stride int) (taps []int, first int) {
+// reverseTaps returns the taps of a phase, last one first, and the input row that the first of
+// them reads for the first row of the phase. k is the number of taps of the whole window. If the
+// phase has no taps, reverseTaps returns one tap, -1, which has zero weight.
+func reverseTaps(at, k, stride int) (taps []int, first int) {
 	for tap := at % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)
 	}
@@ -314,8 +319,10 @@ func turnedTaps(at, k, stride int) (taps []int, first int) {
 	return taps, (at - taps[0]) / stride
 }
 
-// beginAt turns a window's first row into padding or a later first row of the input.
-func beginAt(first, base, row, rows int) (pad, at, left int) {
+// splitOffset splits the offset of a window's first row into rows of padding, if it is negative,
+// or into rows of the input to skip. It returns the padding, the address of the first row to
+// read and the number of rows left.
+func splitOffset(first, base, row, rows int) (pad, at, left int) {
 	if first < 0 {
 		return -first, base, rows
 	}
