@@ -90,6 +90,6 @@ func (r *Result) flushedNote() string {
 	if len(list) > 1 {
 		layers = fmt.Sprintf("%d layers lose", len(list))
 	}
-	return fmt.Sprintf("the engine reads weights below 2^-14 as 0: %s %.0f %% or more of the norm of the weights, %s the most (%.1f %%)",
+	return fmt.Sprintf("the engine reads weights below 2^-14 as 0: %s %.0f%% or more of the norm of the weights, %s the most (%.1f%%)",
 		layers, 100*minFlushedShare, worst.name, 100*worst.share)
 }

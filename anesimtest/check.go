@@ -12,7 +12,7 @@ import (
 	"anesim/bench/report"
 )
 
-var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing with them")
+var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing results with them")
 
 // TB is the part of testing.TB that Check uses.
 type TB interface {
@@ -24,15 +24,15 @@ type TB interface {
 
 // Check runs models without values and compares them with the baseline in file. It fails the test
 // for each model whose cycles, bytes or energy differ from the baseline by more than the fraction
-// most, and reports an explanation.
-func Check(t TB, file string, most float64, models ...*anesim.Model) {
+// tolerance, and reports an explanation.
+func Check(t TB, file string, tolerance float64, models ...*anesim.Model) {
 	t.Helper()
-	CheckOptions(t, file, most, anesim.Options{}, models...)
+	CheckOptions(t, file, tolerance, anesim.Options{}, models...)
 }
 
-// CheckOptions is like Check, with options. With Options.Values it also compares the checksums of
-// outputs.
-func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*anesim.Model) {
+// CheckOptions is like Check but runs the models with options. If Options.Values is set, it also
+// compares the checksums of outputs.
+func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models ...*anesim.Model) {
 	t.Helper()
 	base := &check.Baseline{Header: report.NewHeader()}
 	if !*update {
@@ -67,7 +67,7 @@ func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*
 			base.Set(e)
 			continue
 		}
-		v := base.Check(&e, most)
+		v := base.Check(&e, tolerance)
 		if v.Passed() {
 			continue
 		}

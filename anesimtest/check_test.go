@@ -15,7 +15,7 @@ import (
 	"anesim/bench/report"
 )
 
-// recorder is a test that is told of failures and goes on.
+// A recorder is a TB that records failures and continues.
 type recorder struct {
 	ctx    context.Context
 	failed []string

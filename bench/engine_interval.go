@@ -43,8 +43,8 @@ func EngineBands() ([]EngineBand, error) {
 	return computeEngineBands(rows, left), nil
 }
 
-// unmeasured names the band of work that no measured row covers.
-const unmeasured = "unmeasured"
+// Unmeasured is the kind of the band of work that no measured row covers.
+const Unmeasured = "unmeasured"
 
 func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []EngineBand) {
 	all := engineRatios(rows, left, BySession)
@@ -116,7 +116,7 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 		}
 		return held
 	})
-	return newBand(unmeasured, list, trials, width)
+	return newBand(Unmeasured, list, trials, width)
 }
 
 // valuesOf returns the ratios of all sessions but one.
@@ -138,14 +138,16 @@ func newBand(kind string, list []engineRatio, trials []trial, width float64) Eng
 	return b
 }
 
-// A WorkBand holds the number of rows that cover a kind of work. A row covers the work on
-// which the engine spends most of its time, if most of the row's time is the engine's.
+// A WorkBand holds the number of rows that cover a kind of work, and the bounds of its interval.
+// A row covers the work on which the engine spends most of its time, if most of the row's time
+// is the engine's.
 type WorkBand struct {
-	Work hw.Work
-	Rows int
+	Work      hw.Work
+	Rows      int
+	Low, High float64
 }
 
-// WorkBands returns the number of built-in rows that cover each kind of work.
+// WorkBands returns the band of each kind of work by the built-in rows.
 func WorkBands() ([]WorkBand, error) {
 	rows, err := measured.Rows()
 	if err != nil {
@@ -156,13 +158,39 @@ func WorkBands() ([]WorkBand, error) {
 		return nil, err
 	}
 	p := DefaultPresets()
-	return computeWorkBands(rows, left, &p)
+	list, err := computeWorkBands(rows, left, &p)
+	if err != nil {
+		return nil, err
+	}
+	bands := computeEngineBands(rows, left)
+	for i := range list {
+		x := &list[i]
+		b := &bands[slices.IndexFunc(bands, func(b EngineBand) bool { return b.Kind == x.band() })]
+		x.Low, x.High = b.Low, b.High
+	}
+	return list, nil
 }
 
+// band returns the kind of the engine band that the work has.
+func (x *WorkBand) band() string {
+	switch {
+	case x.Rows == 0:
+		return Unmeasured
+	case x.Work == hw.WindowWork:
+		return "window"
+	case x.Work == hw.PointWork:
+		return "point"
+	case x.Work == hw.ProductWork:
+		return "product"
+	}
+	return "pass"
+}
+
+// computeWorkBands returns the bands without bounds.
 func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) ([]WorkBand, error) {
-	bands := make([]WorkBand, hw.WorkKinds)
-	for i := range bands {
-		bands[i].Work = hw.Work(i)
+	list := make([]WorkBand, hw.WorkKinds)
+	for i := range list {
+		list[i].Work = hw.Work(i)
 	}
 	l := NewLowerer()
 	for i := range rows {
@@ -175,10 +203,10 @@ func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) 
 			return nil, err
 		}
 		if w, ok := c.mostWork(p.Chips[RowChip(r).Name]); ok {
-			bands[w].Rows++
+			list[w].Rows++
 		}
 	}
-	return bands, nil
+	return list, nil
 }
 
 // mostWork returns the kind of work that takes more than half of a chain's time.

@@ -77,6 +77,6 @@ func quantile(p float64, sorted []float64) float64 {
 
 // String returns the summary on one line, with errors in percent.
 func (s Summary) String() string {
-	return fmt.Sprintf("n %d, median %.1f %%, p90 %.1f %%, within %.0f %%: %.0f %%",
+	return fmt.Sprintf("n %d, median %.1f%%, p90 %.1f%%, within %.0f%%: %.0f%%",
 		s.N, 100*s.Median, 100*s.P90, 100*Near, 100*s.Near)
 }

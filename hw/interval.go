@@ -7,7 +7,7 @@ import "anesim/hw/clock"
 // documentation write it.
 const (
 	IntervalShare   = 0.8
-	IntervalPercent = "80 %"
+	IntervalPercent = "80%"
 	IntervalWords   = "four of five"
 )
 
@@ -103,7 +103,7 @@ type Work uint8
 const (
 	WindowWork  Work = iota // convolution with a window
 	PointWork               // 1x1 convolution
-	GroupedWork             // convolution of several groups
+	GroupedWork             // convolution of several groups, depthwise ones included
 	ProductWork             // matmul
 	PassWork
 	ActivationWork
@@ -131,7 +131,7 @@ func (d *DescriptorReport) Work() Work {
 	switch d.Op {
 	case Conv:
 		switch {
-		case d.Shape.Groups > 1:
+		case d.Depthwise || d.Shape.Groups > 1:
 			return GroupedWork
 		case d.Shape.Kh*d.Shape.Kw > 1:
 			return WindowWork

@@ -26,9 +26,12 @@ type DescriptorReport struct {
 	Shape  Shape
 	// Prepares is set on a pass or a copy whose result is an operand of the matmul that follows.
 	Prepares bool
-	Planar   bool // runs on the planar engine only
-	Engines  int
-	Tiles    int
+	// Depthwise is set on a convolution in which each channel of the source makes one of the result.
+	// Its Shape has one group.
+	Depthwise bool
+	Planar    bool // runs on the planar engine only
+	Engines   int
+	Tiles     int
 	// Crew holds the number of rounds in which the engines do the work. HalfEngine is the first
 	// engine with exactly one open tile, -1 if there is none.
 	Crew       tiles.Crew

@@ -40,6 +40,7 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
 	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g, o)
+	d.Depthwise = d.Op == Conv && g.Common.GroupConvCfg.UnicastEn()
 	d.DMA = dma.TrafficOf(o)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), vendor.ExeCycles(g, o, t.Beside)}
 

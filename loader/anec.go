@@ -181,27 +181,9 @@ func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the Linux driver's form, which holds version 7 descriptors only"}
 	}
-	var ports []*Port
-	for _, d := range [...]Direction{Output, Input} {
-		for q := range p.ports(d) {
-			if q.BAR == regs.BARWeights {
-				return nil, &UnsupportedError{string(p.Form), "weights are missing from the file; the Linux driver's form stores them"}
-			}
-			if q.BAR < 0 {
-				return nil, &UnsupportedError{"port " + q.Name, "found no buffer at its address"}
-			}
-			ports = append(ports, q)
-		}
-	}
-	if len(ports) == 0 || len(ports) > anecTensors {
-		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("found %d tensors; the Linux driver's form holds 1 to %d", len(ports), anecTensors)}
-	}
-	to := make(map[uint32]uint32)
-	for i, q := range ports {
-		if _, twice := to[uint32(q.BAR)]; twice {
-			return nil, &UnsupportedError{"port " + q.Name, "shares its buffer with another tensor"}
-		}
-		to[uint32(q.BAR)] = uint32(anecFirstTensor + i)
+	ports, to, err := p.anecPorts()
+	if err != nil {
+		return nil, err
 	}
 	text, err := p.renumberBuffers(to)
 	if err != nil {
@@ -249,6 +231,33 @@ func (p *Program) ANEC() ([]byte, error) {
 		le.PutUint64(out[at+40:], q.Strides[2])
 	}
 	return out, nil
+}
+
+// anecPorts returns the outputs and then the inputs, and the number that each one's buffer gets
+// in the Linux driver's form.
+func (p *Program) anecPorts() (ports []*Port, to map[uint32]uint32, err error) {
+	for _, d := range [...]Direction{Output, Input} {
+		for q := range p.ports(d) {
+			if q.BAR == regs.BARWeights {
+				return nil, nil, &UnsupportedError{string(p.Form), "weights are missing from the file; the Linux driver's form stores them"}
+			}
+			if q.BAR < 0 {
+				return nil, nil, &UnsupportedError{"port " + q.Name, "found no buffer at its address"}
+			}
+			ports = append(ports, q)
+		}
+	}
+	if len(ports) == 0 || len(ports) > anecTensors {
+		return nil, nil, &UnsupportedError{string(p.Form), fmt.Sprintf("found %d tensors; the Linux driver's form holds 1 to %d", len(ports), anecTensors)}
+	}
+	to = make(map[uint32]uint32)
+	for i, q := range ports {
+		if _, twice := to[uint32(q.BAR)]; twice {
+			return nil, nil, &UnsupportedError{"port " + q.Name, "shares its buffer with another tensor"}
+		}
+		to[uint32(q.BAR)] = uint32(anecFirstTensor + i)
+	}
+	return ports, to, nil
 }
 
 // bufferData returns the segment's bytes from a buffer's address to the segment's end. It

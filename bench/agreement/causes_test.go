@@ -16,100 +16,100 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// combinations are networks whose operators once gave wrong values together, each of which is
+// combinations are networks whose operators were once wrong in combination, although each is
 // right alone. Every result is an output that no other node reads.
 var combinations = []struct {
 	name  string
 	parts []ox.Message
 }{
 	{"average, then a factor", []ox.Message{
-		ox.Input("x", 1, 2, 4, 4), ox.Node("AveragePool", "a", in("x"), ox.List("kernel_shape", 2, 2)), scalar("c", 3), ox.Node("Mul", "y", in("a", "c")),
+		ox.Input("x", 1, 2, 4, 4), ox.Node("AveragePool", "a", inputNames("x"), ox.List("kernel_shape", 2, 2)), scalar("c", 3), ox.Node("Mul", "y", inputNames("a", "c")),
 	}},
 	{"product whose left side is made and read as weights", []ox.Message{
-		ox.Input("x", 1, 32), ox.Node("Relu", "a", in("x")), ox.Node("Transpose", "b", in("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", in("a", "b")),
+		ox.Input("x", 1, 32), ox.Node("Relu", "a", inputNames("x")), ox.Node("Transpose", "b", inputNames("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", inputNames("a", "b")),
 	}},
 	{"product of several matrices with one transpose", []ox.Message{
-		ox.Input("x", 3, 5), ox.Node("Concat", "a", in("x", "x"), ox.Int("axis", 1)), ox.Node("Transpose", "b", in("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", in("a", "b")),
+		ox.Input("x", 3, 5), ox.Node("Concat", "a", inputNames("x", "x"), ox.Int("axis", 1)), ox.Node("Transpose", "b", inputNames("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", inputNames("a", "b")),
 	}},
 	{"product, factor, ReLU", []ox.Message{
-		ox.Input("x", 4, 6), ox.Input("z", 6, 3), scalar("c", 0.5), ox.Node("MatMul", "a", in("x", "z")), ox.Node("Mul", "b", in("a", "c")), ox.Node("Relu", "y", in("b")),
+		ox.Input("x", 4, 6), ox.Input("z", 6, 3), scalar("c", 0.5), ox.Node("MatMul", "a", inputNames("x", "z")), ox.Node("Mul", "b", inputNames("a", "c")), ox.Node("Relu", "y", inputNames("b")),
 	}},
 	{"product, view, factors of other columns", []ox.Message{
-		ox.Input("x", 4, 8), weights("w", 8, 6), ox.Ints("s", 2, 12), weights("c", 12),
-		ox.Node("MatMul", "a", in("x", "w")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("Mul", "y", in("b", "c")),
+		ox.Input("x", 4, 8), weightConstant("w", 8, 6), ox.Ints("s", 2, 12), weightConstant("c", 12),
+		ox.Node("MatMul", "a", inputNames("x", "w")), ox.Node("Reshape", "b", inputNames("a", "s")), ox.Node("Mul", "y", inputNames("b", "c")),
 	}},
 	{"product with a vector, then a factor of its rows", []ox.Message{
-		ox.Input("x", 4, 8), weights("w", 8), weights("c", 4), ox.Node("MatMul", "a", in("x", "w")), ox.Node("Mul", "y", in("a", "c")),
+		ox.Input("x", 4, 8), weightConstant("w", 8), weightConstant("c", 4), ox.Node("MatMul", "a", inputNames("x", "w")), ox.Node("Mul", "y", inputNames("a", "c")),
 	}},
-	{"quotient of a tensor by itself", []ox.Message{ox.Input("x", 2, 4), ox.Node("Exp", "a", in("x")), ox.Node("Div", "y", in("a", "a"))}},
+	{"quotient of a tensor by itself", []ox.Message{ox.Input("x", 2, 4), ox.Node("Exp", "a", inputNames("x")), ox.Node("Div", "y", inputNames("a", "a"))}},
 	{"transposed convolution with more padding behind", []ox.Message{
-		ox.Input("x", 1, 2, 3, 3), weights("w", 2, 2, 2, 2), weights("b", 2),
-		ox.Node("ConvTranspose", "y", in("x", "w", "b"), ox.List("strides", 3, 3), ox.List("output_padding", 2, 2)),
+		ox.Input("x", 1, 2, 3, 3), weightConstant("w", 2, 2, 2, 2), weightConstant("b", 2),
+		ox.Node("ConvTranspose", "y", inputNames("x", "w", "b"), ox.List("strides", 3, 3), ox.List("output_padding", 2, 2)),
 	}},
 	{"logarithm of improbable classes", []ox.Message{
-		ox.Input("x", 2, 5), scalar("c", 12), ox.Node("Mul", "a", in("x", "c")), ox.Node("LogSoftmax", "y", in("a"), ox.Int("axis", -1)),
+		ox.Input("x", 2, 5), scalar("c", 12), ox.Node("Mul", "a", inputNames("x", "c")), ox.Node("LogSoftmax", "y", inputNames("a"), ox.Int("axis", -1)),
 	}},
-	{"one column and a scalar bias", []ox.Message{ox.Input("x", 3, 4), weights("w", 4, 1), scalar("c", 0.5), ox.Node("Gemm", "y", in("x", "w", "c"))}},
-	{"minimum, ReLU", []ox.Message{ox.Input("x", 2, 8), scalar("c", 0.5), ox.Node("Min", "a", in("x", "c")), ox.Node("Relu", "y", in("a"))}},
+	{"one column and a scalar bias", []ox.Message{ox.Input("x", 3, 4), weightConstant("w", 4, 1), scalar("c", 0.5), ox.Node("Gemm", "y", inputNames("x", "w", "c"))}},
+	{"minimum, ReLU", []ox.Message{ox.Input("x", 2, 8), scalar("c", 0.5), ox.Node("Min", "a", inputNames("x", "c")), ox.Node("Relu", "y", inputNames("a"))}},
 	{"result without axes", []ox.Message{
-		ox.Input("x", 2, 4), scalar("c", 0.5), ox.Node("ReduceMax", "a", in("x"), ox.Int("keepdims", 0)), ox.Node("Mul", "y", in("a", "c")),
+		ox.Input("x", 2, 4), scalar("c", 0.5), ox.Node("ReduceMax", "a", inputNames("x"), ox.Int("keepdims", 0)), ox.Node("Mul", "y", inputNames("a", "c")),
 	}},
 	{"gate of squeeze and excitation", []ox.Message{
-		ox.Input("x", 1, 8), weights("w", 8, 4), ox.Ints("s", 1, 4, 1, 1), ox.Node("Gemm", "a", in("x", "w")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("Sigmoid", "y", in("b")),
+		ox.Input("x", 1, 8), weightConstant("w", 8, 4), ox.Ints("s", 1, 4, 1, 1), ox.Node("Gemm", "a", inputNames("x", "w")), ox.Node("Reshape", "b", inputNames("a", "s")), ox.Node("Sigmoid", "y", inputNames("b")),
 	}},
 	{"product seen as heads", []ox.Message{
-		ox.Input("x", 4, 8), ox.Input("z", 2, 6, 3), weights("w", 8, 6), ox.Ints("s", 2, 2, 6),
-		ox.Node("MatMul", "a", in("x", "w")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "y", in("b", "z")),
+		ox.Input("x", 4, 8), ox.Input("z", 2, 6, 3), weightConstant("w", 8, 6), ox.Ints("s", 2, 2, 6),
+		ox.Node("MatMul", "a", inputNames("x", "w")), ox.Node("Reshape", "b", inputNames("a", "s")), ox.Node("MatMul", "y", inputNames("b", "z")),
 	}},
 	{"wide product, product", []ox.Message{
-		ox.Input("x", 3, 2), ox.Input("z", 2, 140), weights("w", 140, 2), ox.Node("MatMul", "a", in("x", "z")), ox.Node("MatMul", "y", in("a", "w")),
+		ox.Input("x", 3, 2), ox.Input("z", 2, 140), weightConstant("w", 140, 2), ox.Node("MatMul", "a", inputNames("x", "z")), ox.Node("MatMul", "y", inputNames("a", "w")),
 	}},
-	{"slopes of channels in five axes", []ox.Message{ox.Input("x", 2, 3, 3, 2, 2), weights("s", 3, 1, 1, 1), ox.Node("PRelu", "y", in("x", "s"))}},
+	{"slopes of channels in five axes", []ox.Message{ox.Input("x", 2, 3, 3, 2, 2), weightConstant("s", 3, 1, 1, 1), ox.Node("PRelu", "y", inputNames("x", "s"))}},
 	{"output between transposes", []ox.Message{
-		ox.Input("x", 1, 2, 3), ox.Node("Transpose", "a", in("x"), ox.List("perm", 0, 2, 1)), ox.Node("Relu", "b", in("a")), ox.Output("b"),
-		ox.Node("Transpose", "y", in("b"), ox.List("perm", 0, 2, 1)),
+		ox.Input("x", 1, 2, 3), ox.Node("Transpose", "a", inputNames("x"), ox.List("perm", 0, 2, 1)), ox.Node("Relu", "b", inputNames("a")), ox.Output("b"),
+		ox.Node("Transpose", "y", inputNames("b"), ox.List("perm", 0, 2, 1)),
 	}},
 	{"one tensor as heads and as a matrix", []ox.Message{
-		ox.Input("x", 2, 4, 8), ox.Ints("s", 8, 4), ox.Ints("r", 8, 8), weights("u", 4, 5), weights("w", 8, 5),
-		ox.Node("Transpose", "t", in("x"), ox.List("perm", 0, 2, 1)), ox.Node("MatMul", "a", in("x", "t")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "c", in("b", "u")),
-		ox.Node("Reshape", "d", in("x", "r")), ox.Node("MatMul", "e", in("d", "w")), ox.Node("Add", "y", in("c", "e")),
+		ox.Input("x", 2, 4, 8), ox.Ints("s", 8, 4), ox.Ints("r", 8, 8), weightConstant("u", 4, 5), weightConstant("w", 8, 5),
+		ox.Node("Transpose", "t", inputNames("x"), ox.List("perm", 0, 2, 1)), ox.Node("MatMul", "a", inputNames("x", "t")), ox.Node("Reshape", "b", inputNames("a", "s")), ox.Node("MatMul", "c", inputNames("b", "u")),
+		ox.Node("Reshape", "d", inputNames("x", "r")), ox.Node("MatMul", "e", inputNames("d", "w")), ox.Node("Add", "y", inputNames("c", "e")),
 	}},
 	{"small factors behind a convolution", []ox.Message{
-		ox.Input("x", 1, 2, 4, 4), weights("w", 3, 2, 1, 1), scalar("c", 1e-4), scalar("d", 1e4), ox.Node("Conv", "a", in("x", "w")), ox.Node("Mul", "b", in("a", "c")), ox.Node("Relu", "r", in("b")), ox.Node("Mul", "y", in("r", "d")),
+		ox.Input("x", 1, 2, 4, 4), weightConstant("w", 3, 2, 1, 1), scalar("c", 1e-4), scalar("d", 1e4), ox.Node("Conv", "a", inputNames("x", "w")), ox.Node("Mul", "b", inputNames("a", "c")), ox.Node("Relu", "r", inputNames("b")), ox.Node("Mul", "y", inputNames("r", "d")),
 	}},
 	{"small alpha", []ox.Message{
-		ox.Input("x", 3, 4), weights("w", 4, 5), scalar("c", 1e3), ox.Node("Gemm", "a", in("x", "w"), ox.Float("alpha", 1e-4)), ox.Node("Relu", "b", in("a")), ox.Node("Mul", "y", in("b", "c")),
+		ox.Input("x", 3, 4), weightConstant("w", 4, 5), scalar("c", 1e3), ox.Node("Gemm", "a", inputNames("x", "w"), ox.Float("alpha", 1e-4)), ox.Node("Relu", "b", inputNames("a")), ox.Node("Mul", "y", inputNames("b", "c")),
 	}},
 	{"computed scalar condition", []ox.Message{
-		ox.Input("x", 2, 4), ox.Input("z", 2, 4), scalar("c", 0), ox.Node("ReduceMax", "m", in("x"), ox.Int("keepdims", 0)), ox.Node("Greater", "g", in("m", "c")), ox.Node("Where", "y", in("g", "x", "z")),
+		ox.Input("x", 2, 4), ox.Input("z", 2, 4), scalar("c", 0), ox.Node("ReduceMax", "m", inputNames("x"), ox.Int("keepdims", 0)), ox.Node("Greater", "g", inputNames("m", "c")), ox.Node("Where", "y", inputNames("g", "x", "z")),
 	}},
 	{"halves to the even number", []ox.Message{
-		ox.Input("x", 4, 8), scalar("s", 1./32), ox.Whole("p", 2, 1, []int{}, 7), ox.Node("QuantizeLinear", "q", in("x", "s", "p")), ox.Node("DequantizeLinear", "y", in("q", "s", "p")),
+		ox.Input("x", 4, 8), scalar("s", 1./32), ox.Whole("p", 2, 1, []int{}, 7), ox.Node("QuantizeLinear", "q", inputNames("x", "s", "p")), ox.Node("DequantizeLinear", "y", inputNames("q", "s", "p")),
 	}},
 	{"averages over padded volumes", []ox.Message{
-		ox.Input("x", 1, 2, 3, 4, 5), ox.Node("AveragePool", "y", in("x"), ox.List("kernel_shape", 2, 2, 3), ox.List("pads", 1, 0, 1, 0, 1, 1)),
+		ox.Input("x", 1, 2, 3, 4, 5), ox.Node("AveragePool", "y", inputNames("x"), ox.List("kernel_shape", 2, 2, 3), ox.List("pads", 1, 0, 1, 0, 1, 1)),
 	}},
-	{"norms of windows", []ox.Message{ox.Input("x", 1, 2, 6, 6), ox.Node("LpPool", "y", in("x"), ox.List("kernel_shape", 3, 3), ox.Int("p", 2))}},
+	{"norms of windows", []ox.Message{ox.Input("x", 1, 2, 6, 6), ox.Node("LpPool", "y", inputNames("x"), ox.List("kernel_shape", 3, 3), ox.Int("p", 2))}},
 	{"vector times its transpose", []ox.Message{
-		ox.Input("x", 2, 1, 17), weights("w", 2, 1, 2), ox.Node("Conv", "c", in("x", "w")), ox.Output("c"),
-		ox.Node("Transpose", "b", in("x"), ox.List("perm", 0, 2, 1)), ox.Node("MatMul", "y", in("x", "b")),
+		ox.Input("x", 2, 1, 17), weightConstant("w", 2, 1, 2), ox.Node("Conv", "c", inputNames("x", "w")), ox.Output("c"),
+		ox.Node("Transpose", "b", inputNames("x"), ox.List("perm", 0, 2, 1)), ox.Node("MatMul", "y", inputNames("x", "b")),
 	}},
 	{"rows without a common length", []ox.Message{
-		ox.Input("x", 2, 5, 3, 17), ox.Ints("s", 17, 2), ox.Node("ReduceMax", "a", in("x"), ox.List("axes", 1, 2), ox.Int("keepdims", 0)), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "y", in("b", "a")),
+		ox.Input("x", 2, 5, 3, 17), ox.Ints("s", 17, 2), ox.Node("ReduceMax", "a", inputNames("x"), ox.List("axes", 1, 2), ox.Int("keepdims", 0)), ox.Node("Reshape", "b", inputNames("a", "s")), ox.Node("MatMul", "y", inputNames("b", "a")),
 	}},
-	{"sum of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), ox.Node("ReduceLogSumExp", "y", in("x"), ox.List("axes", 0, 2, 4), ox.Int("keepdims", 0))}},
-	{"constant of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), weights("c", 1, 3, 1, 3, 1), ox.Node("Mul", "y", in("x", "c"))}},
+	{"sum of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), ox.Node("ReduceLogSumExp", "y", inputNames("x"), ox.List("axes", 0, 2, 4), ox.Int("keepdims", 0))}},
+	{"constant of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), weightConstant("c", 1, 3, 1, 3, 1), ox.Node("Mul", "y", inputNames("x", "c"))}},
 	{"mask of the least float32", []ox.Message{
-		ox.Input("x", 2, 4), scalar("z", 0), scalar("m", -3.4028235e38), ox.Node("Mul", "z0", in("x", "z")), ox.Node("Mul", "a", in("z0", "m")), ox.Node("Add", "y", in("a", "x")),
+		ox.Input("x", 2, 4), scalar("z", 0), scalar("m", -3.4028235e38), ox.Node("Mul", "z0", inputNames("x", "z")), ox.Node("Mul", "a", inputNames("z0", "m")), ox.Node("Add", "y", inputNames("a", "x")),
 	}},
 }
 
-func in(names ...string) []string { return names }
+func inputNames(names ...string) []string { return names }
 
 func scalar(name string, v float32) ox.Message { return ox.Constant(name, []int{}, v) }
 
-// weights is a constant of odd multiples of 1/64, the same in every run.
-func weights(name string, dims ...int) ox.Message {
+// weightConstant returns a constant of odd multiples of 1/64, the same in every run.
+func weightConstant(name string, dims ...int) ox.Message {
 	n := 1
 	for _, d := range dims {
 		n *= d
@@ -122,7 +122,8 @@ func weights(name string, dims ...int) ox.Message {
 	return ox.Constant(name, dims, v...)
 }
 
-// TestCombinations compares them with the definition, in the L2 and in memory.
+// TestCombinations compares combinations with their definition, with tensors in the L2 and in
+// memory.
 func TestCombinations(t *testing.T) {
 	for _, tc := range combinations {
 		t.Run(tc.name, func(t *testing.T) {
@@ -167,7 +168,7 @@ func compareFile(t *testing.T, file []byte) {
 	}
 }
 
-// TestSharedGraphs compares graphs whose values onnxruntime computed, where they are there.
+// TestSharedGraphs compares graphs with the values of onnxruntime, if they are available.
 func TestSharedGraphs(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "graphs", "*", "net.onnx"))
 	if len(dirs) == 0 {
@@ -180,11 +181,11 @@ func TestSharedGraphs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, err := Read(data, arrays(t, dir, "in_"))
+			n, err := Read(data, readArrays(t, dir, "in_"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, ref := range arrays(t, dir, "ref_") {
+			for name, ref := range readArrays(t, dir, "ref_") {
 				n.Exact[name] = ref
 			}
 			results, err := Run(data, n.Inputs, false)
@@ -198,8 +199,8 @@ func TestSharedGraphs(t *testing.T) {
 	}
 }
 
-// arrays reads the .npy files of a directory whose names begin with a prefix.
-func arrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
+// readArrays reads the .npy files of a directory whose names start with a prefix.
+func readArrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
 	t.Helper()
 	list := map[string]*reference.Tensor{}
 	files, _ := filepath.Glob(filepath.Join(dir, prefix+"*.npy"))
@@ -208,7 +209,7 @@ func arrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := array(b)
+		x, err := parseArray(b)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -219,8 +220,8 @@ func arrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
 
 var header = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
 
-// array reads an .npy file of version 1.0.
-func array(b []byte) (*reference.Tensor, error) {
+// parseArray parses an .npy file of version 1.0.
+func parseArray(b []byte) (*reference.Tensor, error) {
 	if len(b) < 10 || len(b) < 10+int(binary.LittleEndian.Uint16(b[8:])) {
 		return nil, fmt.Errorf("%d bytes are no .npy file", len(b))
 	}

@@ -17,22 +17,23 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// A Network is an ONNX file with its inputs, and what the definition makes of them.
+// A Network is an ONNX file with its inputs and the outputs that the definition of its
+// operators gives.
 type Network struct {
 	Model   *onnx.Model
 	File    []byte
 	Inputs  map[string]*reference.Tensor
 	Exact   map[string]*reference.Tensor // the outputs in float64
 	Half    map[string]*reference.Tensor // the outputs with fp16 between the nodes
-	Largest float64                      // magnitude among the finite elements of all float tensors
-	Added   map[string]*reference.Tensor // those with the engine's adder too
-	// Tabled are outputs whose tables err by as much as the engine's, in one direction or the
-	// other.
+	Largest float64                      // largest finite magnitude in any float tensor
+	Added   map[string]*reference.Tensor // the outputs with fp16 between the nodes and the engine's adder
+	// Tabled has the outputs with errors like those of the engine's tables: all down, random,
+	// and all up. It is nil if the model uses no tables.
 	Tabled []map[string]*reference.Tensor
 }
 
-// Read reads a file and computes its outputs by definition. Errors are those of packages onnx
-// and reference.
+// Read reads a file and computes its outputs by definition. It returns the errors of packages
+// onnx and reference.
 func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	m, err := onnx.Read(file)
 	if err != nil {
@@ -41,11 +42,11 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	n := &Network{Model: m, File: file, Inputs: inputs}
 	observe := func(_ *onnx.Node, results []*reference.Tensor) {
 		for _, t := range results {
-			n.measure(t)
+			n.recordLargest(t)
 		}
 	}
 	for _, t := range inputs {
-		n.measure(t)
+		n.recordLargest(t)
 	}
 	if n.Exact, err = reference.Run(m, inputs, reference.Options{Observe: observe}); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 		return nil, err
 	}
 	for _, direction := range [...]int{-1, 0, 1} {
-		noise := tableNoise(m, direction)
+		noise := tableErrorNoise(m, direction)
 		if noise == nil {
 			break
 		}
@@ -70,8 +71,8 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	return n, nil
 }
 
-// roundHalf rounds the results of nodes to fp16, and inputs and constants to the nearest finite
-// number of fp16, as converters do.
+// roundHalf rounds results of nodes to fp16. It rounds inputs and constants to the nearest
+// finite fp16 value, as converters do.
 func roundHalf(op string, v float64) float64 {
 	h := reference.RoundHalf(op, v)
 	if op == "" && math.IsInf(h, 0) && !math.IsInf(v, 0) {
@@ -80,8 +81,9 @@ func roundHalf(op string, v float64) float64 {
 	return h
 }
 
-// measure takes a tensor into Largest.
-func (n *Network) measure(t *reference.Tensor) {
+// recordLargest raises Largest to the largest finite magnitude in a float tensor. It ignores
+// a nil tensor.
+func (n *Network) recordLargest(t *reference.Tensor) {
 	if t == nil || !t.Type.IsFloat() {
 		return
 	}
@@ -92,18 +94,18 @@ func (n *Network) measure(t *reference.Tensor) {
 	}
 }
 
-// A Result is what the engine makes of an output.
+// A Result is an output as the engine computed it.
 type Result struct {
 	Name  string
 	Type  string
 	Dims  []int
 	Data  []float64 // nil if the output was not computed
-	Notes []string  // what the run says of the network
+	Notes []string  // notes of the run about the network
 }
 
-// Run computes the outputs of a file on the engine, with every tensor between layers in memory
-// if inMemory is set. The error is that of a file that cannot be read or run. A panic is an
-// error too.
+// Run computes the outputs of a file on the engine. If inMemory is set, every tensor between
+// layers is in memory. Run returns an error if the file cannot be read or run, or if that
+// panics.
 func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (results map[string]*Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -120,16 +122,16 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 }
 
 // RunNetwork computes the outputs of a network on the engine. It also returns how much of the
-// network the engine does.
+// network runs on the engine.
 func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[string]*Result, partition.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
 		t := inputs[in.Name]
 		if t == nil {
-			return nil, partition.Coverage{}, fmt.Errorf("input %q is not given", in.Name)
+			return nil, partition.Coverage{}, fmt.Errorf("missing input %q", in.Name)
 		}
 		o.Numbers[in.Name] = t.Data
-		o.Inputs[in.Name] = halves(t.Data)
+		o.Inputs[in.Name] = toHalf(t.Data)
 	}
 	res, err := anesim.FromNetwork(n).Run(context.Background(), o)
 	if err != nil {
@@ -158,7 +160,7 @@ func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[strin
 	return results, res.Coverage(), nil
 }
 
-func halves(v []float64) []float16.Float16 {
+func toHalf(v []float64) []float16.Float16 {
 	h := make([]float16.Float16, len(v))
 	for i, x := range v {
 		h[i] = float16.Fromfloat32(float32(x))
@@ -166,22 +168,25 @@ func halves(v []float64) []float16.Float16 {
 	return h
 }
 
-// portLimit is where sums leave the engine's result port as infinities, less what rounding adds.
+// portLimit is the magnitude above which the engine's result port may turn a sum into an
+// infinity: 32768 minus 2% for rounding.
 const portLimit = 32768 * 0.98
 
-// Compare returns what is wrong with the results of the engine, a line for each output, or ""
-// if all agree with the definition.
+// Compare compares the engine's results with the definition. It returns one line for each
+// output that differs, or "" if all agree.
 func (n *Network) Compare(results map[string]*Result) string {
 	var lines []string
 	for _, out := range n.Model.Outputs {
-		if what := n.compare(out.Name, results[out.Name]); what != "" {
+		if what := n.compareOutput(out.Name, results[out.Name]); what != "" {
 			lines = append(lines, out.Name+": "+what)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-func (n *Network) compare(name string, got *Result) string {
+// compareOutput returns how an output differs from the definition, or "" if it agrees within
+// its tolerance.
+func (n *Network) compareOutput(name string, got *Result) string {
 	want, half := n.Exact[name], n.Half[name]
 	switch {
 	case got == nil || got.Data == nil:
@@ -198,7 +203,7 @@ func (n *Network) compare(name string, got *Result) string {
 		d := math.Abs(g - w)
 		switch {
 		case g == w, half.Data[i] == g, w != w, math.IsInf(half.Data[i], 0), half.Data[i] != half.Data[i]:
-			d = 0 // fp16 between the nodes makes no number of it either
+			d = 0 // fp16 rounding explains g, or does not give a finite number either
 		case math.Abs(w) > portLimit && math.IsInf(g, 0):
 			d = 0
 		case d != d:

@@ -1,10 +1,10 @@
-// Package agreement compares the values that the engine computes of a network with those of
-// the definition of its operators.
+// Package agreement compares the values that the engine computes for a network with the values
+// that the definition of its operators gives.
 //
 //	ONNX file --+-- network, lower, device ------------------> values of the engine
-//	            +-- reference, float64 ----------------------> what the file means
-//	            +-- reference, fp16 between the nodes -------> what rounding costs
+//	            +-- reference, float64 ----------------------> exact values
+//	            +-- reference, fp16 between the nodes -------> values with rounding
 //
-// An output agrees if it has the type and the shape that the file states and if every element
-// is as near to the definition as fp16 explains: [Tolerance] says how near that is.
+// An output agrees if it has the type and shape that the file declares and if every element is
+// within a tolerance that rounding to fp16, the engine's tables and its adder explain.
 package agreement

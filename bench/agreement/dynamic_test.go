@@ -25,9 +25,9 @@ var (
 	}
 )
 
-// detected returns the nodes that every tail of a detector begins with: scores that the engine has
-// computed, and boxes that are kept.
-func detected(threshold float32) []ox.Message {
+// detectorNodes returns the nodes that start the tail of a detector: scores that the engine
+// computes, and the choice of boxes.
+func detectorNodes(threshold float32) []ox.Message {
 	return []ox.Message{
 		ox.Input("boxes", 1, boxes, 4), ox.Input("raw", 1, 2, boxes), ox.Constant("one", nil, 1),
 		ox.Node("Mul", "scores", []string{"raw", "one"}),
@@ -38,8 +38,8 @@ func detected(threshold float32) []ox.Message {
 	}
 }
 
-// mixed are n numbers of both signs.
-func mixed(n int) []float32 {
+// mixedNumbers returns n numbers of both signs.
+func mixedNumbers(n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {
 		v[i] = float32(i*7%11-5) / 8
@@ -47,8 +47,8 @@ func mixed(n int) []float32 {
 	return v
 }
 
-// Tails of detectors as exporters write them: what follows the boxes has as many rows as there
-// are boxes.
+// tails are tails of detectors as exporters write them. The tensors after the choice of boxes
+// have one row per box.
 var tails = []struct {
 	name    string
 	parts   []ox.Message
@@ -56,85 +56,85 @@ var tails = []struct {
 }{
 	{"rows alone", nil, "kept"},
 	{"boxes, classes and scores", []ox.Message{
-		ox.Node("Gather", "box", in("kept", "2"), ox.Int("axis", 1)), ox.Node("Gather", "class", in("kept", "1"), ox.Int("axis", 1)),
-		ox.Node("Squeeze", "list", in("boxes", "[0]")), ox.Node("Gather", "found", in("list", "box"), ox.Int("axis", 0)),
-		ox.Node("GatherND", "score", in("scores", "kept")),
+		ox.Node("Gather", "box", inputNames("kept", "2"), ox.Int("axis", 1)), ox.Node("Gather", "class", inputNames("kept", "1"), ox.Int("axis", 1)),
+		ox.Node("Squeeze", "list", inputNames("boxes", "[0]")), ox.Node("Gather", "found", inputNames("list", "box"), ox.Int("axis", 0)),
+		ox.Node("GatherND", "score", inputNames("scores", "kept")),
 	}, "found class score"},
 	{"one table", []ox.Message{
-		ox.Several("Split", in("image", "class", "box"), in("kept"), ox.Int("axis", 1)),
-		ox.Node("Concat", "at", in("image", "box"), ox.Int("axis", 1)), ox.Node("GatherND", "found", in("boxes", "at")),
-		ox.Node("GatherND", "score", in("scores", "kept")), ox.Node("Unsqueeze", "column", in("score", "[1]")),
-		ox.Node("Cast", "class float", in("class"), ox.Int("to", 1)), ox.Node("Cast", "image float", in("image"), ox.Int("to", 1)),
-		ox.Node("Concat", "table", in("image float", "found", "class float", "column"), ox.Int("axis", 1)),
+		ox.Several("Split", inputNames("image", "class", "box"), inputNames("kept"), ox.Int("axis", 1)),
+		ox.Node("Concat", "at", inputNames("image", "box"), ox.Int("axis", 1)), ox.Node("GatherND", "found", inputNames("boxes", "at")),
+		ox.Node("GatherND", "score", inputNames("scores", "kept")), ox.Node("Unsqueeze", "column", inputNames("score", "[1]")),
+		ox.Node("Cast", "class float", inputNames("class"), ox.Int("to", 1)), ox.Node("Cast", "image float", inputNames("image"), ox.Int("to", 1)),
+		ox.Node("Concat", "table", inputNames("image float", "found", "class float", "column"), ox.Int("axis", 1)),
 	}, "table"},
 	{"centres and sizes", []ox.Message{
-		ox.Node("Slice", "box", in("kept", "[2]", "[3]", "[1]")), ox.Node("Reshape", "flat", in("box", "[-1]")),
-		ox.Node("Gather", "some", in("boxes", "flat"), ox.Int("axis", 1)), ox.Several("Split", in("y1", "x1", "y2", "x2"), in("some"), ox.Int("axis", 2)),
-		ox.Node("Sub", "h", in("y2", "y1")), ox.Node("Sub", "w", in("x2", "x1")), ox.Constant("half", nil, 0.5),
-		ox.Node("Mul", "half h", in("h", "half")), ox.Node("Add", "cy", in("y1", "half h")),
-		ox.Node("Mul", "area", in("h", "w")), ox.Node("Concat", "y", in("cy", "h", "w", "area"), ox.Int("axis", -1)),
-		ox.Node("Transpose", "turned", in("y"), ox.List("perm", 0, 2, 1)), ox.Node("Sqrt", "root", in("area")),
-		ox.Node("Clip", "cut", in("root", "half")), ox.Node("Sigmoid", "s", in("cut")),
+		ox.Node("Slice", "box", inputNames("kept", "[2]", "[3]", "[1]")), ox.Node("Reshape", "flat", inputNames("box", "[-1]")),
+		ox.Node("Gather", "some", inputNames("boxes", "flat"), ox.Int("axis", 1)), ox.Several("Split", inputNames("y1", "x1", "y2", "x2"), inputNames("some"), ox.Int("axis", 2)),
+		ox.Node("Sub", "h", inputNames("y2", "y1")), ox.Node("Sub", "w", inputNames("x2", "x1")), ox.Constant("half", nil, 0.5),
+		ox.Node("Mul", "half h", inputNames("h", "half")), ox.Node("Add", "cy", inputNames("y1", "half h")),
+		ox.Node("Mul", "area", inputNames("h", "w")), ox.Node("Concat", "y", inputNames("cy", "h", "w", "area"), ox.Int("axis", -1)),
+		ox.Node("Transpose", "turned", inputNames("y"), ox.List("perm", 0, 2, 1)), ox.Node("Sqrt", "root", inputNames("area")),
+		ox.Node("Clip", "cut", inputNames("root", "half")), ox.Node("Sigmoid", "s", inputNames("cut")),
 	}, "turned s"},
 	{"the best few", []ox.Message{
-		ox.Node("GatherND", "score", in("scores", "kept")), ox.Node("Shape", "n", in("score")),
-		ox.Node("Concat", "two", in("n", "[3]"), ox.Int("axis", 0)), ox.Node("ReduceMin", "k", in("two"), ox.Int("keepdims", 1)),
-		ox.Several("TopK", in("best", "places"), in("score", "k"), ox.Int("axis", 0)),
-		ox.Node("Gather", "rows", in("kept", "places"), ox.Int("axis", 0)),
-		ox.Node("Gather", "box", in("rows", "2"), ox.Int("axis", 1)), ox.Node("Gather", "list", in("boxes", "0"), ox.Int("axis", 0)),
-		ox.Node("Gather", "found", in("list", "box"), ox.Int("axis", 0)),
-		ox.Node("ArgMax", "side", in("found"), ox.Int("axis", 1), ox.Int("keepdims", 0)),
-		ox.Node("ReduceMax", "far", in("found", "[1]"), ox.List("axes", 1)), ox.Node("Softmax", "share", in("found"), ox.Int("axis", 1)),
+		ox.Node("GatherND", "score", inputNames("scores", "kept")), ox.Node("Shape", "n", inputNames("score")),
+		ox.Node("Concat", "two", inputNames("n", "[3]"), ox.Int("axis", 0)), ox.Node("ReduceMin", "k", inputNames("two"), ox.Int("keepdims", 1)),
+		ox.Several("TopK", inputNames("best", "places"), inputNames("score", "k"), ox.Int("axis", 0)),
+		ox.Node("Gather", "rows", inputNames("kept", "places"), ox.Int("axis", 0)),
+		ox.Node("Gather", "box", inputNames("rows", "2"), ox.Int("axis", 1)), ox.Node("Gather", "list", inputNames("boxes", "0"), ox.Int("axis", 0)),
+		ox.Node("Gather", "found", inputNames("list", "box"), ox.Int("axis", 0)),
+		ox.Node("ArgMax", "side", inputNames("found"), ox.Int("axis", 1), ox.Int("keepdims", 0)),
+		ox.Node("ReduceMax", "far", inputNames("found", "[1]"), ox.List("axes", 1)), ox.Node("Softmax", "share", inputNames("found"), ox.Int("axis", 1)),
 	}, "best found side share"},
 	{"the first of a class", []ox.Message{
-		ox.Node("Gather", "class", in("kept", "1"), ox.Int("axis", 1)), ox.Node("Equal", "first", in("class", "0")),
-		ox.Node("Not", "others", in("first")), ox.Node("Compress", "rows", in("kept", "first"), ox.Int("axis", 0)),
-		ox.Node("Compress", "rest", in("kept", "others"), ox.Int("axis", 0)), ox.Node("Concat", "all", in("rows", "rest"), ox.Int("axis", 0)),
-		ox.Node("Where", "marked", in("first", "class", "2")), ox.Node("Slice", "top", in("all", "[0]", "[2]", "[0]")),
-		ox.Several("Unique", in("classes", "", "which", "counts"), in("class")),
+		ox.Node("Gather", "class", inputNames("kept", "1"), ox.Int("axis", 1)), ox.Node("Equal", "first", inputNames("class", "0")),
+		ox.Node("Not", "others", inputNames("first")), ox.Node("Compress", "rows", inputNames("kept", "first"), ox.Int("axis", 0)),
+		ox.Node("Compress", "rest", inputNames("kept", "others"), ox.Int("axis", 0)), ox.Node("Concat", "all", inputNames("rows", "rest"), ox.Int("axis", 0)),
+		ox.Node("Where", "marked", inputNames("first", "class", "2")), ox.Node("Slice", "top", inputNames("all", "[0]", "[2]", "[0]")),
+		ox.Several("Unique", inputNames("classes", "", "which", "counts"), inputNames("class")),
 	}, "rows rest all marked top classes which counts"},
 	{"batches apart", []ox.Message{ // as classes are moved apart before boxes are compared
-		ox.Node("Squeeze", "list", in("boxes", "[0]")), ox.Node("Squeeze", "of class", in("scores", "[0]")),
-		ox.Node("Greater", "good", in("of class", "threshold")), ox.Node("NonZero", "places", in("good")),
-		ox.Node("Gather", "class", in("places", "0"), ox.Int("axis", 0)), ox.Node("Gather", "box", in("places", "1"), ox.Int("axis", 0)),
-		ox.Node("Gather", "some", in("list", "box"), ox.Int("axis", 0)), ox.Node("Transpose", "at", in("places"), ox.List("perm", 1, 0)),
-		ox.Node("GatherND", "score", in("of class", "at")),
-		ox.Node("Cast", "class float", in("class"), ox.Int("to", 1)), ox.Constant("apart", nil, 128), ox.Node("Mul", "offset", in("class float", "apart")),
-		ox.Node("Unsqueeze", "offsets", in("offset", "[1]")), ox.Node("Add", "moved", in("some", "offsets")),
-		ox.Node("Unsqueeze", "b", in("moved", "[0]")), ox.Ints("[0 1]", 0, 1), ox.Node("Unsqueeze", "s", in("score", "[0 1]")),
-		ox.Node("NonMaxSuppression", "again", in("b", "s", "[100]", "overlap")),
-		ox.Node("Gather", "keep column", in("again", "[2]"), ox.Int("axis", 1)), ox.Node("Squeeze", "keep all", in("keep column", "[1]")),
-		ox.Node("Slice", "keep", in("keep all", "[0]", "[3]", "[0]")),
-		ox.Node("Gather", "last boxes", in("some", "keep"), ox.Int("axis", 0)), ox.Node("Gather", "last scores", in("score", "keep"), ox.Int("axis", 0)),
-		ox.Node("Gather", "last classes", in("class", "keep"), ox.Int("axis", 0)),
+		ox.Node("Squeeze", "list", inputNames("boxes", "[0]")), ox.Node("Squeeze", "of class", inputNames("scores", "[0]")),
+		ox.Node("Greater", "good", inputNames("of class", "threshold")), ox.Node("NonZero", "places", inputNames("good")),
+		ox.Node("Gather", "class", inputNames("places", "0"), ox.Int("axis", 0)), ox.Node("Gather", "box", inputNames("places", "1"), ox.Int("axis", 0)),
+		ox.Node("Gather", "some", inputNames("list", "box"), ox.Int("axis", 0)), ox.Node("Transpose", "at", inputNames("places"), ox.List("perm", 1, 0)),
+		ox.Node("GatherND", "score", inputNames("of class", "at")),
+		ox.Node("Cast", "class float", inputNames("class"), ox.Int("to", 1)), ox.Constant("apart", nil, 128), ox.Node("Mul", "offset", inputNames("class float", "apart")),
+		ox.Node("Unsqueeze", "offsets", inputNames("offset", "[1]")), ox.Node("Add", "moved", inputNames("some", "offsets")),
+		ox.Node("Unsqueeze", "b", inputNames("moved", "[0]")), ox.Ints("[0 1]", 0, 1), ox.Node("Unsqueeze", "s", inputNames("score", "[0 1]")),
+		ox.Node("NonMaxSuppression", "again", inputNames("b", "s", "[100]", "overlap")),
+		ox.Node("Gather", "keep column", inputNames("again", "[2]"), ox.Int("axis", 1)), ox.Node("Squeeze", "keep all", inputNames("keep column", "[1]")),
+		ox.Node("Slice", "keep", inputNames("keep all", "[0]", "[3]", "[0]")),
+		ox.Node("Gather", "last boxes", inputNames("some", "keep"), ox.Int("axis", 0)), ox.Node("Gather", "last scores", inputNames("score", "keep"), ox.Int("axis", 0)),
+		ox.Node("Gather", "last classes", inputNames("class", "keep"), ox.Int("axis", 0)),
 	}, "last`boxes last`scores last`classes"},
 	{"masks", []ox.Message{ // by the engine, which has as many rows as there may be
-		ox.Node("Gather", "box", in("kept", "2"), ox.Int("axis", 1)), ox.Node("Squeeze", "list", in("boxes", "[0]")),
-		ox.Node("Gather", "found", in("list", "box"), ox.Int("axis", 0)), ox.Constant("scale", nil, 0.015625), ox.Node("Mul", "small", in("found", "scale")),
-		ox.Constant("w", []int{4, 6}, mixed(24)...), ox.Constant("bias", []int{6}, mixed(6)...),
-		ox.Node("Gemm", "hidden", in("small", "w", "bias")), ox.Node("Relu", "positive", in("hidden")),
-		ox.Constant("v", []int{6, 4}, mixed(24)...), ox.Node("MatMul", "mask", in("positive", "v")), ox.Node("Sigmoid", "mask share", in("mask")),
-		ox.Node("Shape", "size", in("small")), ox.Node("Gather", "n", in("size", "[0]"), ox.Int("axis", 0)),
-		ox.Node("Concat", "square", in("n", "[2]", "[2]"), ox.Int("axis", 0)), ox.Node("Reshape", "picture", in("mask share", "square")),
-		ox.Node("Cast", "row", in("kept"), ox.Int("to", 1)), ox.Node("Concat", "table", in("row", "mask"), ox.Int("axis", 1)),
-		ox.Node("Softmax", "class share", in("mask"), ox.Int("axis", 1)), ox.Node("ReduceSum", "sum", in("positive", "[0]"), ox.Int("keepdims", 0)),
+		ox.Node("Gather", "box", inputNames("kept", "2"), ox.Int("axis", 1)), ox.Node("Squeeze", "list", inputNames("boxes", "[0]")),
+		ox.Node("Gather", "found", inputNames("list", "box"), ox.Int("axis", 0)), ox.Constant("scale", nil, 0.015625), ox.Node("Mul", "small", inputNames("found", "scale")),
+		ox.Constant("w", []int{4, 6}, mixedNumbers(24)...), ox.Constant("bias", []int{6}, mixedNumbers(6)...),
+		ox.Node("Gemm", "hidden", inputNames("small", "w", "bias")), ox.Node("Relu", "positive", inputNames("hidden")),
+		ox.Constant("v", []int{6, 4}, mixedNumbers(24)...), ox.Node("MatMul", "mask", inputNames("positive", "v")), ox.Node("Sigmoid", "mask share", inputNames("mask")),
+		ox.Node("Shape", "size", inputNames("small")), ox.Node("Gather", "n", inputNames("size", "[0]"), ox.Int("axis", 0)),
+		ox.Node("Concat", "square", inputNames("n", "[2]", "[2]"), ox.Int("axis", 0)), ox.Node("Reshape", "picture", inputNames("mask share", "square")),
+		ox.Node("Cast", "row", inputNames("kept"), ox.Int("to", 1)), ox.Node("Concat", "table", inputNames("row", "mask"), ox.Int("axis", 1)),
+		ox.Node("Softmax", "class share", inputNames("mask"), ox.Int("axis", 1)), ox.Node("ReduceSum", "sum", inputNames("positive", "[0]"), ox.Int("keepdims", 0)),
 	}, "mask picture table class`share sum positive"},
 	{"shapes", []ox.Message{
-		ox.Node("NonZero", "places", in("kept")), ox.Node("Shape", "size", in("places")), ox.Node("Gather", "n", in("size", "1"), ox.Int("axis", 0)),
-		ox.Node("Gather", "axes", in("size", "0"), ox.Int("axis", 0)), ox.Node("Unsqueeze", "one axis", in("n", "[0]")),
-		ox.Node("ConstantOfShape", "zeros", in("one axis")), ox.Node("Range", "row", in("0", "n", "1")),
-		ox.Node("Concat", "square", in("one axis", "[2]"), ox.Int("axis", 0)), ox.Node("Unsqueeze", "column", in("row", "[1]")),
-		ox.Node("Expand", "rows", in("column", "square")), ox.Node("Mul", "twice", in("n", "axes")), ox.Node("Unsqueeze", "flat size", in("twice", "[0]")),
-		ox.Node("Reshape", "flat", in("rows", "flat size")), ox.Node("Size", "elements", in("places")),
-		ox.Node("Concat", "times", in("[1]", "[2]"), ox.Int("axis", 0)), ox.Node("Tile", "tiled", in("rows", "times")),
-		ox.Node("Slice", "cut", in("row", "[1]", "one axis", "[0]")), ox.Node("ScatterND", "marked", in("zeros", "column", "zeros")),
-		ox.Node("CumSum", "sums", in("row", "0")), ox.Node("Less", "early", in("row", "2")), ox.Node("Cast", "whole", in("early"), ox.Int("to", 7)),
-		ox.Node("ReduceSum", "count", in("whole", "[0]"), ox.Int("keepdims", 0)),
+		ox.Node("NonZero", "places", inputNames("kept")), ox.Node("Shape", "size", inputNames("places")), ox.Node("Gather", "n", inputNames("size", "1"), ox.Int("axis", 0)),
+		ox.Node("Gather", "axes", inputNames("size", "0"), ox.Int("axis", 0)), ox.Node("Unsqueeze", "one axis", inputNames("n", "[0]")),
+		ox.Node("ConstantOfShape", "zeros", inputNames("one axis")), ox.Node("Range", "row", inputNames("0", "n", "1")),
+		ox.Node("Concat", "square", inputNames("one axis", "[2]"), ox.Int("axis", 0)), ox.Node("Unsqueeze", "column", inputNames("row", "[1]")),
+		ox.Node("Expand", "rows", inputNames("column", "square")), ox.Node("Mul", "twice", inputNames("n", "axes")), ox.Node("Unsqueeze", "flat size", inputNames("twice", "[0]")),
+		ox.Node("Reshape", "flat", inputNames("rows", "flat size")), ox.Node("Size", "elements", inputNames("places")),
+		ox.Node("Concat", "times", inputNames("[1]", "[2]"), ox.Int("axis", 0)), ox.Node("Tile", "tiled", inputNames("rows", "times")),
+		ox.Node("Slice", "cut", inputNames("row", "[1]", "one axis", "[0]")), ox.Node("ScatterND", "marked", inputNames("zeros", "column", "zeros")),
+		ox.Node("CumSum", "sums", inputNames("row", "0")), ox.Node("Less", "early", inputNames("row", "2")), ox.Node("Cast", "whole", inputNames("early"), ox.Int("to", 7)),
+		ox.Node("ReduceSum", "count", inputNames("whole", "[0]"), ox.Int("keepdims", 0)),
 	}, "zeros flat elements tiled cut marked sums count axes"},
 }
 
-// TestDetectors compares what follows a choice of boxes with its definition: with some boxes, with
-// all and with none.
+// TestDetectors compares the tails of detectors with their definition when some boxes, all or
+// none are kept.
 func TestDetectors(t *testing.T) {
 	inputs := map[string]*reference.Tensor{
 		"boxes": {Type: 1, Dims: []int{1, boxes, 4}, Data: corners},
@@ -143,7 +143,7 @@ func TestDetectors(t *testing.T) {
 	for _, tail := range tails {
 		for threshold, rows := range map[float32]string{0.375: "some", 0: "most", 2: "none"} {
 			t.Run(tail.name+"/"+rows, func(t *testing.T) {
-				parts := slices.Concat(detected(threshold), tail.parts)
+				parts := slices.Concat(detectorNodes(threshold), tail.parts)
 				for _, out := range strings.Fields(tail.outputs) {
 					parts = append(parts, ox.Output(strings.ReplaceAll(out, "`", " ")))
 				}

@@ -22,8 +22,8 @@ var examples = []string{
 
 var large = flag.Bool("large", false, "also compute networks of more than 2e8 multiply-accumulates in TestInMemory")
 
-// TestInMemory computes the examples, and the networks of the reference material, with tensors
-// kept in the L2 and with all of them in memory: outputs have the same bits.
+// TestInMemory computes the examples and the networks of the reference material with tensors
+// in the L2 and with all tensors in memory. The outputs must have the same bits.
 func TestInMemory(t *testing.T) {
 	var files []string
 	for _, name := range examples {
@@ -45,16 +45,16 @@ func TestInMemory(t *testing.T) {
 			if c := partition.CoverageOf(n, nil); !*large && c.MACs > 2e8 {
 				t.Skipf("%d multiply-accumulates; -large computes them", c.MACs)
 			}
-			if what := inMemoryDiffers(n); what != "" {
+			if what := diffInMemory(n); what != "" {
 				t.Error(what)
 			}
 		})
 	}
 }
 
-// inMemoryDiffers says which output of a network has other bits with all tensors in memory,
-// "" if none has. The inputs are pseudo-random.
-func inMemoryDiffers(n *list.Network) string {
+// diffInMemory returns which output changes its bits when all tensors are in
+// memory, or "" if none do. The inputs are pseudo-random.
+func diffInMemory(n *list.Network) string {
 	var bits [2][]anesim.Output
 	for i := range bits {
 		n.InMemory = i == 1

@@ -14,10 +14,10 @@ import (
 
 var invariants = flag.Int("invariants", 50, "random graphs whose other forms are compared")
 
-// TestInvariants runs random graphs in forms that mean the same: with every tensor in memory,
-// with the nodes in another order, and under other names, which give the same bits. With all
-// tensors between nodes as outputs, which leaves nothing to fuse, and in a batch of two, whose
-// norms and scales are other tasks, values are as near as they have to be to the definition.
+// TestInvariants runs random graphs in several equivalent forms. With every tensor in memory,
+// with the nodes in another order and under other names, the bits are equal. With all tensors
+// between nodes as outputs, so that nothing is merged, and in a batch of two, which has other
+// tasks for norms and scales, the values agree within the tolerance.
 func TestInvariants(t *testing.T) {
 	counts := map[string]int{}
 	for i := range uint64(*invariants) {
@@ -46,50 +46,50 @@ func TestInvariants(t *testing.T) {
 	t.Logf("graphs compared: %v", counts)
 }
 
-// A form is another way to write a graph. Its compare reports what differs, and whether the
-// graph has the form.
+// forms are other ways to write a graph. The function compare returns what differs, and whether
+// the graph has the form.
 var forms = []struct {
 	name    string
 	compare func(g *randomgraph.Graph, rng *rand.Rand) (what string, ok bool)
 }{
 	{"in memory", func(g *randomgraph.Graph, _ *rand.Rand) (string, bool) {
-		return sameBits(run(g, false), run(g, true)), true
+		return diffBits(runForm(g, false), runForm(g, true)), true
 	}},
 	{"other order", func(g *randomgraph.Graph, rng *rand.Rand) (string, bool) {
-		return sameBits(run(g, false), run(g.Permute(rng), false)), true
+		return diffBits(runForm(g, false), runForm(g.Permute(rng), false)), true
 	}},
 	{"other names", func(g *randomgraph.Graph, rng *rand.Rand) (string, bool) {
-		return sameBits(run(g, false), run(g.Rename(rng), false)), true
+		return diffBits(runForm(g, false), runForm(g.Rename(rng), false)), true
 	}},
 	{"nothing fused", func(g *randomgraph.Graph, _ *rand.Rand) (string, bool) {
 		all := g
 		for _, name := range g.Inner() {
 			all = all.AddOutput(name)
 		}
-		return near(g, run(g, false), run(all, false)), true
+		return diffBeyondTolerance(g, runForm(g, false), runForm(all, false)), true
 	}},
 	{"batch of two", func(g *randomgraph.Graph, rng *rand.Rand) (string, bool) {
 		two, second, ok := g.Rebatch(rng)
 		if !ok {
 			return "", false
 		}
-		return near(two, run(two, false), joined(run(g, false), run(second, false))), true
+		return diffBeyondTolerance(two, runForm(two, false), joinBatch(runForm(g, false), runForm(second, false))), true
 	}},
 }
 
-// An outcome is the results of a graph, or why there are none.
+// An outcome is the results of a graph, or the reason why there are none.
 type outcome struct {
 	results map[string]*Result
 	err     error
 }
 
-func run(g *randomgraph.Graph, inMemory bool) outcome {
-	results, err := Run(g.Encode(), inputsOf(g), inMemory)
+func runForm(g *randomgraph.Graph, inMemory bool) outcome {
+	results, err := Run(g.Encode(), graphInputs(g), inMemory)
 	return outcome{results, err}
 }
 
-// sameBits says which output differs in a bit, and "" if none does.
-func sameBits(a, b outcome) string {
+// diffBits returns the first output that differs in a bit, or "" if none does.
+func diffBits(a, b outcome) string {
 	if fmt.Sprint(a.err) != fmt.Sprint(b.err) {
 		return fmt.Sprintf("%v, and in the other form %v", a.err, b.err)
 	}
@@ -99,20 +99,21 @@ func sameBits(a, b outcome) string {
 			return fmt.Sprintf("%s is computed in one form only", name)
 		}
 		if !slices.EqualFunc(x.Data, y.Data, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }) {
-			return fmt.Sprintf("%s: %v, and in the other form %v", name, head(x.Data), head(y.Data))
+			return fmt.Sprintf("%s: %v, and in the other form %v", name, firstValues(x.Data), firstValues(y.Data))
 		}
 	}
 	return ""
 }
 
-func head(v []float64) []float64 { return v[:min(8, len(v))] }
+func firstValues(v []float64) []float64 { return v[:min(8, len(v))] }
 
-// near says which output of a graph differs by more than its tolerance.
-func near(g *randomgraph.Graph, a, b outcome) string {
+// diffBeyondTolerance returns the first output that differs by more than its tolerance, or ""
+// if none does.
+func diffBeyondTolerance(g *randomgraph.Graph, a, b outcome) string {
 	if a.err != nil || b.err != nil {
-		return sameBits(a, b)
+		return diffBits(a, b)
 	}
-	n, err := Read(g.Encode(), inputsOf(g))
+	n, err := Read(g.Encode(), graphInputs(g))
 	if err != nil {
 		return ""
 	}
@@ -135,8 +136,8 @@ func near(g *randomgraph.Graph, a, b outcome) string {
 	return ""
 }
 
-// joined returns the outputs of two graphs one after the other, as those of a batch of two are.
-func joined(first, second outcome) outcome {
+// joinBatch returns the outputs of two graphs joined like the outputs of a batch of two.
+func joinBatch(first, second outcome) outcome {
 	if first.err != nil || second.err != nil {
 		return outcome{err: cmp.Or(first.err, second.err)}
 	}

@@ -65,10 +65,10 @@ func TestNetworks(t *testing.T) {
 				continue
 			}
 			t.Logf("%s: %s: %.0f s; largest magnitude %g; %q", p.Name, name, time.Since(start).Seconds(), row.largest, row.notes)
-			if what := row.misses(); what != "" {
+			if what := row.listProblems(); what != "" {
 				t.Errorf("%s: %s: %s", p.Name, name, what)
 			}
-			table = append(table, row.line(fmt.Sprintf("%s (%s)", strings.TrimSuffix(name, ".onnx"), p.Name)))
+			table = append(table, row.formatRow(fmt.Sprintf("%s (%s)", strings.TrimSuffix(name, ".onnx"), p.Name)))
 		}
 	}
 	t.Logf("\n%s", strings.Join(table, "\n"))
@@ -79,8 +79,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// TestFiles measures the files that ONNX_FILES names as TestNetworks does: file names separated
-// by spaces, each with the sizes that it leaves open behind an @, as in net.onnx@N=1,H=32.
+// TestFiles measures the files in ONNX_FILES like TestNetworks. The variable has file names
+// separated by spaces, each with its open sizes after an @, as in net.onnx@N=1,H=32.
 func TestFiles(t *testing.T) {
 	files := strings.Fields(os.Getenv("ONNX_FILES"))
 	if len(files) == 0 {
@@ -98,10 +98,10 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if what := row.misses(); what != "" {
+		if what := row.listProblems(); what != "" {
 			t.Errorf("%s: %s", name, what)
 		}
-		table = append(table, row.line(filepath.Base(name)))
+		table = append(table, row.formatRow(filepath.Base(name)))
 	}
 	t.Logf("\n%s", strings.Join(table, "\n"))
 }
@@ -121,26 +121,26 @@ func writeTable(page string, table []string) error {
 	return os.WriteFile(page, []byte(before+first+strings.Join(table, "\n")+"\n"+last+after), 0o666)
 }
 
-// A measured is a network's row of the table.
-type measured struct {
+// A measurement is a network's row of the table.
+type measurement struct {
 	coverage  partition.Coverage
-	engine    [4]Apart // the engine from each yardstick
-	yardstick [4]Apart // each yardstick from the first
-	single    Apart    // onnxruntime from the first
-	compared  bool     // with onnxruntime
-	wide      bool     // magnitudes beyond fp16: the yardsticks round without its range
+	engine    [4]Difference // the engine from each definition
+	yardstick [4]Difference // each definition from the first
+	single    Difference    // onnxruntime from the first
+	compared  bool          // with onnxruntime
+	wide      bool          // some magnitudes are beyond fp16, so the definitions round without limiting the range
 	agreement float64
-	choice    string // what agreement counts, "" if nothing
+	choice    string // the kind of choice that agreement counts, or ""
 	largest   float64
 	notes     []string
-	inMemory  string // what differs with all tensors in memory
+	inMemory  string // how outputs differ with all tensors in memory
 	lost      []string
 	beyond    []string // outputs that are further from the first than the last explains
 }
 
-// yardsticks are ways to compute a network by definition, from the exact one to the one that
-// has all of the engine's rounding.
-var yardsticks = [4]reference.Options{
+// definitions are ways to compute a network by definition, from the exact one to the one with
+// all of the engine's rounding.
+var definitions = [4]reference.Options{
 	{},
 	{Round: reference.RoundHalf},
 	{Round: reference.RoundHalf, Function: EngineFunction},
@@ -150,13 +150,13 @@ var yardsticks = [4]reference.Options{
 const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and adder | same choice |
 |---|---|---|---|---|---|---|---|`
 
-func (r *measured) line(name string) string {
+func (r *measurement) formatRow(name string) string {
 	c := &r.coverage
 	share := func(part, all uint64) float64 { return 100 * float64(part) / float64(max(1, all)) }
-	line := fmt.Sprintf("| %s | %d | %.4g %%, %.4g %% | %s, %s |", name, c.Nodes,
-		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs), percent(r.engine[0].RMS), percent(r.engine[0].Max))
-	for i := 1; i < len(yardsticks); i++ {
-		line += fmt.Sprintf(" %s (%s)", percent(r.engine[i].RMS), percent(r.yardstick[i].RMS))
+	line := fmt.Sprintf("| %s | %d | %.4g%%, %.4g%% | %s, %s |", name, c.Nodes,
+		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs), formatPercent(r.engine[0].RMS), formatPercent(r.engine[0].Max))
+	for i := 1; i < len(definitions); i++ {
+		line += fmt.Sprintf(" %s (%s)", formatPercent(r.engine[i].RMS), formatPercent(r.yardstick[i].RMS))
 		if r.wide {
 			line += "*"
 		}
@@ -165,26 +165,27 @@ func (r *measured) line(name string) string {
 	if r.choice == "" {
 		return line + " |"
 	}
-	return line + fmt.Sprintf(" %.4g %% of %s |", 100*r.agreement, r.choice)
+	return line + fmt.Sprintf(" %.4g%% of %s |", 100*r.agreement, r.choice)
 }
 
-// percent returns a share with two digits, or as a whole number from 10 % on.
-func percent(v float64) string {
+// formatPercent returns a share as a percentage with two digits, or with none from 10 % on.
+func formatPercent(v float64) string {
 	if v < 0.1 {
-		return fmt.Sprintf("%.2g %%", 100*v)
+		return fmt.Sprintf("%.2g%%", 100*v)
 	}
-	return fmt.Sprintf("%.0f %%", 100*v)
+	return fmt.Sprintf("%.0f%%", 100*v)
 }
 
-// singleLimit is how far onnxruntime may be from the definition: MLSD keeps the scores that are
-// equal to the largest of their neighbours, and which are equal is up to the last bit.
-const singleLimit = 0.02
+// singleTolerance is how far onnxruntime may be from the definition. MLSD keeps the scores
+// that equal the largest of their neighbours, and the last bit decides which ones do.
+const singleTolerance = 0.02
 
-// floor is how far from the definition an output may be that rounding does not change.
-const floor = 0x1p-10
+// minDifference is a distance from the definition that an output may always have, even if
+// rounding does not change it.
+const minDifference = 0x1p-10
 
-// misses says what is wrong with a network, "" if nothing is.
-func (r *measured) misses() string {
+// listProblems returns what is wrong with a network, or "".
+func (r *measurement) listProblems() string {
 	var list []string
 	if len(r.lost) > 0 {
 		list = append(list, fmt.Sprintf("outputs %q are not computed", r.lost))
@@ -193,7 +194,7 @@ func (r *measured) misses() string {
 		list = append(list, "with all tensors in memory: "+r.inMemory)
 	}
 	list = append(list, r.beyond...)
-	if r.compared && !(r.single.RMS <= singleLimit) {
+	if r.compared && !(r.single.RMS <= singleTolerance) {
 		list = append(list, fmt.Sprintf("onnxruntime is %.3g from the definition", r.single.RMS))
 	}
 	return strings.Join(list, "; ")
@@ -201,12 +202,12 @@ func (r *measured) misses() string {
 
 var errLarge = errors.New("more than 2e10 multiply-accumulates; -large computes them")
 
-// enough is how many elements the outputs have of which one set of inputs is a fair sample.
-const enough = 256
+// fairSampleSize is the number of output elements for which one set of inputs is enough.
+const fairSampleSize = 256
 
-// measure computes a network on the engine, by definition and with onnxruntime, if that is
-// there: with several sets of inputs if its outputs are small.
-func measure(file []byte, sizes string, dir string) (*measured, error) {
+// measure computes a network on the engine, by definition and with onnxruntime if it is
+// installed. It uses several sets of inputs if the outputs are small.
+func measure(file []byte, sizes string, dir string) (*measurement, error) {
 	var o network.Options
 	var err error
 	if sizes != "" {
@@ -225,23 +226,23 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 	if c := partition.CoverageOf(n, nil); c.MACs > 2e10 && !*large {
 		return nil, errLarge
 	}
-	row := &measured{}
+	row := &measurement{}
 	var all sample
 	for seed := range uint64(8) {
-		inputs, err := Plausible(n, m, o.Dims, 1+seed)
+		inputs, err := PlausibleInputs(n, m, o.Dims, 1+seed)
 		if err != nil {
 			return nil, err
 		}
-		s, err := row.sample(n, m, file, inputs, filepath.Join(dir, fmt.Sprint(seed)))
+		s, err := row.computeSample(n, m, file, inputs, filepath.Join(dir, fmt.Sprint(seed)))
 		if err != nil {
 			return nil, err
 		}
 		all.add(s)
-		if elements(s.yardsticks[0]) >= enough {
+		if countElements(s.yardsticks[0]) >= fairSampleSize {
 			break
 		}
 	}
-	row.compare(&m.Graph, all)
+	row.compareSample(&m.Graph, all)
 	return row, nil
 }
 
@@ -270,15 +271,15 @@ func (s *sample) add(t *sample) {
 	}
 }
 
-func elements(outputs map[string]*reference.Tensor) (n int) {
+func countElements(outputs map[string]*reference.Tensor) (n int) {
 	for _, t := range outputs {
 		n += len(t.Data)
 	}
 	return n
 }
 
-// sample computes the outputs for one set of inputs.
-func (r *measured) sample(n *list.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
+// computeSample computes the outputs for one set of inputs.
+func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
 	n.InMemory = false
 	results, coverage, err := RunNetwork(n, inputs)
 	if err != nil {
@@ -287,9 +288,9 @@ func (r *measured) sample(n *list.Network, m *onnx.Model, file []byte, inputs ma
 	r.coverage = coverage
 	n.InMemory = true
 	inMemory, _, err := RunNetwork(n, inputs)
-	r.inMemory = cmp.Or(r.inMemory, sameBits(outcome{results, nil}, outcome{inMemory, err}))
+	r.inMemory = cmp.Or(r.inMemory, diffBits(outcome{results, nil}, outcome{inMemory, err}))
 	s := &sample{engine: map[string]*reference.Tensor{}}
-	if err := r.byDefinition(s, m, inputs); err != nil {
+	if err := r.computeDefinitions(s, m, inputs); err != nil {
 		return nil, err
 	}
 	for _, out := range m.Outputs {
@@ -310,14 +311,14 @@ func (r *measured) sample(n *list.Network, m *onnx.Model, file []byte, inputs ma
 	return s, err
 }
 
-// byDefinition computes the outputs by each yardstick.
-func (r *measured) byDefinition(s *sample, m *onnx.Model, inputs map[string]*reference.Tensor) error {
-	for i, o := range yardsticks {
+// computeDefinitions computes the outputs by each definition.
+func (r *measurement) computeDefinitions(s *sample, m *onnx.Model, inputs map[string]*reference.Tensor) error {
+	for i, o := range definitions {
 		d := &Network{}
 		if i == 0 {
 			o.Observe = func(_ *onnx.Node, list []*reference.Tensor) {
 				for _, t := range list {
-					d.measure(t)
+					d.recordLargest(t)
 				}
 			}
 		} else if r.wide {
@@ -335,40 +336,40 @@ func (r *measured) byDefinition(s *sample, m *onnx.Model, inputs map[string]*ref
 	return nil
 }
 
-// compare fills in how far the outputs are from each yardstick.
-func (r *measured) compare(g *onnx.Graph, s sample) {
+// compareSample records how far the outputs are from each definition.
+func (r *measurement) compareSample(g *onnx.Graph, s sample) {
 	r.compared = s.single != nil
 	for name, got := range s.engine {
 		want := s.yardsticks[0][name]
-		off, explained := apart(got.Data, want.Data).RMS, apart(s.yardsticks[3][name].Data, want.Data).RMS
-		if !(off <= 3*explained+floor) {
+		off, explained := measureDifference(got.Data, want.Data).RMS, measureDifference(s.yardsticks[3][name].Data, want.Data).RMS
+		if !(off <= 3*explained+minDifference) {
 			r.beyond = append(r.beyond, fmt.Sprintf("%s is %.3g from its definition; fp16, tables and adder explain %.3g", name, off, explained))
 		}
 		for i, y := range s.yardsticks {
-			r.engine[i] = worst(r.engine[i], apart(got.Data, y[name].Data))
-			r.yardstick[i] = worst(r.yardstick[i], apart(y[name].Data, want.Data))
+			r.engine[i] = maxDifference(r.engine[i], measureDifference(got.Data, y[name].Data))
+			r.yardstick[i] = maxDifference(r.yardstick[i], measureDifference(y[name].Data, want.Data))
 		}
 		if s.single != nil {
-			r.single = worst(r.single, apart(s.single[name].Data, want.Data))
+			r.single = maxDifference(r.single, measureDifference(s.single[name].Data, want.Data))
 		}
-		r.choose(maker(g, name), got.Data, want)
+		r.countChoices(producer(g, name), got.Data, want)
 	}
 }
 
-// choose counts the choices that an output of probabilities leads to.
-func (r *measured) choose(op string, got []float64, want *reference.Tensor) {
+// countChoices records how often an output of probabilities leads to the same choice.
+func (r *measurement) countChoices(op string, got []float64, want *reference.Tensor) {
 	switch {
 	case r.choice != "" || len(want.Dims) == 0 || len(want.Data) == 0:
 	case op == "Softmax":
 		columns := want.Dims[len(want.Dims)-1]
-		r.choice, r.agreement = fmt.Sprintf("%d rows", len(want.Data)/columns), sameChoice(got, want.Data, columns)
+		r.choice, r.agreement = fmt.Sprintf("%d rows", len(want.Data)/columns), argmaxAgreement(got, want.Data, columns)
 	case op == "Sigmoid":
-		r.choice, r.agreement = fmt.Sprintf("%d elements", len(want.Data)), sameSide(got, want.Data)
+		r.choice, r.agreement = fmt.Sprintf("%d elements", len(want.Data)), sideAgreement(got, want.Data)
 	}
 }
 
-// maker returns the operator that computes a tensor, behind views.
-func maker(g *onnx.Graph, name string) string {
+// producer returns the operator that computes a tensor, ignoring views.
+func producer(g *onnx.Graph, name string) string {
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		n := &g.Nodes[i]
 		if !slices.Contains(n.Outputs, name) {
@@ -382,7 +383,8 @@ func maker(g *onnx.Graph, name string) string {
 	return ""
 }
 
-// runtimeOutputs returns what onnxruntime computes, nil if it is not there.
+// runtimeOutputs returns the outputs that onnxruntime computes, or nil if it is not
+// installed.
 func runtimeOutputs(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (map[string]*reference.Tensor, error) {
 	if onnxruntime.Find() != nil {
 		return nil, nil

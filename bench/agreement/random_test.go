@@ -19,8 +19,8 @@ var (
 	nodes  = flag.Int("nodes", 0, "largest number of choices in a random graph, 0 for the default")
 )
 
-// inputsOf are the inputs of a random graph.
-func inputsOf(g *randomgraph.Graph) map[string]*reference.Tensor {
+// graphInputs returns the inputs of a random graph.
+func graphInputs(g *randomgraph.Graph) map[string]*reference.Tensor {
 	in := map[string]*reference.Tensor{}
 	for _, t := range g.Inputs {
 		in[t.Name] = &reference.Tensor{Type: t.Type, Dims: t.Dims, Data: t.Values}
@@ -28,10 +28,11 @@ func inputsOf(g *randomgraph.Graph) map[string]*reference.Tensor {
 	return in
 }
 
-// differs says how a graph's values on the engine differ from the definition, "" if they agree.
-func differs(g *randomgraph.Graph) string {
+// diffDefinition returns how a graph's values on the engine differ from the definition, or ""
+// if they agree.
+func diffDefinition(g *randomgraph.Graph) string {
 	file := g.Encode()
-	n, err := Read(file, inputsOf(g))
+	n, err := Read(file, graphInputs(g))
 	if err != nil {
 		return "" // the generator's own tests hold that its graphs can be computed
 	}
@@ -49,19 +50,19 @@ func TestRandomGraphs(t *testing.T) {
 	for i := range uint64(*graphs) {
 		g := randomgraph.New(*seed+i, randomgraph.Options{MaxNodes: *nodes})
 		seen.Add(g)
-		what := differs(g)
+		what := diffDefinition(g)
 		if what == "" {
 			continue
 		}
 		failed++
 		kind, _, _ := strings.Cut(what, ";")
-		small := g.Minimize(func(g *randomgraph.Graph) bool { return sameKind(differs(g), kind) })
-		t.Errorf("seed %d: %s\n%s\nsmallest:\n%s\n%s", *seed+i, what, g, small, differs(small))
+		small := g.Minimize(func(g *randomgraph.Graph) bool { return isSameKind(diffDefinition(g), kind) })
+		t.Errorf("seed %d: %s\n%s\nsmallest:\n%s\n%s", *seed+i, what, g, small, diffDefinition(small))
 		if *found != "" {
 			if err := small.Save(filepath.Join(*found, fmt.Sprint(*seed+i))); err != nil {
 				t.Fatal(err)
 			}
-			os.WriteFile(filepath.Join(*found, fmt.Sprint(*seed+i), "what.txt"), []byte(differs(small)), 0o666)
+			os.WriteFile(filepath.Join(*found, fmt.Sprint(*seed+i), "what.txt"), []byte(diffDefinition(small)), 0o666)
 		}
 	}
 	t.Logf("%d differ; %v", failed, &seen)
@@ -85,8 +86,9 @@ func TestRandomGraphs(t *testing.T) {
 	}
 }
 
-// sameKind reports whether two differences are both failures to run, panics or wrong values.
-func sameKind(a, b string) bool {
+// isSameKind reports whether two differences are both failures to run, both panics or both
+// wrong values.
+func isSameKind(a, b string) bool {
 	if a == "" {
 		return false
 	}

@@ -11,10 +11,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Plausible returns inputs for a network that was read with some sizes: pictures with strokes
-// like those of letters, sound, small states, and noise otherwise. Other seeds give
-// others. They are float32 numbers.
-func Plausible(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
+// PlausibleInputs returns float32 inputs for a network that was read with some sizes. Inputs
+// with the shape of an image get strokes like letters, inputs with the shape of audio get
+// sound, states get small values, and other inputs get noise. The values depend on the seed.
+func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {
 		dims[in.Name] = in.Dims
@@ -31,7 +31,7 @@ func Plausible(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64
 		if !in.Type.IsFloat() {
 			return nil, fmt.Errorf("input %q is %v; want a float type or a size", in.Name, in.Type)
 		}
-		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: plausible(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
+		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: plausibleValues(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
 		for k, v := range t.Data {
 			t.Data[k] = float64(float32(v))
 		}
@@ -40,7 +40,8 @@ func Plausible(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64
 	return inputs, nil
 }
 
-func plausible(name string, dims []int, rng *rand.Rand) []float64 {
+// plausibleValues returns the elements of an input with this name and shape.
+func plausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 	elements := 1
 	for _, d := range dims {
 		elements *= d
@@ -66,7 +67,7 @@ func plausible(name string, dims []int, rng *rand.Rand) []float64 {
 		}
 		return data
 	case rank == 2 && dims[1] >= 256:
-		return voice(elements, rng)
+		return makeVoice(elements, rng)
 	}
 	amplitude := 1.0
 	if strings.HasPrefix(name, "state") || name == "h" || name == "c" {
@@ -79,7 +80,8 @@ func plausible(name string, dims []int, rng *rand.Rand) []float64 {
 	return data
 }
 
-// A picture is dark strokes in rows on a light, uneven ground, from -1 to 1.
+// A picture is an image of dark strokes in rows on a light, uneven ground. Its values are
+// from -1 to 1.
 type picture struct {
 	height, width int
 	light         []float64
@@ -104,7 +106,7 @@ func newPicture(height, width int, rng *rand.Rand) *picture {
 	return p
 }
 
-// draw puts three strokes into a cell of 24 rows and 14 columns.
+// draw draws three strokes into a cell of 24 rows and 14 columns.
 func (p *picture) draw(top, left int) {
 	for range 3 {
 		y, x, height, width := p.rng.IntN(20), p.rng.IntN(11), 3, 14
@@ -119,7 +121,7 @@ func (p *picture) draw(top, left int) {
 	}
 }
 
-// channel returns the picture as one colour sees it, with some noise.
+// channel returns colour channel c of the picture, with some noise.
 func (p *picture) channel(c int) []float64 {
 	data := make([]float64, len(p.light))
 	for i, v := range p.light {
@@ -128,8 +130,8 @@ func (p *picture) channel(c int) []float64 {
 	return data
 }
 
-// voice returns a tone with overtones that swells, and noise, from -1 to 1.
-func voice(n int, rng *rand.Rand) []float64 {
+// makeVoice returns n samples of a tone with overtones whose volume varies, with noise.
+func makeVoice(n int, rng *rand.Rand) []float64 {
 	data := make([]float64, n)
 	for i := range data {
 		t := float64(i) / 16000
@@ -141,15 +143,15 @@ func voice(n int, rng *rand.Rand) []float64 {
 	return data
 }
 
-// An Apart is how far results are from those that are wanted.
-type Apart struct {
-	Max float64 // the largest difference over the largest magnitude that is wanted
-	RMS float64 // the root of the sum of squares of the differences over that of what is wanted
+// A Difference is the distance between computed and expected elements.
+type Difference struct {
+	Max float64 // largest difference divided by the largest expected magnitude
+	RMS float64 // root mean square of the differences divided by that of the expected elements
 }
 
-// apart compares the elements that are finite numbers in what is wanted. It returns infinite
-// figures if got has something else there.
-func apart(got, want []float64) Apart {
+// measureDifference compares got with the finite elements of want. The difference is infinite
+// if got is not a number or infinite at one of them.
+func measureDifference(got, want []float64) Difference {
 	var most, largest, squares, all float64
 	for i, w := range want {
 		if w != w || math.IsInf(w, 0) {
@@ -163,27 +165,29 @@ func apart(got, want []float64) Apart {
 		squares, all = squares+d*d, all+w*w
 	}
 	if most == 0 {
-		return Apart{}
+		return Difference{}
 	}
-	return Apart{most / largest, math.Sqrt(squares / all)}
+	return Difference{most / largest, math.Sqrt(squares / all)}
 }
 
-// worst returns the larger figures of two.
-func worst(a, b Apart) Apart { return Apart{max(a.Max, b.Max), max(a.RMS, b.RMS)} }
+// maxDifference returns the larger of each figure of a and b.
+func maxDifference(a, b Difference) Difference {
+	return Difference{max(a.Max, b.Max), max(a.RMS, b.RMS)}
+}
 
-// sameChoice returns the share of rows of the last axis whose largest element is at the same
-// place.
-func sameChoice(got, want []float64, columns int) float64 {
+// argmaxAgreement returns the share of rows, of the given number of columns, whose largest
+// element is at the same index in got and want.
+func argmaxAgreement(got, want []float64, columns int) float64 {
 	same := 0
 	for at := 0; at < len(want); at += columns {
-		if largestAt(got[at:at+columns]) == largestAt(want[at:at+columns]) {
+		if argmax(got[at:at+columns]) == argmax(want[at:at+columns]) {
 			same++
 		}
 	}
 	return float64(same*columns) / float64(max(1, len(want)))
 }
 
-func largestAt(row []float64) (at int) {
+func argmax(row []float64) (at int) {
 	for i, v := range row {
 		if v > row[at] {
 			at = i
@@ -192,8 +196,9 @@ func largestAt(row []float64) (at int) {
 	return at
 }
 
-// sameSide returns the share of elements that are on the same side of a half.
-func sameSide(got, want []float64) float64 {
+// sideAgreement returns the share of elements that are either above 0.5 in both got and want
+// or in neither.
+func sideAgreement(got, want []float64) float64 {
 	same := 0
 	for i, w := range want {
 		if (got[i] > 0.5) == (w > 0.5) {

@@ -13,7 +13,7 @@ import (
 func recurrentNode(op string, gates, directions int, states []string, attributes ...ox.Message) []ox.Message {
 	parts := []ox.Message{
 		ox.Output("y"), ox.Output("last"), ox.Input("x", 3, 2, 4),
-		weights("w", directions, gates*5, 4), weights("r", directions, gates*5, 5), weights("b", directions, 2*gates*5),
+		weightConstant("w", directions, gates*5, 4), weightConstant("r", directions, gates*5, 5), weightConstant("b", directions, 2*gates*5),
 	}
 	inputs := []string{"x", "w", "r", "b", ""}
 	for _, s := range states {
@@ -27,8 +27,8 @@ func recurrentNode(op string, gates, directions int, states []string, attributes
 	return append(parts, ox.Several(op, []string{"y", "last"}, inputs, attributes...))
 }
 
-// Initial states reach the first step of each direction, and activations that are named as
-// they are without names change nothing.
+// TestRecurrentStates checks that initial states reach the first step of each direction, and
+// that naming the default activations changes nothing.
 func TestRecurrentStates(t *testing.T) {
 	lstm := []string{"Sigmoid", "Tanh", "Tanh"}
 	for _, tc := range []struct {
@@ -47,7 +47,8 @@ func TestRecurrentStates(t *testing.T) {
 	}
 }
 
-// A recurrent layer with other activations is refused by name, and nothing is computed for it.
+// TestRecurrentActivationsAreRefused checks that a recurrent layer with other activations is
+// refused by name and not computed.
 func TestRecurrentActivationsAreRefused(t *testing.T) {
 	for _, names := range [][]string{{"Sigmoid", "Relu", "Tanh"}, {"HardSigmoid", "Tanh", "Tanh"}, {"Sigmoid", "Tanh"}} {
 		file := ox.Model(recurrentNode("LSTM", 4, 1, nil, ox.Texts("activations", names...))...)

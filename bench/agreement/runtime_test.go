@@ -15,9 +15,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// TestRuntime compares random graphs with onnxruntime, where $ORT_DIR has it: both the
-// definition that the other tests go by and the engine. Graphs that onnxruntime does not run
-// are counted.
+// TestRuntime compares random graphs with onnxruntime if $ORT_DIR has it: both the definition
+// that the other tests use and the engine. It counts the graphs that onnxruntime does not
+// run.
 func TestRuntime(t *testing.T) {
 	if err := onnxruntime.Find(); err != nil {
 		t.Skip("it takes Node.js, and a directory in ORT_DIR where npm install onnxruntime-node ran: ", err)
@@ -31,7 +31,7 @@ func TestRuntime(t *testing.T) {
 		var dirs []string
 		for i := first; i < min(first+batch, uint64(*graphs)); i++ {
 			g := randomgraph.New(*seed+i, randomgraph.Options{})
-			n, err := Read(g.Encode(), inputsOf(g))
+			n, err := Read(g.Encode(), graphInputs(g))
 			if err != nil {
 				t.Fatalf("seed %d: %v", *seed+i, err)
 			}
@@ -67,8 +67,8 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// compareRuntime says how a graph differs from what onnxruntime made of it in a directory. The
-// error is that of onnxruntime.
+// compareRuntime returns how a graph differs from the outputs of onnxruntime in a directory.
+// The error is the one that onnxruntime reported.
 func (n *Network) compareRuntime(dir string) (string, error) {
 	single, err := onnxruntime.Outputs(dir, n.Model)
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestEngineFunction compares tables with the functions that they stand for, where results
-// are about 1.
+// TestEngineFunction compares the tables with their functions where results are about 1.
 func TestEngineFunction(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -18,9 +18,10 @@ var (
 	openSizes = flag.String("dim", "", "sizes that -inspect's file leaves open, as in N=1,H=32")
 )
 
-// TestTensors makes every tensor of the file that -inspect names an output, and logs how far
-// each is from its definition, and how far fp16, tables and adder are. Where the first is many
-// times the second, a layer is wrong, unless the defect is in what outputs keep from fusing.
+// TestTensors makes every tensor of the file named by -inspect an output. It logs how far
+// each is from its definition, and how far fp16, tables and the adder explain. If the first
+// is many times the second, a layer is wrong, unless the defect depends on merged layers,
+// which the outputs prevent.
 func TestTensors(t *testing.T) {
 	if *inspected == "" {
 		t.Skip("-inspect names no ONNX file whose tensors are compared, as in go test -run TestTensors -inspect net.onnx")
@@ -39,11 +40,11 @@ func TestTensors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := network.ReadONNX(withOutputs(file, m), o)
+	n, err := network.ReadONNX(addOutputs(file, m), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs, err := Plausible(n, m, o.Dims, 1)
+	inputs, err := PlausibleInputs(n, m, o.Dims, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestTensors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact, rounded := observe(t, m, inputs, yardsticks[0]), observe(t, m, inputs, yardsticks[3])
+	exact, rounded := computeTensors(t, m, inputs, definitions[0]), computeTensors(t, m, inputs, definitions[3])
 	for i := range m.Nodes {
 		for _, name := range m.Nodes[i].Outputs {
 			r, want := results[name], exact[name]
@@ -59,13 +60,13 @@ func TestTensors(t *testing.T) {
 				continue
 			}
 			t.Logf("%-14s %-50s %-18s %.2g, explained %.2g", m.Nodes[i].Op, name, fmt.Sprint(want.Dims),
-				apart(r.Data, want.Data).RMS, apart(rounded[name].Data, want.Data).RMS)
+				measureDifference(r.Data, want.Data).RMS, measureDifference(rounded[name].Data, want.Data).RMS)
 		}
 	}
 }
 
-// observe computes all tensors of a model.
-func observe(t *testing.T, m *onnx.Model, inputs map[string]*reference.Tensor, o reference.Options) map[string]*reference.Tensor {
+// computeTensors computes all tensors of a model.
+func computeTensors(t *testing.T, m *onnx.Model, inputs map[string]*reference.Tensor, o reference.Options) map[string]*reference.Tensor {
 	t.Helper()
 	all := map[string]*reference.Tensor{}
 	o.Observe = func(n *onnx.Node, results []*reference.Tensor) {
@@ -81,8 +82,8 @@ func observe(t *testing.T, m *onnx.Model, inputs map[string]*reference.Tensor, o
 	return all
 }
 
-// withOutputs returns a file with the results of all nodes as outputs of its graph.
-func withOutputs(file []byte, m *onnx.Model) []byte {
+// addOutputs returns a file in which the results of all nodes are outputs of the graph.
+func addOutputs(file []byte, m *onnx.Model) []byte {
 	var graph []byte
 	known := map[string]bool{}
 	for _, out := range m.Outputs {

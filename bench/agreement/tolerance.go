@@ -8,9 +8,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// tableErrors are the largest errors of the engine's activation tables: those of sigmoid, tanh
-// and gelu as measured on silicon, those of erf, softplus and silu of the vendor's tables
-// (Table.Deviation of package mac), the others assumed. They are shares of results above 1.
+// tableErrors are the largest errors of the engine's activation tables, as shares of results
+// above 1. The errors of sigmoid, tanh and gelu were measured on silicon, and those of erf,
+// softplus and silu are the errors of the vendor's tables (Table.Deviation of package mac).
+// The others are assumed.
 var tableErrors = map[string]float64{
 	"Sigmoid": 0.0034, "Tanh": 0.0017, "Gelu": 0.0062, "Erf": 0.0062, "FastGelu": 0.0062, "BiasGelu": 0.0062, "QuickGelu": 0.0152,
 	"Exp": 0.004, "Log": 0.004, "Sqrt": 0.004, "Reciprocal": 0.004, "Div": 0.004, "Pow": 0.008, "Softmax": 0.004, "LogSoftmax": 0.008,
@@ -21,11 +22,11 @@ var tableErrors = map[string]float64{
 	"ReduceLogSumExp": 0.008, "ReduceLogSum": 0.004, "Attention": 0.006, "SkipLayerNormalization": 0.004, "Einsum": 0.001,
 }
 
-// tableNoise returns a function that shifts each result of an operator which the engine looks
-// up in a table by the table's error: always up, always down, or by chance. It returns nil for a
-// model without such operators.
-func tableNoise(m *onnx.Model, direction int) func(op string, v float64) float64 {
-	gated := false // a product with x of a function of x may be one table
+// tableErrorNoise returns a function that shifts the result of each operator that the engine
+// looks up in a table by the table's error: up if direction is 1, down if it is -1, at random
+// if it is 0. It returns nil for a model without such operators.
+func tableErrorNoise(m *onnx.Model, direction int) func(op string, v float64) float64 {
+	gated := false // the engine may merge x times a function of x into one table
 	any := false
 	for i := range m.Nodes {
 		op := m.Nodes[i].Op
@@ -48,13 +49,14 @@ func tableNoise(m *onnx.Model, direction int) func(op string, v float64) float64
 	}
 }
 
-// tolerance returns how far the elements of an output may be from the definition: ten times
-// what fp16 between the nodes changes there, three times what errors of tables and the adder of
-// twelve bits do, and a share of the largest element of any tensor, as the adder's rounding
-// follows the terms of a sum and not the sum. Quantized operators may take the other of two steps.
+// tolerance returns how far the elements of an output may be from the definition. It is the
+// maximum of ten times the change by fp16 between the nodes plus a share of the largest
+// elements, and three times the change by the errors of tables and of the adder. A share of
+// the largest element of any tensor is included because the adder's rounding depends on the
+// terms of a sum, not on the sum. The result of a quantized operator may be off by one step.
 func (n *Network) tolerance(output string) float64 {
 	exact := n.Exact[output]
-	apart := func(data []float64) (most float64) {
+	distance := func(data []float64) (most float64) {
 		for i, w := range exact.Data {
 			if d := math.Abs(data[i] - w); d < math.Inf(1) {
 				most = max(most, d)
@@ -75,15 +77,16 @@ func (n *Network) tolerance(output string) float64 {
 			share, step = 0.1, 1.01*n.largestStep()
 		}
 	}
-	t := 10*apart(n.Half[output].Data) + max(share*largest, step) + adder + 0x1p-14
-	t = max(t, 3*apart(n.Added[output].Data))
+	t := 10*distance(n.Half[output].Data) + max(share*largest, step) + adder + 0x1p-14
+	t = max(t, 3*distance(n.Added[output].Data))
 	for _, noisy := range n.Tabled {
-		t = max(t, 3*apart(noisy[output].Data))
+		t = max(t, 3*distance(noisy[output].Data))
 	}
 	return t
 }
 
-// largestStep returns the largest scale that a DequantizeLinear of the model multiplies by.
+// largestStep returns the largest constant scale of a DequantizeLinear in the model, or 0 if
+// there is none.
 func (n *Network) largestStep() (step float64) {
 	for i := range n.Model.Nodes {
 		x := &n.Model.Nodes[i]

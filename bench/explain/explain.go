@@ -63,6 +63,8 @@ type Part struct {
 	// Rests describes the assumptions behind the part's descriptors if no program shows
 	// them.
 	Rests string `json:"rests,omitempty"`
+	// Unmeasured is whether most of the part's time is work that no measured row covers.
+	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
 // A Change is a change that was run, with its gain.
@@ -182,7 +184,7 @@ func (x *explainer) addDescriptors() {
 	for i := range x.base.Report.Descriptors {
 		d := &x.base.Report.Descriptors[i]
 		one := hw.Report{MACs: d.MACs - d.Skipped, DMA: d.DMA}
-		x.addPart(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1, Rests: rests}, &d.Cycles, &one, d.Working())
+		x.addPart(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1, Rests: rests, Unmeasured: !d.Measured()}, &d.Cycles, &one, d.Working())
 	}
 	x.sortParts()
 }
@@ -249,7 +251,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.addPart(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat()}, &a, l.Report, l.Report.Working())
+		x.addPart(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat(), Unmeasured: l.Report.Bounds().Unmeasured > l.Report.Time/2}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })

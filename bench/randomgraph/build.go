@@ -9,13 +9,13 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A builder adds nodes to a graph and keeps the shape and range of every tensor.
+// A builder adds nodes to a graph and records the shape and range of every tensor.
 type builder struct {
 	rng     *rand.Rand
 	graph   *Graph
-	extreme bool // magnitudes that fp16 barely holds are wanted
-	made    []string
-	outputs []string // tensors that are outputs whatever reads them
+	extreme bool // allow magnitudes near the limits of fp16
+	names   []string
+	outputs []string // tensors that must be outputs even if nodes read them
 	counts  map[byte]int
 }
 
@@ -23,17 +23,17 @@ func newBuilder(rng *rand.Rand, opset int) *builder {
 	return &builder{rng: rng, graph: &Graph{Opset: opset, Values: map[string]Value{}}, counts: map[byte]int{}}
 }
 
-// name returns a new tensor name that begins with prefix.
-func (b *builder) name(prefix byte) string {
+// newName returns a new tensor name that begins with prefix.
+func (b *builder) newName(prefix byte) string {
 	b.counts[prefix]++
 	return fmt.Sprintf("%c%d", prefix, b.counts[prefix])
 }
 
-// chance reports true in percent of all calls.
+// chance returns true with a probability of percent/100.
 func (b *builder) chance(percent int) bool { return b.rng.IntN(100) < percent }
 
-// between returns a random whole number from low to high, both included.
-func (b *builder) between(low, high int) int { return low + b.rng.IntN(high-low+1) }
+// randomInt returns a random integer from low to high, inclusive.
+func (b *builder) randomInt(low, high int) int { return low + b.rng.IntN(high-low+1) }
 
 // pick returns a random element of list.
 func pick[T any](b *builder, list ...T) T { return list[b.rng.IntN(len(list))] }
@@ -42,55 +42,56 @@ func (b *builder) value(name string) Value { return b.graph.Values[name] }
 func (b *builder) dims(name string) []int  { return b.graph.Values[name].Dims }
 func (b *builder) rank(name string) int    { return len(b.graph.Values[name].Dims) }
 
-// magnitude returns the largest absolute value that is expected in a tensor.
+// magnitude returns the largest absolute value that a tensor is expected to have.
 func (b *builder) magnitude(name string) float64 {
 	v := b.value(name)
 	return max(math.Abs(v.Low), math.Abs(v.High))
 }
 
-// like returns the description of a tensor with the type and range of v and other dims.
-func (v Value) like(dims ...int) Value {
+// withDims returns v with other dims.
+func (v Value) withDims(dims ...int) Value {
 	v.Dims = dims
 	return v
 }
 
-// within returns the description of a float32 tensor with the dims of v and another range.
-func (v Value) within(low, high float64) Value {
+// withRange returns the description of a float32 tensor with the dims of v and another range.
+// It is not exact.
+func (v Value) withRange(low, high float64) Value {
 	return Value{Type: onnx.Float, Dims: v.Dims, Low: low, High: high}
 }
 
-// add adds a node with one output that out describes, and returns the output's name.
-func (b *builder) add(op string, inputs []string, out Value, attributes ...Attribute) string {
-	return b.addAll(op, inputs, []Value{out}, attributes...)[0]
+// addNode adds a node with one output that out describes, and returns the output's name.
+func (b *builder) addNode(op string, inputs []string, out Value, attributes ...Attribute) string {
+	return b.addNodeWithOutputs(op, inputs, []Value{out}, attributes...)[0]
 }
 
-// addAll adds a node with several outputs and returns their names.
-func (b *builder) addAll(op string, inputs []string, out []Value, attributes ...Attribute) []string {
+// addNodeWithOutputs adds a node with several outputs and returns their names.
+func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, attributes ...Attribute) []string {
 	n := &Node{Op: op, Inputs: inputs, Attributes: attributes}
 	for _, v := range out {
-		name := b.name('t')
+		name := b.newName('t')
 		v.Dims = slices.Clone(v.Dims)
 		b.graph.Values[name] = v
 		n.Outputs = append(n.Outputs, name)
-		b.made = append(b.made, name)
+		b.names = append(b.names, name)
 	}
 	b.graph.Nodes = append(b.graph.Nodes, n)
 	return slices.Clone(n.Outputs)
 }
 
-// input adds an input of random multiples of 1/64 from -4 to 4, which fp16 holds exactly.
-func (b *builder) input(dims ...int) string {
+// addInput adds an input of random multiples of 1/64 from -4 to 4, which fp16 holds exactly.
+func (b *builder) addInput(dims ...int) string {
 	prefix := byte('x')
-	t := &Tensor{Name: b.name(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
+	t := &Tensor{Name: b.newName(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
 	t.Values = multiples(b.rng, elements(dims), -256, 256, 64)
 	b.graph.Inputs = append(b.graph.Inputs, t)
 	b.graph.Values[t.Name] = Value{Type: onnx.Float, Dims: t.Dims, Low: -4, High: 4, Exact: true}
-	b.made = append(b.made, t.Name)
+	b.names = append(b.names, t.Name)
 	return t.Name
 }
 
-// multiples returns n random values from low/unit to high/unit. The unit is a power of two,
-// so that the values are the same on every machine.
+// multiples returns n random multiples of 1/unit from low/unit to high/unit. The unit must be
+// a power of two, so that the values are the same on every machine.
 func multiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -99,9 +100,9 @@ func multiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
 	return values
 }
 
-// constant adds a constant.
-func (b *builder) constant(t onnx.DataType, dims []int, values []float64) string {
-	c := &Tensor{Name: b.name('c'), Type: t, Dims: slices.Clone(dims), Values: values}
+// addConstant adds a constant and returns its name.
+func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) string {
+	c := &Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values}
 	b.graph.Constants = append(b.graph.Constants, c)
 	v := Value{Type: t, Dims: c.Dims, Exact: true}
 	if len(values) > 0 {
@@ -114,37 +115,37 @@ func (b *builder) constant(t onnx.DataType, dims []int, values []float64) string
 	return c.Name
 }
 
-// number adds a scalar float32 constant of rank 0, or sometimes of shape [1].
-func (b *builder) number(v float64) string {
+// addNumber adds a float32 constant with one element, of rank 0 or sometimes of shape [1].
+func (b *builder) addNumber(v float64) string {
 	dims := []int{}
 	if b.chance(30) {
 		dims = []int{1}
 	}
-	return b.constant(onnx.Float, dims, []float64{float64(float32(v))})
+	return b.addConstant(onnx.Float, dims, []float64{float64(float32(v))})
 }
 
-// ints adds a constant vector of int64.
-func (b *builder) ints(values ...int) string {
+// addInts adds a constant vector of int64.
+func (b *builder) addInts(values ...int) string {
 	f := make([]float64, len(values))
 	for i, v := range values {
 		f[i] = float64(v)
 	}
-	return b.constant(onnx.Int64, []int{len(values)}, f)
+	return b.addConstant(onnx.Int64, []int{len(values)}, f)
 }
 
-// weights adds a constant whose elements have a standard deviation of about 1/sqrt(k), so
+// addWeights adds a constant whose elements have a standard deviation of about 1/sqrt(k), so
 // that a sum of k products keeps the magnitude of the other factor.
-func (b *builder) weights(k int, dims ...int) string {
+func (b *builder) addWeights(k int, dims ...int) string {
 	unit := 64.0 // elements from -1 to 1 have a deviation of 0.58
 	for n := k; n > 1; n /= 4 {
 		unit *= 2
 	}
-	return b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), -64, 64, unit))
+	return b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), -64, 64, unit))
 }
 
-// scales adds a constant of factors or divisors: magnitudes from 0.5 to 2, of one sign or
-// of both.
-func (b *builder) scales(dims ...int) string {
+// addScales adds a constant of factors or divisors with magnitudes from 0.5 to 2, either all
+// positive or with both signs.
+func (b *builder) addScales(dims ...int) string {
 	values := multiples(b.rng, elements(dims), 32, 128, 64)
 	if b.chance(40) {
 		for i := range values {
@@ -153,34 +154,34 @@ func (b *builder) scales(dims ...int) string {
 			}
 		}
 	}
-	return b.constant(onnx.Float, dims, values)
+	return b.addConstant(onnx.Float, dims, values)
 }
 
-// offsets adds a constant of summands from -2 to 2.
-func (b *builder) offsets(dims ...int) string {
-	return b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), -128, 128, 64))
+// addOffsets adds a constant of summands from -2 to 2.
+func (b *builder) addOffsets(dims ...int) string {
+	return b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), -128, 128, 64))
 }
 
-// positives adds a constant of values from 0.5 to 2.
-func (b *builder) positives(dims ...int) string {
-	return b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), 32, 128, 64))
+// addPositives adds a constant of values from 0.5 to 2.
+func (b *builder) addPositives(dims ...int) string {
+	return b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), 32, 128, 64))
 }
 
-// axis returns a random axis of a tensor of the given rank.
-func (b *builder) axis(rank int) int { return b.rng.IntN(rank) }
+// randomAxis returns a random axis of a tensor of the given rank.
+func (b *builder) randomAxis(rank int) int { return b.rng.IntN(rank) }
 
-// signed returns axis, or the same axis counted from the end.
-func (b *builder) signed(axis, rank int) int {
+// randomSign returns axis, or sometimes axis - rank, which means the same axis.
+func (b *builder) randomSign(axis, rank int) int {
 	if b.chance(40) {
 		return axis - rank
 	}
 	return axis
 }
 
-// other returns a random tensor that matches, x left out, or "".
-func (b *builder) other(x string, matches func(Value) bool) string {
+// findOther returns a random tensor other than x that matches, or "" if there is none.
+func (b *builder) findOther(x string, matches func(Value) bool) string {
 	var found []string
-	for _, name := range b.made {
+	for _, name := range b.names {
 		if name != x && matches(b.value(name)) {
 			found = append(found, name)
 		}
@@ -203,9 +204,9 @@ func floatAttribute(name string, v float32) Attribute {
 
 func textAttribute(name, v string) Attribute { return Attribute{Name: name, Kind: TextKind, Text: v} }
 
-// extent returns a random extent of at most limit. Odd extents and extents around the
+// randomExtent returns a random extent of at most limit. Odd extents and extents near the
 // sizes of the engine's rows and groups are frequent.
-func (b *builder) extent(limit int) int {
+func (b *builder) randomExtent(limit int) int {
 	sizes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 20, 24, 31, 32, 33, 40, 48, 63, 64, 65, 96, 127, 128, 129, 130, 160, 192, 257, 300}
 	n := len(sizes)
 	for n > 1 && sizes[n-1] > limit {
@@ -214,8 +215,8 @@ func (b *builder) extent(limit int) int {
 	return sizes[b.rng.IntN(n)]
 }
 
-// shape returns random dims of the given rank with at most maxElements elements.
-func (b *builder) shape(rank int) []int {
+// randomShape returns random dims of the given rank with at most maxElements elements.
+func (b *builder) randomShape(rank int) []int {
 	dims := make([]int, rank)
 	room := pick(b, 64, 512, 2048, maxElements)
 	for _, i := range b.rng.Perm(rank) {
@@ -223,7 +224,7 @@ func (b *builder) shape(rank int) []int {
 		if b.chance(20) {
 			limit = 300
 		}
-		dims[i] = b.extent(min(limit, room))
+		dims[i] = b.randomExtent(min(limit, room))
 		room = max(1, room/dims[i])
 	}
 	if rank > 1 && b.chance(50) {
@@ -232,11 +233,11 @@ func (b *builder) shape(rank int) []int {
 	return dims
 }
 
-// maxElements bounds the elements of a tensor.
+// maxElements is the largest number of elements of a tensor.
 const maxElements = 8192
 
-// broadcast returns the dims of an elementwise result, or ok false where x and y do not
-// broadcast or the result is too large.
+// broadcast returns the dims of an elementwise result. The result ok is false if x and y do
+// not broadcast or the result is too large.
 func broadcast(x, y []int) (dims []int, ok bool) {
 	n := max(len(x), len(y))
 	dims = make([]int, n)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Coverage counts the pairs and triples of operators in which one reads the result of the
-// other. The zero value is ready to use.
+// Coverage counts operators, and the pairs and triples in which one operator reads the result
+// of the other. The zero value is ready to use.
 type Coverage struct {
 	Graphs, Nodes int
 	Operators     map[string]int // by name
@@ -15,8 +15,8 @@ type Coverage struct {
 	Triples       map[string]int // such as "Conv>Relu>Mul"
 }
 
-// Chains returns the paths of the given number of nodes through g, such as "Conv>Relu>Mul"
-// for three. A path that occurs twice is in the list twice.
+// Chains returns the paths of length nodes through g, such as "Conv>Relu>Mul" for length 3. A
+// path that occurs twice is listed twice.
 func (g *Graph) Chains(length int) []string {
 	makers := g.producers()
 	var chains []string

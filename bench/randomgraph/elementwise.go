@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// activate adds an activation or another function of single elements.
-func activate(b *builder, x string) bool {
+// addActivation adds an activation or another elementwise function of x.
+func addActivation(b *builder, x string) bool {
 	v := b.value(x)
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
 		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos")
@@ -19,54 +19,54 @@ func activate(b *builder, x string) bool {
 	switch op {
 	case "Relu":
 		v.Low, v.High = max(0, v.Low), max(0, v.High)
-		b.add(op, []string{x}, v)
+		b.addNode(op, []string{x}, v)
 	case "LeakyRelu", "Elu":
-		b.add(op, []string{x}, v.within(-m, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(0.01), 0.1, 0.25, 0.5)))
+		b.addNode(op, []string{x}, v.withRange(-m, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(0.01), 0.1, 0.25, 0.5)))
 	case "PRelu":
-		return prelu(b, x)
+		return addPRelu(b, x)
 	case "Sigmoid", "HardSigmoid":
-		b.add(op, []string{x}, v.within(0, 1))
+		b.addNode(op, []string{x}, v.withRange(0, 1))
 	case "Tanh", "Erf", "Softsign", "Cos":
-		b.add(op, []string{x}, v.within(-1, 1))
+		b.addNode(op, []string{x}, v.withRange(-1, 1))
 	case "Sin":
 		if m > 32 {
 			return false
 		}
-		b.add(op, []string{x}, v.within(-1, 1))
+		b.addNode(op, []string{x}, v.withRange(-1, 1))
 	case "Gelu":
-		b.add(op, []string{x}, v.within(-0.2, max(0, v.High)))
+		b.addNode(op, []string{x}, v.withRange(-0.2, max(0, v.High)))
 		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
 	case "HardSwish":
 		if b.graph.Opset < 14 {
 			return false
 		}
-		b.add(op, []string{x}, v.within(-0.4, max(0, v.High)))
+		b.addNode(op, []string{x}, v.withRange(-0.4, max(0, v.High)))
 	case "Selu":
-		b.add(op, []string{x}, v.within(-2, 1.1*max(0, v.High)))
+		b.addNode(op, []string{x}, v.withRange(-2, 1.1*max(0, v.High)))
 	case "Softplus":
-		b.add(op, []string{x}, v.within(0, max(0, v.High)+1))
+		b.addNode(op, []string{x}, v.withRange(0, max(0, v.High)+1))
 	case "Clip", "Min", "Max":
-		clip(b, x, op)
+		addClip(b, x, op)
 	case "Abs":
 		v.Low, v.High = 0, m
-		b.add(op, []string{x}, v)
+		b.addNode(op, []string{x}, v)
 	case "Neg":
 		v.Low, v.High = -v.High, -v.Low
-		b.add(op, []string{x}, v)
+		b.addNode(op, []string{x}, v)
 	default:
-		b.add(op, []string{x}, v)
+		b.addNode(op, []string{x}, v)
 	}
 	return true
 }
 
-// clip adds Clip with one bound or both, or Min or Max with a number.
-func clip(b *builder, x, op string) {
+// addClip adds Clip with one bound or both, or Min or Max with a number.
+func addClip(b *builder, x, op string) {
 	v := b.value(x)
 	low, high := pick(b, -2.0, -1, -0.5, 0), pick(b, 0.5, 1, 3, 6.0)
-	scalar := func(f float64) string { return b.constant(onnx.Float, nil, []float64{f}) }
+	scalar := func(f float64) string { return b.addConstant(onnx.Float, nil, []float64{f}) }
 	if op != "Clip" {
 		bound := pick(b, low, high)
-		in := []string{x, b.number(bound)}
+		in := []string{x, b.addNumber(bound)}
 		if op == "Min" {
 			v.Low, v.High = min(v.Low, bound), min(v.High, bound)
 		} else {
@@ -81,7 +81,7 @@ func clip(b *builder, x, op string) {
 		if d, ok := broadcast(v.Dims, b.dims(in[1])); ok {
 			v.Dims = d
 		}
-		b.add(op, in, v)
+		b.addNode(op, in, v)
 		return
 	}
 	in := []string{x, "", ""}
@@ -97,16 +97,16 @@ func clip(b *builder, x, op string) {
 	if in[2] == "" {
 		in = in[:2]
 	}
-	b.add(op, in, v)
+	b.addNode(op, in, v)
 }
 
-// prelu adds PRelu with one slope, a slope for each channel, or a slope for each column.
-func prelu(b *builder, x string) bool {
+// addPRelu adds PRelu with one slope, a slope for each channel or a slope for each column.
+func addPRelu(b *builder, x string) bool {
 	v := b.value(x)
 	dims := []int{1}
 	switch n := len(v.Dims); {
 	case n >= 2 && b.chance(70):
-		dims = ones(n - 1)
+		dims = onesShape(n - 1)
 		dims[0] = v.Dims[1]
 	case n >= 1 && b.chance(50):
 		dims = []int{v.Dims[n-1]}
@@ -114,13 +114,13 @@ func prelu(b *builder, x string) bool {
 	if n := len(v.Dims); n == 0 {
 		return false
 	}
-	slope := b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), -32, 64, 128))
+	slope := b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), -32, 64, 128))
 	m := b.magnitude(x)
-	b.add("PRelu", []string{x, slope}, v.within(-m, m))
+	b.addNode("PRelu", []string{x, slope}, v.withRange(-m, m))
 	return true
 }
 
-func ones(n int) []int {
+func onesShape(n int) []int {
 	d := make([]int, n)
 	for i := range d {
 		d[i] = 1
@@ -128,15 +128,15 @@ func ones(n int) []int {
 	return d
 }
 
-// operandDims returns dims that broadcast with x: a number, a vector along one axis in all
-// the spellings that exporters use, all of x, or a random mixture.
+// operandDims returns dims that broadcast with x: a number, a vector along one axis in the
+// forms that exporters use, all of x, or a random mixture.
 func (b *builder) operandDims(x []int) []int {
 	n := len(x)
 	if n == 0 {
 		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
 	}
 	along := func(axis int) []int {
-		d := ones(n)
+		d := onesShape(n)
 		d[axis] = x[axis]
 		if b.chance(60) {
 			d = d[axis:] // without the leading ones
@@ -153,7 +153,7 @@ func (b *builder) operandDims(x []int) []int {
 	case k < 65:
 		return along(max(0, n-2))
 	case k < 72:
-		return along(b.axis(n))
+		return along(b.randomAxis(n))
 	case k < 82:
 		return slices.Clone(x)
 	}
@@ -163,19 +163,19 @@ func (b *builder) operandDims(x []int) []int {
 		case b.chance(45):
 			d[i] = 1
 		case d[i] == 1 && b.chance(30):
-			d[i] = b.between(2, 5) // the result is larger than x
+			d[i] = b.randomInt(2, 5) // the result is larger than x
 		}
 	}
 	if b.chance(30) {
-		d = d[b.axis(n):]
+		d = d[b.randomAxis(n):]
 	} else if n < 5 && b.chance(10) {
-		d = append([]int{b.between(1, 3)}, d...)
+		d = append([]int{b.randomInt(1, 3)}, d...)
 	}
 	return d
 }
 
-// scaleConstant adds Mul, Div, Add or Sub of x and a constant on either side.
-func scaleConstant(b *builder, x string) bool {
+// addConstantOperand adds Mul, Div, Add or Sub of x and a constant on either side.
+func addConstantOperand(b *builder, x string) bool {
 	dims := b.operandDims(b.dims(x))
 	out, ok := broadcast(b.dims(x), dims)
 	if !ok {
@@ -183,15 +183,15 @@ func scaleConstant(b *builder, x string) bool {
 	}
 	op := pick(b, "Mul", "Mul", "Div", "Add", "Add", "Sub")
 	if b.chance(8) && (op == "Mul" || op == "Div") {
-		return rescale(b, x, op, dims, out)
+		return addLargeScale(b, x, op, dims, out)
 	}
 	left := b.chance(35)
 	c := ""
 	switch op {
 	case "Mul", "Div":
-		c = b.scales(dims...)
+		c = b.addScales(dims...)
 	default:
-		c = b.offsets(dims...)
+		c = b.addOffsets(dims...)
 	}
 	in := []string{x, c}
 	if left {
@@ -200,12 +200,12 @@ func scaleConstant(b *builder, x string) bool {
 			return false
 		}
 	}
-	return b.binary(op, in[0], in[1], out)
+	return b.addBinary(op, in[0], in[1], out)
 }
 
-// rescale multiplies or divides x by constants from 1e-5 to 1e4.
-func rescale(b *builder, x, op string, dims, out []int) bool {
-	power := b.between(-5, 4)
+// addLargeScale multiplies or divides x by a constant with magnitudes from about 1e-5 to 1e4.
+func addLargeScale(b *builder, x, op string, dims, out []int) bool {
+	power := b.randomInt(-5, 4)
 	if !b.extreme {
 		// Results larger than a few hundred leave the precision of fp16 in the next sum.
 		for power > 0 && b.magnitude(x)*math.Pow10(power) > 500 {
@@ -220,20 +220,21 @@ func rescale(b *builder, x, op string, dims, out []int) bool {
 	for i := range values {
 		values[i] = float64(float32(values[i] * factor))
 	}
-	c := b.constant(onnx.Float, dims, values)
+	c := b.addConstant(onnx.Float, dims, values)
 	m := b.magnitude(x) * 2 * math.Pow10(power)
-	b.add(op, []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: -m, High: m})
+	b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: -m, High: m})
 	return true
 }
 
-// isDivisor reports whether the elements of x stay away from zero.
+// isDivisor reports whether the elements of x are at least 0.24 away from zero.
 func (b *builder) isDivisor(x string) bool {
 	v := b.value(x)
 	return v.Low >= 0.24 || v.High <= -0.24
 }
 
-// binary adds op of x and y if the result keeps to moderate values.
-func (b *builder) binary(op, x, y string, dims []int) bool {
+// addBinary adds op of x and y. It returns false if the result might be too large or y might
+// be near zero as a divisor.
+func (b *builder) addBinary(op, x, y string, dims []int) bool {
 	p, q := b.value(x), b.value(y)
 	v := Value{Type: p.Type, Dims: dims}
 	same := x == y
@@ -269,22 +270,22 @@ func (b *builder) binary(op, x, y string, dims []int) bool {
 		return false
 	}
 	v.Exact = p.Exact && q.Exact && op != "Mul" && op != "Div" && max(-v.Low, v.High) <= 16
-	b.add(op, []string{x, y}, v)
+	b.addNode(op, []string{x, y}, v)
 	return true
 }
 
-// maxMagnitude bounds the results of graphs without extreme magnitudes.
+// maxMagnitude is the largest expected magnitude in a graph that is not extreme.
 const maxMagnitude = 1000
 
-// combine adds Add, Sub, Mul, Div, Min or Max of x and another tensor, x itself or a new
-// input.
-func combine(b *builder, x string) bool {
+// addCombination adds Add, Sub, Mul, Div, Min or Max of x and another tensor, x itself or a
+// new input.
+func addCombination(b *builder, x string) bool {
 	y := ""
 	switch k := b.rng.IntN(100); {
 	case k < 20:
 		y = x
 	case k < 70:
-		y = b.other(x, func(v Value) bool {
+		y = b.findOther(x, func(v Value) bool {
 			_, ok := broadcast(b.dims(x), v.Dims)
 			return ok && v.Type == onnx.Float
 		})
@@ -295,7 +296,7 @@ func combine(b *builder, x string) bool {
 		if _, ok := broadcast(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
 			return false
 		}
-		y = b.input(dims...)
+		y = b.addInput(dims...)
 	}
 	dims, ok := broadcast(b.dims(x), b.dims(y))
 	if !ok {
@@ -306,31 +307,31 @@ func combine(b *builder, x string) bool {
 	}
 	if op == "Div" && !b.isDivisor(y) {
 		square := x == y
-		y = b.shifted(y)
+		y = b.makePositive(y)
 		if square {
 			x = y
 		}
 	}
-	return b.binary(op, x, y, dims)
+	return b.addBinary(op, x, y, dims)
 }
 
-// shifted returns |x| plus a number, which is at least 0.5.
-func (b *builder) shifted(x string) string {
+// makePositive adds |x| plus a number from 0.5 to 1.5, and returns its name.
+func (b *builder) makePositive(x string) string {
 	v := b.value(x)
 	m := b.magnitude(x)
 	v.Exact = false
 	if v.Low < 0 {
 		v.Low, v.High = 0, m
-		x = b.add("Abs", []string{x}, v)
+		x = b.addNode("Abs", []string{x}, v)
 	}
-	c := b.constant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.5, 1, 1.5)})
+	c := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.5, 1, 1.5)})
 	v = b.value(x)
 	out, _ := broadcast(v.Dims, b.dims(c))
-	return b.add("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
+	return b.addNode("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
 }
 
-// curve adds a function that has a limited domain: Exp, Log, Sqrt, Reciprocal or Pow.
-func curve(b *builder, x string) bool {
+// addCurve adds a function with a limited domain: Exp, Log, Sqrt, Reciprocal or Pow.
+func addCurve(b *builder, x string) bool {
 	op := pick(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
 	v := b.value(x)
 	switch op {
@@ -338,7 +339,7 @@ func curve(b *builder, x string) bool {
 		if v.High > 5 || v.Low < -16 {
 			return false
 		}
-		b.add(op, []string{x}, v.within(0, 150))
+		b.addNode(op, []string{x}, v.withRange(0, 150))
 		return true
 	case "Pow":
 		if b.magnitude(x) > 9 {
@@ -346,7 +347,7 @@ func curve(b *builder, x string) bool {
 		}
 		power := pick(b, 2.0, 2, 3, 0.5)
 		if power == 0.5 {
-			x = b.shifted(x)
+			x = b.makePositive(x)
 			v = b.value(x)
 		}
 		m := b.magnitude(x)
@@ -354,46 +355,46 @@ func curve(b *builder, x string) bool {
 		if power != 3 {
 			low, high = 0, m*m
 		}
-		c := b.number(power)
+		c := b.addNumber(power)
 		d, _ := broadcast(v.Dims, b.dims(c))
-		b.add(op, []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: low, High: high})
+		b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: low, High: high})
 		return true
 	}
 	if v.Low < 0.24 {
-		x = b.shifted(x)
+		x = b.makePositive(x)
 		v = b.value(x)
 	}
 	switch op {
 	case "Log":
-		b.add(op, []string{x}, v.within(-1.5, 7))
+		b.addNode(op, []string{x}, v.withRange(-1.5, 7))
 	case "Sqrt":
-		b.add(op, []string{x}, v.within(math.Sqrt(v.Low), math.Sqrt(v.High)))
+		b.addNode(op, []string{x}, v.withRange(math.Sqrt(v.Low), math.Sqrt(v.High)))
 	case "Reciprocal":
-		b.add(op, []string{x}, v.within(1/v.High, 1/v.Low))
+		b.addNode(op, []string{x}, v.withRange(1/v.High, 1/v.Low))
 	}
 	return true
 }
 
-// batchNormalize adds BatchNormalization.
-func batchNormalize(b *builder, x string) bool {
+// addBatchNormalization adds BatchNormalization over axis 1.
+func addBatchNormalization(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 2 {
 		return false
 	}
 	c := v.Dims[1]
-	scale := b.scales(c)
+	scale := b.addScales(c)
 	if b.chance(10) {
 		values := b.graph.Constant(scale).Values
-		f := math.Pow10(b.between(-5, 0))
+		f := math.Pow10(b.randomInt(-5, 0))
 		for i := range values {
 			values[i] = float64(float32(values[i] * f))
 		}
 	}
-	in := []string{x, scale, b.offsets(c), b.offsets(c), b.positives(c)}
+	in := []string{x, scale, b.addOffsets(c), b.addOffsets(c), b.addPositives(c)}
 	m := (b.magnitude(x)+2)*3 + 2
 	if m > maxMagnitude {
 		return false
 	}
-	b.add("BatchNormalization", in, v.within(-m, m), floatAttribute("epsilon", pick(b, float32(1e-5), 1e-3)))
+	b.addNode("BatchNormalization", in, v.withRange(-m, m), floatAttribute("epsilon", pick(b, float32(1e-5), 1e-3)))
 	return true
 }

@@ -9,54 +9,55 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options bound the graphs that Generate makes. A zero field has a default.
+// Options bound the graphs that Generate makes. A zero field means its default.
 type Options struct {
-	// MinNodes and MaxNodes bound the number of random choices, 2 and 8 by default. One
-	// choice is mostly one node. A pattern of an exporter, such as attention or a
-	// normalization in pieces, is one choice of up to 17 nodes and ends the graph when it
-	// exceeds MaxNodes.
+	// MinNodes and MaxNodes bound the number of nodes, 2 and 8 by default. One random
+	// choice usually adds one node. A pattern that exporters write, such as attention or a
+	// normalization in several nodes, is one choice of up to 17 nodes, so the last choice may
+	// exceed MaxNodes.
 	MinNodes, MaxNodes int
-	// Opset is the version of the operator set: 11, 13, 17 or 21. By default seven graphs of ten
-	// have 17, and one each of the others.
+	// Opset is the version of the operator set: 11, 13, 17 or 21. By default seven of ten
+	// graphs have 17, and one of ten each of the others.
 	Opset int
-	// Extreme makes magnitudes that fp16 barely holds. By default one graph of forty has
-	// them.
+	// Extreme allows magnitudes near the limits of fp16. By default one of forty graphs
+	// has them.
 	Extreme bool
 }
 
-// New returns the graph of a seed.
+// New returns the graph of a seed. The same seed and options give the same graph.
 func New(seed uint64, o Options) *Graph {
 	g := Generate(rand.New(rand.NewPCG(seed, 0)), o)
 	g.Seed = fmt.Sprint(seed)
 	return g
 }
 
-// A choice is one way to continue a graph from a tensor. Its add function may refuse by
-// returning false.
+// A choice is one way to continue a graph from a tensor. Its function add adds nodes that
+// read x, or returns false if it cannot.
 type choice struct {
 	weight int
 	add    func(b *builder, x string) bool
 }
 
-// choices are for tensors of float32.
+// choices are the choices for float32 tensors.
 var choices = []choice{
-	{10, convolve}, {6, deconvolve}, {9, gemm}, {10, multiplyConstant}, {9, multiplyTensors}, {13, pool},
-	{18, scaleConstant}, {6, batchNormalize}, {16, activate}, {4, activatePieces}, {4, curve}, {14, combine},
-	{16, view}, {4, reshape}, {9, move}, {6, softmax}, {5, normalize}, {8, reduce},
-	{4, attend}, {4, gate}, {2, excite}, {3, between}, {3, multiplyHeads}, {2, multiplyViews}, {4, compare}, {2, round}, {2, search}, {5, rearrange}, {3, quantize}, {2, reshapeComputed},
+	{10, addConv}, {6, addConvTranspose}, {9, addGemm}, {10, addConstantMatMul}, {9, addTensorMatMul}, {13, addPool},
+	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationPieces}, {4, addCurve}, {14, addCombination},
+	{16, addView}, {4, addReshape}, {9, addMove}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
+	{4, addAttention}, {4, addGate}, {2, addExcitation}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addSearch}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape},
 }
 
-// fusable are choices after an operator that a compiler fuses with what follows it.
-var fusable = []choice{
-	{26, scaleConstant}, {10, batchNormalize}, {24, activate}, {8, combine}, {18, view}, {6, reshape}, {6, multiplyConstant},
-	{6, multiplyTensors}, {3, activatePieces}, {4, convolve}, {3, softmax}, {3, reduce}, {3, multiplyHeads}, {3, move},
+// fusableChoices are the choices after an operator that a compiler merges with the operators
+// that follow it.
+var fusableChoices = []choice{
+	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addCombination}, {18, addView}, {6, addReshape}, {6, addConstantMatMul},
+	{6, addTensorMatMul}, {3, addActivationPieces}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addMove},
 }
 
-// heads are operators that fusable choices follow.
-var heads = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "AveragePool", "GlobalAveragePool", "MaxPool"}
+// fusableOperators are often followed by fusableChoices.
+var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "AveragePool", "GlobalAveragePool", "MaxPool"}
 
-// views are operators that a compiler looks through.
-var views = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
+// viewOperators are operators that a compiler removes or looks through.
+var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
 // Generate returns a random graph that onnxruntime accepts.
 func Generate(rng *rand.Rand, o Options) *Graph {
@@ -68,7 +69,7 @@ func Generate(rng *rand.Rand, o Options) *Graph {
 	}
 }
 
-// tryGenerate returns nil when no choice suited the first shape.
+// tryGenerate returns a random graph, or nil if it has fewer than o.MinNodes nodes.
 func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	opset := o.Opset
 	if opset == 0 {
@@ -77,20 +78,21 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	b := newBuilder(rng, opset)
 	b.extreme = o.Extreme || rng.IntN(40) == 0
 	rank := []int{0, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5}[rng.IntN(23)]
-	x := b.input(b.shape(rank)...)
-	want := b.between(o.MinNodes, max(o.MinNodes, o.MaxNodes))
+	x := b.addInput(b.randomShape(rank)...)
+	want := b.randomInt(o.MinNodes, max(o.MinNodes, o.MaxNodes))
 	for tries := 0; len(b.graph.Nodes) < want && tries < 60; tries++ {
-		b.extend(b.start(x))
+		b.tryChoice(b.chooseStart(x))
 	}
 	if len(b.graph.Nodes) < o.MinNodes {
 		return nil
 	}
-	b.finish()
+	b.chooseOutputs()
 	return b.graph
 }
 
-// start returns the tensor to continue from: mostly the newest one.
-func (b *builder) start(first string) string {
+// chooseStart returns the tensor to continue from. Most often it is an output of the newest
+// node. It is first if there is no node.
+func (b *builder) chooseStart(first string) string {
 	if len(b.graph.Nodes) == 0 {
 		return first
 	}
@@ -98,42 +100,44 @@ func (b *builder) start(first string) string {
 	if b.chance(75) {
 		return last[b.rng.IntN(len(last))]
 	}
-	return pick(b, b.made...)
+	return pick(b, b.names...)
 }
 
-// extend adds one choice that reads x, if the one it picks is possible. It leaves the graph
-// as it was otherwise.
-func (b *builder) extend(x string) {
+// tryChoice picks a choice and lets it add nodes that read x. If the choice is impossible,
+// the graph stays as it was.
+func (b *builder) tryChoice(x string) {
 	v := b.value(x)
-	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.made)
+	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)
 	if elements(v.Dims) == 0 || len(v.Dims) > 5 {
 		return
 	}
-	add := b.choose(x)
+	add := b.chooseOperator(x)
 	if !add(b, x) {
-		b.graph.Nodes, b.graph.Inputs, b.made = b.graph.Nodes[:nodes], b.graph.Inputs[:inputs], b.made[:made]
+		b.graph.Nodes, b.graph.Inputs, b.names = b.graph.Nodes[:nodes], b.graph.Inputs[:inputs], b.names[:made]
 	}
 }
 
-func (b *builder) choose(x string) func(*builder, string) bool {
+// chooseOperator returns the add function of a random choice for the type of x and the
+// operator that produced it.
+func (b *builder) chooseOperator(x string) func(*builder, string) bool {
 	v := b.value(x)
 	switch v.Type {
 	case onnx.Bool:
-		return pick(b, decide, decide, decide, view)
+		return pick(b, addBoolOperator, addBoolOperator, addBoolOperator, addView)
 	case onnx.Int64, onnx.Int32:
-		return pick(b, count, count, view)
+		return pick(b, addIntOperator, addIntOperator, addView)
 	case onnx.Float:
 	default:
-		return view
+		return addView
 	}
 	table := choices
 	if i, ok := b.graph.producers()[x]; ok {
 		n := b.graph.Nodes[i]
 		switch {
-		case slices.Contains(heads, n.Op) && b.chance(70):
-			table = fusable
-		case slices.Contains(views, n.Op) && b.chance(40):
-			table = fusable
+		case slices.Contains(fusableOperators, n.Op) && b.chance(70):
+			table = fusableChoices
+		case slices.Contains(viewOperators, n.Op) && b.chance(40):
+			table = fusableChoices
 		}
 	}
 	total := 0
@@ -146,12 +150,12 @@ func (b *builder) choose(x string) func(*builder, string) bool {
 			return c.add
 		}
 	}
-	return view
+	return addView
 }
 
-// finish picks the outputs: every tensor that no node reads, and some that nodes read. At
-// times a constant is an output too.
-func (b *builder) finish() {
+// chooseOutputs makes every tensor that no node reads an output of the graph, and some that
+// nodes read. Sometimes a constant is an output too.
+func (b *builder) chooseOutputs() {
 	g := b.graph
 	read := map[string]bool{}
 	for _, n := range g.Nodes {

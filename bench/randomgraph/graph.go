@@ -16,12 +16,12 @@ type Value struct {
 	// Low and High estimate the range of the elements. A generated operator relies on
 	// them to stay away from zero divisors and from results that fp16 cannot hold.
 	Low, High float64
-	// Exact reports that fp16 arithmetic computes every element without rounding, so
-	// that a comparison or a rounding to whole numbers has one right result.
+	// Exact is true if fp16 arithmetic computes every element without rounding, so
+	// that a comparison or a rounding to an integer has one right result.
 	Exact bool
 }
 
-// A Tensor is an input or a constant of a graph together with its values.
+// A Tensor is an input or a constant of a graph with its values.
 type Tensor struct {
 	Name   string
 	Type   onnx.DataType
@@ -29,7 +29,7 @@ type Tensor struct {
 	Values []float64
 }
 
-// An Attribute is a constant argument of a node. The field that Kind names is set.
+// An Attribute is a constant argument of a node. Kind selects the field that holds its value.
 type Attribute struct {
 	Name   string
 	Kind   Kind
@@ -40,7 +40,7 @@ type Attribute struct {
 	Floats []float32
 }
 
-// A Kind says which field of an Attribute holds its value.
+// A Kind selects the field of an Attribute that holds its value.
 type Kind int
 
 // The kinds of attributes, numbered as in AttributeProto.type.
@@ -60,9 +60,9 @@ type Node struct {
 	Attributes []Attribute
 }
 
-// A Graph is a model in a form that is easy to change.
+// A Graph is an ONNX model in a form that is easy to change.
 type Graph struct {
-	Seed      string // how the graph was made, for messages
+	Seed      string // for messages
 	Opset     int
 	Inputs    []*Tensor
 	Constants []*Tensor
@@ -80,7 +80,7 @@ func elements(dims []int) int {
 	return n
 }
 
-// Copy returns a copy of g that shares only the values of tensors with it.
+// Copy returns a copy of g that shares only the values of tensors with g.
 func (g *Graph) Copy() *Graph {
 	c := &Graph{Seed: g.Seed, Opset: g.Opset, Outputs: slices.Clone(g.Outputs), Values: make(map[string]Value, len(g.Values))}
 	for name, v := range g.Values {
@@ -112,8 +112,8 @@ func copyTensors(list []*Tensor) []*Tensor {
 	return out
 }
 
-// find returns the tensor of list with the given name, or nil.
-func find(list []*Tensor, name string) *Tensor {
+// findTensor returns the tensor of list with the given name, or nil.
+func findTensor(list []*Tensor, name string) *Tensor {
 	for _, t := range list {
 		if t.Name == name {
 			return t
@@ -123,9 +123,9 @@ func find(list []*Tensor, name string) *Tensor {
 }
 
 // Constant returns the constant with the given name, or nil if g has none.
-func (g *Graph) Constant(name string) *Tensor { return find(g.Constants, name) }
+func (g *Graph) Constant(name string) *Tensor { return findTensor(g.Constants, name) }
 
-// producers maps the name of a tensor to the index of the node that makes it.
+// producers maps the name of each tensor to the index of the node that produces it.
 func (g *Graph) producers() map[string]int {
 	m := map[string]int{}
 	for i, n := range g.Nodes {
@@ -146,14 +146,14 @@ func (g *Graph) String() string {
 		fmt.Fprintf(&b, "input %s\n", g.label(in.Name))
 	}
 	for _, n := range g.Nodes {
-		b.WriteString(g.line(n))
+		b.WriteString(g.formatNode(n))
 		b.WriteByte('\n')
 	}
 	b.WriteString("output " + strings.Join(g.Outputs, ", ") + "\n")
 	return b.String()
 }
 
-func (g *Graph) line(n *Node) string {
+func (g *Graph) formatNode(n *Node) string {
 	var in, out []string
 	for _, name := range n.Inputs {
 		in = append(in, g.label(name))
@@ -172,7 +172,7 @@ func (g *Graph) line(n *Node) string {
 	return s
 }
 
-// label returns a tensor's name and shape, and the values of a constant of up to eight
+// label returns a tensor's name and shape, and its values if it is a constant of up to eight
 // elements.
 func (g *Graph) label(name string) string {
 	if name == "" {
@@ -184,7 +184,7 @@ func (g *Graph) label(name string) string {
 	if c != nil {
 		s += ":const"
 	}
-	s += list(v.Dims)
+	s += formatList(v.Dims)
 	if v.Type != onnx.Float {
 		s += v.Type.String()
 	}
@@ -200,7 +200,7 @@ func (g *Graph) label(name string) string {
 	return s
 }
 
-func list[T int | float32](values []T) string {
+func formatList[T int | float32](values []T) string {
 	var parts []string
 	for _, v := range values {
 		parts = append(parts, fmt.Sprint(v))
@@ -218,7 +218,7 @@ func (a Attribute) String() string {
 	case TextKind:
 		return fmt.Sprintf("%s=%q", a.Name, a.Text)
 	case FloatsKind:
-		return a.Name + "=" + list(a.Floats)
+		return a.Name + "=" + formatList(a.Floats)
 	}
-	return a.Name + "=" + list(a.Ints)
+	return a.Name + "=" + formatList(a.Ints)
 }

@@ -6,9 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// compare adds a comparison of exact values, and at times Not, And, Or, Where or Cast of
-// the result.
-func compare(b *builder, x string) bool {
+// addComparison adds a comparison of exact values with a constant, and often an operator that
+// reads the result.
+func addComparison(b *builder, x string) bool {
 	v := b.value(x)
 	if !v.Exact || v.Type != onnx.Float {
 		return false
@@ -22,22 +22,22 @@ func compare(b *builder, x string) bool {
 	if b.graph.Opset < 12 {
 		op = pick(b, "Greater", "Less", "Equal")
 	}
-	in := []string{x, b.offsets(dims...)}
+	in := []string{x, b.addOffsets(dims...)}
 	if b.chance(30) {
 		slices.Reverse(in)
 	}
-	y := b.add(op, in, Value{Type: onnx.Bool, Dims: out, High: 1, Exact: true})
-	return !b.chance(70) || decide(b, y)
+	y := b.addNode(op, in, Value{Type: onnx.Bool, Dims: out, High: 1, Exact: true})
+	return !b.chance(70) || addBoolOperator(b, y)
 }
 
-// decide adds an operator that reads the bool tensor x.
-func decide(b *builder, x string) bool {
+// addBoolOperator adds an operator that reads the bool tensor x.
+func addBoolOperator(b *builder, x string) bool {
 	v := b.value(x)
 	switch b.rng.IntN(5) {
 	case 0:
-		b.add("Not", []string{x}, v)
+		b.addNode("Not", []string{x}, v)
 	case 1:
-		y := b.other("", func(u Value) bool {
+		y := b.findOther("", func(u Value) bool {
 			_, ok := broadcast(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Bool
 		})
@@ -45,20 +45,21 @@ func decide(b *builder, x string) bool {
 			return false
 		}
 		dims, _ := broadcast(v.Dims, b.dims(y))
-		b.add(pick(b, "And", "Or", "Xor"), []string{x, y}, v.like(dims...))
+		b.addNode(pick(b, "And", "Or", "Xor"), []string{x, y}, v.withDims(dims...))
 	case 2:
 		to := pick(b, onnx.Float, onnx.Float, onnx.Int64, onnx.Int32, onnx.Uint8)
-		b.add("Cast", []string{x}, Value{Type: to, Dims: v.Dims, High: 1, Exact: true}, intAttribute("to", int(to)))
+		b.addNode("Cast", []string{x}, Value{Type: to, Dims: v.Dims, High: 1, Exact: true}, intAttribute("to", int(to)))
 	default:
-		return choose(b, x)
+		return addWhere(b, x)
 	}
 	return true
 }
 
-// choose adds Where of the bool tensor x, a float32 tensor, and another one or a constant.
-func choose(b *builder, x string) bool {
+// addWhere adds Where with the bool tensor x as its condition. The operands are a float32
+// tensor, and another one or a constant.
+func addWhere(b *builder, x string) bool {
 	v := b.value(x)
-	y := b.other("", func(u Value) bool {
+	y := b.findOther("", func(u Value) bool {
 		_, ok := broadcast(v.Dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
@@ -66,12 +67,12 @@ func choose(b *builder, x string) bool {
 		return false
 	}
 	dims, _ := broadcast(v.Dims, b.dims(y))
-	z := b.other(y, func(u Value) bool {
+	z := b.findOther(y, func(u Value) bool {
 		_, ok := broadcast(dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
 	if z == "" || b.chance(50) {
-		z = b.offsets(b.operandDims(dims)...)
+		z = b.addOffsets(b.operandDims(dims)...)
 	}
 	dims, ok := broadcast(dims, b.dims(z))
 	if !ok {
@@ -81,12 +82,13 @@ func choose(b *builder, x string) bool {
 		y, z = z, y
 	}
 	p, q := b.value(y), b.value(z)
-	b.add("Where", []string{x, y, z}, Value{Type: onnx.Float, Dims: dims, Low: min(p.Low, q.Low), High: max(p.High, q.High), Exact: p.Exact && q.Exact})
+	b.addNode("Where", []string{x, y, z}, Value{Type: onnx.Float, Dims: dims, Low: min(p.Low, q.Low), High: max(p.High, q.High), Exact: p.Exact && q.Exact})
 	return true
 }
 
-// round adds a function that jumps, of exact values, or a Cast to whole numbers.
-func round(b *builder, x string) bool {
+// addRounding adds a discontinuous function of exact values, such as Round or Sign, or a Cast
+// to an integer or bool type.
+func addRounding(b *builder, x string) bool {
 	v := b.value(x)
 	if !v.Exact || v.Type != onnx.Float {
 		return false
@@ -100,28 +102,28 @@ func round(b *builder, x string) bool {
 		if to == onnx.Bool {
 			out.Low, out.High = 0, 1
 		}
-		y := b.add(op, []string{x}, out, intAttribute("to", int(to)))
+		y := b.addNode(op, []string{x}, out, intAttribute("to", int(to)))
 		if b.chance(40) {
-			b.add(op, []string{y}, Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, intAttribute("to", int(onnx.Float)))
+			b.addNode(op, []string{y}, Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, intAttribute("to", int(onnx.Float)))
 		}
 	case "IsNaN":
-		b.add(op, []string{x}, Value{Type: onnx.Bool, Dims: v.Dims, High: 1, Exact: true})
+		b.addNode(op, []string{x}, Value{Type: onnx.Bool, Dims: v.Dims, High: 1, Exact: true})
 	case "Sign":
-		b.add(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: -1, High: 1, Exact: true})
+		b.addNode(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: -1, High: 1, Exact: true})
 	default:
-		b.add(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low - 1, High: v.High + 1, Exact: true})
+		b.addNode(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low - 1, High: v.High + 1, Exact: true})
 	}
 	return true
 }
 
-// count adds arithmetic of whole numbers, or a Cast back to float32.
-func count(b *builder, x string) bool {
+// addIntOperator adds integer arithmetic, or a Cast to float32.
+func addIntOperator(b *builder, x string) bool {
 	v := b.value(x)
 	if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
 		return false
 	}
 	if b.chance(60) || max(-v.Low, v.High) > 500 {
-		b.add("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
+		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
 		return true
 	}
 	dims := b.operandDims(v.Dims)
@@ -129,27 +131,27 @@ func count(b *builder, x string) bool {
 	if !ok {
 		return false
 	}
-	c := b.constant(v.Type, dims, multiples(b.rng, elements(dims), 1, 5, 1))
+	c := b.addConstant(v.Type, dims, multiples(b.rng, elements(dims), 1, 5, 1))
 	op := pick(b, "Add", "Sub", "Mul")
 	v.Low, v.High = 5*min(0, v.Low)-5, 5*max(0, v.High)+5
-	b.add(op, []string{x, c}, v.like(out...))
+	b.addNode(op, []string{x, c}, v.withDims(out...))
 	return true
 }
 
-// search adds ArgMax, ArgMin or TopK, whose places depend on an order of exact values.
-func search(b *builder, x string) bool {
+// addSearch adds ArgMax, ArgMin or TopK of exact values, whose order fp16 does not change.
+func addSearch(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if !v.Exact || v.Type != onnx.Float || n == 0 {
 		return false
 	}
-	axis := b.axis(n)
+	axis := b.randomAxis(n)
 	dims := slices.Clone(v.Dims)
 	if b.chance(40) {
-		k := b.between(1, min(6, dims[axis]))
+		k := b.randomInt(1, min(6, dims[axis]))
 		dims[axis] = k
-		out := []Value{v.like(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
-		b.addAll("TopK", []string{x, b.ints(k)}, out, intAttribute("axis", b.signed(axis, n)), intAttribute("largest", b.rng.IntN(2)))
+		out := []Value{v.withDims(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
+		b.addNodeWithOutputs("TopK", []string{x, b.addInts(k)}, out, intAttribute("axis", b.randomSign(axis, n)), intAttribute("largest", b.rng.IntN(2)))
 		return true
 	}
 	keep := b.rng.IntN(2)
@@ -157,9 +159,9 @@ func search(b *builder, x string) bool {
 	if keep == 0 {
 		dims = slices.Delete(dims, axis, axis+1)
 	}
-	y := b.add(pick(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, intAttribute("axis", b.signed(axis, n)), intAttribute("keepdims", keep))
+	y := b.addNode(pick(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, intAttribute("axis", b.randomSign(axis, n)), intAttribute("keepdims", keep))
 	if b.chance(40) {
-		return count(b, y)
+		return addIntOperator(b, y)
 	}
 	return true
 }

@@ -6,56 +6,56 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// softmax adds Softmax or LogSoftmax over any axis.
-func softmax(b *builder, x string) bool {
+// addSoftmax adds Softmax or LogSoftmax over a random axis.
+func addSoftmax(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if n == 0 || b.magnitude(x) > 60 {
 		return false
 	}
 	if m := b.magnitude(x); m <= 8 && b.chance(25) { // logits that differ by tens
-		x = b.add("Mul", []string{x, b.number(4)}, v.within(4*v.Low, 4*v.High))
+		x = b.addNode("Mul", []string{x, b.addNumber(4)}, v.withRange(4*v.Low, 4*v.High))
 		v = b.value(x)
 	}
-	axis := b.axis(n)
+	axis := b.randomAxis(n)
 	if b.chance(50) {
 		axis = n - 1
 	}
-	op, out := "Softmax", v.within(0, 1)
+	op, out := "Softmax", v.withRange(0, 1)
 	if b.chance(25) {
-		op, out = "LogSoftmax", v.within(v.Low-v.High-6, 0)
+		op, out = "LogSoftmax", v.withRange(v.Low-v.High-6, 0)
 	}
-	b.add(op, []string{x}, out, intAttribute("axis", b.signed(axis, n)))
+	b.addNode(op, []string{x}, out, intAttribute("axis", b.randomSign(axis, n)))
 	return true
 }
 
-// normalize adds a normalization over the last axis or over pixels: as one operator or in
-// the pieces that exporters write.
-func normalize(b *builder, x string) bool {
+// addNormalization adds a normalization over the last axis or over pixels, as one operator or
+// as the separate nodes that exporters write.
+func addNormalization(b *builder, x string) bool {
 	if b.rank(x) == 0 || b.magnitude(x) > 100 {
 		return false
 	}
 	switch b.rng.IntN(5) {
 	case 0:
-		return layerNormalize(b, x)
+		return addLayerNormalization(b, x)
 	case 1:
-		return layerNormalizePieces(b, x)
+		return addLayerNormalizationPieces(b, x)
 	case 2:
-		return rmsNormalizePieces(b, x)
+		return addRMSNormalizationPieces(b, x)
 	case 3:
-		return groupNormalizePieces(b, x)
+		return addGroupNormalizationPieces(b, x)
 	}
 	v := b.value(x)
 	if len(v.Dims) < 3 || elements(v.Dims[2:]) < 4 {
 		return false
 	}
 	c := v.Dims[1]
-	b.add("InstanceNormalization", []string{x, b.scales(c), b.offsets(c)}, v.within(-16, 16), floatAttribute("epsilon", 0.0625))
+	b.addNode("InstanceNormalization", []string{x, b.addScales(c), b.addOffsets(c)}, v.withRange(-16, 16), floatAttribute("epsilon", 0.0625))
 	return true
 }
 
-// layerNormalize adds the operator LayerNormalization.
-func layerNormalize(b *builder, x string) bool {
+// addLayerNormalization adds the operator LayerNormalization.
+func addLayerNormalization(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if b.graph.Opset < 17 || v.Dims[n-1] < 4 {
@@ -63,20 +63,20 @@ func layerNormalize(b *builder, x string) bool {
 	}
 	axis := n - 1
 	if n > 1 && b.chance(30) {
-		axis = b.between(1, n-1)
+		axis = b.randomInt(1, n-1)
 	}
 	dims := v.Dims[axis:]
-	in := []string{x, b.scales(dims...)}
+	in := []string{x, b.addScales(dims...)}
 	if b.chance(70) {
-		in = append(in, b.offsets(dims...))
+		in = append(in, b.addOffsets(dims...))
 	}
-	b.add("LayerNormalization", in, v.within(-20, 20), intAttribute("axis", b.signed(axis, n)), floatAttribute("epsilon", 0.0625))
+	b.addNode("LayerNormalization", in, v.withRange(-20, 20), intAttribute("axis", b.randomSign(axis, n)), floatAttribute("epsilon", 0.0625))
 	return true
 }
 
-// layerNormalizePieces adds ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and Div,
-// and at times a scale and an offset.
-func layerNormalizePieces(b *builder, x string) bool {
+// addLayerNormalizationPieces adds ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and
+// Div, and sometimes a scale and an offset.
+func addLayerNormalizationPieces(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if v.Dims[n-1] < 4 {
@@ -91,50 +91,52 @@ func layerNormalizePieces(b *builder, x string) bool {
 		one[(a+n)%n] = 1
 	}
 	m := b.magnitude(x)
-	mean := b.reduce("ReduceMean", x, v.within(-m, m).like(one...), 1, axes...)
-	d := b.add("Sub", []string{x, mean}, v.within(-2*m, 2*m))
+	mean := b.addReduce("ReduceMean", x, v.withRange(-m, m).withDims(one...), 1, axes...)
+	d := b.addNode("Sub", []string{x, mean}, v.withRange(-2*m, 2*m))
 	square := ""
 	if b.chance(60) {
-		square = b.add("Pow", []string{d, b.constant(onnx.Float, nil, []float64{2})}, v.within(0, 4*m*m))
+		square = b.addNode("Pow", []string{d, b.addConstant(onnx.Float, nil, []float64{2})}, v.withRange(0, 4*m*m))
 	} else {
-		square = b.add("Mul", []string{d, d}, v.within(0, 4*m*m))
+		square = b.addNode("Mul", []string{d, d}, v.withRange(0, 4*m*m))
 	}
-	variance := b.reduce("ReduceMean", square, v.within(0, m*m).like(one...), 1, axes...)
-	y := b.byDeviation(d, variance, v.within(-8, 8))
-	b.affine(y)
+	variance := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, axes...)
+	y := b.addDivisionByRoot(d, variance, v.withRange(-8, 8))
+	b.addScaleAndOffset(y)
 	return true
 }
 
-// byDeviation adds Add, Sqrt and Div of x by the root of variance.
-func (b *builder) byDeviation(x, variance string, out Value) string {
+// addDivisionByRoot adds Add of a small constant to variance, Sqrt, and Div of x by the root.
+// It returns the name of the quotient.
+func (b *builder) addDivisionByRoot(x, variance string, out Value) string {
 	u := b.value(variance)
-	e := b.add("Add", []string{variance, b.constant(onnx.Float, nil, []float64{0.0625})}, u.within(0.0625, u.High+1))
-	s := b.add("Sqrt", []string{e}, u.within(0.25, u.High+1))
+	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
+	s := b.addNode("Sqrt", []string{e}, u.withRange(0.25, u.High+1))
 	if b.chance(30) {
-		r := b.add("Reciprocal", []string{s}, u.within(0, 4))
-		return b.add("Mul", []string{x, r}, out)
+		r := b.addNode("Reciprocal", []string{s}, u.withRange(0, 4))
+		return b.addNode("Mul", []string{x, r}, out)
 	}
-	return b.add("Div", []string{x, s}, out)
+	return b.addNode("Div", []string{x, s}, out)
 }
 
-// affine adds a scale and an offset for each column of x at times.
-func (b *builder) affine(x string) {
+// addScaleAndOffset sometimes adds a scale and an offset for each column of x.
+func (b *builder) addScaleAndOffset(x string) {
 	v := b.value(x)
 	columns := v.Dims[len(v.Dims)-1]
 	if b.chance(60) {
-		in := []string{x, b.scales(columns)}
+		in := []string{x, b.addScales(columns)}
 		if b.chance(30) {
 			slices.Reverse(in)
 		}
-		x = b.add("Mul", in, v.within(2*v.Low, 2*v.High))
+		x = b.addNode("Mul", in, v.withRange(2*v.Low, 2*v.High))
 	}
 	if b.chance(60) {
-		b.add("Add", []string{x, b.offsets(columns)}, v.within(2*v.Low-2, 2*v.High+2))
+		b.addNode("Add", []string{x, b.addOffsets(columns)}, v.withRange(2*v.Low-2, 2*v.High+2))
 	}
 }
 
-// rmsNormalizePieces adds Pow, ReduceMean, Add, Sqrt and Div or Reciprocal and Mul.
-func rmsNormalizePieces(b *builder, x string) bool {
+// addRMSNormalizationPieces adds Pow, ReduceMean, Add and Sqrt, and then Div, or Reciprocal
+// and Mul.
+func addRMSNormalizationPieces(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if v.Dims[n-1] < 4 || b.magnitude(x) > 30 {
@@ -145,18 +147,18 @@ func rmsNormalizePieces(b *builder, x string) bool {
 	m := b.magnitude(x)
 	square := ""
 	if b.chance(60) {
-		square = b.add("Pow", []string{x, b.constant(onnx.Float, nil, []float64{2})}, v.within(0, m*m))
+		square = b.addNode("Pow", []string{x, b.addConstant(onnx.Float, nil, []float64{2})}, v.withRange(0, m*m))
 	} else {
-		square = b.add("Mul", []string{x, x}, v.within(0, m*m))
+		square = b.addNode("Mul", []string{x, x}, v.withRange(0, m*m))
 	}
-	mean := b.reduce("ReduceMean", square, v.within(0, m*m).like(one...), 1, -1)
-	b.affine(b.byDeviation(x, mean, v.within(-12, 12)))
+	mean := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, -1)
+	b.addScaleAndOffset(b.addDivisionByRoot(x, mean, v.withRange(-12, 12)))
 	return true
 }
 
-// groupNormalizePieces adds Reshape, InstanceNormalization and Reshape, then a scale and an
-// offset for each channel, as exporters write a group normalization.
-func groupNormalizePieces(b *builder, x string) bool {
+// addGroupNormalizationPieces adds Reshape, InstanceNormalization and Reshape, then a scale
+// and an offset for each channel, as exporters write a group normalization.
+func addGroupNormalizationPieces(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 4 || v.Dims[1]%2 != 0 {
 		return false
@@ -166,26 +168,26 @@ func groupNormalizePieces(b *builder, x string) bool {
 	if rest < 4 {
 		return false
 	}
-	three := b.add("Reshape", []string{x, b.ints(0, 2, -1)}, v.like(n, 2, rest))
-	scale := b.constant(onnx.Float, []int{2}, []float64{1, 1})
-	bias := b.constant(onnx.Float, []int{2}, []float64{0, 0})
-	y := b.add("InstanceNormalization", []string{three, scale, bias}, v.within(-8, 8).like(n, 2, rest), floatAttribute("epsilon", 0.0625))
-	y = b.add("Reshape", []string{y, b.ints(v.Dims...)}, v.within(-8, 8))
+	three := b.addNode("Reshape", []string{x, b.addInts(0, 2, -1)}, v.withDims(n, 2, rest))
+	scale := b.addConstant(onnx.Float, []int{2}, []float64{1, 1})
+	bias := b.addConstant(onnx.Float, []int{2}, []float64{0, 0})
+	y := b.addNode("InstanceNormalization", []string{three, scale, bias}, v.withRange(-8, 8).withDims(n, 2, rest), floatAttribute("epsilon", 0.0625))
+	y = b.addNode("Reshape", []string{y, b.addInts(v.Dims...)}, v.withRange(-8, 8))
 	if b.chance(70) {
-		y = b.add("Mul", []string{y, b.scales(c, 1, 1)}, v.within(-16, 16))
-		b.add("Add", []string{y, b.offsets(c, 1, 1)}, v.within(-18, 18))
+		y = b.addNode("Mul", []string{y, b.addScales(c, 1, 1)}, v.withRange(-16, 16))
+		b.addNode("Add", []string{y, b.addOffsets(c, 1, 1)}, v.withRange(-18, 18))
 	}
 	return true
 }
 
-// reduce adds a reduction over random axes.
-func reduce(b *builder, x string) bool {
+// addReduction adds a reduction over random axes.
+func addReduction(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if n == 0 {
 		return false
 	}
-	axes := b.rng.Perm(n)[:b.between(1, n)]
+	axes := b.rng.Perm(n)[:b.randomInt(1, n)]
 	if b.chance(50) {
 		axes = axes[:1]
 	}
@@ -204,29 +206,30 @@ func reduce(b *builder, x string) bool {
 		}
 	}
 	op := pick(b, "ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd")
-	out, ok := b.reduced(op, x, count)
+	out, ok := b.reducedRange(op, x, count)
 	if out.Dims = dims; !ok || max(-out.Low, out.High) > 4*maxMagnitude && !b.extreme {
 		return false
 	}
 	for i := range axes {
-		axes[i] = b.signed(axes[i], n)
+		axes[i] = b.randomSign(axes[i], n)
 	}
-	b.reduce(op, x, out, keep, axes...)
+	b.addReduce(op, x, out, keep, axes...)
 	return true
 }
 
-// reduce adds a reduction of axes, which are an attribute or, in later versions, an input.
-func (b *builder) reduce(op, x string, out Value, keep int, axes ...int) string {
+// addReduce adds the reduction op over axes, which are an attribute or, in later versions, an
+// input.
+func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) string {
 	keepdims := intAttribute("keepdims", keep)
 	if b.graph.Opset >= 18 || op == "ReduceSum" && b.graph.Opset >= 13 {
-		return b.add(op, []string{x, b.ints(axes...)}, out, keepdims)
+		return b.addNode(op, []string{x, b.addInts(axes...)}, out, keepdims)
 	}
-	return b.add(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
+	return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
 }
 
-// reduced returns the type and range of a reduction of count elements each of x. It returns ok
-// false if fp16 does not hold what the reduction sums.
-func (b *builder) reduced(op, x string, count int) (out Value, ok bool) {
+// reducedRange returns the type and range of a reduction of count elements of x. The result
+// ok is false if the sum might be too large for fp16.
+func (b *builder) reducedRange(op, x string, count int) (out Value, ok bool) {
 	v := b.value(x)
 	m, k := b.magnitude(x), float64(count)
 	within := func(low, high float64) (Value, bool) { return Value{Type: onnx.Float, Low: low, High: high}, true }
@@ -236,7 +239,7 @@ func (b *builder) reduced(op, x string, count int) (out Value, ok bool) {
 	case "ReduceSum", "ReduceL1":
 		return within(min(0, v.Low*k), max(0, m*k))
 	case "ReduceL2":
-		out, _ = within(0, m*root(count))
+		out, _ = within(0, m*powerOfTwoRoot(count))
 		return out, b.extreme || m*m*k <= 60000 // the largest sum of squares
 	case "ReduceSumSquare":
 		return within(0, m*m*k)
@@ -250,8 +253,8 @@ func (b *builder) reduced(op, x string, count int) (out Value, ok bool) {
 	return v, true // ReduceMax and ReduceMin
 }
 
-// pool adds a pooling operator.
-func pool(b *builder, x string) bool {
+// addPool adds a pooling operator.
+func addPool(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 {
 		return false
@@ -262,16 +265,16 @@ func pool(b *builder, x string) bool {
 	}
 	if op == "GlobalAveragePool" || op == "GlobalMaxPool" {
 		v.Exact = v.Exact && op == "GlobalMaxPool"
-		b.add(op, []string{x}, v.like(append(slices.Clone(v.Dims[:2]), ones(len(v.Dims)-2)...)...))
+		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), onesShape(len(v.Dims)-2)...)...))
 		return true
 	}
 	ceil := op != "LpPool" && b.chance(25)
 	dilated := op == "MaxPool"
-	w, ok := b.window(v.Dims[2:], dilated, ceil)
+	w, ok := b.randomWindow(v.Dims[2:], dilated, ceil)
 	if !ok {
 		return false
 	}
-	for i, k := range w.kernel { // onnxruntime wants padding smaller than the kernel
+	for i, k := range w.kernel { // onnxruntime requires padding smaller than the kernel
 		if w.begin[i] >= k || w.end[i] >= k || (w.dilation[i] > 1 && w.begin[i]+w.end[i] > 0) {
 			return false
 		}
@@ -280,7 +283,7 @@ func pool(b *builder, x string) bool {
 	if ceil {
 		a = append(a, intAttribute("ceil_mode", 1))
 	}
-	out := v.like(append(slices.Clone(v.Dims[:2]), w.extent...)...)
+	out := v.withDims(append(slices.Clone(v.Dims[:2]), w.extent...)...)
 	if elements(out.Dims) > maxElements {
 		return false
 	}
@@ -295,8 +298,8 @@ func pool(b *builder, x string) bool {
 		if out.High > maxMagnitude {
 			return false
 		}
-		a = append(a, intAttribute("p", b.between(1, 2)))
+		a = append(a, intAttribute("p", b.randomInt(1, 2)))
 	}
-	b.add(op, []string{x}, out, a...)
+	b.addNode(op, []string{x}, out, a...)
 	return true
 }

@@ -69,7 +69,7 @@ func checkModel(t *testing.T, what string, g *Graph) {
 	}
 	for _, in := range m.Inputs {
 		add(in.Name)
-		if c := find(g.Inputs, in.Name); c == nil || len(c.Values) != elements(c.Dims) {
+		if c := findTensor(g.Inputs, in.Name); c == nil || len(c.Values) != elements(c.Dims) {
 			t.Errorf("%s of seed %s: input %q has no values, or not as many as elements", what, g.Seed, in.Name)
 		}
 	}
@@ -158,14 +158,14 @@ func TestRearrangementsDiffer(t *testing.T) {
 // attentionGraph returns self-attention of x with one head.
 func attentionGraph() *Graph {
 	b := newBuilder(rand.New(rand.NewPCG(3, 3)), 17)
-	x := b.input(1, 5, 8)
+	x := b.addInput(1, 5, 8)
 	var parts []string
 	for range 3 {
-		b.multiply(x, b.weights(8, 8, 8), 8, []int{1, 5, 8})
-		parts = append(parts, b.made[len(b.made)-1])
+		b.addMatMul(x, b.addWeights(8, 8, 8), 8, []int{1, 5, 8})
+		parts = append(parts, b.names[len(b.names)-1])
 	}
-	b.attention(parts[0], parts[1], parts[2])
-	b.finish()
+	b.addScaledAttention(parts[0], parts[1], parts[2])
+	b.chooseOutputs()
 	return b.graph
 }
 
@@ -208,10 +208,10 @@ func TestCoverage(t *testing.T) {
 
 func TestChains(t *testing.T) {
 	b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
-	x := b.input(2, 3)
-	y := b.add("Relu", []string{x}, b.value(x))
-	z := b.add("Mul", []string{y, y}, b.value(x))
-	b.add("Add", []string{z, y}, b.value(x))
+	x := b.addInput(2, 3)
+	y := b.addNode("Relu", []string{x}, b.value(x))
+	z := b.addNode("Mul", []string{y, y}, b.value(x))
+	b.addNode("Add", []string{z, y}, b.value(x))
 	if got, want := b.graph.Chains(2), []string{"Relu>Mul", "Mul>Add", "Relu>Add"}; !slices.Equal(got, want) {
 		t.Errorf("pairs are %v, want %v", got, want)
 	}
@@ -244,13 +244,13 @@ func TestRebatch(t *testing.T) {
 	// A transpose that moves the batch, and a mean over it, depend on the other items.
 	for _, op := range []string{"Transpose", "ReduceMean"} {
 		b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
-		x := b.input(1, 3)
+		x := b.addInput(1, 3)
 		if op == "Transpose" {
-			b.add(op, []string{x}, b.value(x).like(3, 1), intsAttribute("perm", 1, 0))
+			b.addNode(op, []string{x}, b.value(x).withDims(3, 1), intsAttribute("perm", 1, 0))
 		} else {
-			b.add(op, []string{x}, b.value(x).like(1, 3), intsAttribute("axes", 0), intAttribute("keepdims", 1))
+			b.addNode(op, []string{x}, b.value(x).withDims(1, 3), intsAttribute("axes", 0), intAttribute("keepdims", 1))
 		}
-		b.finish()
+		b.chooseOutputs()
 		if _, _, ok := b.graph.Rebatch(rng); ok {
 			t.Errorf("Rebatch accepts %s over the batch", op)
 		}

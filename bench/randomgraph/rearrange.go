@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Prune removes the nodes, inputs and constants that no output depends on. Values keeps
-// only what is left.
+// Prune removes the nodes, inputs, constants and values that no output depends on.
 func (g *Graph) Prune() {
 	needed := map[string]bool{"": false}
 	for _, name := range g.Outputs {
@@ -63,13 +62,13 @@ func (g *Graph) Permute(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Rename returns a copy of g in which every tensor but inputs and outputs has another name.
-// The alphabetical order of the new names is random.
+// Rename returns a copy of g with new names for all tensors except inputs and outputs. The
+// alphabetical order of the new names is random.
 func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	c := g.Copy()
 	names := map[string]string{}
 	keep := func(name string) bool {
-		return name == "" || slices.Contains(g.Outputs, name) || find(g.Inputs, name) != nil
+		return name == "" || slices.Contains(g.Outputs, name) || findTensor(g.Inputs, name) != nil
 	}
 	var old []string
 	for _, t := range c.Constants {
@@ -107,7 +106,8 @@ func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Inner returns the tensors that nodes of g make and that are no outputs of g.
+// Inner returns the names of the tensors that nodes of g produce and that are not outputs of
+// g.
 func (g *Graph) Inner() []string {
 	var names []string
 	for _, n := range g.Nodes {
@@ -120,7 +120,8 @@ func (g *Graph) Inner() []string {
 	return names
 }
 
-// AddOutput returns a copy of g with one more output, a tensor that a node of g makes.
+// AddOutput returns a copy of g in which name, a tensor that a node of g produces, is one
+// more output.
 func (g *Graph) AddOutput(name string) *Graph {
 	c := g.Copy()
 	c.Outputs = append(c.Outputs, name)

@@ -7,11 +7,11 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Rebatch returns a graph of a batch of two, and a copy of g with other inputs: the first
-// item of the batch has the inputs of g and the second item those of the copy, so that each
-// output of the batch is the output of g followed by that of the copy along axis 0. It
-// returns ok false unless every input of g has a leading axis of extent 1, and every operator
-// computes each item of that axis by itself.
+// Rebatch returns a graph of a batch of two, and a copy of g with other inputs. In the batch,
+// item 0 has the inputs of g and item 1 the inputs of the copy. Each output of the batch must
+// therefore be the output of g followed by the output of the copy along axis 0. Rebatch
+// returns ok false unless every input of g has a leading axis of extent 1 and every operator
+// computes each item of that axis independently.
 func (g *Graph) Rebatch(rng *rand.Rand) (two, second *Graph, ok bool) {
 	two, second = g.Copy(), g.Copy()
 	r := rebatcher{g: two, batched: map[string]bool{}}
@@ -26,7 +26,7 @@ func (g *Graph) Rebatch(rng *rand.Rand) (two, second *Graph, ok bool) {
 			other.Values[i], other.Values[j] = other.Values[j], other.Values[i]
 		})
 		if v.Type == onnx.Float && v.Low < 0 && v.High > 0 {
-			for j := range other.Values { // shuffling alone leaves a scalar as it was
+			for j := range other.Values { // shuffling does not change a scalar
 				if rng.IntN(2) == 0 && -other.Values[j] >= v.Low && -other.Values[j] <= v.High {
 					other.Values[j] = -other.Values[j]
 				}
@@ -34,10 +34,10 @@ func (g *Graph) Rebatch(rng *rand.Rand) (two, second *Graph, ok bool) {
 		}
 		in.Values = slices.Concat(in.Values, other.Values)
 		in.Dims = slices.Concat([]int{2}, in.Dims[1:])
-		r.double(in.Name)
+		r.doubleBatch(in.Name)
 	}
 	for _, n := range two.Nodes {
-		if !r.node(n) {
+		if !r.rebatchNode(n) {
 			return nil, nil, false
 		}
 	}
@@ -49,14 +49,15 @@ func (g *Graph) Rebatch(rng *rand.Rand) (two, second *Graph, ok bool) {
 	return two, second, true
 }
 
-// A rebatcher gives the tensors of a graph a leading axis of two in place of one.
+// A rebatcher changes the leading axis of a graph's tensors from extent 1 to 2.
 type rebatcher struct {
 	g       *Graph
 	batched map[string]bool
 }
 
-// double makes the leading axis of a tensor two. It reports whether that axis was one.
-func (r *rebatcher) double(name string) bool {
+// doubleBatch changes the leading axis of a tensor from 1 to 2. It returns false if the axis
+// is not 1.
+func (r *rebatcher) doubleBatch(name string) bool {
 	v := r.g.Values[name]
 	if len(v.Dims) == 0 || v.Dims[0] != 1 {
 		return false
@@ -66,22 +67,23 @@ func (r *rebatcher) double(name string) bool {
 	return true
 }
 
-// node doubles the outputs of n. It reports whether n computes each item by itself.
-func (r *rebatcher) node(n *Node) bool {
-	if !r.independent(n) {
+// rebatchNode doubles the leading axes of the outputs of n. It returns false if n does not
+// compute each item independently.
+func (r *rebatcher) rebatchNode(n *Node) bool {
+	if !r.isIndependent(n) {
 		return false
 	}
 	for _, out := range n.Outputs {
-		if !r.double(out) {
+		if !r.doubleBatch(out) {
 			return false
 		}
 	}
 	return true
 }
 
-// pointwise are the operators whose first operand has the batch and whose other operands
-// are constants without one.
-var pointwise = []string{
+// pointwiseOperators have the batch in their first operand only. Their other operands are
+// constants.
+var pointwiseOperators = []string{
 	"Relu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish", "Elu", "Selu", "Softplus", "Softsign", "Clip",
 	"Abs", "Neg", "Identity", "Dropout", "Sin", "Cos", "Exp", "Log", "Sqrt", "Reciprocal", "Round", "Floor", "Ceil", "Sign",
 	"Cast", "IsNaN", "Not", "Gelu", "Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization", "MaxPool", "AveragePool",
@@ -89,30 +91,30 @@ var pointwise = []string{
 	"DequantizeLinear", "QLinearConv",
 }
 
-// broadcasting are the operators whose operands broadcast.
-var broadcasting = []string{
+// broadcastingOperators have operands that broadcast.
+var broadcastingOperators = []string{
 	"Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "PRelu", "Where", "Mod", "Greater", "Less", "GreaterOrEqual",
 	"LessOrEqual", "Equal", "And", "Or", "Xor",
 }
 
-// independent reports whether n computes each item of the leading axis by itself. It
-// rewrites constant shapes that state the axis.
-func (r *rebatcher) independent(n *Node) bool {
+// isIndependent reports whether n computes each item of the leading axis independently. It
+// also rewrites constant shapes that contain the axis.
+func (r *rebatcher) isIndependent(n *Node) bool {
 	first := n.Inputs[0]
 	rank := len(r.g.Values[first].Dims)
 	switch {
-	case slices.Contains(broadcasting, n.Op):
-		return r.broadcasts(n)
+	case slices.Contains(broadcastingOperators, n.Op):
+		return r.broadcastsBatch(n)
 	case n.Op == "MatMul":
-		return r.multiplies(n)
+		return r.isBatchMatMul(n)
 	case n.Op == "Concat":
 		if slices.ContainsFunc(n.Inputs, func(s string) bool { return !r.batched[s] }) {
 			return false
 		}
-		return n.int("axis", 0) > 0 || n.int("axis", 0) > -rank && n.int("axis", 0) < 0
+		return n.intAttributeOr("axis", 0) > 0 || n.intAttributeOr("axis", 0) > -rank && n.intAttributeOr("axis", 0) < 0
 	case !r.batched[first] || slices.ContainsFunc(n.Inputs[1:], func(s string) bool { return r.batched[s] }):
 		return false
-	case slices.Contains(pointwise, n.Op):
+	case slices.Contains(pointwiseOperators, n.Op):
 		return true
 	}
 	inner := func(axes []int) bool {
@@ -120,25 +122,25 @@ func (r *rebatcher) independent(n *Node) bool {
 	}
 	switch n.Op {
 	case "Gemm":
-		return n.int("transA", 0) == 0 && (len(n.Inputs) < 3 || len(r.g.Values[n.Inputs[2]].Dims) < 2 || r.g.Values[n.Inputs[2]].Dims[0] == 1)
+		return n.intAttributeOr("transA", 0) == 0 && (len(n.Inputs) < 3 || len(r.g.Values[n.Inputs[2]].Dims) < 2 || r.g.Values[n.Inputs[2]].Dims[0] == 1)
 	case "Softmax", "LogSoftmax", "LayerNormalization", "Split", "TopK":
-		return inner([]int{n.int("axis", -1)})
+		return inner([]int{n.intAttributeOr("axis", -1)})
 	case "ArgMax", "ArgMin", "Gather":
-		return inner([]int{n.int("axis", 0)})
+		return inner([]int{n.intAttributeOr("axis", 0)})
 	case "Flatten":
-		return n.int("axis", 1) == 1
+		return n.intAttributeOr("axis", 1) == 1
 	case "Transpose":
-		perm := n.ints("perm")
+		perm := n.intsAttributeOrNil("perm")
 		return len(perm) > 0 && perm[0] == 0
 	case "Reshape":
-		return r.reshapes(n)
+		return r.rebatchReshape(n)
 	case "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd", "Squeeze":
-		return inner(r.axesOf(n, 1))
+		return inner(r.nodeAxes(n, 1))
 	case "Unsqueeze":
-		axes := r.axesOf(n, 1)
+		axes := r.nodeAxes(n, 1)
 		return len(axes) == 1 && axes[0] != 0 && axes[0] != -rank-1
 	case "Slice":
-		return inner(r.axesOf(n, 3))
+		return inner(r.nodeAxes(n, 3))
 	case "Pad":
 		pads := r.g.Constant(n.Inputs[1])
 		return pads.Values[0] == 0 && pads.Values[rank] == 0
@@ -146,9 +148,10 @@ func (r *rebatcher) independent(n *Node) bool {
 	return false
 }
 
-// axesOf returns the axes of n: its attribute, or else the constant that is its input i.
-func (r *rebatcher) axesOf(n *Node, i int) []int {
-	if axes := n.ints("axes"); axes != nil || len(n.Inputs) <= i {
+// nodeAxes returns the axes of n, from its attribute or from the constant that is its input
+// i.
+func (r *rebatcher) nodeAxes(n *Node, i int) []int {
+	if axes := n.intsAttributeOrNil("axes"); axes != nil || len(n.Inputs) <= i {
 		return axes
 	}
 	var axes []int
@@ -160,9 +163,9 @@ func (r *rebatcher) axesOf(n *Node, i int) []int {
 	return axes
 }
 
-// broadcasts reports whether the operands of n have the batch in the leading axis of the
-// result, or in none.
-func (r *rebatcher) broadcasts(n *Node) bool {
+// broadcastsBatch reports whether each operand of n either has the batch as the leading axis
+// of the result or does not have it.
+func (r *rebatcher) broadcastsBatch(n *Node) bool {
 	rank := len(r.g.Values[n.Outputs[0]].Dims)
 	any := false
 	for _, in := range n.Inputs {
@@ -177,8 +180,8 @@ func (r *rebatcher) broadcasts(n *Node) bool {
 	return any
 }
 
-// multiplies reports whether the product n has a batch of matrices or of rows.
-func (r *rebatcher) multiplies(n *Node) bool {
+// isBatchMatMul reports whether the matmul n has the batch as an axis of matrices or of rows.
+func (r *rebatcher) isBatchMatMul(n *Node) bool {
 	x, y := n.Inputs[0], n.Inputs[1]
 	p, q := r.g.Values[x].Dims, r.g.Values[y].Dims
 	switch {
@@ -192,8 +195,9 @@ func (r *rebatcher) multiplies(n *Node) bool {
 	return false
 }
 
-// reshapes reports whether the reshape n keeps the leading axis, and writes 2 for its 1.
-func (r *rebatcher) reshapes(n *Node) bool {
+// rebatchReshape reports whether the Reshape n keeps the leading axis, and changes that axis
+// of its shape from 1 to 2.
+func (r *rebatcher) rebatchReshape(n *Node) bool {
 	c := r.g.Constant(n.Inputs[1])
 	if c == nil || len(c.Values) == 0 {
 		return false
@@ -217,8 +221,8 @@ func (r *rebatcher) reshapes(n *Node) bool {
 	return true
 }
 
-// int returns an attribute of n, or otherwise if n has none of that name.
-func (n *Node) int(name string, otherwise int) int {
+// intAttributeOr returns an integer attribute of n, or otherwise if n has none of that name.
+func (n *Node) intAttributeOr(name string, otherwise int) int {
 	for _, a := range n.Attributes {
 		if a.Name == name {
 			return a.Int
@@ -227,8 +231,8 @@ func (n *Node) int(name string, otherwise int) int {
 	return otherwise
 }
 
-// ints returns an attribute of n, or nil if n has none of that name.
-func (n *Node) ints(name string) []int {
+// intsAttributeOrNil returns a list attribute of n, or nil if n has none of that name.
+func (n *Node) intsAttributeOrNil(name string) []int {
 	for _, a := range n.Attributes {
 		if a.Name == name {
 			return a.Ints

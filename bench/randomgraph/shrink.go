@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Minimize returns the smallest graph it finds for which fails reports true, by removing
-// outputs and nodes as long as the rest still fails. It returns g itself if nothing can be
+// Minimize returns the smallest graph it finds for which fails returns true. It removes
+// outputs and nodes while the rest still fails. It returns g itself if nothing can be
 // removed. The caller must ensure that fails(g) is true.
 func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	for {
@@ -31,9 +31,9 @@ func (g *Graph) shrinkOnce(fails func(*Graph) bool) *Graph {
 	return nil
 }
 
-// Shrinkings returns the graphs that are one step smaller than g, those with the largest step
-// first: single outputs, single tensors inside as the only output, nodes replaced by an
-// input, nodes left out, and constants replaced by simpler ones.
+// Shrinkings returns graphs that are one step smaller than g, the largest steps first: one
+// output only, an inner tensor as the only output, a node replaced by an input, a node left
+// out, and simpler constants.
 func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, steps := range []iter.Seq[*Graph]{g.cutOutputs(), g.replaceNodes(), g.bypassNodes(), g.roundConstants()} {
@@ -47,7 +47,7 @@ func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	}
 }
 
-// cutOutputs yields g with only one of its tensors as an output, early ones first, and g
+// cutOutputs yields g with a single tensor as its output, early ones first, and then g
 // without one of its outputs.
 func (g *Graph) cutOutputs() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
@@ -84,8 +84,8 @@ func (g *Graph) replaceNodes() iter.Seq[*Graph] {
 	}
 }
 
-// replaceNode returns a copy of g in which inputs stand in for node i, or nil if a graph
-// without nodes would be left or the node makes an output.
+// replaceNode returns a copy of g in which inputs replace node i. It returns nil if no node
+// would be left or the node produces an output.
 func (g *Graph) replaceNode(i int) *Graph {
 	if slices.ContainsFunc(g.Nodes[i].Outputs, func(s string) bool { return slices.Contains(g.Outputs, s) }) {
 		return nil
@@ -93,10 +93,10 @@ func (g *Graph) replaceNode(i int) *Graph {
 	c := g.Copy()
 	for _, out := range c.Nodes[i].Outputs {
 		v := c.Values[out]
-		if _, ok := descriptors[v.Type]; !ok {
+		if _, ok := numpyTypes[v.Type]; !ok {
 			return nil
 		}
-		c.Inputs = append(c.Inputs, &Tensor{Name: out, Type: v.Type, Dims: v.Dims, Values: sample(v)})
+		c.Inputs = append(c.Inputs, &Tensor{Name: out, Type: v.Type, Dims: v.Dims, Values: sampleValues(v)})
 	}
 	c.Nodes = slices.Delete(c.Nodes, i, i+1)
 	c.Prune()
@@ -106,9 +106,9 @@ func (g *Graph) replaceNode(i int) *Graph {
 	return c
 }
 
-// sample returns values of the range of v: multiples of 1/64, or whole numbers, of at most
-// four in magnitude unless the range lies beyond.
-func sample(v Value) []float64 {
+// sampleValues returns values in the range of v: multiples of 1/64, or integers for integer
+// types. Their magnitude is at most 4 unless the range requires more.
+func sampleValues(v Value) []float64 {
 	low, high := max(v.Low, -4), min(v.High, 4)
 	if v.Low > 4 {
 		low, high = v.Low, min(v.High, v.Low+4)
@@ -130,7 +130,7 @@ func (g *Graph) bypassNodes() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i, n := range g.Nodes {
 			for _, in := range n.Inputs {
-				if in == "" || len(n.Outputs) != 1 || g.Constant(in) != nil || !g.substitutes(in, n.Outputs[0]) {
+				if in == "" || len(n.Outputs) != 1 || g.Constant(in) != nil || !g.canSubstitute(in, n.Outputs[0]) {
 					continue
 				}
 				c := g.Copy()
@@ -151,16 +151,17 @@ func (g *Graph) bypassNodes() iter.Seq[*Graph] {
 	}
 }
 
-// substitutes reports whether every reader of to can read from instead: to is no output,
-// both have one shape and type, and from has no values that to excludes.
-func (g *Graph) substitutes(from, to string) bool {
+// canSubstitute reports whether every reader of tensor to can read tensor from instead. That
+// requires that to is not an output, that both have one shape and type, and that the range of
+// to includes 0 or all of the range of from.
+func (g *Graph) canSubstitute(from, to string) bool {
 	v, w := g.Values[from], g.Values[to]
 	return !slices.Contains(g.Outputs, to) && v.Type == w.Type && slices.Equal(v.Dims, w.Dims) &&
 		(w.Low <= 0 && w.High >= 0 || v.Low >= w.Low && v.High <= w.High)
 }
 
-// roundConstants yields g with the values of one float32 constant rounded to one of -1, 1
-// and 2.
+// roundConstants yields g with the values of one float32 constant simplified: negative values
+// become -1, the others alternate between 1 and 2.
 func (g *Graph) roundConstants() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i, t := range g.Constants {

@@ -6,17 +6,18 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// regroup returns dims of the same number of elements: axes merged and split at random.
-func (b *builder) regroup(dims []int) []int {
+// randomRegroup returns dims with the same number of elements: it merges, splits or exchanges
+// axes at random.
+func (b *builder) randomRegroup(dims []int) []int {
 	out := slices.Clone(dims)
-	for range b.between(1, 3) {
+	for range b.randomInt(1, 3) {
 		switch k := b.rng.IntN(4); {
 		case k == 0 && len(out) > 1: // merge two axes
 			i := b.rng.IntN(len(out) - 1)
 			out[i] *= out[i+1]
 			out = slices.Delete(out, i+1, i+2)
 		case k == 1 && len(out) > 0 && len(out) < 5: // split an axis
-			i := b.axis(len(out))
+			i := b.randomAxis(len(out))
 			var divisors []int
 			for d := 2; d < out[i]; d++ {
 				if out[i]%d == 0 {
@@ -30,7 +31,7 @@ func (b *builder) regroup(dims []int) []int {
 			}
 		case k == 2 && len(out) < 5:
 			out = slices.Insert(out, b.rng.IntN(len(out)+1), 1)
-		case k == 3 && len(out) > 1: // exchange two axes, which a reshape does to extents only
+		case k == 3 && len(out) > 1: // exchange the extents of two axes
 			i := b.rng.IntN(len(out) - 1)
 			out[i], out[i+1] = out[i+1], out[i]
 		}
@@ -38,10 +39,10 @@ func (b *builder) regroup(dims []int) []int {
 	return out
 }
 
-// reshape adds Reshape to a random shape, which is written with 0 or -1 at times.
-func reshape(b *builder, x string) bool {
+// addReshape adds Reshape to a random shape, which sometimes contains 0 or -1.
+func addReshape(b *builder, x string) bool {
 	v := b.value(x)
-	dims := b.regroup(v.Dims)
+	dims := b.randomRegroup(v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
 		dims = []int{elements(v.Dims)}
@@ -52,57 +53,57 @@ func reshape(b *builder, x string) bool {
 	}
 	shape := slices.Clone(dims)
 	if len(shape) > 0 && b.chance(25) {
-		shape[b.axis(len(shape))] = -1
+		shape[b.randomAxis(len(shape))] = -1
 	}
 	if len(shape) > 0 && len(v.Dims) > 0 && shape[0] == v.Dims[0] && b.chance(30) {
 		shape[0] = 0
 	}
-	b.add("Reshape", []string{x, b.ints(shape...)}, v.like(dims...))
+	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.withDims(dims...))
 	return true
 }
 
-// view adds an operator that moves elements without computing.
-func view(b *builder, x string) bool {
+// addView adds an operator that moves or repeats elements without computing.
+func addView(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	switch pick(b, "Reshape", "Reshape", "Reshape", "Transpose", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile") {
 	case "Reshape":
-		return reshape(b, x)
+		return addReshape(b, x)
 	case "Transpose":
 		if n < 2 {
 			return false
 		}
 		perm := b.rng.Perm(n)
 		if b.chance(50) {
-			perm = iota(n)
+			perm = identityPermutation(n)
 			perm[n-1], perm[n-2] = perm[n-2], perm[n-1]
 		}
-		b.add("Transpose", []string{x}, v.like(permuted(v.Dims, perm)...), intsAttribute("perm", perm...))
+		b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
 	case "Flatten":
 		axis := b.rng.IntN(n + 1)
 		rows := elements(v.Dims[:axis])
-		b.add("Flatten", []string{x}, v.like(rows, elements(v.Dims)/rows), intAttribute("axis", axis))
+		b.addNode("Flatten", []string{x}, v.withDims(rows, elements(v.Dims)/rows), intAttribute("axis", axis))
 	case "Squeeze":
-		return squeeze(b, x)
+		return addSqueeze(b, x)
 	case "Unsqueeze":
 		if n >= 5 {
 			return false
 		}
 		axis := b.rng.IntN(n + 1)
-		b.axes("Unsqueeze", x, v.like(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.signed(axis, n+1))
+		b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
 	case "Expand":
 		dims := b.operandDims(v.Dims)
 		out, ok := broadcast(v.Dims, dims)
 		if !ok || len(out) > 5 {
 			return false
 		}
-		b.add("Expand", []string{x, b.ints(dims...)}, v.like(out...))
+		b.addNode("Expand", []string{x, b.addInts(dims...)}, v.withDims(out...))
 	case "Tile":
 		if n == 0 || v.Type != onnx.Float {
 			return false
 		}
-		repeats := ones(n)
-		repeats[b.axis(n)] = b.between(1, 3)
+		repeats := onesShape(n)
+		repeats[b.randomAxis(n)] = b.randomInt(1, 3)
 		out := slices.Clone(v.Dims)
 		for i := range out {
 			out[i] *= repeats[i]
@@ -110,22 +111,22 @@ func view(b *builder, x string) bool {
 		if elements(out) > maxElements {
 			return false
 		}
-		b.add("Tile", []string{x, b.ints(repeats...)}, v.like(out...))
+		b.addNode("Tile", []string{x, b.addInts(repeats...)}, v.withDims(out...))
 	}
 	return true
 }
 
-// axes adds op with axes in the form of the graph's operator set: an attribute up to 12, an
-// input from 13.
-func (b *builder) axes(op, x string, out Value, axes ...int) string {
+// addWithAxes adds op with axes as an attribute before operator set 13, and as an input from
+// 13 on.
+func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
 	if b.graph.Opset < 13 {
-		return b.add(op, []string{x}, out, intsAttribute("axes", axes...))
+		return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...))
 	}
-	return b.add(op, []string{x, b.ints(axes...)}, out)
+	return b.addNode(op, []string{x, b.addInts(axes...)}, out)
 }
 
-// squeeze removes one axis of extent 1, or all of them.
-func squeeze(b *builder, x string) bool {
+// addSqueeze adds Squeeze of one axis of extent 1, or of all of them.
+func addSqueeze(b *builder, x string) bool {
 	v := b.value(x)
 	var at []int
 	for i, d := range v.Dims {
@@ -138,57 +139,57 @@ func squeeze(b *builder, x string) bool {
 	}
 	if b.chance(30) {
 		dims := slices.DeleteFunc(slices.Clone(v.Dims), func(d int) bool { return d == 1 })
-		b.add("Squeeze", []string{x}, v.like(dims...))
+		b.addNode("Squeeze", []string{x}, v.withDims(dims...))
 		return true
 	}
 	i := pick(b, at...)
-	b.axes("Squeeze", x, v.like(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.signed(i, len(v.Dims)))
+	b.addWithAxes("Squeeze", x, v.withDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.randomSign(i, len(v.Dims)))
 	return true
 }
 
-// move adds an operator that takes or joins parts of tensors.
-func move(b *builder, x string) bool {
+// addMove adds an operator that selects, joins, pads or rearranges parts of tensors.
+func addMove(b *builder, x string) bool {
 	if b.rank(x) == 0 {
 		return false
 	}
 	v := b.value(x)
 	switch pick(b, "Slice", "Slice", "Concat", "Concat", "Split", "Split", "Gather", "Pad", "DepthToSpace") {
 	case "Slice":
-		return slice(b, x)
+		return addSlice(b, x)
 	case "Concat":
-		return concat(b, x)
+		return addConcat(b, x)
 	case "Split":
-		return split(b, x)
+		return addSplit(b, x)
 	case "Gather":
-		return gather(b, x)
+		return addGather(b, x)
 	case "Pad":
-		return pad(b, x)
+		return addPad(b, x)
 	}
 	if len(v.Dims) != 4 || v.Type != onnx.Float {
 		return false
 	}
 	n, c, h, w := v.Dims[0], v.Dims[1], v.Dims[2], v.Dims[3]
 	if c%4 == 0 && b.chance(50) {
-		b.add("DepthToSpace", []string{x}, v.like(n, c/4, h*2, w*2), intAttribute("blocksize", 2), textAttribute("mode", pick(b, "DCR", "CRD")))
+		b.addNode("DepthToSpace", []string{x}, v.withDims(n, c/4, h*2, w*2), intAttribute("blocksize", 2), textAttribute("mode", pick(b, "DCR", "CRD")))
 		return true
 	}
 	if h%2 != 0 || w%2 != 0 {
 		return false
 	}
-	b.add("SpaceToDepth", []string{x}, v.like(n, c*4, h/2, w/2), intAttribute("blocksize", 2))
+	b.addNode("SpaceToDepth", []string{x}, v.withDims(n, c*4, h/2, w/2), intAttribute("blocksize", 2))
 	return true
 }
 
-// slice adds Slice of one or two axes, with steps of either sign.
-func slice(b *builder, x string) bool {
+// addSlice adds Slice of one or two axes, with steps of either sign.
+func addSlice(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	dims := slices.Clone(v.Dims)
 	var starts, ends, axes, steps []int
-	for _, axis := range b.rng.Perm(n)[:b.between(1, min(2, n))] {
+	for _, axis := range b.rng.Perm(n)[:b.randomInt(1, min(2, n))] {
 		d := dims[axis]
 		from := b.rng.IntN(d)
-		to := b.between(from+1, d)
+		to := b.randomInt(from+1, d)
 		step := pick(b, 1, 1, 1, 2, 3, -1, -2)
 		count := (to - from + max(step, -step) - 1) / max(step, -step)
 		start, end := from, to
@@ -204,20 +205,20 @@ func slice(b *builder, x string) bool {
 			start -= d
 		}
 		dims[axis] = count
-		starts, ends, axes, steps = append(starts, start), append(ends, end), append(axes, b.signed(axis, n)), append(steps, step)
+		starts, ends, axes, steps = append(starts, start), append(ends, end), append(axes, b.randomSign(axis, n)), append(steps, step)
 	}
-	in := []string{x, b.ints(starts...), b.ints(ends...), b.ints(axes...)}
+	in := []string{x, b.addInts(starts...), b.addInts(ends...), b.addInts(axes...)}
 	if slices.ContainsFunc(steps, func(s int) bool { return s != 1 }) || b.chance(50) {
-		in = append(in, b.ints(steps...))
+		in = append(in, b.addInts(steps...))
 	}
-	b.add("Slice", in, v.like(dims...))
+	b.addNode("Slice", in, v.withDims(dims...))
 	return true
 }
 
-// concat adds Concat of x and itself, another tensor, or a constant.
-func concat(b *builder, x string) bool {
+// addConcat adds Concat of x and itself, another tensor, or a constant.
+func addConcat(b *builder, x string) bool {
 	v := b.value(x)
-	axis := b.axis(len(v.Dims))
+	axis := b.randomAxis(len(v.Dims))
 	fits := func(u Value) bool {
 		if u.Type != v.Type || len(u.Dims) != len(v.Dims) {
 			return false
@@ -229,15 +230,15 @@ func concat(b *builder, x string) bool {
 		}
 		return true
 	}
-	y := b.other(x, fits)
+	y := b.findOther(x, fits)
 	if y == "" || b.chance(15) {
 		y = x
 	}
 	if y == x && v.Type == onnx.Float && b.chance(40) {
 		dims := slices.Clone(v.Dims)
-		dims[axis] = b.between(1, 4)
+		dims[axis] = b.randomInt(1, 4)
 		if elements(dims) <= maxElements {
-			y = b.offsets(dims...)
+			y = b.addOffsets(dims...)
 		}
 	}
 	in := []string{x, y}
@@ -257,19 +258,19 @@ func concat(b *builder, x string) bool {
 	if elements(dims) > maxElements {
 		return false
 	}
-	b.add("Concat", in, v.like(dims...), intAttribute("axis", b.signed(axis, len(dims))))
+	b.addNode("Concat", in, v.withDims(dims...), intAttribute("axis", b.randomSign(axis, len(dims))))
 	return true
 }
 
-// split adds Split into two or three parts.
-func split(b *builder, x string) bool {
+// addSplit adds Split into two or three parts.
+func addSplit(b *builder, x string) bool {
 	v := b.value(x)
-	axis := b.axis(len(v.Dims))
+	axis := b.randomAxis(len(v.Dims))
 	n := v.Dims[axis]
 	if n < 2 {
 		return false
 	}
-	parts := b.between(2, min(3, n))
+	parts := b.randomInt(2, min(3, n))
 	sizes := make([]int, parts)
 	for i := range sizes {
 		sizes[i] = n / parts
@@ -282,23 +283,23 @@ func split(b *builder, x string) bool {
 	for _, s := range sizes {
 		dims := slices.Clone(v.Dims)
 		dims[axis] = s
-		out = append(out, v.like(dims...))
+		out = append(out, v.withDims(dims...))
 	}
-	a := intAttribute("axis", b.signed(axis, len(v.Dims)))
+	a := intAttribute("axis", b.randomSign(axis, len(v.Dims)))
 	if b.graph.Opset < 13 {
-		b.addAll("Split", []string{x}, out, a, intsAttribute("split", sizes...))
+		b.addNodeWithOutputs("Split", []string{x}, out, a, intsAttribute("split", sizes...))
 		return true
 	}
-	b.addAll("Split", []string{x, b.ints(sizes...)}, out, a)
+	b.addNodeWithOutputs("Split", []string{x, b.addInts(sizes...)}, out, a)
 	return true
 }
 
-// gather adds Gather of constant indices: a scalar, a vector or a matrix.
-func gather(b *builder, x string) bool {
+// addGather adds Gather with constant indices: a scalar, a vector or a matrix.
+func addGather(b *builder, x string) bool {
 	v := b.value(x)
-	axis := b.axis(len(v.Dims))
+	axis := b.randomAxis(len(v.Dims))
 	n := v.Dims[axis]
-	shape := pick(b, []int{}, []int{1}, []int{b.between(1, 5)}, []int{2, 2})
+	shape := pick(b, []int{}, []int{1}, []int{b.randomInt(1, 5)}, []int{2, 2})
 	if len(v.Dims)+len(shape)-1 > 5 {
 		return false
 	}
@@ -307,12 +308,12 @@ func gather(b *builder, x string) bool {
 	if elements(dims) > maxElements {
 		return false
 	}
-	b.add("Gather", []string{x, b.constant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.like(dims...), intAttribute("axis", axis))
+	b.addNode("Gather", []string{x, b.addConstant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), intAttribute("axis", axis))
 	return true
 }
 
-// pad adds Pad of one or two axes.
-func pad(b *builder, x string) bool {
+// addPad adds Pad of one or two axes.
+func addPad(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if v.Type != onnx.Float {
@@ -320,27 +321,27 @@ func pad(b *builder, x string) bool {
 	}
 	mode := pick(b, "constant", "constant", "reflect", "edge")
 	dims, pads := slices.Clone(v.Dims), make([]int, 2*n)
-	for _, axis := range b.rng.Perm(n)[:b.between(1, min(2, n))] {
+	for _, axis := range b.rng.Perm(n)[:b.randomInt(1, min(2, n))] {
 		most := 3
 		if mode == "reflect" {
 			most = min(most, v.Dims[axis]-1)
 		}
-		pads[axis], pads[n+axis] = b.between(0, most), b.between(0, most)
+		pads[axis], pads[n+axis] = b.randomInt(0, most), b.randomInt(0, most)
 		dims[axis] += pads[axis] + pads[n+axis]
 	}
 	if elements(dims) > maxElements {
 		return false
 	}
-	in := []string{x, b.ints(pads...)}
+	in := []string{x, b.addInts(pads...)}
 	if mode == "constant" {
 		fill := pick(b, 0.0, 0, 1, -0.5)
 		v.Low, v.High = min(v.Low, fill), max(v.High, fill)
 		if fill != 0 || b.chance(50) {
-			in = append(in, b.constant(onnx.Float, nil, []float64{fill}))
+			in = append(in, b.addConstant(onnx.Float, nil, []float64{fill}))
 		} else {
 			v.Low, v.High = min(v.Low, 0), max(v.High, 0)
 		}
 	}
-	b.add("Pad", in, v.like(dims...), textAttribute("mode", mode))
+	b.addNode("Pad", in, v.withDims(dims...), textAttribute("mode", mode))
 	return true
 }

@@ -12,25 +12,27 @@ import (
 // head, and those that rotate q and k.
 var attentions = map[string]operator{
 	"Attention": {1, attention}, "MultiHeadAttention": {1, multiHeadAttention}, "GroupQueryAttention": {1, groupQueryAttention},
-	"RotaryEmbedding": {3, single(rotaryEmbedding)},
+	"RotaryEmbedding": {3, withOneResult(rotaryEmbedding)},
 }
 
-// An attended is one attention, its tensors [batch][heads][length][size].
-type attended struct {
+// attentionArgs are the operands of one attention. Its tensors have the shape
+// [batch][heads][length][size].
+type attentionArgs struct {
 	q, k, v      *Tensor
-	pastK, pastV *Tensor // joined in front of k and v, or nil
+	pastK, pastV *Tensor // come before k and v; may be nil
 	masks        []*Tensor
 	causal       bool
 	scale        float64
-	softcap      float64 // scores s become softcap * tanh(s/softcap), unless it is 0
+	softcap      float64 // unless 0, a score s becomes softcap * tanh(s/softcap)
 }
 
-// attend returns the result, and the keys and values with those of the past.
-func (a attended) attend(c *call) (y, k, v *Tensor, err error) {
+// attend computes the attention and returns the result, and the keys and values with the past
+// in front of them. Fewer heads of keys than of queries are repeated to match.
+func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
-			return nil, nil, nil, fmt.Errorf("heads of shapes %v and %v", x[0].Dims, x[1].Dims)
+			return nil, nil, nil, fmt.Errorf("shapes %v and %v of heads differ; want rank 4 and one batch size", x[0].Dims, x[1].Dims)
 		}
 	}
 	past := 0
@@ -45,21 +47,21 @@ func (a attended) attend(c *call) (y, k, v *Tensor, err error) {
 	}
 	heads, groups := a.q.Dims[1], k.Dims[1]
 	if groups == 0 || heads%groups != 0 || v.Dims[1] != groups {
-		return nil, nil, nil, fmt.Errorf("%d heads of queries for %d of keys and %d of values", heads, groups, v.Dims[1])
+		return nil, nil, nil, fmt.Errorf("found %d query heads for %d key heads and %d value heads; want equal key and value heads that divide the query heads", heads, groups, v.Dims[1])
 	}
-	ofHead := make([]int, heads) // the keys' head for each of the queries'
-	for i := range ofHead {
-		ofHead[i] = i / (heads / groups)
+	keyHeads := make([]int, heads) // the head of the keys for each head of the queries
+	for i := range keyHeads {
+		keyHeads[i] = i / (heads / groups)
 	}
-	keys, err := k.pick(1, ofHead)
+	keys, err := k.selectIndices(1, keyHeads)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	values, err := v.pick(1, ofHead)
+	values, err := v.selectIndices(1, keyHeads)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	scores, err := a.scores(c, keys, past)
+	scores, err := a.attentionWeights(c, keys, past)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -67,19 +69,19 @@ func (a attended) attend(c *call) (y, k, v *Tensor, err error) {
 	return y, k, v, err
 }
 
-// scores returns the softmax of the masked scores. A causal query sees the keys of the
-// past and those up to its own place.
-func (a attended) scores(c *call, keys *Tensor, past int) (*Tensor, error) {
-	turned, err := keys.transpose(0, 1, 3, 2)
+// attentionWeights returns the softmax of the masked scores. A causal query sees the keys of
+// the past and the keys up to its own position.
+func (a attentionArgs) attentionWeights(c *call, keys *Tensor, past int) (*Tensor, error) {
+	transposed, err := keys.transpose(0, 1, 3, 2)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.multiply(a.q, turned)
+	s, err := c.multiply(a.q, transposed)
 	if err != nil {
 		return nil, err
 	}
-	tanh := c.function("Tanh")
-	s = s.apply(func(v float64) float64 {
+	tanh := c.elementaryFunction("Tanh")
+	s = s.mapElements(func(v float64) float64 {
 		if v *= a.scale; a.softcap != 0 {
 			v = a.softcap * tanh(v/a.softcap)
 		}
@@ -100,21 +102,21 @@ func (a attended) scores(c *call, keys *Tensor, past int) (*Tensor, error) {
 			s.Data[i] = math.Inf(-1)
 		}
 	}
-	return s.alongAxis(3, c.softmax)
+	return s.mapLines(3, c.softmax)
 }
 
-// splitHeads returns [batch][heads][length][size] for [batch][length][heads*size], and
-// tensors of rank 4 as they are.
+// splitHeads reshapes [batch][length][heads*size] to [batch][heads][length][size]. It returns
+// tensors of rank 4 unchanged, and an error if x is nil.
 func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	if x == nil {
-		return nil, fmt.Errorf("queries, keys or values are missing")
+		return nil, fmt.Errorf("missing queries, keys or values")
 	}
 	d := x.Dims
 	if len(d) == 4 {
 		return x, nil
 	}
 	if len(d) != 3 || heads < 1 || d[2]%heads != 0 {
-		return nil, fmt.Errorf("%d heads in shape %v", heads, d)
+		return nil, fmt.Errorf("cannot split shape %[2]v into %[1]d heads", heads, d)
 	}
 	return x.rearrange([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
 }
@@ -125,8 +127,9 @@ func joinHeads(x *Tensor) (*Tensor, error) {
 	return x.rearrange(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
 }
 
-// splitAll splits three tensors into heads.
-func splitAll(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
+// splitQKV splits queries, keys and values into heads. Keys and values have groups heads,
+// queries have heads.
+func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	for i, n := range [...]int{heads, groups, groups} {
 		if out[i], err = splitHeads(in[i], n); err != nil {
 			return out, err
@@ -135,39 +138,39 @@ func splitAll(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	return out, nil
 }
 
-// scale returns the attribute, or one over the root of a head's size.
-func (c *call) scale(size int) float64 {
-	if s := c.float("scale", 0); s != 0 {
+// scoreScale returns the attribute scale, or 1/sqrt(size) if it is 0 or left out.
+func (c *call) scoreScale(size int) float64 {
+	if s := c.floatAttribute("scale", 0); s != 0 {
 		return s
 	}
 	return 1 / math.Sqrt(float64(size))
 }
 
-// attention is ONNX's, whose inputs are q, k, v, a mask and the past, or that of
-// com.microsoft.
+// attention computes ONNX's Attention with the inputs q, k, v, mask and past, or
+// com.microsoft's operator of the same name.
 func attention(c *call) ([]*Tensor, error) {
-	if c.microsoft() {
+	if c.isMicrosoft() {
 		return projectedAttention(c)
 	}
-	in, err := splitAll([3]*Tensor{c.in[0], c.input(1), c.input(2)}, c.int("q_num_heads", 0), c.int("kv_num_heads", 0))
+	in, err := splitQKV([3]*Tensor{c.in[0], c.input(1), c.input(2)}, c.intAttribute("q_num_heads", 0), c.intAttribute("kv_num_heads", 0))
 	if err != nil {
 		return nil, err
 	}
-	if c.wants(3) || c.input(6) != nil {
-		return nil, c.unsupported("scores as a result, or lengths of keys")
+	if c.hasOutput(3) || c.input(6) != nil {
+		return nil, c.unsupported("output of scores, or input of key lengths")
 	}
-	a := attended{
-		q: in[0], k: in[1], v: in[2], pastK: c.input(4), pastV: c.input(5), causal: c.flag("is_causal"),
-		scale: c.scale(in[0].Dims[3]), softcap: c.float("softcap", 0),
+	a := attentionArgs{
+		q: in[0], k: in[1], v: in[2], pastK: c.input(4), pastV: c.input(5), causal: c.flagAttribute("is_causal"),
+		scale: c.scoreScale(in[0].Dims[3]), softcap: c.floatAttribute("softcap", 0),
 	}
 	if m := c.input(3); m != nil {
 		if m.Type == onnx.Bool {
-			m = m.apply(func(seen float64) float64 {
-				if seen == 0 {
+			m = m.mapElements(func(visible float64) float64 {
+				if visible == 0 {
 					return math.Inf(-1)
 				}
 				return 0
-			}).as(in[0].Type)
+			}).withType(in[0].Type)
 		}
 		a.masks = append(a.masks, m)
 	}
@@ -178,38 +181,41 @@ func attention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, k, v}, err
 }
 
-// hide returns what a mask of ones and zeros adds to scores [batch][heads][rows][columns].
-// It lists the columns to see, rows and columns, or how many columns there are.
-func (c *call) hide(mask *Tensor, rows, columns int) (*Tensor, error) {
-	filter := c.float("mask_filter_value", -10000)
+// maskToBias converts a mask of ones and zeros to a bias for scores
+// [batch][heads][rows][columns]. The mask has one element per column, per row and column, or
+// per score; a mask of rank 1 has the number of visible columns for each element of the
+// batch.
+func (c *call) maskToBias(mask *Tensor, rows, columns int) (*Tensor, error) {
+	hidden := c.floatAttribute("mask_filter_value", -10000)
 	d := mask.Dims
-	seen := mask
+	visible := mask
 	var err error
 	switch {
 	case len(d) == 1:
-		if seen, err = newTensor(onnx.Bool, d[0], 1, 1, columns); err != nil {
+		if visible, err = newTensor(onnx.Bool, d[0], 1, 1, columns); err != nil {
 			return nil, err
 		}
-		for i := range seen.Data {
-			seen.Data[i] = truth(float64(i%columns) < mask.Data[i/columns])
+		for i := range visible.Data {
+			visible.Data[i] = boolToFloat(float64(i%columns) < mask.Data[i/columns])
 		}
 	case len(d) == 2 && d[1] == columns:
-		seen, err = mask.reshape(d[0], 1, 1, columns)
+		visible, err = mask.reshape(d[0], 1, 1, columns)
 	case len(d) == 3 && d[1] == rows && d[2] == columns:
-		seen, err = mask.reshape(d[0], 1, rows, columns)
+		visible, err = mask.reshape(d[0], 1, rows, columns)
 	case len(d) != 4:
-		return nil, fmt.Errorf("mask of shape %v for %d by %d scores", d, rows, columns)
+		return nil, fmt.Errorf("mask has shape %v, which does not match %d x %d scores", d, rows, columns)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return seen.apply(func(v float64) float64 { return (1 - v) * filter }).as(onnx.Float), nil
+	return visible.mapElements(func(v float64) float64 { return (1 - v) * hidden }).withType(onnx.Float), nil
 }
 
-// masks returns what a padding mask and a bias, both of which may be nil, add to scores.
-func (c *call) masks(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
+// scoreBiases returns the tensors to add to the scores: the bias of a padding mask and
+// another bias. Either may be nil.
+func (c *call) scoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
 	if mask != nil {
-		if mask, err = c.hide(mask, rows, columns); err != nil {
+		if mask, err = c.maskToBias(mask, rows, columns); err != nil {
 			return nil, err
 		}
 		list = append(list, mask)
@@ -220,38 +226,39 @@ func (c *call) masks(mask, bias *Tensor, rows, columns int) (list []*Tensor, err
 	return list, nil
 }
 
-// projectedAttention computes q, k and v from one input with one matrix. The past and the
-// present have the keys and values in one tensor [2][batch][heads][length][size].
+// projectedAttention computes com.microsoft's Attention. Queries, keys and values are one
+// input times one matrix. The past and the present hold keys and values in one tensor
+// [2][batch][heads][length][size].
 func projectedAttention(c *call) ([]*Tensor, error) {
-	if c.flag("do_rotary") || c.input(1) == nil {
-		return nil, c.unsupported("rotation, or no weights")
+	if c.flagAttribute("do_rotary") || c.input(1) == nil {
+		return nil, c.unsupported("do_rotary, or missing weights")
 	}
 	x, err := multiplyMatrices(c.in[0], c.in[1])
 	if err == nil {
-		x, err = c.addAll(x, c.input(2))
+		x, err = c.addPresent(x, c.input(2))
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(x.Dims) != 3 {
-		return nil, fmt.Errorf("input of shape %v; want rank 3", c.in[0].Dims)
+		return nil, fmt.Errorf("input has shape %v; want rank 3", c.in[0].Dims)
 	}
 	in, err := c.splitProjection(x)
 	if err != nil {
 		return nil, err
 	}
-	heads := c.int("num_heads", 0)
-	if in, err = splitAll(in, heads, heads); err != nil {
+	heads := c.intAttribute("num_heads", 0)
+	if in, err = splitQKV(in, heads, heads); err != nil {
 		return nil, err
 	}
-	a := attended{q: in[0], k: in[1], v: in[2], causal: c.flag("unidirectional"), scale: c.scale(in[0].Dims[3])}
+	a := attentionArgs{q: in[0], k: in[1], v: in[2], causal: c.flagAttribute("unidirectional"), scale: c.scoreScale(in[0].Dims[3])}
 	columns := in[1].Dims[2]
 	if past := c.input(4); past != nil {
 		if len(past.Dims) != 5 || past.Dims[0] != 2 {
-			return nil, fmt.Errorf("past of shape %v", past.Dims)
+			return nil, fmt.Errorf("past has shape %v; want [2][batch][heads][length][size]", past.Dims)
 		}
 		for i, to := range []**Tensor{&a.pastK, &a.pastV} {
-			if *to, err = past.cut(0, i, i+1); err == nil {
+			if *to, err = past.sliceRange(0, i, i+1); err == nil {
 				*to, err = (*to).dropAxes([]int{0})
 			}
 			if err != nil {
@@ -260,7 +267,7 @@ func projectedAttention(c *call) ([]*Tensor, error) {
 		}
 		columns += past.Dims[3]
 	}
-	if a.masks, err = c.masks(c.input(3), c.input(5), in[0].Dims[2], columns); err != nil {
+	if a.masks, err = c.scoreBiases(c.input(3), c.input(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
 	y, k, v, err := a.attend(c)
@@ -268,8 +275,8 @@ func projectedAttention(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	var present *Tensor
-	if c.wants(1) {
-		if present, err = stack([][]*Tensor{{k}, {v}}, 0, 0, false); err != nil {
+	if c.hasOutput(1) {
+		if present, err = stackIterations([][]*Tensor{{k}, {v}}, 0, 0, false); err != nil {
 			return nil, err
 		}
 	}
@@ -279,16 +286,16 @@ func projectedAttention(c *call) ([]*Tensor, error) {
 
 // splitProjection splits the last axis of x into queries, keys and values.
 func (c *call) splitProjection(x *Tensor) (in [3]*Tensor, err error) {
-	sizes := c.ints("qkv_hidden_sizes")
+	sizes := c.intsAttribute("qkv_hidden_sizes")
 	if len(sizes) != 3 {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
 	}
 	if least := slices.Min(sizes); least < 0 || sizes[0]+sizes[1]+sizes[2] != x.Dims[2] {
-		return in, fmt.Errorf("sizes %v in shape %v", sizes, x.Dims)
+		return in, fmt.Errorf("qkv_hidden_sizes are %v for shape %v; want a sum equal to the last axis", sizes, x.Dims)
 	}
 	from := 0
 	for i, n := range sizes {
-		if in[i], err = x.cut(2, from, from+n); err != nil {
+		if in[i], err = x.sliceRange(2, from, from+n); err != nil {
 			return in, err
 		}
 		from += n
@@ -296,18 +303,18 @@ func (c *call) splitProjection(x *Tensor) (in [3]*Tensor, err error) {
 	return in, nil
 }
 
-// multiHeadAttention has q, k and v in three inputs, or packed: [batch][length][heads][3 or
-// 2][size].
+// multiHeadAttention computes MultiHeadAttention. Queries, keys and values are three inputs,
+// or packed as [batch][length][heads][3 or 2][size].
 func multiHeadAttention(c *call) ([]*Tensor, error) {
-	heads := c.int("num_heads", 0)
+	heads := c.intAttribute("num_heads", 0)
 	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
 	for first, n := range map[int]int{0: 3, 1: 2} {
 		if t := c.input(first); t != nil && len(t.Dims) == 5 {
 			if t.Dims[3] != n {
-				return nil, fmt.Errorf("packed shape %v; want %d in the fourth axis", t.Dims, n)
+				return nil, fmt.Errorf("packed input has shape %v; want %d in the fourth axis", t.Dims, n)
 			}
 			for i := range n {
-				part, err := t.cut(3, i, i+1)
+				part, err := t.sliceRange(3, i, i+1)
 				if err == nil {
 					part, err = part.reshape(t.Dims[0], t.Dims[1], t.Dims[2]*t.Dims[4])
 				}
@@ -322,9 +329,9 @@ func multiHeadAttention(c *call) ([]*Tensor, error) {
 		from := 0
 		for i, x := range in {
 			if x == nil || len(x.Dims) != 3 || len(bias.Dims) != 1 || from+x.Dims[2] > len(bias.Data) {
-				return nil, c.unsupported("a bias for keys or values that are split into heads")
+				return nil, c.unsupported("bias for keys or values that are split into heads")
 			}
-			part, err := bias.cut(0, from, from+x.Dims[2])
+			part, err := bias.sliceRange(0, from, from+x.Dims[2])
 			if err == nil {
 				in[i], err = add(x, part)
 			}
@@ -334,21 +341,21 @@ func multiHeadAttention(c *call) ([]*Tensor, error) {
 			from += x.Dims[2]
 		}
 	}
-	in, err := splitAll(in, heads, heads)
+	in, err := splitQKV(in, heads, heads)
 	if err != nil {
 		return nil, err
 	}
-	a := attended{q: in[0], k: in[1], v: in[2], pastK: c.input(6), pastV: c.input(7), causal: c.flag("unidirectional"), scale: c.scale(in[0].Dims[3])}
+	a := attentionArgs{q: in[0], k: in[1], v: in[2], pastK: c.input(6), pastV: c.input(7), causal: c.flagAttribute("unidirectional"), scale: c.scoreScale(in[0].Dims[3])}
 	columns := in[1].Dims[2]
 	if a.causal && columns != in[0].Dims[2] {
-		// onnxruntime's result is neither that of masks aligned at the first element nor
-		// of those aligned at the last.
+		// The result of onnxruntime matches neither masks aligned at the first element nor
+		// masks aligned at the last.
 		return nil, c.unsupported("unidirectional with fewer or more keys than queries")
 	}
 	if p := a.pastK; p != nil && len(p.Dims) == 4 {
 		columns += p.Dims[2]
 	}
-	if a.masks, err = c.masks(c.input(4), c.input(5), in[0].Dims[2], columns); err != nil {
+	if a.masks, err = c.scoreBiases(c.input(4), c.input(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
 	y, k, v, err := a.attend(c)
@@ -358,33 +365,33 @@ func multiHeadAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, k, v}, err
 }
 
-// groupQueryAttention is causal and may have fewer heads of keys than of queries. All
-// sequences of the batch must be as long as the tensors.
+// groupQueryAttention computes GroupQueryAttention. It is causal and may have fewer heads of
+// keys than of queries. Every sequence of the batch must have the length of the tensors.
 func groupQueryAttention(c *call) ([]*Tensor, error) {
-	heads, groups := c.int("num_heads", 0), c.int("kv_num_heads", 0)
-	if c.int("local_window_size", -1) > 0 || c.flag("smooth_softmax") || c.input(11) != nil {
-		return nil, c.unsupported("a local window or a smooth softmax")
+	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
+	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.input(11) != nil {
+		return nil, c.unsupported("local window or smooth softmax")
 	}
 	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
-	if d := in[0].Dims; in[1] == nil { // all in one
+	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
 		if len(d) != 3 || heads < 1 || groups < 1 || d[2]%(heads+2*groups) != 0 {
-			return nil, fmt.Errorf("%d and twice %d heads in shape %v", heads, groups, d)
+			return nil, fmt.Errorf("cannot split shape %[3]v into %[1]d query heads and twice %[2]d key heads", heads, groups, d)
 		}
 		size, from := d[2]/(heads+2*groups), 0
 		all := in[0]
 		for i, n := range [...]int{heads, groups, groups} {
 			var err error
-			if in[i], err = all.cut(2, from, from+n*size); err != nil {
+			if in[i], err = all.sliceRange(2, from, from+n*size); err != nil {
 				return nil, err
 			}
 			from += n * size
 		}
 	}
-	in, err := splitAll(in, heads, groups)
+	in, err := splitQKV(in, heads, groups)
 	if err != nil {
 		return nil, err
 	}
-	a := attended{causal: true, scale: c.scale(in[0].Dims[3]), softcap: c.float("softcap", 0)}
+	a := attentionArgs{causal: true, scale: c.scoreScale(in[0].Dims[3]), softcap: c.floatAttribute("softcap", 0)}
 	past := 0
 	if p := c.input(3); p != nil && len(p.Dims) == 4 && p.Dims[2] > 0 {
 		past, a.pastK, a.pastV = p.Dims[2], p, c.input(4)
@@ -392,22 +399,22 @@ func groupQueryAttention(c *call) ([]*Tensor, error) {
 	if lengths := c.input(5); lengths != nil {
 		for _, last := range lengths.ints() {
 			if last+1 != past+in[0].Dims[2] {
-				return nil, c.unsupported("sequences of different lengths, or room for more in the past")
+				return nil, c.unsupported("sequences of different lengths, or a past with unused space")
 			}
 		}
 	}
-	if c.flag("do_rotary") {
-		spots := c.input(9)
-		if spots == nil {
-			spots = vector(past)
+	if c.flagAttribute("do_rotary") {
+		positions := c.input(9)
+		if positions == nil {
+			positions = vector(past)
 		}
 		for i := range in[:2] {
-			if in[i], err = rotate(in[i], c.input(7), c.input(8), spots, c.flag("rotary_interleaved"), 0); err != nil {
+			if in[i], err = rotate(in[i], c.input(7), c.input(8), positions, c.flagAttribute("rotary_interleaved"), 0); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if a.masks, err = c.masks(nil, c.input(10), 0, 0); err != nil {
+	if a.masks, err = c.scoreBiases(nil, c.input(10), 0, 0); err != nil {
 		return nil, err
 	}
 	a.q, a.k, a.v = in[0], in[1], in[2]
@@ -418,14 +425,14 @@ func groupQueryAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, k, v}, err
 }
 
-// rotaryEmbedding has inputs x, positions, cosines and sines, or as ONNX's own operator x,
-// cosines, sines and positions.
+// rotaryEmbedding computes RotaryEmbedding. The inputs are x, cosines, sines and positions in
+// ONNX's operator, and x, positions, cosines and sines in com.microsoft's.
 func rotaryEmbedding(c *call) (*Tensor, error) {
-	x, spots, cos, sin := c.in[0], c.input(1), c.input(2), c.input(3)
-	if !c.microsoft() {
-		cos, sin, spots = c.input(1), c.input(2), c.input(3)
+	x, positions, cos, sin := c.in[0], c.input(1), c.input(2), c.input(3)
+	if !c.isMicrosoft() {
+		cos, sin, positions = c.input(1), c.input(2), c.input(3)
 	}
-	heads := c.int("num_heads", 0)
+	heads := c.intAttribute("num_heads", 0)
 	if heads == 0 && len(x.Dims) == 3 && cos != nil && len(cos.Dims) > 0 && cos.Dims[len(cos.Dims)-1] > 0 {
 		heads = x.Dims[2] / (2 * cos.Dims[len(cos.Dims)-1])
 	}
@@ -433,20 +440,21 @@ func rotaryEmbedding(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := rotate(split, cos, sin, spots, c.flag("interleaved"), c.int("rotary_embedding_dim", 0))
+	y, err := rotate(split, cos, sin, positions, c.flagAttribute("interleaved"), c.intAttribute("rotary_embedding_dim", 0))
 	if err != nil || len(x.Dims) == 4 {
 		return y, err
 	}
 	return joinHeads(y)
 }
 
-// rotate rotates pairs of the first elements of x [batch][heads][length][size] by the
-// angles whose cosines and sines are in tables [place][pair]. The places are [batch][length],
-// or that of the first element of each sequence. Without places the tables are
-// [batch][length][pair]. Pairs are neighbours, or one of each half. A size of 0 rotates all.
-func rotate(x, cos, sin, spots *Tensor, neighbours bool, size int) (*Tensor, error) {
+// rotate rotates pairs of elements of x [batch][heads][length][size] by the angles whose
+// cosines and sines are in tables [position][pair]. The positions are [batch][length], or the
+// position of the first element of each sequence. If positions is nil, the tables are
+// [batch][length][pair]. Only the first size elements are rotated, or all if size is 0. A
+// pair is two neighbours if neighbours is set, else element i of each half.
+func rotate(x, cos, sin, positions *Tensor, neighbours bool, size int) (*Tensor, error) {
 	if len(x.Dims) != 4 || cos == nil || sin == nil {
-		return nil, fmt.Errorf("shape %v, or tables are missing", x.Dims)
+		return nil, fmt.Errorf("cannot rotate shape %v: want rank 4 and tables of cosines and sines", x.Dims)
 	}
 	batch, heads, length, all := x.Dims[0], x.Dims[1], x.Dims[2], x.Dims[3]
 	if size == 0 {
@@ -458,33 +466,33 @@ func rotate(x, cos, sin, spots *Tensor, neighbours bool, size int) (*Tensor, err
 	}
 	row := make([]int, batch*length) // of the tables
 	var list []int
-	if spots != nil {
-		list = spots.ints()
+	if positions != nil {
+		list = positions.ints()
 	}
 	for i := range row {
 		switch {
-		case spots == nil:
+		case positions == nil:
 			row[i] = i
 		case len(list) == batch*length:
 			row[i] = list[i]
 		case len(list) == 1:
 			row[i] = list[0] + i%length
 		default:
-			return nil, fmt.Errorf("places of shape %v for shape %v", spots.Dims, x.Dims)
+			return nil, fmt.Errorf("positions have shape %v, which does not match shape %v", positions.Dims, x.Dims)
 		}
 		if row[i] < 0 || row[i] >= len(cos.Data)/pairs {
-			return nil, fmt.Errorf("place %d is not in tables of shape %v", row[i], cos.Dims)
+			return nil, fmt.Errorf("position %d is outside of tables of shape %v", row[i], cos.Dims)
 		}
 	}
-	y := x.apply(func(v float64) float64 { return v })
+	y := x.mapElements(func(v float64) float64 { return v })
 	for i := range batch * heads * length {
-		at := row[i/length/heads*length+i%length] * pairs
+		table := row[i/length/heads*length+i%length] * pairs
 		for p := range pairs {
 			first, second := i*all+p, i*all+p+pairs
 			if neighbours {
 				first, second = i*all+2*p, i*all+2*p+1
 			}
-			a, b, c, s := x.Data[first], x.Data[second], cos.Data[at+p], sin.Data[at+p]
+			a, b, c, s := x.Data[first], x.Data[second], cos.Data[table+p], sin.Data[table+p]
 			y.Data[first], y.Data[second] = a*c-b*s, a*s+b*c
 		}
 	}

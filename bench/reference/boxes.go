@@ -9,12 +9,12 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// nonMaxSuppression selects boxes of each class by their scores, best first, that overlap
-// no selected one by more than a threshold.
+// nonMaxSuppression selects boxes of each class by score, highest first. It skips a box whose
+// overlap with a selected one is above a threshold.
 func nonMaxSuppression(c *call) (*Tensor, error) {
 	boxes, scores := c.in[0], c.in[1]
 	if len(boxes.Dims) != 3 || len(scores.Dims) != 3 || boxes.Dims[2] != 4 || boxes.Dims[0] != scores.Dims[0] || boxes.Dims[1] != scores.Dims[2] {
-		return nil, fmt.Errorf("boxes of shape %v with scores of shape %v", boxes.Dims, scores.Dims)
+		return nil, fmt.Errorf("boxes have shape %v and scores %v; want [batch][boxes][4] and [batch][classes][boxes]", boxes.Dims, scores.Dims)
 	}
 	limits := [3]float64{0, 0, math.Inf(-1)} // boxes of a class, overlap, score
 	for i := range limits {
@@ -37,12 +37,12 @@ func nonMaxSuppression(c *call) (*Tensor, error) {
 			}
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-		corners := func(i int) [4]float64 { return c.corners(boxes.Data[(image*n+i)*4:][:4]) }
+		corners := func(i int) [4]float64 { return c.boxCorners(boxes.Data[(image*n+i)*4:][:4]) }
 		for _, i := range order {
 			if float64(len(selected)) >= limits[0] {
 				break
 			}
-			if !slices.ContainsFunc(selected, func(k int) bool { return overlap(corners(i), corners(k)) > limits[1] }) {
+			if !slices.ContainsFunc(selected, func(k int) bool { return intersectionOverUnion(corners(i), corners(k)) > limits[1] }) {
 				selected = append(selected, i)
 				rows = append(rows, float64(image), float64(class), float64(i))
 			}
@@ -51,17 +51,18 @@ func nonMaxSuppression(c *call) (*Tensor, error) {
 	return &Tensor{Type: onnx.Int64, Dims: []int{len(rows) / 3, 3}, Data: rows}, nil
 }
 
-// corners returns the least y and x and the greatest y and x of a box.
-func (c *call) corners(box []float64) [4]float64 {
-	if c.flag("center_point_box") {
+// boxCorners returns the smallest y and x and the largest y and x of a box.
+func (c *call) boxCorners(box []float64) [4]float64 {
+	if c.flagAttribute("center_point_box") {
 		x, y, w, h := box[0], box[1], box[2], box[3]
 		return [4]float64{y - h/2, x - w/2, y + h/2, x + w/2}
 	}
 	return [4]float64{min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])}
 }
 
-// overlap returns the intersection of two boxes over their union.
-func overlap(a, b [4]float64) float64 {
+// intersectionOverUnion returns the area of the intersection of two boxes divided by the area
+// of their union, or 0 if they do not intersect.
+func intersectionOverUnion(a, b [4]float64) float64 {
 	h, w := min(a[2], b[2])-max(a[0], b[0]), min(a[3], b[3])-max(a[1], b[1])
 	if h <= 0 || w <= 0 {
 		return 0

@@ -7,11 +7,11 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// control has the operators with graphs inside.
-var control = map[string]operator{"If": {1, branch}, "Loop": {0, loop}, "Scan": {0, scan}}
+// control has the operators whose attributes are graphs.
+var control = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop}, "Scan": {0, runScan}}
 
-// body runs the graph of an attribute on inputs.
-func (c *call) body(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
+// runBody runs the graph in an attribute on inputs and returns its outputs.
+func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 	a := c.attribute(attribute)
 	if a == nil || a.Graph == nil {
 		return nil, fmt.Errorf("attribute %s has no graph", attribute)
@@ -23,64 +23,65 @@ func (c *call) body(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 	for i, v := range a.Graph.Inputs {
 		s.values[v.Name] = inputs[i]
 	}
-	return c.graph(a.Graph, s)
+	return c.runGraph(a.Graph, s)
 }
 
-func branch(c *call) ([]*Tensor, error) {
+// runIf computes If: it runs the branch that the condition selects.
+func runIf(c *call) ([]*Tensor, error) {
 	if len(c.in[0].Data) != 1 {
-		return nil, fmt.Errorf("condition of shape %v; want a scalar", c.in[0].Dims)
+		return nil, fmt.Errorf("condition has shape %v; want a scalar", c.in[0].Dims)
 	}
 	if c.in[0].Data[0] != 0 {
-		return c.body("then_branch")
+		return c.runBody("then_branch")
 	}
-	return c.body("else_branch")
+	return c.runBody("else_branch")
 }
 
-// loop runs its body up to a number of times, as long as a condition holds. What the body
-// returns is the condition, the values carried to the next turn, and elements of tensors
-// that have an axis of turns.
-func loop(c *call) ([]*Tensor, error) {
-	most, going := math.Inf(1), scalar(onnx.Bool, 1)
+// runLoop computes Loop. It runs the body up to a maximum number of iterations and while the
+// condition holds. The body returns the condition, the values for the next iteration, and
+// values that are collected along a new first axis.
+func runLoop(c *call) ([]*Tensor, error) {
+	maxIterations, condition := math.Inf(1), scalar(onnx.Bool, 1)
 	if t := c.input(0); t != nil && len(t.Data) == 1 {
-		most = t.Data[0]
+		maxIterations = t.Data[0]
 	}
 	if t := c.input(1); t != nil {
-		going = t
+		condition = t
 	}
 	var carried []*Tensor
 	for i := 2; i < len(c.in); i++ {
 		if c.in[i] == nil {
-			return nil, fmt.Errorf("input %d is missing", i)
+			return nil, fmt.Errorf("missing input %d", i)
 		}
 		carried = append(carried, c.in[i])
 	}
 	var scanned [][]*Tensor
-	turn := 0
-	for ; float64(turn) < most; turn++ {
-		if len(going.Data) != 1 {
-			return nil, fmt.Errorf("condition of shape %v; want a scalar", going.Dims)
+	iteration := 0
+	for ; float64(iteration) < maxIterations; iteration++ {
+		if len(condition.Data) != 1 {
+			return nil, fmt.Errorf("condition has shape %v; want a scalar", condition.Dims)
 		}
-		if going.Data[0] == 0 {
+		if condition.Data[0] == 0 {
 			break
 		}
 		if c.steps--; c.steps < 0 {
-			return nil, fmt.Errorf("more than %d turns", maxSteps)
+			return nil, fmt.Errorf("loops run more than %d iterations", maxSteps)
 		}
-		results, err := c.body("body", append([]*Tensor{scalar(onnx.Int64, float64(turn)), going}, carried...)...)
+		results, err := c.runBody("body", append([]*Tensor{scalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
 		if err != nil {
 			return nil, err
 		}
 		if len(results) < 1+len(carried) {
-			return nil, fmt.Errorf("the body has %d outputs; want a condition and %d values", len(results), len(carried))
+			return nil, fmt.Errorf("body has %d outputs; want a condition and %d values", len(results), len(carried))
 		}
-		going, carried = results[0], results[1:1+len(carried)]
+		condition, carried = results[0], results[1:1+len(carried)]
 		scanned = append(scanned, results[1+len(carried):])
 	}
 	for i := len(carried); i < len(c.node.Outputs); i++ {
-		if turn == 0 {
-			return nil, c.unsupported("an output that collects the results of no turns")
+		if iteration == 0 {
+			return nil, c.unsupported("output that collects results of 0 iterations")
 		}
-		t, err := stack(scanned, i-len(carried), 0, false)
+		t, err := stackIterations(scanned, i-len(carried), 0, false)
 		if err != nil {
 			return nil, err
 		}
@@ -89,19 +90,20 @@ func loop(c *call) ([]*Tensor, error) {
 	return carried, nil
 }
 
-// stack joins result k of each turn along a new axis, in reverse order if reverse is set.
-func stack(turns [][]*Tensor, k, axis int, reverse bool) (*Tensor, error) {
+// stackIterations joins result k of every iteration along a new axis, in reverse order if
+// reverse is set.
+func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor, error) {
 	var list []*Tensor
-	for i := range turns {
-		results := turns[i]
+	for i := range iterations {
+		results := iterations[i]
 		if reverse {
-			results = turns[len(turns)-1-i]
+			results = iterations[len(iterations)-1-i]
 		}
 		if k >= len(results) {
-			return nil, fmt.Errorf("the body has no output to collect as %d", k)
+			return nil, fmt.Errorf("body has no output %d to collect", k)
 		}
 		t := results[k]
-		at, err := axisOf(axis, len(t.Dims)+1)
+		at, err := resolveAxis(axis, len(t.Dims)+1)
 		if err != nil {
 			return nil, err
 		}
@@ -112,28 +114,29 @@ func stack(turns [][]*Tensor, k, axis int, reverse bool) (*Tensor, error) {
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no turns")
+		return nil, fmt.Errorf("cannot collect the results of 0 iterations")
 	}
-	at, err := axisOf(axis, len(list[0].Dims))
+	at, err := resolveAxis(axis, len(list[0].Dims))
 	if err != nil {
 		return nil, err
 	}
 	return concatenate(list, at)
 }
 
-// at returns element i of an attribute's list, 0 if it is left out.
-func (c *call) at(name string, i int) int {
-	if list := c.ints(name); i < len(list) {
+// listElement returns element i of a list attribute, or 0 if the list is shorter or left out.
+func (c *call) listElement(name string, i int) int {
+	if list := c.intsAttribute(name); i < len(list) {
 		return list[i]
 	}
 	return 0
 }
 
-// scan runs its body for each slice of some inputs. Version 8, whose inputs start with
-// lengths and have a batch axis, is done a batch at a time.
-func scan(c *call) ([]*Tensor, error) {
+// runScan computes Scan: it runs the body for each slice of some inputs. In version 8 the
+// inputs start with sequence lengths and have a batch axis, so each element of the batch is
+// scanned separately.
+func runScan(c *call) ([]*Tensor, error) {
 	if c.opset >= 9 {
-		return c.scan(c.in, c.at)
+		return c.scanSlices(c.in, c.listElement)
 	}
 	if c.input(0) != nil {
 		return nil, c.unsupported("sequence lengths")
@@ -143,9 +146,9 @@ func scan(c *call) ([]*Tensor, error) {
 		var in []*Tensor
 		for _, t := range c.in[1:] {
 			if t == nil || len(t.Dims) == 0 || b >= t.Dims[0] {
-				return nil, fmt.Errorf("an input has no batch %d", b)
+				return nil, fmt.Errorf("an input has no element %d in its batch axis", b)
 			}
-			part, err := t.cut(0, b, b+1)
+			part, err := t.sliceRange(0, b, b+1)
 			if err == nil {
 				part, err = part.dropAxes([]int{0})
 			}
@@ -154,11 +157,11 @@ func scan(c *call) ([]*Tensor, error) {
 			}
 			in = append(in, part)
 		}
-		results, err := c.scan(in, func(name string, i int) int {
+		results, err := c.scanSlices(in, func(name string, i int) int {
 			if name == "scan_input_directions" {
 				name = "directions"
 			}
-			return c.at(name, i)
+			return c.listElement(name, i)
 		})
 		if err != nil {
 			return nil, err
@@ -167,7 +170,7 @@ func scan(c *call) ([]*Tensor, error) {
 	}
 	var list []*Tensor
 	for k := range c.node.Outputs {
-		t, err := stack(batches, k, 0, false)
+		t, err := stackIterations(batches, k, 0, false)
 		if err != nil {
 			return nil, err
 		}
@@ -176,36 +179,37 @@ func scan(c *call) ([]*Tensor, error) {
 	return list, nil
 }
 
-// scan runs the body on states and slices. The function at reads the attributes.
-func (c *call) scan(in []*Tensor, at func(name string, i int) int) ([]*Tensor, error) {
-	n := c.int("num_scan_inputs", 0)
+// scanSlices runs the body on the states and on each slice of the scanned inputs, which are
+// the last ones of in. It reads list attributes through the function attribute.
+func (c *call) scanSlices(in []*Tensor, attribute func(name string, i int) int) ([]*Tensor, error) {
+	n := c.intAttribute("num_scan_inputs", 0)
 	if n < 1 || n > len(in) {
-		return nil, fmt.Errorf("num_scan_inputs is %d of %d inputs", n, len(in))
+		return nil, fmt.Errorf("num_scan_inputs is %d; want 1 to %d", n, len(in))
 	}
-	states, inputs, turns := in[:len(in)-n], in[len(in)-n:], -1
+	states, inputs, length := in[:len(in)-n], in[len(in)-n:], -1
 	axes := make([]int, n)
 	for i, t := range inputs {
 		if t == nil {
-			return nil, fmt.Errorf("an input is missing")
+			return nil, fmt.Errorf("missing input")
 		}
 		var err error
-		if axes[i], err = axisOf(at("scan_input_axes", i), len(t.Dims)); err != nil {
+		if axes[i], err = resolveAxis(attribute("scan_input_axes", i), len(t.Dims)); err != nil {
 			return nil, err
 		}
-		if d := t.Dims[axes[i]]; turns >= 0 && d != turns {
-			return nil, fmt.Errorf("inputs have %d and %d slices", turns, d)
+		if d := t.Dims[axes[i]]; length >= 0 && d != length {
+			return nil, fmt.Errorf("inputs have %d and %d slices; want equal numbers", length, d)
 		}
-		turns = t.Dims[axes[i]]
+		length = t.Dims[axes[i]]
 	}
 	var scanned [][]*Tensor
-	for turn := range turns {
+	for step := range length {
 		args := append([]*Tensor{}, states...)
 		for i, t := range inputs {
-			k := turn
-			if at("scan_input_directions", i) != 0 {
-				k = turns - 1 - turn
+			k := step
+			if attribute("scan_input_directions", i) != 0 {
+				k = length - 1 - step
 			}
-			part, err := t.cut(axes[i], k, k+1)
+			part, err := t.sliceRange(axes[i], k, k+1)
 			if err == nil {
 				part, err = part.dropAxes([]int{axes[i]})
 			}
@@ -214,18 +218,18 @@ func (c *call) scan(in []*Tensor, at func(name string, i int) int) ([]*Tensor, e
 			}
 			args = append(args, part)
 		}
-		results, err := c.body("body", args...)
+		results, err := c.runBody("body", args...)
 		if err != nil {
 			return nil, err
 		}
 		if len(results) < len(states) {
-			return nil, fmt.Errorf("the body has %d outputs; want at least %d", len(results), len(states))
+			return nil, fmt.Errorf("body has %d outputs; want at least %d", len(results), len(states))
 		}
 		states, scanned = results[:len(states)], append(scanned, results[len(states):])
 	}
 	list := append([]*Tensor{}, states...)
 	for i := range len(c.node.Outputs) - len(states) {
-		t, err := stack(scanned, i, at("scan_output_axes", i), at("scan_output_directions", i) != 0)
+		t, err := stackIterations(scanned, i, attribute("scan_output_axes", i), attribute("scan_output_directions", i) != 0)
 		if err != nil {
 			return nil, err
 		}

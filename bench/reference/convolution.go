@@ -5,88 +5,90 @@ import (
 	"slices"
 )
 
-// convolutions has the operators with windows of weights.
+// convolutions has the operators that slide a window of weights over a tensor.
 var convolutions = map[string]operator{
-	"Conv": {2, single(conv)}, "ConvTranspose": {2, single(convTranspose)},
+	"Conv": {2, withOneResult(conv)}, "ConvTranspose": {2, withOneResult(convTranspose)},
 }
 
-// A window slides over the spatial axes of a tensor: output index o and tap k of an axis
-// meet input index o*stride + k*dilation - begin.
+// A window slides over the spatial axes of a tensor. At output index o, tap k of an axis
+// reads input index o*stride + k*dilation - begin.
 type window struct {
 	in, kernel, out          []int
 	strides, dilations       []int
 	begin, end, outputExtras []int
 }
 
-// newWindow reads a window's attributes, without its output extent and automatic padding.
+// newWindow reads the attributes of a window, except automatic padding. It leaves the output
+// extent empty.
 func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
 	if rank == 0 || len(kernel) != rank {
-		return nil, fmt.Errorf("kernel %v for spatial extents %v", kernel, in)
+		return nil, fmt.Errorf("kernel %v does not match spatial extents %v", kernel, in)
 	}
 	for _, x := range []struct {
 		to      *[]int
 		name    string
 		missing int
 	}{{&w.strides, "strides", 1}, {&w.dilations, "dilations", 1}, {&w.outputExtras, "output_padding", 0}} {
-		if *x.to = c.ints(x.name); len(*x.to) == 0 {
+		if *x.to = c.intsAttribute(x.name); len(*x.to) == 0 {
 			*x.to = slices.Repeat([]int{x.missing}, rank)
 		}
 		for _, v := range *x.to {
 			if v < x.missing || v > maxElements || len(*x.to) != rank {
-				return nil, fmt.Errorf("%s %v for spatial extents %v", x.name, *x.to, in)
+				return nil, fmt.Errorf("%s %v do not match spatial extents %v", x.name, *x.to, in)
 			}
 		}
 	}
-	pads := c.ints("pads")
+	pads := c.intsAttribute("pads")
 	if len(pads) == 0 {
 		pads = make([]int, 2*rank)
 	}
 	for _, v := range pads {
 		if v < 0 || v > maxElements || len(pads) != 2*rank {
-			return nil, fmt.Errorf("pads %v for spatial extents %v", pads, in)
+			return nil, fmt.Errorf("pads %v do not match spatial extents %v", pads, in)
 		}
 	}
 	for _, v := range kernel {
 		if v < 1 || v > maxElements {
-			return nil, fmt.Errorf("kernel %v", kernel)
+			return nil, fmt.Errorf("kernel is %v; want 1 to %d per axis", kernel, maxElements)
 		}
 	}
 	w.begin, w.end = pads[:rank:rank], pads[rank:]
 	return w, nil
 }
 
-// reach returns the extent of the kernel with its dilation.
-func (w *window) reach(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
+// dilatedKernel returns the extent of the kernel along an axis with its dilation.
+func (w *window) dilatedKernel(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
 
-// window reads the window of a convolution or pooling.
-func (c *call) window(in, kernel []int) (*window, error) {
+// readWindow reads the attributes of the window of a convolution or pooling, resolves
+// automatic padding and computes the output extent.
+func (c *call) readWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {
 		return nil, err
 	}
-	auto := c.text("auto_pad", "NOTSET")
+	auto := c.textAttribute("auto_pad", "NOTSET")
 	for i, n := range in {
-		stride, reach := w.strides[i], w.reach(i)
+		stride, reach := w.strides[i], w.dilatedKernel(i)
 		switch auto {
 		case "NOTSET", "":
 		case "VALID":
 			w.begin[i], w.end[i] = 0, 0
 		case "SAME_UPPER", "SAME_LOWER":
 			total := max(0, ((n+stride-1)/stride-1)*stride+reach-n)
-			w.begin[i], w.end[i] = halve(total, auto == "SAME_UPPER")
+			w.begin[i], w.end[i] = splitPadding(total, auto == "SAME_UPPER")
 		default:
-			return nil, fmt.Errorf("auto_pad is %q", auto)
+			return nil, fmt.Errorf("unknown auto_pad %q", auto)
 		}
 		room := n + w.begin[i] + w.end[i] - reach
 		if room < 0 {
-			return nil, fmt.Errorf("a kernel that reaches over %d does not fit %d elements with padding %d and %d", reach, n, w.begin[i], w.end[i])
+			return nil, fmt.Errorf("kernel of extent %d does not fit in %d elements with padding %d and %d", reach, n, w.begin[i], w.end[i])
 		}
 		out := room/stride + 1
-		if c.flag("ceil_mode") && auto != "VALID" {
+		if c.flagAttribute("ceil_mode") && auto != "VALID" {
 			out = (room+stride-1)/stride + 1
-			if (out-1)*stride >= n+w.begin[i] { // a window in the end's padding alone
+			if (out-1)*stride >= n+w.begin[i] { // the last window would lie in the padding after the end
 				out--
 			}
 		}
@@ -97,29 +99,30 @@ func (c *call) window(in, kernel []int) (*window, error) {
 		taps *= float64(w.kernel[i]) * float64(w.out[i])
 	}
 	if taps > maxTaps {
-		return nil, fmt.Errorf("kernel %v at %v places is more than %d elements", w.kernel, w.out, maxTaps)
+		return nil, fmt.Errorf("kernel %v at %v outputs reads more than %d elements", w.kernel, w.out, maxTaps)
 	}
 	return w, nil
 }
 
-// maxTaps bounds the elements that the windows of one channel meet: padding can make a
-// kernel of any size fit.
+// maxTaps is the largest number of elements that the windows of one channel may read. Padding
+// can make a kernel of any size fit.
 const maxTaps = 1 << 32
 
-// halve splits an amount, with the odd one at the end or at the beginning.
-func halve(total int, oddAtEnd bool) (begin, end int) {
+// splitPadding divides a padding between the two ends of an axis. An odd element goes to the
+// end if oddAtEnd is set, else to the beginning.
+func splitPadding(total int, oddAtEnd bool) (begin, end int) {
 	if oddAtEnd {
 		return total / 2, total - total/2
 	}
 	return total - total/2, total / 2
 }
 
-// each calls f with the places of all outputs, and of the inputs that a tap of the kernel
-// meets there, in row-major planes. It leaves out places in the padding.
-func (w *window) each(tap []int, f func(out, in int)) {
+// forEachPair calls f with the offsets of each output and of the input that a tap reads for
+// it, in row-major planes. It skips inputs in the padding.
+func (w *window) forEachPair(tap []int, f func(out, in int)) {
 	last := len(w.in) - 1
 	width := w.out[last]
-	rows := product(w.out[:last])
+	rows := numElements(w.out[:last])
 	index := make([]int, last)
 	for row := range rows {
 		at, inside := 0, true
@@ -139,19 +142,20 @@ func (w *window) each(tap []int, f func(out, in int)) {
 	}
 }
 
+// conv computes Conv.
 func conv(c *call) (*Tensor, error) {
 	return c.convolve(c.in[0], c.in[1], c.input(2))
 }
 
-// convolve computes the convolution of x [batch][channels][...] with weights
-// [outputs][channels/groups][...], and a bias unless it is nil.
+// convolve returns the convolution of x [batch][channels][...] with weights
+// [outputs][channels/groups][...], plus a bias unless it is nil.
 func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	rank := len(x.Dims)
-	groups := c.int("group", 1)
+	groups := c.intAttribute("group", 1)
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[1]*groups || weights.Dims[0]%groups != 0 {
-		return nil, fmt.Errorf("input %v and weights %v in %d groups", x.Dims, weights.Dims, groups)
+		return nil, fmt.Errorf("input %v does not match weights %v in %d groups", x.Dims, weights.Dims, groups)
 	}
-	w, err := c.window(x.Dims[2:], weights.Dims[2:])
+	w, err := c.readWindow(x.Dims[2:], weights.Dims[2:])
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +168,8 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 		c.reduceWindows(y, x, weights, w, groups)
 		return y.addChannels(bias)
 	}
-	plane, area, taps := product(w.in), product(w.out), product(w.kernel)
-	line := make([]float64, area) // what a tap meets in one channel
+	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
+	line := make([]float64, area) // the inputs of a tap in one channel
 	for n := range x.Dims[0] {
 		for ch := range channels {
 			in := x.Data[(n*channels+ch)*plane:][:plane]
@@ -173,7 +177,7 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 			tap := make([]int, len(w.kernel))
 			for k := range taps {
 				clear(line)
-				w.each(tap, func(out, at int) { line[out] = in[at] })
+				w.forEachPair(tap, func(out, at int) { line[out] = in[at] })
 				for o := group * outputs / groups; o < (group+1)*outputs/groups; o++ {
 					addScaled(y.Data[(n*outputs+o)*area:][:area], line, weights.Data[(o*weights.Dims[1]+of)*taps+k])
 				}
@@ -184,9 +188,9 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	return y.addChannels(bias)
 }
 
-// reduceWindows computes a convolution into y with the sums of Options.Reduce.
+// reduceWindows adds a convolution to y, which holds zeros, with the sums of Options.Reduce.
 func (c *call) reduceWindows(y, x, weights *Tensor, w *window, groups int) {
-	plane, area, taps := product(w.in), product(w.out), product(w.kernel)
+	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
 	outputs, channels := weights.Dims[0]/groups, weights.Dims[1] // of a group
 	panel := make([]float64, channels*taps*area)
 	for n := range x.Dims[0] {
@@ -197,7 +201,7 @@ func (c *call) reduceWindows(y, x, weights *Tensor, w *window, groups int) {
 				tap := make([]int, len(w.kernel))
 				for k := range taps {
 					line := panel[(ch*taps+k)*area:][:area]
-					w.each(tap, func(out, at int) { line[out] = in[at] })
+					w.forEachPair(tap, func(out, at int) { line[out] = in[at] })
 					advance(tap, w.kernel)
 				}
 			}
@@ -208,75 +212,76 @@ func (c *call) reduceWindows(y, x, weights *Tensor, w *window, groups int) {
 	}
 }
 
-// addChannels returns t with element c of a bias added to channel c. The bias may be nil.
+// addChannels returns t with element c of bias added to channel c, or t itself if bias is
+// nil.
 func (t *Tensor) addChannels(bias *Tensor) (*Tensor, error) {
 	if bias == nil {
 		return t, nil
 	}
-	return t.perChannel(func(v float64, b []float64) float64 { return v + b[0] }, bias)
+	return t.mapChannels(func(v float64, b []float64) float64 { return v + b[0] }, bias)
 }
 
-// perChannel applies f to each element of t and those of the parameters' elements that
-// are its channel's (axis 1).
-func (t *Tensor) perChannel(f func(v float64, parameters []float64) float64, parameters ...*Tensor) (*Tensor, error) {
+// mapChannels returns t with f applied to each element. The values are the elements of the
+// parameters for its channel (axis 1).
+func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, parameters ...*Tensor) (*Tensor, error) {
 	channels := 1
 	if len(t.Dims) > 1 {
 		channels = t.Dims[1]
 	}
 	for _, p := range parameters {
 		if len(p.Data) != channels {
-			return nil, fmt.Errorf("parameters of shape %v for the channels of %v", p.Dims, t.Dims)
+			return nil, fmt.Errorf("parameters have shape %v; want one for each channel of %v", p.Dims, t.Dims)
 		}
 	}
-	out := t.like()
+	out := t.zerosLike()
 	if len(t.Data) == 0 {
 		return out, nil
 	}
 	area := 1
 	if len(t.Dims) > 2 {
-		area = product(t.Dims[2:])
+		area = numElements(t.Dims[2:])
 	}
-	of := make([]float64, len(parameters))
+	values := make([]float64, len(parameters))
 	for i := range t.Data {
 		for k, p := range parameters {
-			of[k] = p.Data[i/area%channels]
+			values[k] = p.Data[i/area%channels]
 		}
-		out.Data[i] = f(t.Data[i], of)
+		out.Data[i] = f(t.Data[i], values)
 	}
 	return out, nil
 }
 
-// convTranspose adds each input, times the weights [channels][outputs/groups][...], to the
-// outputs that a convolution would compute it from.
+// convTranspose computes ConvTranspose: it adds each input times the weights
+// [channels][outputs/groups][...] to the outputs that a convolution would read it from.
 func convTranspose(c *call) (*Tensor, error) {
 	x, weights := c.in[0], c.in[1]
-	rank, groups := len(x.Dims), c.int("group", 1)
+	rank, groups := len(x.Dims), c.intAttribute("group", 1)
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[0] || weights.Dims[0]%groups != 0 {
-		return nil, fmt.Errorf("input %v and weights %v in %d groups", x.Dims, weights.Dims, groups)
+		return nil, fmt.Errorf("input %v does not match weights %v in %d groups", x.Dims, weights.Dims, groups)
 	}
 	w, err := c.transposedWindow(x.Dims[2:], weights.Dims[2:])
 	if err != nil {
 		return nil, err
 	}
-	channels, each := x.Dims[1], weights.Dims[1]
-	outputs := each * groups
+	channels, outputsPerGroup := x.Dims[1], weights.Dims[1]
+	outputs := outputsPerGroup * groups
 	y, err := newTensor(x.Type, slices.Concat([]int{x.Dims[0], outputs}, w.in)...)
 	if err != nil {
 		return nil, err
 	}
-	plane, area, taps := product(w.out), product(w.in), product(w.kernel)
+	plane, area, taps := numElements(w.out), numElements(w.in), numElements(w.kernel)
 	line := make([]float64, plane)
 	for n := range x.Dims[0] {
 		for o := range outputs {
 			to := y.Data[(n*outputs+o)*area:][:area]
-			group := o / each
+			group := o / outputsPerGroup
 			tap := make([]int, len(w.kernel))
 			for k := range taps {
 				clear(line)
 				for ch := group * channels / groups; ch < (group+1)*channels/groups; ch++ {
-					addScaled(line, x.Data[(n*channels+ch)*plane:][:plane], weights.Data[(ch*each+o%each)*taps+k])
+					addScaled(line, x.Data[(n*channels+ch)*plane:][:plane], weights.Data[(ch*outputsPerGroup+o%outputsPerGroup)*taps+k])
 				}
-				w.each(tap, func(out, in int) { to[in] += line[out] })
+				w.forEachPair(tap, func(out, in int) { to[in] += line[out] })
 				advance(tap, w.kernel)
 			}
 		}
@@ -284,40 +289,40 @@ func convTranspose(c *call) (*Tensor, error) {
 	return y.addChannels(c.input(2))
 }
 
-// transposedWindow reads the window of a transposed convolution. It is that of the
-// convolution from its output, the window's in, to its input, the window's out.
+// transposedWindow reads the window of a transposed convolution. The window's in is the
+// output of the transposed convolution, and the window's out its input.
 func (c *call) transposedWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {
 		return nil, err
 	}
 	w.in, w.out = make([]int, len(in)), in
-	auto, want := c.text("auto_pad", "NOTSET"), c.ints("output_shape")
+	auto, want := c.textAttribute("auto_pad", "NOTSET"), c.intsAttribute("output_shape")
 	if len(want) == len(in)+2 { // batch and channels first
 		want = want[2:]
 	}
 	if len(want) != 0 && len(want) != len(in) {
-		return nil, fmt.Errorf("output_shape %v for spatial extents %v", want, in)
+		return nil, fmt.Errorf("output_shape %v does not match spatial extents %v", want, in)
 	}
 	for i, n := range in {
-		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.reach(i)
+		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.dilatedKernel(i)
 		switch {
 		case len(want) > 0:
 			w.in[i] = want[i]
-			w.begin[i], w.end[i] = halve(max(0, full-want[i]), auto == "SAME_UPPER")
+			w.begin[i], w.end[i] = splitPadding(max(0, full-want[i]), auto == "SAME_UPPER")
 		case auto == "SAME_UPPER" || auto == "SAME_LOWER":
 			w.in[i] = n * w.strides[i]
-			w.begin[i], w.end[i] = halve(max(0, full-w.in[i]), auto == "SAME_UPPER")
+			w.begin[i], w.end[i] = splitPadding(max(0, full-w.in[i]), auto == "SAME_UPPER")
 		case auto == "NOTSET" || auto == "" || auto == "VALID":
 			if auto == "VALID" {
 				w.begin[i], w.end[i] = 0, 0
 			}
 			w.in[i] = full - w.begin[i] - w.end[i]
 		default:
-			return nil, fmt.Errorf("auto_pad is %q", auto)
+			return nil, fmt.Errorf("unknown auto_pad %q", auto)
 		}
 		if w.in[i] < 1 {
-			return nil, fmt.Errorf("output extent %d of axis %d", w.in[i], i)
+			return nil, fmt.Errorf("output extent %d of axis %d is less than 1", w.in[i], i)
 		}
 	}
 	return w, nil

@@ -1,6 +1,6 @@
 // Package reference computes ONNX graphs in float64, one node after the other, as the
-// operator specification says. It is the yardstick for the values of networks that the
-// engine runs: it has no layouts, fuses no layers and keeps every tensor row-major.
+// operator specification says. The values of networks that the engine runs are compared with
+// its results. It has no layouts, fuses no layers and keeps every tensor row-major.
 //
 //	onnx.Read(file) --> *onnx.Model --+
 //	inputs by name -------------------+--> Run --> results by name
@@ -20,21 +20,21 @@
 //	pooling.go        MaxPool, AveragePool, RoiAlign, ...
 //	resample.go       Resize, Upsample, GridSample
 //	normalisation.go  BatchNormalization, LayerNormalization, ...
-//	places.go         Gather, ScatterND, TopK, NonZero, ...
+//	indexing.go       Gather, ScatterND, TopK, NonZero, ...
 //	boxes.go          NonMaxSuppression
 //	recurrent.go      RNN, GRU, LSTM
 //	quantised.go      QuantizeLinear, QLinearConv, MatMulInteger, ...
-//	contributed.go    SkipLayerNormalization, FastGelu and others of com.microsoft
+//	microsoft.go      SkipLayerNormalization, FastGelu and others
 //	attention.go      Attention, MultiHeadAttention, RotaryEmbedding, ...
 //	spectra.go        DFT, STFT, HannWindow, ...
 //	control.go        If, Loop, Scan
 //
 // Numbers of every type are float64, so integers beyond 2^53 are not exact. The ends of a
-// Slice are still right there: they are clamped to the axis. Results of integer types wrap
-// around as integers of their width do, up to 32 bits.
+// Slice are still right: they are clamped to the axis. Results of integer types of up to 32
+// bits wrap around.
 //
-// The package is one, though long: every family of operators works on Tensor and call, and
-// any cut between families has 42 to 76 names crossing it.
+// All families of operators are in one package because they share Tensor and call: any
+// division between families would need between 42 and 76 exported names.
 //
 // Operators with random results, strings, sequences and training are not supported.
 package reference

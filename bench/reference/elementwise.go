@@ -8,35 +8,35 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// elementwise has the operators whose result at an index depends on the operands at that
-// index alone, after broadcasting.
-var elementwise = join(unaries(), binaries(), map[string]operator{
-	"Sum":  {1, single(fold(func(a, b float64) float64 { return a + b }))},
-	"Max":  {1, single(fold(func(a, b float64) float64 { return max(a, b) }))},
-	"Min":  {1, single(fold(func(a, b float64) float64 { return min(a, b) }))},
-	"Mean": {1, single(mean)},
+// elementwise has the operators whose result at an index depends only on the operands at that
+// index, after broadcasting.
+var elementwise = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
+	"Sum":  {1, withOneResult(foldInputs(func(a, b float64) float64 { return a + b }))},
+	"Max":  {1, withOneResult(foldInputs(func(a, b float64) float64 { return max(a, b) }))},
+	"Min":  {1, withOneResult(foldInputs(func(a, b float64) float64 { return min(a, b) }))},
+	"Mean": {1, withOneResult(mean)},
 
-	"Div": {2, single(divide)}, "Mod": {2, single(modulo)}, "Pow": {2, single(power)}, "BitShift": {2, single(shiftBits)},
-	"PRelu": {2, single(prelu)}, "Clip": {1, single(clip)}, "Where": {3, single(where)},
-	"Cast": {1, single(cast)}, "CastLike": {2, single(castLike)},
-	"IsInf": {1, single(isInf)}, "IsNaN": {1, single(isNaN)},
+	"Div": {2, withOneResult(divide)}, "Mod": {2, withOneResult(modulo)}, "Pow": {2, withOneResult(power)}, "BitShift": {2, withOneResult(shiftBits)},
+	"PRelu": {2, withOneResult(prelu)}, "Clip": {1, withOneResult(clip)}, "Where": {3, withOneResult(where)},
+	"Cast": {1, withOneResult(cast)}, "CastLike": {2, withOneResult(castLike)},
+	"IsInf": {1, withOneResult(isInf)}, "IsNaN": {1, withOneResult(isNaN)},
 
-	"LeakyRelu":       {1, single(leakyRelu)},
-	"Elu":             {1, single(elu)},
-	"Selu":            {1, single(selu)},
-	"Celu":            {1, single(celu)},
-	"ThresholdedRelu": {1, single(thresholdedRelu)},
-	"HardSigmoid":     {1, single(hardSigmoid)},
-	"HardSwish":       {1, single(hardSwish)},
-	"Mish":            {1, single(mish)},
-	"Softsign":        {1, single(softsign)},
-	"Shrink":          {1, single(shrink)},
-	"Gelu":            {1, single(gelu)},
-	"Swish":           {1, single(swish)},
+	"LeakyRelu":       {1, withOneResult(leakyRelu)},
+	"Elu":             {1, withOneResult(elu)},
+	"Selu":            {1, withOneResult(selu)},
+	"Celu":            {1, withOneResult(celu)},
+	"ThresholdedRelu": {1, withOneResult(thresholdedRelu)},
+	"HardSigmoid":     {1, withOneResult(hardSigmoid)},
+	"HardSwish":       {1, withOneResult(hardSwish)},
+	"Mish":            {1, withOneResult(mish)},
+	"Softsign":        {1, withOneResult(softsign)},
+	"Shrink":          {1, withOneResult(shrink)},
+	"Gelu":            {1, withOneResult(gelu)},
+	"Swish":           {1, withOneResult(swish)},
 })
 
-// join returns one table with the entries of several.
-func join(tables ...map[string]operator) map[string]operator {
+// mergeTables returns one table with the entries of all tables.
+func mergeTables(tables ...map[string]operator) map[string]operator {
 	all := map[string]operator{}
 	for _, t := range tables {
 		for name, op := range t {
@@ -46,8 +46,8 @@ func join(tables ...map[string]operator) map[string]operator {
 	return all
 }
 
-// unaries returns the operators of one input without attributes.
-func unaries() map[string]operator {
+// unaryOperators returns the operators with one input and no attributes.
+func unaryOperators() map[string]operator {
 	table := map[string]operator{}
 	for name, f := range map[string]func(float64) float64{
 		"Identity": func(x float64) float64 { return x },
@@ -58,22 +58,22 @@ func unaries() map[string]operator {
 		"Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos,
 		"Sinh": math.Sinh, "Cosh": math.Cosh,
 		"Asinh": math.Asinh, "Acosh": math.Acosh, "Atanh": math.Atanh,
-		"Not":        func(x float64) float64 { return truth(x == 0) },
+		"Not":        func(x float64) float64 { return boolToFloat(x == 0) },
 		"BitwiseNot": func(x float64) float64 { return float64(^int64(x)) },
 		"Relu":       relu,
 	} {
-		table[name] = operator{1, func(c *call) ([]*Tensor, error) { return []*Tensor{c.in[0].apply(f)}, nil }}
+		table[name] = operator{1, func(c *call) ([]*Tensor, error) { return []*Tensor{c.in[0].mapElements(f)}, nil }}
 	}
 	for name := range functions {
-		table[name] = operator{1, single(func(c *call) (*Tensor, error) { return c.in[0].apply(c.function(name)), nil })}
+		table[name] = operator{1, withOneResult(func(c *call) (*Tensor, error) { return c.in[0].mapElements(c.elementaryFunction(name)), nil })}
 	}
-	delete(table, "HardSigmoid") // they have attributes
+	delete(table, "HardSigmoid") // these have attributes
 	delete(table, "Gelu")
 	return table
 }
 
-// binaries returns the operators of two inputs without attributes.
-func binaries() map[string]operator {
+// binaryOperators returns the operators with two inputs and no attributes.
+func binaryOperators() map[string]operator {
 	table := map[string]operator{}
 	for name, f := range map[string]func(a, b float64) float64{
 		"Add":        func(a, b float64) float64 { return a + b },
@@ -83,7 +83,7 @@ func binaries() map[string]operator {
 		"BitwiseOr":  func(a, b float64) float64 { return float64(int64(a) | int64(b)) },
 		"BitwiseXor": func(a, b float64) float64 { return float64(int64(a) ^ int64(b)) },
 	} {
-		table[name] = operator{2, single(func(c *call) (*Tensor, error) { return c.combine(c.in[0].Type, f) })}
+		table[name] = operator{2, withOneResult(func(c *call) (*Tensor, error) { return c.combine(c.in[0].Type, f) })}
 	}
 	for name, f := range map[string]func(a, b float64) bool{
 		"Equal":          func(a, b float64) bool { return a == b },
@@ -95,18 +95,19 @@ func binaries() map[string]operator {
 		"Or":             func(a, b float64) bool { return a != 0 || b != 0 },
 		"Xor":            func(a, b float64) bool { return (a != 0) != (b != 0) },
 	} {
-		table[name] = operator{2, single(func(c *call) (*Tensor, error) {
-			return c.combine(onnx.Bool, func(a, b float64) float64 { return truth(f(a, b)) })
+		table[name] = operator{2, withOneResult(func(c *call) (*Tensor, error) {
+			return c.combine(onnx.Bool, func(a, b float64) float64 { return boolToFloat(f(a, b)) })
 		})}
 	}
 	return table
 }
 
-// combine applies f to the first two inputs.
+// combine returns f of the first two inputs, broadcast to one shape, as a tensor of type t.
+// It honours the attributes broadcast and axis of versions before 7.
 func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, error) {
 	b := c.in[1]
-	if axis := c.int("axis", -1); c.opset < 7 && c.flag("broadcast") && axis >= 0 {
-		// Before version 7 an attribute said which axis of a the first of b is.
+	if axis := c.intAttribute("axis", -1); c.opset < 7 && c.flagAttribute("broadcast") && axis >= 0 {
+		// Before version 7 the attribute axis aligns the first axis of b with an axis of a.
 		dims := append([]int{}, b.Dims...)
 		for len(dims)+axis < len(c.in[0].Dims) {
 			dims = append(dims, 1)
@@ -119,7 +120,8 @@ func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, 
 	return combine(t, c.in[0], b, f)
 }
 
-// combine returns f of the elements of a and b, broadcast to one shape.
+// combine returns f of the elements of a and b, broadcast to one shape, as a tensor of type
+// t.
 func combine(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tensor, error) {
 	dims, err := broadcastDims(a.Dims, b.Dims)
 	if err != nil {
@@ -131,7 +133,7 @@ func combine(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tens
 	if b, err = b.broadcast(dims); err != nil {
 		return nil, err
 	}
-	out := a.like()
+	out := a.zerosLike()
 	out.Type = t
 	for i, x := range a.Data {
 		out.Data[i] = f(x, b.Data[i])
@@ -144,13 +146,14 @@ func add(a, b *Tensor) (*Tensor, error) {
 	return combine(a.Type, a, b, func(x, y float64) float64 { return x + y })
 }
 
-// fold returns an operator that applies f to any number of inputs, from the first on.
-func fold(f func(a, b float64) float64) func(*call) (*Tensor, error) {
+// foldInputs returns an operator that combines all its inputs with f, from the first to the
+// last.
+func foldInputs(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
-		out := c.in[0].apply(func(x float64) float64 { return x })
+		out := c.in[0].mapElements(func(x float64) float64 { return x })
 		for i, t := range c.in[1:] {
 			if t == nil {
-				return nil, fmt.Errorf("input %d is missing", i+1)
+				return nil, fmt.Errorf("missing input %d", i+1)
 			}
 			var err error
 			if out, err = combine(out.Type, out, t, f); err != nil {
@@ -162,30 +165,30 @@ func fold(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 }
 
 func mean(c *call) (*Tensor, error) {
-	sum, err := fold(func(a, b float64) float64 { return a + b })(c)
+	sum, err := foldInputs(func(a, b float64) float64 { return a + b })(c)
 	if err != nil {
 		return nil, err
 	}
-	return sum.apply(func(x float64) float64 { return x / float64(len(c.in)) }), nil
+	return sum.mapElements(func(x float64) float64 { return x / float64(len(c.in)) }), nil
 }
 
-var errDivisionByZero = errors.New("division of an integer by zero")
+var errDivisionByZero = errors.New("integer divided by zero")
 
-// divide truncates quotients of integers toward zero.
+// divide computes Div. Quotients of integers are truncated toward zero.
 func divide(c *call) (*Tensor, error) {
 	if c.in[0].Type.IsFloat() {
-		if c.isConstant(1) { // its reciprocal is no lookup
+		if c.isConstant(1) { // the reciprocal of a constant is computed in advance, not looked up
 			return c.combine(c.in[0].Type, func(a, b float64) float64 { return a / b })
 		}
-		return c.combine(c.in[0].Type, c.quotient())
+		return c.combine(c.in[0].Type, c.divideFunction())
 	}
-	if c.in[1].contains(0) {
+	if c.in[1].containsValue(0) {
 		return nil, errDivisionByZero
 	}
 	return c.combine(c.in[0].Type, func(a, b float64) float64 { return math.Trunc(a / b) })
 }
 
-func (t *Tensor) contains(v float64) bool {
+func (t *Tensor) containsValue(v float64) bool {
 	for _, x := range t.Data {
 		if x == v {
 			return true
@@ -194,12 +197,13 @@ func (t *Tensor) contains(v float64) bool {
 	return false
 }
 
-// modulo has the sign of the divisor, or of the dividend if fmod is set.
+// modulo computes Mod. The result has the sign of the divisor, or of the dividend if fmod is
+// set.
 func modulo(c *call) (*Tensor, error) {
-	if !c.in[0].Type.IsFloat() && c.in[1].contains(0) {
+	if !c.in[0].Type.IsFloat() && c.in[1].containsValue(0) {
 		return nil, errDivisionByZero
 	}
-	if c.flag("fmod") {
+	if c.flagAttribute("fmod") {
 		return c.combine(c.in[0].Type, math.Mod)
 	}
 	return c.combine(c.in[0].Type, func(a, b float64) float64 {
@@ -211,9 +215,10 @@ func modulo(c *call) (*Tensor, error) {
 	})
 }
 
-// power raises to powers. If elementary functions are replaced, roots and reciprocals are.
+// power computes Pow. If Options.Function is set, square roots and negative exponents use the
+// replaced functions.
 func power(c *call) (*Tensor, error) {
-	root, inverseRoot, reciprocal := c.function("Sqrt"), c.function("Rsqrt"), c.function("Reciprocal")
+	root, inverseRoot, reciprocal := c.elementaryFunction("Sqrt"), c.elementaryFunction("Rsqrt"), c.elementaryFunction("Reciprocal")
 	return c.combine(c.in[0].Type, func(x, e float64) float64 {
 		switch {
 		case c.Function == nil || e > 0 && e == math.Trunc(e):
@@ -230,7 +235,7 @@ func power(c *call) (*Tensor, error) {
 }
 
 func shiftBits(c *call) (*Tensor, error) {
-	switch direction := c.text("direction", ""); direction {
+	switch direction := c.textAttribute("direction", ""); direction {
 	case "LEFT":
 		return c.combine(c.in[0].Type, func(a, b float64) float64 {
 			if b >= float64(8*c.in[0].Type.Width()) {
@@ -245,8 +250,8 @@ func shiftBits(c *call) (*Tensor, error) {
 	}
 }
 
-// prelu broadcasts the slopes to the input. Before version 7 a list of slopes was one for
-// each channel.
+// prelu computes PRelu. The slopes are broadcast to the input. Before version 7 a vector of
+// slopes has one per channel.
 func prelu(c *call) (*Tensor, error) {
 	x, slope := c.in[0], c.in[1]
 	if c.opset < 7 && len(slope.Dims) == 1 && slope.Dims[0] > 1 && len(x.Dims) > 2 {
@@ -267,18 +272,18 @@ func prelu(c *call) (*Tensor, error) {
 	})
 }
 
-// clip has its bounds as inputs from version 11 on, and as attributes before.
+// clip computes Clip. The bounds are inputs from version 11 on, and attributes before.
 func clip(c *call) (*Tensor, error) {
-	bounds := [2]float64{c.float("min", math.Inf(-1)), c.float("max", math.Inf(1))}
+	bounds := [2]float64{c.floatAttribute("min", math.Inf(-1)), c.floatAttribute("max", math.Inf(1))}
 	for i := range bounds {
 		if t := c.input(1 + i); t != nil {
 			if len(t.Data) != 1 {
-				return nil, fmt.Errorf("bound of shape %v; want a scalar", t.Dims)
+				return nil, fmt.Errorf("bound has shape %v; want a scalar", t.Dims)
 			}
 			bounds[i] = t.Data[0]
 		}
 	}
-	return c.in[0].apply(func(x float64) float64 { return min(max(x, bounds[0]), bounds[1]) }), nil
+	return c.in[0].mapElements(func(x float64) float64 { return min(max(x, bounds[0]), bounds[1]) }), nil
 }
 
 func where(c *call) (*Tensor, error) {
@@ -292,7 +297,7 @@ func where(c *call) (*Tensor, error) {
 			return nil, err
 		}
 	}
-	out := in[1].like()
+	out := in[1].zerosLike()
 	for i, condition := range in[0].Data {
 		out.Data[i] = in[2].Data[i]
 		if condition != 0 {
@@ -302,15 +307,16 @@ func where(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func cast(c *call) (*Tensor, error) { return c.convert(onnx.DataType(c.int("to", 0))) }
+func cast(c *call) (*Tensor, error) { return c.castTo(onnx.DataType(c.intAttribute("to", 0))) }
 
-func castLike(c *call) (*Tensor, error) { return c.convert(c.in[1].Type) }
+func castLike(c *call) (*Tensor, error) { return c.castTo(c.in[1].Type) }
 
-// convert casts the first input. Floats are rounded to their type, except that float64
-// stands for float32 too unless the input is a float64 tensor.
-func (c *call) convert(to onnx.DataType) (*Tensor, error) {
+// castTo returns the first input converted to a type. Float16 and bfloat16 results are
+// rounded. Float32 results are rounded only if the input is float64, because other values are
+// kept in float64.
+func (c *call) castTo(to onnx.DataType) (*Tensor, error) {
 	if to.Width() == 0 {
-		return nil, c.unsupported("to " + to.String())
+		return nil, c.unsupported("cast to " + to.String())
 	}
 	x := c.in[0]
 	f := func(v float64) float64 { return v }
@@ -322,36 +328,36 @@ func (c *call) convert(to onnx.DataType) (*Tensor, error) {
 	case to == onnx.Float && x.Type == onnx.Double:
 		f = func(v float64) float64 { return RoundSingle("", v) }
 	case to == onnx.Bool:
-		f = func(v float64) float64 { return truth(v != 0) }
+		f = func(v float64) float64 { return boolToFloat(v != 0) }
 	case !to.IsFloat():
-		f = func(v float64) float64 { return wrap(to, v) }
+		f = func(v float64) float64 { return wrapInteger(to, v) }
 	}
-	return x.apply(f).as(to), nil
+	return x.mapElements(f).withType(to), nil
 }
 
 func isInf(c *call) (*Tensor, error) {
-	negative, positive := c.int("detect_negative", 1) != 0, c.int("detect_positive", 1) != 0
-	return c.in[0].apply(func(x float64) float64 {
-		return truth(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
-	}).as(onnx.Bool), nil
+	negative, positive := c.intAttribute("detect_negative", 1) != 0, c.intAttribute("detect_positive", 1) != 0
+	return c.in[0].mapElements(func(x float64) float64 {
+		return boolToFloat(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
+	}).withType(onnx.Bool), nil
 }
 
 func isNaN(c *call) (*Tensor, error) {
-	return c.in[0].apply(func(x float64) float64 { return truth(math.IsNaN(x)) }).as(onnx.Bool), nil
+	return c.in[0].mapElements(func(x float64) float64 { return boolToFloat(math.IsNaN(x)) }).withType(onnx.Bool), nil
 }
 
 func sign(x float64) float64 {
 	if math.IsNaN(x) {
 		return x
 	}
-	return truth(x > 0) - truth(x < 0)
+	return boolToFloat(x > 0) - boolToFloat(x < 0)
 }
 
 func relu(x float64) float64 { return max(x, 0) }
 
 func leakyRelu(c *call) (*Tensor, error) {
-	alpha := c.float("alpha", 0.01)
-	return c.in[0].apply(func(x float64) float64 {
+	alpha := c.floatAttribute("alpha", 0.01)
+	return c.in[0].mapElements(func(x float64) float64 {
 		if x < 0 {
 			return alpha * x
 		}
@@ -360,8 +366,8 @@ func leakyRelu(c *call) (*Tensor, error) {
 }
 
 func elu(c *call) (*Tensor, error) {
-	alpha, expm1 := c.float("alpha", 1), c.exponentLess1()
-	return c.in[0].apply(func(x float64) float64 {
+	alpha, expm1 := c.floatAttribute("alpha", 1), c.expm1Function()
+	return c.in[0].mapElements(func(x float64) float64 {
 		if x < 0 {
 			return alpha * expm1(x)
 		}
@@ -370,9 +376,9 @@ func elu(c *call) (*Tensor, error) {
 }
 
 func selu(c *call) (*Tensor, error) {
-	alpha, gamma := c.float("alpha", 1.67326319217681884765625), c.float("gamma", 1.05070102214813232421875)
-	expm1 := c.exponentLess1()
-	return c.in[0].apply(func(x float64) float64 {
+	alpha, gamma := c.floatAttribute("alpha", 1.67326319217681884765625), c.floatAttribute("gamma", 1.05070102214813232421875)
+	expm1 := c.expm1Function()
+	return c.in[0].mapElements(func(x float64) float64 {
 		if x <= 0 {
 			return gamma * alpha * expm1(x)
 		}
@@ -381,15 +387,15 @@ func selu(c *call) (*Tensor, error) {
 }
 
 func celu(c *call) (*Tensor, error) {
-	alpha, expm1 := c.float("alpha", 1), c.exponentLess1()
-	return c.in[0].apply(func(x float64) float64 {
+	alpha, expm1 := c.floatAttribute("alpha", 1), c.expm1Function()
+	return c.in[0].mapElements(func(x float64) float64 {
 		return max(0, x) + min(0, alpha*expm1(x/alpha))
 	}), nil
 }
 
 func thresholdedRelu(c *call) (*Tensor, error) {
-	alpha := c.float("alpha", 1)
-	return c.in[0].apply(func(x float64) float64 {
+	alpha := c.floatAttribute("alpha", 1)
+	return c.in[0].mapElements(func(x float64) float64 {
 		if x <= alpha {
 			return 0
 		}
@@ -398,31 +404,31 @@ func thresholdedRelu(c *call) (*Tensor, error) {
 }
 
 func hardSigmoid(c *call) (*Tensor, error) {
-	alpha, beta := c.float("alpha", 0.2), c.float("beta", 0.5)
+	alpha, beta := c.floatAttribute("alpha", 0.2), c.floatAttribute("beta", 0.5)
 	if float32(alpha) == 1./6 && beta == 0.5 {
-		return c.in[0].apply(c.function("HardSigmoid")), nil
+		return c.in[0].mapElements(c.elementaryFunction("HardSigmoid")), nil
 	}
-	return c.in[0].apply(func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }), nil
+	return c.in[0].mapElements(func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }), nil
 }
 
 func hardSwish(c *call) (*Tensor, error) {
-	gate := c.function("HardSigmoid")
-	return c.in[0].apply(func(x float64) float64 { return x * gate(x) }), nil
+	gate := c.elementaryFunction("HardSigmoid")
+	return c.in[0].mapElements(func(x float64) float64 { return x * gate(x) }), nil
 }
 
 func mish(c *call) (*Tensor, error) {
-	softplus, tanh := c.function("Softplus"), c.function("Tanh")
-	return c.in[0].apply(func(x float64) float64 { return x * tanh(softplus(x)) }), nil
+	softplus, tanh := c.elementaryFunction("Softplus"), c.elementaryFunction("Tanh")
+	return c.in[0].mapElements(func(x float64) float64 { return x * tanh(softplus(x)) }), nil
 }
 
 func softsign(c *call) (*Tensor, error) {
-	quotient := c.quotient()
-	return c.in[0].apply(func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }), nil
+	quotient := c.divideFunction()
+	return c.in[0].mapElements(func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }), nil
 }
 
 func shrink(c *call) (*Tensor, error) {
-	bias, lambda := c.float("bias", 0), c.float("lambd", 0.5)
-	return c.in[0].apply(func(x float64) float64 {
+	bias, lambda := c.floatAttribute("bias", 0), c.floatAttribute("lambd", 0.5)
+	return c.in[0].mapElements(func(x float64) float64 {
 		switch {
 		case x < -lambda:
 			return x + bias
@@ -436,25 +442,25 @@ func shrink(c *call) (*Tensor, error) {
 }
 
 func gelu(c *call) (*Tensor, error) {
-	switch form := c.text("approximate", "none"); form {
+	switch form := c.textAttribute("approximate", "none"); form {
 	case "none":
-		return c.in[0].apply(c.function("Gelu")), nil
+		return c.in[0].mapElements(c.elementaryFunction("Gelu")), nil
 	case "tanh":
-		return c.in[0].apply(c.fastGelu()), nil
+		return c.in[0].mapElements(c.fastGeluFunction()), nil
 	default:
-		return nil, c.unsupported(fmt.Sprintf("approximate is %q", form))
+		return nil, c.unsupported(fmt.Sprintf("approximate %q", form))
 	}
 }
 
 func swish(c *call) (*Tensor, error) {
-	return c.gated(c.in[0], c.float("alpha", 1)), nil
+	return c.swish(c.in[0], c.floatAttribute("alpha", 1)), nil
 }
 
-// gated returns x*sigmoid(alpha*x).
-func (c *call) gated(x *Tensor, alpha float64) *Tensor {
+// swish returns x*sigmoid(alpha*x).
+func (c *call) swish(x *Tensor, alpha float64) *Tensor {
 	if alpha == 1 {
-		return x.apply(c.function("SiLU"))
+		return x.mapElements(c.elementaryFunction("SiLU"))
 	}
-	sigmoid := c.function("Sigmoid")
-	return x.apply(func(x float64) float64 { return x * sigmoid(alpha*x) })
+	sigmoid := c.elementaryFunction("Sigmoid")
+	return x.mapElements(func(x float64) float64 { return x * sigmoid(alpha*x) })
 }

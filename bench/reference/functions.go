@@ -2,8 +2,8 @@ package reference
 
 import "math"
 
-// functions has the elementary functions that operators are made of, by the names that
-// [Options].Function sees.
+// functions has the elementary functions that operators use, by the names that
+// [Options].Function receives.
 var functions = map[string]func(float64) float64{
 	"Exp": math.Exp, "Log": math.Log, "Sqrt": math.Sqrt, "Sin": math.Sin, "Cos": math.Cos, "Atan": math.Atan,
 	"Rsqrt":       func(x float64) float64 { return 1 / math.Sqrt(x) },
@@ -14,11 +14,12 @@ var functions = map[string]func(float64) float64{
 	"Gelu":        exactGelu,
 	"SiLU":        func(x float64) float64 { return x * sigmoid(x) },
 	"Softplus":    softplus,
-	"HardSigmoid": func(x float64) float64 { return min(max(x/6+0.5, 0), 1) }, // alpha is 1/6
+	"HardSigmoid": func(x float64) float64 { return min(max(x/6+0.5, 0), 1) }, // with alpha 1/6
 }
 
-// function returns an elementary function, or what replaces it.
-func (r *interpreter) function(name string) func(float64) float64 {
+// elementaryFunction returns an elementary function by name, with the values that
+// Options.Function replaces.
+func (r *interpreter) elementaryFunction(name string) func(float64) float64 {
 	exact := functions[name]
 	if r.Function == nil {
 		return exact
@@ -31,7 +32,7 @@ func (r *interpreter) function(name string) func(float64) float64 {
 	}
 }
 
-// sigmoid is 1/(1+exp(-x)), without overflow.
+// sigmoid returns 1/(1+exp(-x)) without overflow.
 func sigmoid(x float64) float64 {
 	if x < 0 {
 		e := math.Exp(x)
@@ -40,7 +41,7 @@ func sigmoid(x float64) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// softplus is log(1+exp(x)), without overflow.
+// softplus returns log(1+exp(x)) without overflow.
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 func exactGelu(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
@@ -49,30 +50,30 @@ func tanhGelu(x float64) float64 {
 	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }
 
-// fastGelu returns the function of FastGelu. If elementary functions are replaced, it is Gelu,
-// as a table of the one is as good a table of the other.
-func (r *interpreter) fastGelu() func(float64) float64 {
+// fastGeluFunction returns the tanh approximation of Gelu. If Options.Function is set, it
+// returns Gelu, because one table serves both.
+func (r *interpreter) fastGeluFunction() func(float64) float64 {
 	if r.Function == nil {
 		return tanhGelu
 	}
-	return r.function("Gelu")
+	return r.elementaryFunction("Gelu")
 }
 
-// exponentLess1 returns exp(x) - 1.
-func (r *interpreter) exponentLess1() func(float64) float64 {
+// expm1Function returns the function exp(x) - 1. It uses Exp if Options.Function is set.
+func (r *interpreter) expm1Function() func(float64) float64 {
 	if r.Function == nil {
 		return math.Expm1
 	}
-	exp := r.function("Exp")
+	exp := r.elementaryFunction("Exp")
 	return func(x float64) float64 { return exp(x) - 1 }
 }
 
-// quotient returns the function a/b: a product with the reciprocal if elementary functions
-// are replaced.
-func (r *interpreter) quotient() func(a, b float64) float64 {
+// divideFunction returns the function a/b. It multiplies by Reciprocal if Options.Function is
+// set.
+func (r *interpreter) divideFunction() func(a, b float64) float64 {
 	if r.Function == nil {
 		return func(a, b float64) float64 { return a / b }
 	}
-	reciprocal := r.function("Reciprocal")
+	reciprocal := r.elementaryFunction("Reciprocal")
 	return func(a, b float64) float64 { return a * reciprocal(b) }
 }

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// generators has the operators that make tensors from shapes and attributes.
+// generators has the operators that create tensors from shapes and attributes.
 var generators = map[string]operator{
-	"Constant": {0, single(makeConstant)}, "ConstantOfShape": {1, single(constantOfShape)},
-	"Range": {3, single(makeRange)}, "EyeLike": {1, single(eyeLike)},
+	"Constant": {0, withOneResult(makeConstant)}, "ConstantOfShape": {1, withOneResult(fillShape)},
+	"Range": {3, withOneResult(makeRange)}, "EyeLike": {1, withOneResult(makeEyeLike)},
 }
 
 func makeConstant(c *call) (*Tensor, error) {
@@ -18,13 +18,13 @@ func makeConstant(c *call) (*Tensor, error) {
 		switch {
 		case a == nil:
 		case name == "value" && a.Tensor != nil:
-			return constant(a.Tensor)
+			return convertConstant(a.Tensor)
 		case name == "value_float":
 			return scalar(onnx.Float, float64(a.Float)), nil
 		case name == "value_int":
 			return scalar(onnx.Int64, float64(a.Int)), nil
 		case name == "value_ints":
-			return vector(c.ints(name)...), nil
+			return vector(c.intsAttribute(name)...), nil
 		case name == "value_floats":
 			t, err := newTensor(onnx.Float, len(a.Floats))
 			if err != nil {
@@ -36,14 +36,14 @@ func makeConstant(c *call) (*Tensor, error) {
 			return t, nil
 		}
 	}
-	return nil, c.unsupported("a value that is neither numbers nor a dense tensor")
+	return nil, c.unsupported("value that is neither numbers nor a dense tensor")
 }
 
-func constantOfShape(c *call) (*Tensor, error) {
+func fillShape(c *call) (*Tensor, error) {
 	value := scalar(onnx.Float, 0)
 	if a := c.attribute("value"); a != nil && a.Tensor != nil {
 		var err error
-		if value, err = constant(a.Tensor); err != nil {
+		if value, err = convertConstant(a.Tensor); err != nil {
 			return nil, err
 		}
 		if len(value.Data) != 1 {
@@ -70,7 +70,7 @@ func makeRange(c *call) (*Tensor, error) {
 	}
 	n := max(0, math.Ceil((v[1]-v[0])/v[2]))
 	if !(n <= maxElements) {
-		return nil, fmt.Errorf("range from %g to %g by %g", v[0], v[1], v[2])
+		return nil, fmt.Errorf("range from %g to %g by %g is not finite or has too many elements", v[0], v[1], v[2])
 	}
 	out, err := newTensor(c.in[0].Type, int(n))
 	if err != nil {
@@ -82,18 +82,18 @@ func makeRange(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func eyeLike(c *call) (*Tensor, error) {
+func makeEyeLike(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) != 2 {
-		return nil, fmt.Errorf("shape %v; want a matrix", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want a matrix", x.Dims)
 	}
-	out := x.like()
-	if to := onnx.DataType(c.int("dtype", 0)); to != 0 {
+	out := x.zerosLike()
+	if to := onnx.DataType(c.intAttribute("dtype", 0)); to != 0 {
 		out.Type = to
 	}
-	k := c.int("k", 0)
+	k := c.intAttribute("k", 0)
 	for i := range out.Data {
-		out.Data[i] = truth(i%x.Dims[1] == i/x.Dims[1]+k)
+		out.Data[i] = boolToFloat(i%x.Dims[1] == i/x.Dims[1]+k)
 	}
 	return out, nil
 }

@@ -131,8 +131,8 @@ func runSet(m *onnx.Model, set string) error {
 	return nil
 }
 
-// toleranceOf returns the relative tolerance of a data set, ONNX's own where its outputs
-// need that.
+// toleranceOf returns the relative tolerance of a data set. Some outputs need the tolerance of
+// ONNX's own tests.
 func toleranceOf(set string) float64 {
 	switch name := strings.TrimPrefix(filepath.Base(filepath.Dir(set)), "test_"); {
 	case strings.HasPrefix(name, "roialign"), strings.HasPrefix(name, "gridsample"): // four digits
@@ -140,8 +140,8 @@ func toleranceOf(set string) float64 {
 	case strings.Contains(name, "window"): // pi is 3.1415
 		return 1e-3
 	case strings.HasPrefix(name, "dynamicquantizelinear"):
-		// Two of the values, -2.5 and 0.5 over 5/255, are halfway between integers: how
-		// float32 rounds their quotients decides. 26 may be 25.
+		// -2.5/(5/255) and 0.5/(5/255) are halfway between integers, so the result
+		// depends on the rounding of float32: 26 may be 25.
 		return 0.04
 	}
 	return 1e-4
@@ -166,7 +166,7 @@ func readProto(file string, v onnx.Value) (*Tensor, error) {
 	if c.Type != v.Type {
 		return nil, &elementsError{fmt.Sprintf("%q is stated as %v and stored as %v", v.Name, v.Type, c.Type)}
 	}
-	return constant(c)
+	return convertConstant(c)
 }
 
 // compare compares types, shapes and values. A value may differ by a relative tolerance of

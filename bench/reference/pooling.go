@@ -8,21 +8,21 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// poolings has the operators that reduce windows of each channel.
+// poolings has the operators that reduce windows of each channel, and MaxUnpool.
 var poolings = map[string]operator{
-	"MaxPool": {1, maxPool}, "AveragePool": {1, single(averagePool)}, "LpPool": {1, single(lpPool)},
-	"GlobalMaxPool":     {1, single(globalPool(greatest))},
-	"GlobalAveragePool": {1, single(globalPool(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
-	"GlobalLpPool":      {1, single(globalLpPool)},
-	"MaxUnpool":         {2, single(maxUnpool)}, "RoiAlign": {3, single(roiAlign)}, "MaxRoiPool": {2, single(maxRoiPool)},
+	"MaxPool": {1, maxPool}, "AveragePool": {1, withOneResult(averagePool)}, "LpPool": {1, withOneResult(lpPool)},
+	"GlobalMaxPool":     {1, withOneResult(globalPool(maximum))},
+	"GlobalAveragePool": {1, withOneResult(globalPool(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
+	"GlobalLpPool":      {1, withOneResult(globalLpPool)},
+	"MaxUnpool":         {2, withOneResult(maxUnpool)}, "RoiAlign": {3, withOneResult(roiAlign)}, "MaxRoiPool": {2, withOneResult(maxRoiPool)},
 }
 
-// poolWindow returns the window of a pooling and a tensor of zeros for its result.
+// poolWindow returns the window of a pooling of x and a tensor of zeros for its result.
 func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
 	if len(x.Dims) < 3 {
 		return nil, nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
 	}
-	w, err := c.window(x.Dims[2:], c.ints("kernel_shape"))
+	w, err := c.readWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,19 +30,21 @@ func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
 	return w, y, err
 }
 
-// planes calls f for each plane of x and of y, and each tap of the window.
-func (w *window) planes(x, y *Tensor, f func(first int, in, out []float64, tap []int)) {
-	plane, area := product(w.in), product(w.out)
-	for p := range product(x.Dims[:2]) {
+// forEachTap calls f for each plane of x and y and each tap of the window. The parameter
+// first is the number of the plane.
+func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, tap []int)) {
+	plane, area := numElements(w.in), numElements(w.out)
+	for p := range numElements(x.Dims[:2]) {
 		tap := make([]int, len(w.kernel))
-		for range product(w.kernel) {
+		for range numElements(w.kernel) {
 			f(p, x.Data[p*plane:(p+1)*plane], y.Data[p*area:(p+1)*area], tap)
 			advance(tap, w.kernel)
 		}
 	}
 }
 
-// maxPool returns the greatest elements of the windows and their places in the input.
+// maxPool computes MaxPool: it returns the largest element of each window and its index in
+// the input.
 func maxPool(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	w, y, err := c.poolWindow(x)
@@ -52,27 +54,27 @@ func maxPool(c *call) ([]*Tensor, error) {
 	for i := range y.Data {
 		y.Data[i] = math.Inf(-1)
 	}
-	places := y.like().as(onnx.Int64)
-	plane, area := product(w.in), product(w.out)
-	w.planes(x, y, func(p int, in, out []float64, tap []int) {
-		w.each(tap, func(o, i int) {
+	indices := y.zerosLike().withType(onnx.Int64)
+	plane, area := numElements(w.in), numElements(w.out)
+	w.forEachTap(x, y, func(p int, in, out []float64, tap []int) {
+		w.forEachPair(tap, func(o, i int) {
 			if in[i] > out[o] || in[i] != in[i] {
 				out[o] = in[i]
-				places.Data[p*area+o] = float64(p*plane + i)
+				indices.Data[p*area+o] = float64(p*plane + i)
 			}
 		})
 	})
-	if c.flag("storage_order") { // places count columns first
+	if c.flagAttribute("storage_order") { // indices count columns first
 		columns, rows := w.in[len(w.in)-1], 1
 		if len(w.in) > 1 {
 			rows = w.in[len(w.in)-2]
 		}
-		places = places.apply(func(v float64) float64 {
+		indices = indices.mapElements(func(v float64) float64 {
 			i := int(v)
 			return float64(i - i%(rows*columns) + i%columns*rows + i/columns%rows)
 		})
 	}
-	return []*Tensor{y, places}, nil
+	return []*Tensor{y, indices}, nil
 }
 
 func averagePool(c *call) (*Tensor, error) {
@@ -81,18 +83,18 @@ func averagePool(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.planes(x, y, func(_ int, in, out []float64, tap []int) {
-		w.each(tap, func(o, i int) { out[o] += in[i] })
+	w.forEachTap(x, y, func(_ int, in, out []float64, tap []int) {
+		w.forEachPair(tap, func(o, i int) { out[o] += in[i] })
 	})
-	counts := w.countElements(c.flag("count_include_pad"))
+	counts := w.countElements(c.flagAttribute("count_include_pad"))
 	for i := range y.Data {
 		y.Data[i] /= counts[i%len(counts)]
 	}
 	return y, nil
 }
 
-// countElements returns the number of elements in each window. With padding, the padding
-// counts, but not what rounding the output's extent up adds behind it.
+// countElements returns the number of elements in each window. If padding is set, elements of
+// the padding count too, but not elements beyond it that ceil_mode adds.
 func (w *window) countElements(padding bool) []float64 {
 	padded := *w
 	if padding {
@@ -101,28 +103,28 @@ func (w *window) countElements(padding bool) []float64 {
 			padded.in[i] = w.begin[i] + n + w.end[i]
 		}
 	}
-	counts := make([]float64, product(w.out))
+	counts := make([]float64, numElements(w.out))
 	tap := make([]int, len(w.kernel))
-	for range product(w.kernel) {
-		padded.each(tap, func(o, _ int) { counts[o]++ })
+	for range numElements(w.kernel) {
+		padded.forEachPair(tap, func(o, _ int) { counts[o]++ })
 		advance(tap, w.kernel)
 	}
 	return counts
 }
 
 func lpPool(c *call) (*Tensor, error) {
-	x, p := c.in[0], float64(c.int("p", 2))
+	x, p := c.in[0], float64(c.intAttribute("p", 2))
 	w, y, err := c.poolWindow(x)
 	if err != nil {
 		return nil, err
 	}
-	w.planes(x, y, func(_ int, in, out []float64, tap []int) {
-		w.each(tap, func(o, i int) { out[o] += math.Pow(math.Abs(in[i]), p) })
+	w.forEachTap(x, y, func(_ int, in, out []float64, tap []int) {
+		w.forEachPair(tap, func(o, i int) { out[o] += math.Pow(math.Abs(in[i]), p) })
 	})
-	return y.apply(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
+	return y.mapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
 }
 
-// globalPool returns the operator that reduces all spatial axes with f.
+// globalPool returns an operator that reduces all spatial axes with f.
 func globalPool(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		var axes []int
@@ -136,7 +138,7 @@ func globalPool(f func(line []float64) float64) func(*call) (*Tensor, error) {
 }
 
 func globalLpPool(c *call) (*Tensor, error) {
-	p := float64(c.int("p", 2))
+	p := float64(c.intAttribute("p", 2))
 	return globalPool(func(line []float64) float64 {
 		total := 0.0
 		for _, v := range line {
@@ -146,13 +148,14 @@ func globalLpPool(c *call) (*Tensor, error) {
 	})(c)
 }
 
-// maxUnpool puts values back to the places that MaxPool took them from.
+// maxUnpool computes MaxUnpool: it writes values to the indices that MaxPool took them from,
+// and zeros elsewhere.
 func maxUnpool(c *call) (*Tensor, error) {
-	x, places := c.in[0], c.in[1].ints()
-	if len(x.Dims) < 3 || len(places) != len(x.Data) {
-		return nil, fmt.Errorf("input %v with indices %v", x.Dims, c.in[1].Dims)
+	x, indices := c.in[0], c.in[1].ints()
+	if len(x.Dims) < 3 || len(indices) != len(x.Data) {
+		return nil, fmt.Errorf("input %v does not match indices %v", x.Dims, c.in[1].Dims)
 	}
-	w, err := c.newWindow(x.Dims[2:], c.ints("kernel_shape"))
+	w, err := c.newWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
 	if err != nil {
 		return nil, err
 	}
@@ -169,41 +172,42 @@ func maxUnpool(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if len(dims) != len(small) {
-		return nil, fmt.Errorf("output_shape %v for input %v", dims, x.Dims)
+		return nil, fmt.Errorf("output_shape %v does not match input %v", dims, x.Dims)
 	}
-	for i, at := range places {
-		// The places are those of the smallest output that the window gives.
+	for i, at := range indices {
+		// The indices refer to the smallest output shape that the window allows.
 		to, rest, step := 0, at, 1
 		for axis := len(dims) - 1; axis >= 0; axis-- {
 			if small[axis] < 1 {
-				return nil, fmt.Errorf("output shape %v", small)
+				return nil, fmt.Errorf("output shape is %v; want positive dimensions", small)
 			}
 			to, rest, step = to+rest%small[axis]*step, rest/small[axis], step*dims[axis]
 		}
 		if to < 0 || to >= len(y.Data) {
-			return nil, fmt.Errorf("index %d in an output of shape %v", at, dims)
+			return nil, fmt.Errorf("index %d is outside of an output of shape %v", at, dims)
 		}
 		y.Data[to] = x.Data[i]
 	}
 	return y, nil
 }
 
-// A region is one box of RoiAlign or MaxRoiPool and the image that it is in.
-type region struct {
+// A roi is a region of interest: a box and the number of its image in the batch.
+type roi struct {
 	image          int
 	x1, y1, x2, y2 float64
 }
 
-// regions reads boxes [n][4], or [n][5] with the image first.
-func regions(boxes, images *Tensor, batch int) ([]region, error) {
+// readRegions returns the regions of boxes [n][4] with images [n], or of boxes [n][5] with
+// the image in the first column if images is nil.
+func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 	columns := 5
 	if images != nil {
 		columns = 4
 	}
 	if len(boxes.Dims) != 2 || boxes.Dims[1] != columns || images != nil && len(images.Data) != boxes.Dims[0] {
-		return nil, fmt.Errorf("boxes of shape %v; want %d columns", boxes.Dims, columns)
+		return nil, fmt.Errorf("boxes have shape %v; want %d columns and one image per box", boxes.Dims, columns)
 	}
-	list := make([]region, boxes.Dims[0])
+	list := make([]roi, boxes.Dims[0])
 	for i := range list {
 		row := boxes.Data[i*columns : (i+1)*columns]
 		image := row[0]
@@ -211,37 +215,37 @@ func regions(boxes, images *Tensor, batch int) ([]region, error) {
 			image = images.Data[i]
 		}
 		if !(image >= 0 && image < float64(batch)) {
-			return nil, fmt.Errorf("box %d is in image %g of %d", i, image, batch)
+			return nil, fmt.Errorf("box %d is in image %g; want less than %d", i, image, batch)
 		}
 		row = row[columns-4:]
 		for _, v := range row {
 			if !(math.Abs(v) <= maxElements) {
-				return nil, fmt.Errorf("box %d is %v", i, row)
+				return nil, fmt.Errorf("box %d is %v; want coordinates up to %d", i, row, maxElements)
 			}
 		}
-		list[i] = region{int(image), row[0], row[1], row[2], row[3]}
+		list[i] = roi{int(image), row[0], row[1], row[2], row[3]}
 	}
 	return list, nil
 }
 
-// roiAlign divides each region into bins, and averages (or takes the greatest of)
-// interpolated samples in each.
+// roiAlign computes RoiAlign: it divides each region into bins, and averages interpolated
+// samples in each or takes their maximum.
 func roiAlign(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) != 4 {
-		return nil, fmt.Errorf("shape %v; want rank 4", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
 	}
-	list, err := regions(c.in[1], c.in[2], x.Dims[0])
+	list, err := readRegions(c.in[1], c.in[2], x.Dims[0])
 	if err != nil {
 		return nil, err
 	}
-	high, wide, ratio := c.int("output_height", 1), c.int("output_width", 1), c.int("sampling_ratio", 0)
-	scale, offset := c.float("spatial_scale", 1), 0.0
+	high, wide, ratio := c.intAttribute("output_height", 1), c.intAttribute("output_width", 1), c.intAttribute("sampling_ratio", 0)
+	scale, offset := c.floatAttribute("spatial_scale", 1), 0.0
 	missing := "output_half_pixel"
 	if c.opset >= 16 {
 		missing = "half_pixel"
 	}
-	aligned := c.text("coordinate_transformation_mode", missing) == "half_pixel"
+	aligned := c.textAttribute("coordinate_transformation_mode", missing) == "half_pixel"
 	if aligned {
 		offset = 0.5
 	}
@@ -249,7 +253,7 @@ func roiAlign(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := c.text("mode", "avg") == "max"
+	useMax := c.textAttribute("mode", "avg") == "max"
 	for i, r := range list {
 		y1, x1 := r.y1*scale-offset, r.x1*scale-offset
 		h, w := r.y2*scale-offset-y1, r.x2*scale-offset-x1
@@ -262,7 +266,7 @@ func roiAlign(c *call) (*Tensor, error) {
 			rows, columns = int(math.Ceil(binH)), int(math.Ceil(binW))
 		}
 		if max(rows, columns) > 1<<12 {
-			return nil, fmt.Errorf("%d by %d samples for a bin", rows, columns)
+			return nil, fmt.Errorf("bin has %d x %d samples, which is too many", rows, columns)
 		}
 		for at := range x.Dims[1] * high * wide {
 			ch, oy, ox := at/wide/high, at/wide%high, at%wide
@@ -274,7 +278,7 @@ func roiAlign(c *call) (*Tensor, error) {
 				total, best = total+value, max(best, corner)
 			}
 			to := &y.Data[i*x.Dims[1]*high*wide+at]
-			if *to = total / float64(max(1, rows*columns)); most && rows*columns > 0 {
+			if *to = total / float64(max(1, rows*columns)); useMax && rows*columns > 0 {
 				*to = best
 			}
 		}
@@ -282,8 +286,8 @@ func roiAlign(c *call) (*Tensor, error) {
 	return y, nil
 }
 
-// sampleRegion interpolates between four elements of a channel, 0 outside of it. It also
-// returns the greatest of the four weighted elements, which mode max compares.
+// sampleRegion returns the bilinear interpolation of a channel at (y, x), 0 outside of it. It
+// also returns the largest of the four weighted elements, which mode max compares.
 func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest float64) {
 	h, w := t.Dims[2], t.Dims[3]
 	if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) || h == 0 || w == 0 {
@@ -301,13 +305,14 @@ func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest
 	return sum(corners[:]), slices.Max(corners[:])
 }
 
-// maxRoiPool takes the greatest element of each bin of whole elements, 0 where it is empty.
+// maxRoiPool computes MaxRoiPool: it takes the largest element of each bin of whole elements,
+// or 0 if the bin is empty.
 func maxRoiPool(c *call) (*Tensor, error) {
-	x, size := c.in[0], c.ints("pooled_shape")
+	x, size := c.in[0], c.intsAttribute("pooled_shape")
 	if len(x.Dims) != 4 || len(size) != 2 || size[0] < 1 || size[1] < 1 {
-		return nil, fmt.Errorf("pooled_shape %v for shape %v", size, x.Dims)
+		return nil, fmt.Errorf("pooled_shape is %v for shape %v; want two positive numbers and rank 4", size, x.Dims)
 	}
-	list, err := regions(c.in[1], nil, x.Dims[0])
+	list, err := readRegions(c.in[1], nil, x.Dims[0])
 	if err != nil {
 		return nil, err
 	}
@@ -315,11 +320,11 @@ func maxRoiPool(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	scale, h, w := c.float("spatial_scale", 1), x.Dims[2], x.Dims[3]
+	scale, h, w := c.floatAttribute("spatial_scale", 1), x.Dims[2], x.Dims[3]
 	for i := range y.Data {
 		ox, oy, ch, r := i%size[1], i/size[1]%size[0], i/size[1]/size[0]%x.Dims[1], list[i/size[1]/size[0]/x.Dims[1]]
-		y1, y2 := poolBin(r.y1*scale, r.y2*scale, oy, size[0], h)
-		x1, x2 := poolBin(r.x1*scale, r.x2*scale, ox, size[1], w)
+		y1, y2 := binRange(r.y1*scale, r.y2*scale, oy, size[0], h)
+		x1, x2 := binRange(r.x1*scale, r.x2*scale, ox, size[1], w)
 		best := math.Inf(-1)
 		for py := y1; py < y2; py++ {
 			for px := x1; px < x2; px++ {
@@ -333,9 +338,10 @@ func maxRoiPool(c *call) (*Tensor, error) {
 	return y, nil
 }
 
-// poolBin returns the elements of bin o of an axis of n elements.
-func poolBin(from, to float64, o, bins, n int) (first, end int) {
+// binRange returns the range of elements in bin o of an axis of n elements, clamped to the
+// axis.
+func binRange(from, to float64, o, bins, n int) (first, end int) {
 	start := math.Round(from)
 	size := max(math.Round(to)-start+1, 1) / float64(bins)
-	return bound(max(0, int(math.Floor(float64(o)*size)+start)), n), bound(max(0, int(math.Ceil(float64(o+1)*size)+start)), n)
+	return clampIndex(max(0, int(math.Floor(float64(o)*size)+start)), n), clampIndex(max(0, int(math.Ceil(float64(o+1)*size)+start)), n)
 }

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// products has the operators that are sums of products of two tensors' elements.
+// products has the operators that sum products of elements of several tensors, and Det.
 var products = map[string]operator{
-	"MatMul": {2, single(matMul)}, "Gemm": {2, single(gemm)}, "Einsum": {1, single(einsum)}, "Det": {1, single(determinant)},
+	"MatMul": {2, withOneResult(matMul)}, "Gemm": {2, withOneResult(gemm)}, "Einsum": {1, withOneResult(einsum)}, "Det": {1, withOneResult(determinant)},
 }
 
 func matMul(c *call) (*Tensor, error) { return c.multiply(c.in[0], c.in[1]) }
 
-// multiply is multiplyMatrices with the sums that the options ask for.
+// multiply returns the matrix products of a and b, with the sums of Options.Reduce if it is
+// set.
 func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
 	if r.Reduce == nil {
 		return multiplyMatrices(a, b)
@@ -25,11 +26,11 @@ func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
-// multiplyMatrices returns the products of the matrices in the last two axes, with the
-// axes before them broadcast. A vector is a row on the left and a column on the right.
+// multiplyMatrices returns the products of the matrices in the last two axes of a and b. It
+// broadcasts the axes before them. A vector is a row on the left and a column on the right.
 func multiplyMatrices(a, b *Tensor) (*Tensor, error) { return multiplyMatricesBy(a, b, multiplyMatrix) }
 
-// multiplyMatricesBy is multiplyMatrices with a function that multiplies two matrices.
+// multiplyMatricesBy is like multiplyMatrices, with a function that multiplies two matrices.
 func multiplyMatricesBy(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
 	row, column := len(a.Dims) == 1, len(b.Dims) == 1
 	var err error
@@ -62,7 +63,7 @@ func multiplyMatricesBy(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m
 	if err != nil {
 		return nil, err
 	}
-	for i := range product(batch) {
+	for i := range numElements(batch) {
 		multiplyMatrix(out.Data[i*m*n:(i+1)*m*n], a.Data[i*m*k:(i+1)*m*k], b.Data[i*k*n:(i+1)*k*n], m, k, n)
 	}
 	dims := slices.Clone(out.Dims)
@@ -92,9 +93,9 @@ func addScaled(out, x []float64, factor float64) {
 	}
 }
 
-// gemm is alpha*A*B + beta*C.
+// gemm computes Gemm: alpha*A*B + beta*C.
 func gemm(c *call) (*Tensor, error) {
-	a, b, err := c.matrices("transA", "transB")
+	a, b, err := c.readMatrices("transA", "transB")
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +103,8 @@ func gemm(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	alpha, beta := c.float("alpha", 1), c.float("beta", 1)
-	y = y.apply(func(v float64) float64 { return alpha * v })
+	alpha, beta := c.floatAttribute("alpha", 1), c.floatAttribute("beta", 1)
+	y = y.mapElements(func(v float64) float64 { return alpha * v })
 	bias := c.input(2)
 	if bias == nil {
 		return y, nil
@@ -114,14 +115,14 @@ func gemm(c *call) (*Tensor, error) {
 	return combine(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
 }
 
-// matrices returns the first two inputs, transposed if the attributes say so.
-func (c *call) matrices(transA, transB string) (a, b *Tensor, err error) {
+// readMatrices returns the first two inputs, each transposed if its attribute is set.
+func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
 	in := [2]*Tensor{c.in[0], c.in[1]}
 	for i, name := range [...]string{transA, transB} {
 		if len(in[i].Dims) != 2 {
 			return nil, nil, fmt.Errorf("input %d has shape %v; want a matrix", i, in[i].Dims)
 		}
-		if c.flag(name) {
+		if c.flagAttribute(name) {
 			if in[i], err = in[i].transpose(1, 0); err != nil {
 				return nil, nil, err
 			}
@@ -130,17 +131,17 @@ func (c *call) matrices(transA, transB string) (a, b *Tensor, err error) {
 	return in[0], in[1], nil
 }
 
-// einsum sums products of elements of all inputs over the labels that are not in the
-// result.
+// einsum computes Einsum: it sums products of elements of all inputs over the labels that are
+// not in the result.
 func einsum(c *call) (*Tensor, error) {
 	if slices.Contains(c.in, nil) {
-		return nil, fmt.Errorf("an input is missing")
+		return nil, fmt.Errorf("missing input")
 	}
-	terms, result, err := parseEinsum(c.text("equation", ""), c.in)
+	terms, result, err := parseEinsum(c.textAttribute("equation", ""), c.in)
 	if err != nil {
 		return nil, err
 	}
-	var labels []rune // those of the result first, then those summed over
+	var labels []rune // of the result, then those that are summed over
 	labels = append(labels, result...)
 	extent := map[rune]int{}
 	for i, term := range terms {
@@ -149,7 +150,7 @@ func einsum(c *call) (*Tensor, error) {
 			if old, ok := extent[label]; !ok || old == 1 {
 				extent[label] = d
 			} else if d != old && d != 1 {
-				return nil, fmt.Errorf("label %c is both %d and %d long", label, old, d)
+				return nil, fmt.Errorf("label %c has extents %d and %d", label, old, d)
 			}
 			if !slices.Contains(labels, label) {
 				labels = append(labels, label)
@@ -160,7 +161,7 @@ func einsum(c *call) (*Tensor, error) {
 	for k, label := range labels {
 		d, ok := extent[label]
 		if !ok {
-			return nil, fmt.Errorf("label %c of the result is in no input", label)
+			return nil, fmt.Errorf("result label %c is not in any input", label)
 		}
 		dims[k] = d
 	}
@@ -168,7 +169,7 @@ func einsum(c *call) (*Tensor, error) {
 		steps[i] = make([]int, len(labels))
 		for axis, s := range strides(c.in[i].Dims) {
 			if c.in[i].Dims[axis] != 1 {
-				steps[i][slices.Index(labels, term[axis])] += s // a label twice is a diagonal
+				steps[i][slices.Index(labels, term[axis])] += s // a repeated label selects a diagonal
 			}
 		}
 	}
@@ -180,14 +181,15 @@ func einsum(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// sumProducts adds up the products of the inputs' elements at all indices of dims, whose
-// first axes are those of out.
+// sumProducts adds to each element of out the products of the inputs' elements at all
+// matching indices of dims. The first axes of dims are the axes of out; steps has the strides
+// of each input.
 func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 	if slices.Contains(dims, 0) {
 		return
 	}
 	kept := len(out.Dims)
-	index, summed := make([]int, len(dims)), product(dims[kept:])
+	index, summed := make([]int, len(dims)), numElements(dims[kept:])
 	for i := range out.Data {
 		for range summed {
 			p := 1.0
@@ -204,22 +206,22 @@ func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 	}
 }
 
-// parseEinsum returns the labels of the inputs and of the result. An ellipsis becomes one
-// label for each axis that it stands for.
+// parseEinsum returns the labels of each input and of the result. It replaces an ellipsis by
+// one label for each axis that it covers.
 func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, err error) {
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	parts := strings.Split(left, ",")
 	if len(parts) != len(in) {
-		return nil, nil, fmt.Errorf("equation %q for %d inputs", equation, len(in))
+		return nil, nil, fmt.Errorf("equation %q does not have one term for each of %d inputs", equation, len(in))
 	}
-	const ellipsis = '0' // the labels of an ellipsis count back from here + rank
+	const ellipsis = '0' // the labels of an ellipsis are the runes before this one
 	widest := 0
 	for i, part := range parts {
 		if strings.Contains(part, "...") {
 			widest = max(widest, len(in[i].Dims)-len(part)+3)
 		}
 	}
-	spread := func(part string, width int) []rune {
+	expandEllipsis := func(part string, width int) []rune {
 		before, after, found := strings.Cut(part, "...")
 		labels := []rune(before)
 		for k := range width {
@@ -232,9 +234,9 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 	uses := map[rune]int{}
 	for i, part := range parts {
 		width := max(0, len(in[i].Dims)-len(part)+3)
-		term := spread(part, width)
+		term := expandEllipsis(part, width)
 		if len(term) != len(in[i].Dims) {
-			return nil, nil, fmt.Errorf("equation %q has %q for shape %v", equation, part, in[i].Dims)
+			return nil, nil, fmt.Errorf("equation %q: term %q does not match shape %v", equation, part, in[i].Dims)
 		}
 		for _, label := range term {
 			uses[label]++
@@ -242,9 +244,9 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 		terms = append(terms, term)
 	}
 	if explicit {
-		return terms, spread(right, widest), nil
+		return terms, expandEllipsis(right, widest), nil
 	}
-	for label, n := range uses { // the ellipsis and labels in one place alone, sorted
+	for label, n := range uses { // the ellipsis and labels that occur once, sorted
 		if n == 1 || label < ellipsis {
 			result = append(result, label)
 		}
@@ -253,12 +255,12 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 	return terms, result, nil
 }
 
-// determinant is computed by elimination with the largest pivot of each column.
+// determinant computes Det by Gaussian elimination with partial pivoting.
 func determinant(c *call) (*Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
 	if rank < 2 || x.Dims[rank-1] != x.Dims[rank-2] {
-		return nil, fmt.Errorf("shape %v; want square matrices", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want square matrices", x.Dims)
 	}
 	n := x.Dims[rank-1]
 	return reduceMatrices(x, func(matrix []float64) float64 {
@@ -288,7 +290,7 @@ func determinant(c *call) (*Tensor, error) {
 	})
 }
 
-// reduceMatrices returns f of each matrix of the last two axes.
+// reduceMatrices returns a tensor with f of each matrix in the last two axes of x.
 func reduceMatrices(x *Tensor, f func(matrix []float64) float64) (*Tensor, error) {
 	axes := []int{len(x.Dims) - 2, len(x.Dims) - 1}
 	out, err := x.reduceAxes(axes, f)

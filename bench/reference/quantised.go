@@ -8,32 +8,34 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// quantised has the operators of integers with a scale and a zero point.
+// quantised has the operators on integers with a scale and a zero point.
 var quantised = map[string]operator{
-	"QuantizeLinear": {2, single(quantizeLinear)}, "DequantizeLinear": {2, single(dequantizeLinear)},
+	"QuantizeLinear": {2, withOneResult(quantizeLinear)}, "DequantizeLinear": {2, withOneResult(dequantizeLinear)},
 	"DynamicQuantizeLinear": {1, dynamicQuantizeLinear},
-	"MatMulInteger":         {2, single(matMulInteger)}, "ConvInteger": {2, single(convInteger)},
-	"MatMulIntegerToFloat": {4, single(matMulIntegerToFloat)}, "DynamicQuantizeMatMul": {3, single(dynamicQuantizeMatMul)},
-	"QLinearConv": {1, single(qLinearConv)}, "QLinearMatMul": {1, single(qLinearMatMul)}, "QGemm": {1, single(qGemm)},
-	"QLinearAdd": {1, single(qLinearPair("Add"))}, "QLinearMul": {1, single(qLinearPair("Mul"))},
-	"QLinearConcat":  {1, single(qLinearConcat)},
-	"QLinearSigmoid": {1, single(qLinearUnary("Sigmoid"))}, "QLinearLeakyRelu": {1, single(qLinearUnary("LeakyRelu"))},
-	"QLinearSoftmax":           {1, single(qLinearUnary("Softmax"))},
-	"QLinearGlobalAveragePool": {1, single(qLinearUnary("GlobalAveragePool"))},
-	"QLinearAveragePool":       {1, single(qLinearUnary("AveragePool"))},
-	"QLinearReduceMean":        {1, single(qLinearUnary("ReduceMean"))},
+	"MatMulInteger":         {2, withOneResult(matMulInteger)}, "ConvInteger": {2, withOneResult(convInteger)},
+	"MatMulIntegerToFloat": {4, withOneResult(matMulIntegerToFloat)}, "DynamicQuantizeMatMul": {3, withOneResult(dynamicQuantizeMatMul)},
+	"QLinearConv": {1, withOneResult(qLinearConv)}, "QLinearMatMul": {1, withOneResult(qLinearMatMul)}, "QGemm": {1, withOneResult(qGemm)},
+	"QLinearAdd": {1, withOneResult(quantizedBinary("Add"))}, "QLinearMul": {1, withOneResult(quantizedBinary("Mul"))},
+	"QLinearConcat":  {1, withOneResult(qLinearConcat)},
+	"QLinearSigmoid": {1, withOneResult(quantizedUnary("Sigmoid"))}, "QLinearLeakyRelu": {1, withOneResult(quantizedUnary("LeakyRelu"))},
+	"QLinearSoftmax":           {1, withOneResult(quantizedUnary("Softmax"))},
+	"QLinearGlobalAveragePool": {1, withOneResult(quantizedUnary("GlobalAveragePool"))},
+	"QLinearAveragePool":       {1, withOneResult(quantizedUnary("AveragePool"))},
+	"QLinearReduceMean":        {1, withOneResult(quantizedUnary("ReduceMean"))},
 }
 
-// compose computes another operator on tensors, with attributes of its own.
-func (c *call) compose(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) (*Tensor, error) {
-	results, err := c.composeAll(op, attributes, in...)
+// runOperator computes another operator on the given inputs and attributes, and returns its
+// first result.
+func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) (*Tensor, error) {
+	results, err := c.runOperatorAll(op, attributes, in...)
 	if err != nil {
 		return nil, err
 	}
 	return results[0], nil
 }
 
-func (c *call) composeAll(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) ([]*Tensor, error) {
+// runOperatorAll is like runOperator but returns all results.
+func (c *call) runOperatorAll(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) ([]*Tensor, error) {
 	node := &onnx.Node{Name: c.node.Name, Op: op, Outputs: c.node.Outputs, Attributes: attributes}
 	inner := &call{interpreter: c.interpreter, node: node, in: in, scope: c.scope}
 	o, ok := operators[op]
@@ -42,48 +44,50 @@ func (c *call) composeAll(op string, attributes map[string]*onnx.Attribute, in .
 	}
 	for i := range o.inputs {
 		if inner.input(i) == nil {
-			return nil, fmt.Errorf("input %d of %s is missing", i, op)
+			return nil, fmt.Errorf("missing input %d of %s", i, op)
 		}
 	}
 	return o.compute(inner)
 }
 
-// spread returns a scale or zero point with the rank of x: one number, one for each
-// element of an axis, or one for each block of an axis if it has x's rank already.
-func spread(p, x *Tensor, axis, block int) (*Tensor, error) {
+// broadcastParameter returns a scale or zero point p in a shape that broadcasts to x. It has
+// one element, one for each element of an axis, or, with the rank of x, one for each block of
+// elements along the axis.
+func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	if len(p.Data) == 1 {
 		return scalar(p.Type, p.Data[0]), nil
 	}
-	axis, err := axisOf(axis, len(x.Dims))
+	axis, err := resolveAxis(axis, len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
 	if block > 0 && len(p.Dims) == len(x.Dims) {
 		if p.Dims[axis] == 0 || p.Dims[axis] != (x.Dims[axis]+block-1)/block {
-			return nil, fmt.Errorf("scales of shape %v in blocks of %d for shape %v", p.Dims, block, x.Dims)
+			return nil, fmt.Errorf("scales of shape %v in blocks of %d do not match shape %v", p.Dims, block, x.Dims)
 		}
 		places := make([]int, x.Dims[axis])
 		for i := range places {
 			places[i] = i / block
 		}
-		return p.pick(axis, places)
+		return p.selectIndices(axis, places)
 	}
 	if len(p.Data) != x.Dims[axis] {
-		return nil, fmt.Errorf("%d scales for axis %d of %v", len(p.Data), axis, x.Dims)
+		return nil, fmt.Errorf("found %d scales for axis %d of %v; want one or one per element", len(p.Data), axis, x.Dims)
 	}
 	dims := slices.Repeat([]int{1}, len(x.Dims))
 	dims[axis] = len(p.Data)
 	return p.reshape(dims...)
 }
 
-// pick returns elements of an axis, which the caller ensures are there.
-func (t *Tensor) pick(axis int, places []int) (*Tensor, error) {
+// selectIndices returns the elements of an axis at the given indices. The caller ensures that
+// the indices are in range.
+func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
 	if len(places) == 0 {
-		return t.cut(axis, 0, 0)
+		return t.sliceRange(axis, 0, 0)
 	}
 	var parts []*Tensor
 	for _, k := range places {
-		part, err := t.cut(axis, k, k+1)
+		part, err := t.sliceRange(axis, k, k+1)
 		if err != nil {
 			return nil, err
 		}
@@ -92,25 +96,26 @@ func (t *Tensor) pick(axis int, places []int) (*Tensor, error) {
 	return concatenate(parts, axis)
 }
 
-// A scaling is a scale and a zero point, both broadcast to a tensor.
+// A scaling is a scale and a zero point that both broadcast to a tensor.
 type scaling struct{ scale, zero *Tensor }
 
-// scalingOf returns the scaling of x. A nil zero point is 0 of type uint8.
+// scalingOf returns the scaling of x. If zero is nil, the zero point is 0 of type uint8.
 func scalingOf(x, scale, zero *Tensor, axis, block int) (s scaling, err error) {
 	if zero == nil {
-		zero = scale.like().as(onnx.Uint8)
+		zero = scale.zerosLike().withType(onnx.Uint8)
 	}
-	if s.scale, err = spread(scale, x, axis, block); err == nil {
-		s.zero, err = spread(zero, x, axis, block)
+	if s.scale, err = broadcastParameter(scale, x, axis, block); err == nil {
+		s.zero, err = broadcastParameter(zero, x, axis, block)
 	}
 	return s, err
 }
 
-// quantize returns x/scale + zero, rounded to even and clamped to the zero point's type.
+// quantize returns x/scale + zero, with the quotient rounded to even and the sum clamped to
+// the zero point's type.
 func (s scaling) quantize(x *Tensor) (*Tensor, error) {
 	to := s.zero.Type
 	if to.IsFloat() || to.Width() == 0 {
-		return nil, &UnsupportedError{Op: "QuantizeLinear", Form: "to " + to.String()}
+		return nil, &UnsupportedError{Op: "QuantizeLinear", Form: "result of type " + to.String()}
 	}
 	low, high := integerRange(to)
 	y, err := combine(x.Type, x, s.scale, func(v, scale float64) float64 { return math.RoundToEven(v / scale) })
@@ -131,10 +136,10 @@ func (s scaling) dequantize(x *Tensor) (*Tensor, error) {
 
 func quantizeLinear(c *call) (*Tensor, error) {
 	zero := c.input(2)
-	if t := onnx.DataType(c.int("output_dtype", 0)); zero == nil && t != 0 {
-		zero = c.in[1].like().as(t)
+	if t := onnx.DataType(c.intAttribute("output_dtype", 0)); zero == nil && t != 0 {
+		zero = c.in[1].zerosLike().withType(t)
 	}
-	s, err := scalingOf(c.in[0], c.in[1], zero, c.int("axis", 1), c.int("block_size", 0))
+	s, err := scalingOf(c.in[0], c.in[1], zero, c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -142,22 +147,22 @@ func quantizeLinear(c *call) (*Tensor, error) {
 }
 
 func dequantizeLinear(c *call) (*Tensor, error) {
-	s, err := scalingOf(c.in[0], c.in[1], c.input(2), c.int("axis", 1), c.int("block_size", 0))
+	s, err := scalingOf(c.in[0], c.in[1], c.input(2), c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
 		return nil, err
 	}
 	return s.dequantize(c.in[0])
 }
 
-// dynamicScaling returns the scaling to uint8 of the range of x with 0.
+// dynamicScaling returns the scaling of x to uint8. The range of x is extended to include 0.
 func dynamicScaling(x *Tensor) scaling {
-	low, high := min(0, least(x.Data)), max(0, greatest(x.Data))
+	low, high := min(0, minimum(x.Data)), max(0, maximum(x.Data))
 	scale := (high - low) / 255
 	zero := 0.0
 	if scale != 0 {
 		zero = min(max(math.RoundToEven(-low/scale), 0), 255)
 	} else {
-		scale = 1 // of a tensor of zeros, as onnxruntime has it
+		scale = 1 // onnxruntime uses 1 for a tensor of zeros
 	}
 	return scaling{scalar(x.Type, scale), scalar(onnx.Uint8, zero)}
 }
@@ -168,15 +173,15 @@ func dynamicQuantizeLinear(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, s.scale, s.zero}, err
 }
 
-// lessZero returns x less a zero point: a number, or one for each element of an axis. The
-// zero point may be nil.
-func lessZero(x, zero *Tensor, axis int) (*Tensor, error) {
+// subtractZero returns x minus a zero point, which has one element or one for each element of
+// an axis. If zero is nil, it returns x. The result has type int32.
+func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	if zero == nil {
-		return x.as(onnx.Int32), nil
+		return x.withType(onnx.Int32), nil
 	}
 	if len(zero.Data) > 1 && len(zero.Dims) != len(x.Dims) {
 		var err error
-		if zero, err = spread(zero, x, axis, 0); err != nil {
+		if zero, err = broadcastParameter(zero, x, axis, 0); err != nil {
 			return nil, err
 		}
 	} else if len(zero.Data) == 1 {
@@ -185,18 +190,18 @@ func lessZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	return combine(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
 }
 
-// integers returns the first two inputs less their zero points, in the third and fourth,
-// with the axes that these may count.
-func (c *call) integers(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
-	if a, err = lessZero(c.in[0], c.input(zeros[0]), axes[0]); err != nil {
+// subtractZeros returns the first two inputs minus their zero points. The array zeros has the
+// inputs of the zero points, and axes the axes that these may have one element for.
+func (c *call) subtractZeros(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
+	if a, err = subtractZero(c.in[0], c.input(zeros[0]), axes[0]); err != nil {
 		return nil, nil, err
 	}
-	b, err = lessZero(c.in[1], c.input(zeros[1]), axes[1])
+	b, err = subtractZero(c.in[1], c.input(zeros[1]), axes[1])
 	return a, b, err
 }
 
 func matMulInteger(c *call) (*Tensor, error) {
-	a, b, err := c.integers([2]int{-2, -1}, [2]int{2, 3})
+	a, b, err := c.subtractZeros([2]int{-2, -1}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
 	}
@@ -204,29 +209,31 @@ func matMulInteger(c *call) (*Tensor, error) {
 }
 
 func convInteger(c *call) (*Tensor, error) {
-	x, w, err := c.integers([2]int{1, 0}, [2]int{2, 3})
+	x, w, err := c.subtractZeros([2]int{1, 0}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
 	}
 	return c.convolve(x, w, nil)
 }
 
-// matMulIntegerToFloat has inputs a, b, their scales, their zero points and a bias.
+// matMulIntegerToFloat computes MatMulIntegerToFloat. Its inputs are a, b, their scales,
+// their zero points and a bias.
 func matMulIntegerToFloat(c *call) (*Tensor, error) {
-	a, b, err := c.integers([2]int{-2, -1}, [2]int{4, 5})
+	a, b, err := c.subtractZeros([2]int{-2, -1}, [2]int{4, 5})
 	if err != nil {
 		return nil, err
 	}
-	return c.scaledProduct(a, b, c.in[2], c.in[3], c.input(6))
+	return c.multiplyScaled(a, b, c.in[2], c.in[3], c.input(6))
 }
 
-// scaledProduct multiplies matrices of integers, and the result by both scales.
-func (c *call) scaledProduct(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
+// multiplyScaled multiplies matrices of integers, multiplies the result by both scales and
+// adds a bias unless it is nil.
+func (c *call) multiplyScaled(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
 	y, err := multiplyMatrices(a, b)
 	if err != nil {
 		return nil, err
 	}
-	y = y.as(scaleA.Type)
+	y = y.withType(scaleA.Type)
 	for _, s := range []*Tensor{scaleA, scaleB} {
 		if y, err = combine(y.Type, y, s, func(v, s float64) float64 { return v * s }); err != nil {
 			return nil, err
@@ -238,28 +245,29 @@ func (c *call) scaledProduct(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error
 	return add(y, bias)
 }
 
-// dynamicQuantizeMatMul has inputs a, b, and b's scale, zero point and a bias.
+// dynamicQuantizeMatMul computes DynamicQuantizeMatMul. Its inputs are a, b, and b's scale,
+// zero point and a bias.
 func dynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	s := dynamicScaling(c.in[0])
 	a, err := s.quantize(c.in[0])
 	if err != nil {
 		return nil, err
 	}
-	if a, err = lessZero(a, s.zero, -2); err != nil {
+	if a, err = subtractZero(a, s.zero, -2); err != nil {
 		return nil, err
 	}
-	b, err := lessZero(c.in[1], c.input(3), -1)
+	b, err := subtractZero(c.in[1], c.input(3), -1)
 	if err != nil {
 		return nil, err
 	}
-	return c.scaledProduct(a, b, s.scale, c.in[2], c.input(4))
+	return c.multiplyScaled(a, b, s.scale, c.in[2], c.input(4))
 }
 
-// real returns the quantised input i, whose scale and zero point follow it, as floats. Axis
-// is the one that they may count.
-func (c *call) real(i, axis int) (*Tensor, error) {
+// dequantizeInput returns the quantised input i as floats. Its scale and zero point are the
+// next two inputs, which may have one element for each element of axis.
+func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	if c.input(i) == nil || c.input(i+1) == nil {
-		return nil, fmt.Errorf("input %d or its scale is missing", i)
+		return nil, fmt.Errorf("missing input %d or its scale", i)
 	}
 	s, err := scalingOf(c.in[i], c.in[i+1], c.input(i+2), axis, 0)
 	if err != nil {
@@ -268,10 +276,11 @@ func (c *call) real(i, axis int) (*Tensor, error) {
 	return s.dequantize(c.in[i])
 }
 
-// requantize quantises a result with the scale in input i and the zero point after it.
+// requantize quantises a result with the scale in input i and the zero point in the input
+// after it.
 func (c *call) requantize(y *Tensor, i int) (*Tensor, error) {
 	if c.input(i) == nil {
-		return nil, fmt.Errorf("the result's scale, input %d, is missing", i)
+		return nil, fmt.Errorf("missing input %d, the scale of the result", i)
 	}
 	s, err := scalingOf(y, c.in[i], c.input(i+1), 1, 0)
 	if err != nil {
@@ -281,15 +290,15 @@ func (c *call) requantize(y *Tensor, i int) (*Tensor, error) {
 }
 
 func qLinearConv(c *call) (*Tensor, error) {
-	x, err := c.real(0, 1)
+	x, err := c.dequantizeInput(0, 1)
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.real(3, 0)
+	w, err := c.dequantizeInput(3, 0)
 	if err != nil {
 		return nil, err
 	}
-	bias, err := c.scaleBias(8)
+	bias, err := c.dequantizeBias(8)
 	if err != nil {
 		return nil, err
 	}
@@ -300,8 +309,9 @@ func qLinearConv(c *call) (*Tensor, error) {
 	return c.requantize(y, 6)
 }
 
-// scaleBias returns a bias of integers, in input i, times the scales in inputs 1 and 4.
-func (c *call) scaleBias(i int) (*Tensor, error) {
+// dequantizeBias returns the bias of integers in input i times the scales in inputs 1 and 4,
+// or nil if there is no bias.
+func (c *call) dequantizeBias(i int) (*Tensor, error) {
 	bias := c.input(i)
 	for _, k := range [...]int{1, 4} {
 		if bias == nil {
@@ -316,11 +326,11 @@ func (c *call) scaleBias(i int) (*Tensor, error) {
 }
 
 func qLinearMatMul(c *call) (*Tensor, error) {
-	a, err := c.real(0, -2)
+	a, err := c.dequantizeInput(0, -2)
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.real(3, -1)
+	b, err := c.dequantizeInput(3, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -331,21 +341,21 @@ func qLinearMatMul(c *call) (*Tensor, error) {
 	return c.requantize(y, 6)
 }
 
-// qGemm has floats as its result if it has no scale for it.
+// qGemm computes QGemm. Its result is float if there is no scale for it.
 func qGemm(c *call) (*Tensor, error) {
-	a, err := c.real(0, -1)
+	a, err := c.dequantizeInput(0, -1)
 	if err != nil {
 		return nil, err
 	}
 	axis := -1
-	if c.flag("transB") {
+	if c.flagAttribute("transB") {
 		axis = 0
 	}
-	b, err := c.real(3, axis)
+	b, err := c.dequantizeInput(3, axis)
 	if err != nil {
 		return nil, err
 	}
-	bias, err := c.scaleBias(6)
+	bias, err := c.dequantizeBias(6)
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +363,7 @@ func qGemm(c *call) (*Tensor, error) {
 	for name, x := range c.node.Attributes {
 		attributes[name] = x
 	}
-	y, err := c.compose("Gemm", attributes, a, b)
+	y, err := c.runOperator("Gemm", attributes, a, b)
 	if err == nil && bias != nil {
 		y, err = add(y, bias)
 	}
@@ -363,18 +373,19 @@ func qGemm(c *call) (*Tensor, error) {
 	return c.requantize(y, 7)
 }
 
-// qLinearPair returns an operator of two quantised tensors.
-func qLinearPair(op string) func(*call) (*Tensor, error) {
+// quantizedBinary returns an operator that dequantises two inputs, applies op and quantises
+// the result.
+func quantizedBinary(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
-		a, err := c.real(0, 1)
+		a, err := c.dequantizeInput(0, 1)
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.real(3, 1)
+		b, err := c.dequantizeInput(3, 1)
 		if err != nil {
 			return nil, err
 		}
-		y, err := c.compose(op, nil, a, b)
+		y, err := c.runOperator(op, nil, a, b)
 		if err != nil {
 			return nil, err
 		}
@@ -382,20 +393,21 @@ func qLinearPair(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// qLinearUnary returns an operator of one quantised tensor.
-func qLinearUnary(op string) func(*call) (*Tensor, error) {
+// quantizedUnary returns an operator that dequantises an input, applies op and quantises the
+// result.
+func quantizedUnary(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
-		x, err := c.real(0, 1)
+		x, err := c.dequantizeInput(0, 1)
 		if err != nil {
 			return nil, err
 		}
-		last := c.flag("channels_last") && len(x.Dims) > 2
+		last := c.flagAttribute("channels_last") && len(x.Dims) > 2
 		if last {
 			if x, err = x.transpose(channelsFirst(len(x.Dims))...); err != nil {
 				return nil, err
 			}
 		}
-		y, err := c.compose(op, c.node.Attributes, x)
+		y, err := c.runOperator(op, c.node.Attributes, x)
 		if err == nil && last {
 			y, err = y.transpose(invert(channelsFirst(len(y.Dims)))...)
 		}
@@ -406,7 +418,7 @@ func qLinearUnary(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// channelsFirst returns the permutation that moves the last axis to the second place.
+// channelsFirst returns the permutation that moves the last axis to the second position.
 func channelsFirst(rank int) []int {
 	perm := []int{0, rank - 1}
 	for i := 1; i < rank-1; i++ {
@@ -415,17 +427,18 @@ func channelsFirst(rank int) []int {
 	return perm
 }
 
-// qLinearConcat has the result's scale and zero point first, and three inputs a tensor.
+// qLinearConcat computes QLinearConcat. Its first two inputs are the result's scale and zero
+// point; each tensor is three inputs after them.
 func qLinearConcat(c *call) (*Tensor, error) {
 	var parts []*Tensor
 	for i := 2; i < len(c.in); i += 3 {
-		x, err := c.real(i, 1)
+		x, err := c.dequantizeInput(i, 1)
 		if err != nil {
 			return nil, err
 		}
 		parts = append(parts, x)
 	}
-	y, err := c.compose("Concat", c.node.Attributes, parts...)
+	y, err := c.runOperator("Concat", c.node.Attributes, parts...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,12 @@ import (
 // recurrences has the operators that carry a state from one element of a sequence to the
 // next.
 var recurrences = map[string]operator{
-	"RNN":  {3, recur(1, []string{"Tanh"}, (*cell).stepRNN)},
-	"GRU":  {3, recur(3, []string{"Sigmoid", "Tanh"}, (*cell).stepGRU)},
-	"LSTM": {3, recur(4, []string{"Sigmoid", "Tanh", "Tanh"}, (*cell).stepLSTM)},
+	"RNN":  {3, recurrentOperator(1, []string{"Tanh"}, (*cell).stepRNN)},
+	"GRU":  {3, recurrentOperator(3, []string{"Sigmoid", "Tanh"}, (*cell).stepGRU)},
+	"LSTM": {3, recurrentOperator(4, []string{"Sigmoid", "Tanh", "Tanh"}, (*cell).stepLSTM)},
 }
 
-// A cell is one direction of a recurrent operator.
+// A cell has the weights and functions of one direction of a recurrent operator.
 type cell struct {
 	inputs, hidden   int
 	w, r             []float64 // [gates*hidden][inputs] and [gates*hidden][hidden]
@@ -26,10 +26,11 @@ type cell struct {
 	reduce           func(acc, panel, taps []float64)
 }
 
-// recur returns a recurrent operator with so many gates.
-func recur(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
+// recurrentOperator returns a recurrent operator with the given number of gates. The function
+// step updates the state h and the cell state c in place.
+func recurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) {
-		batchFirst := c.flag("layout")
+		batchFirst := c.flagAttribute("layout")
 		x, h0, c0 := c.in[0], c.input(5), c.input(6)
 		var err error
 		if gates != 4 {
@@ -41,14 +42,14 @@ func recur(gates int, activations []string, step func(k *cell, x, h, c []float64
 					continue
 				}
 				if len((*t).Dims) != 3 {
-					return nil, fmt.Errorf("shape %v; want rank 3", (*t).Dims)
+					return nil, fmt.Errorf("input has shape %v; want rank 3", (*t).Dims)
 				}
 				if *t, err = (*t).transpose(1, 0, 2); err != nil {
 					return nil, err
 				}
 			}
 		}
-		cells, backward, err := c.cells(x, gates, activations)
+		cells, backward, err := c.readCells(x, gates, activations)
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +69,9 @@ func recur(gates int, activations []string, step func(k *cell, x, h, c []float64
 	}
 }
 
-// cells reads the weights of each direction, and whether it runs backward.
-func (c *call) cells(x *Tensor, gates int, missing []string) (cells []*cell, backward []bool, err error) {
-	switch direction := c.text("direction", "forward"); direction {
+// readCells returns the cell of each direction, and whether the direction runs backward.
+func (c *call) readCells(x *Tensor, gates int, missing []string) (cells []*cell, backward []bool, err error) {
+	switch direction := c.textAttribute("direction", "forward"); direction {
 	case "forward":
 		backward = []bool{false}
 	case "reverse":
@@ -78,30 +79,30 @@ func (c *call) cells(x *Tensor, gates int, missing []string) (cells []*cell, bac
 	case "bidirectional":
 		backward = []bool{false, true}
 	default:
-		return nil, nil, fmt.Errorf("direction is %q", direction)
+		return nil, nil, fmt.Errorf("direction is %q; want forward, reverse or bidirectional", direction)
 	}
 	n, w, r := len(backward), c.in[1], c.in[2]
 	if len(x.Dims) != 3 || len(r.Dims) != 3 {
-		return nil, nil, fmt.Errorf("input %v with recurrent weights %v", x.Dims, r.Dims)
+		return nil, nil, fmt.Errorf("input has shape %v and recurrent weights %v; want rank 3", x.Dims, r.Dims)
 	}
 	inputs, hidden := x.Dims[2], r.Dims[2]
 	rows := gates * hidden
 	if !slices.Equal(w.Dims, []int{n, rows, inputs}) || !slices.Equal(r.Dims, []int{n, rows, hidden}) {
-		return nil, nil, fmt.Errorf("input %v with weights %v and %v in %d directions", x.Dims, w.Dims, r.Dims, n)
+		return nil, nil, fmt.Errorf("input %v does not match weights %v and %v in %d directions", x.Dims, w.Dims, r.Dims, n)
 	}
 	bias := make([]float64, 2*rows*n)
 	if t := c.input(3); t != nil {
 		if bias = t.Data; len(bias) != 2*rows*n {
-			return nil, nil, fmt.Errorf("bias of shape %v", t.Dims)
+			return nil, nil, fmt.Errorf("bias has shape %v; want %d elements", t.Dims, 2*rows*n)
 		}
 	}
 	peepholes := make([]float64, 3*hidden*n)
 	if t := c.input(7); t != nil && gates == 4 {
 		if peepholes = t.Data; len(peepholes) != 3*hidden*n {
-			return nil, nil, fmt.Errorf("peepholes of shape %v", t.Dims)
+			return nil, nil, fmt.Errorf("peepholes have shape %v; want %d elements", t.Dims, 3*hidden*n)
 		}
 	}
-	f, err := c.activations(missing, n)
+	f, err := c.readActivations(missing, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,18 +110,19 @@ func (c *call) cells(x *Tensor, gates int, missing []string) (cells []*cell, bac
 		cells = append(cells, &cell{
 			inputs: inputs, hidden: hidden, w: w.Data[i*rows*inputs:][:rows*inputs], r: r.Data[i*rows*hidden:][:rows*hidden],
 			wBias: bias[2*i*rows:][:rows], rBias: bias[(2*i+1)*rows:][:rows], peepholes: peepholes[3*i*hidden:][:3*hidden],
-			f: f[i*len(missing):], linearBeforeGate: c.flag("linear_before_reset"), coupled: c.flag("input_forget"), reduce: c.Reduce,
+			f: f[i*len(missing):], linearBeforeGate: c.flagAttribute("linear_before_reset"), coupled: c.flagAttribute("input_forget"), reduce: c.Reduce,
 		})
 	}
 	return cells, backward, nil
 }
 
-// activations returns the functions of all directions, of clipped arguments.
-func (c *call) activations(missing []string, directions int) ([]func(float64) float64, error) {
+// readActivations returns the activation functions of all directions. They clip their
+// arguments to the attribute clip.
+func (c *call) readActivations(missing []string, directions int) ([]func(float64) float64, error) {
 	names := slices.Repeat(missing, directions)
 	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
 		if names = a.Strings; len(names) != directions*len(missing) {
-			return nil, fmt.Errorf("%d activations; want %d", len(names), directions*len(missing))
+			return nil, fmt.Errorf("found %d activations, want %d", len(names), directions*len(missing))
 		}
 	}
 	var alphas, betas []float32
@@ -130,10 +132,10 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 	if a := c.attribute("activation_beta"); a != nil {
 		betas = a.Floats
 	}
-	limit := c.float("clip", math.Inf(1))
+	limit := c.floatAttribute("clip", math.Inf(1))
 	var list []func(float64) float64
 	for _, name := range names {
-		f := c.activation(name, &alphas, &betas)
+		f := c.activationFunction(name, &alphas, &betas)
 		if f == nil {
 			return nil, c.unsupported(fmt.Sprintf("activation %q", name))
 		}
@@ -142,9 +144,10 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 	return list, nil
 }
 
-// activation returns a function by name, or nil. It takes its parameters from the front of
-// the lists, and from ONNX's defaults where these are empty.
-func (r *interpreter) activation(name string, alphas, betas *[]float32) func(x float64) float64 {
+// activationFunction returns an activation function by name, or nil if it is unknown. It
+// removes the function's parameters from the front of the lists, and uses ONNX's defaults if
+// these are empty.
+func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) func(x float64) float64 {
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
 			return missing
@@ -155,18 +158,18 @@ func (r *interpreter) activation(name string, alphas, betas *[]float32) func(x f
 	}
 	switch name {
 	case "Sigmoid", "Tanh", "Softplus":
-		return r.function(name)
+		return r.elementaryFunction(name)
 	case "Relu":
 		return relu
 	case "Softsign":
-		quotient := r.quotient()
+		quotient := r.divideFunction()
 		return func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }
 	case "Affine":
 		alpha, beta := next(alphas, 1), next(betas, 0)
 		return func(x float64) float64 { return alpha*x + beta }
 	case "ScaledTanh":
 		alpha, beta := next(alphas, 1), next(betas, 1)
-		tanh := r.function("Tanh")
+		tanh := r.elementaryFunction("Tanh")
 		return func(x float64) float64 { return alpha * tanh(beta*x) }
 	case "HardSigmoid":
 		alpha, beta := next(alphas, 0.2), next(betas, 0.5)
@@ -175,23 +178,24 @@ func (r *interpreter) activation(name string, alphas, betas *[]float32) func(x f
 		alpha := next(alphas, 0.01)
 		return func(x float64) float64 { return max(x, 0) + alpha*min(x, 0) }
 	case "Elu":
-		alpha, expm1 := next(alphas, 1), r.exponentLess1()
+		alpha, expm1 := next(alphas, 1), r.expm1Function()
 		return func(x float64) float64 { return max(x, 0) + alpha*expm1(min(x, 0)) }
 	case "ThresholdedRelu":
 		alpha := next(alphas, 1)
-		return func(x float64) float64 { return x * truth(x > alpha) }
+		return func(x float64) float64 { return x * boolToFloat(x > alpha) }
 	}
 	return nil
 }
 
-// unroll runs the cells over sequences x [length][batch][inputs]. It returns the states
-// after each step, the last states and the last cell states.
+// unroll runs the cells over sequences x [length][batch][inputs]. It returns the state after
+// each step, the last states and the last cell states. The initial states h0 and c0 may be
+// nil.
 func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step func(k *cell, x, h, c []float64)) ([]*Tensor, error) {
 	length, batch, hidden, inputs := x.Dims[0], x.Dims[1], cells[0].hidden, cells[0].inputs
 	lengths := slices.Repeat([]int{length}, batch)
 	if t := c.input(4); t != nil {
 		if lengths = t.ints(); len(lengths) != batch {
-			return nil, fmt.Errorf("%d lengths for a batch of %d", len(lengths), batch)
+			return nil, fmt.Errorf("found %d lengths for a batch of %d", len(lengths), batch)
 		}
 	}
 	y, err := newTensor(x.Type, length, len(cells), batch, hidden)
@@ -202,10 +206,10 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 	if err != nil {
 		return nil, err
 	}
-	lastC := last.like()
+	lastC := last.zerosLike()
 	for _, s := range []struct{ from, to *Tensor }{{h0, last}, {c0, lastC}} {
 		if s.from != nil && !slices.Equal(s.from.Dims, s.to.Dims) {
-			return nil, fmt.Errorf("initial state of shape %v; want %v", s.from.Dims, s.to.Dims)
+			return nil, fmt.Errorf("initial state has shape %v; want %v", s.from.Dims, s.to.Dims)
 		}
 		if s.from != nil {
 			copy(s.to.Data, s.from.Data)
@@ -214,7 +218,7 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 	for d, k := range cells {
 		for b, n := range lengths {
 			if n < 0 || n > length {
-				return nil, fmt.Errorf("length %d of %d", n, length)
+				return nil, fmt.Errorf("length is %d; want 0 to %d", n, length)
 			}
 			h, state := last.Data[(d*batch+b)*hidden:][:hidden], lastC.Data[(d*batch+b)*hidden:][:hidden]
 			for i := range n {
@@ -230,8 +234,9 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 	return []*Tensor{y, last, lastC}, nil
 }
 
-// dot returns the sum of products of two vectors.
-func (k *cell) dot(a, b []float64) float64 {
+// dotProduct returns the dot product of two vectors, with the sum of Options.Reduce if it is
+// set.
+func (k *cell) dotProduct(a, b []float64) float64 {
 	total := 0.0
 	if k.reduce != nil {
 		acc := []float64{0}
@@ -244,45 +249,47 @@ func (k *cell) dot(a, b []float64) float64 {
 	return total
 }
 
-// input returns what row i of the gates is of x.
-func (k *cell) input(i int, x []float64) float64 {
-	return k.dot(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
+// inputTerm returns row i of the gates' weights times the input x, plus its bias.
+func (k *cell) inputTerm(i int, x []float64) float64 {
+	return k.dotProduct(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
 }
 
-// state returns what row i of the gates is of h.
-func (k *cell) state(i int, h []float64) float64 {
-	return k.dot(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
+// stateTerm returns row i of the gates' recurrent weights times the state h, plus its bias.
+func (k *cell) stateTerm(i int, h []float64) float64 {
+	return k.dotProduct(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
 }
 
 func (k *cell) stepRNN(x, h, _ []float64) {
 	old := slices.Clone(h)
 	for i := range h {
-		h[i] = k.f[0](k.input(i, x) + k.state(i, old))
+		h[i] = k.f[0](k.inputTerm(i, x) + k.stateTerm(i, old))
 	}
 }
 
-// stepGRU has gates in the order update, reset, hidden.
+// stepGRU updates the state of a GRU in place. The gates are in the order update, reset,
+// hidden.
 func (k *cell) stepGRU(x, h, _ []float64) {
 	n := k.hidden
 	old, gated, reset := slices.Clone(h), make([]float64, n), make([]float64, n)
 	for i := range n {
-		reset[i] = k.f[0](k.input(n+i, x) + k.state(n+i, old))
+		reset[i] = k.f[0](k.inputTerm(n+i, x) + k.stateTerm(n+i, old))
 		gated[i] = reset[i] * old[i]
 	}
 	for i := range n {
-		update := k.f[0](k.input(i, x) + k.state(i, old))
-		past := k.state(2*n+i, gated)
+		update := k.f[0](k.inputTerm(i, x) + k.stateTerm(i, old))
+		past := k.stateTerm(2*n+i, gated)
 		if k.linearBeforeGate {
-			past = reset[i] * k.state(2*n+i, old)
+			past = reset[i] * k.stateTerm(2*n+i, old)
 		}
-		h[i] = (1-update)*k.f[1](k.input(2*n+i, x)+past) + update*old[i]
+		h[i] = (1-update)*k.f[1](k.inputTerm(2*n+i, x)+past) + update*old[i]
 	}
 }
 
-// stepLSTM has gates in the order input, output, forget, cell.
+// stepLSTM updates the state h and the cell state c of an LSTM in place. The gates are in the
+// order input, output, forget, cell.
 func (k *cell) stepLSTM(x, h, c []float64) {
 	n, old := k.hidden, slices.Clone(h)
-	row := func(i int) float64 { return k.input(i, x) + k.state(i, old) }
+	row := func(i int) float64 { return k.inputTerm(i, x) + k.stateTerm(i, old) }
 	for i := range n {
 		in := k.f[0](row(i) + k.peepholes[i]*c[i])
 		forget := k.f[0](row(2*n+i) + k.peepholes[2*n+i]*c[i])

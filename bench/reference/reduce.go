@@ -8,39 +8,39 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// reductions has the operators that work along axes: those that reduce them to one
-// element, and those that compute a line from a line.
+// reductions has the operators that work along axes. Some reduce the axes to one element,
+// others compute a line from a line.
 var reductions = map[string]operator{
-	"ReduceSum":  {1, single(reduce(sum))},
-	"ReduceMean": {1, single(reduce(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
-	"ReduceMax":  {1, single(reduce(greatest))},
-	"ReduceMin":  {1, single(reduce(least))},
-	"ReduceProd": {1, single(reduce(multiply))},
-	"ReduceL1":   {1, single(reduce(sumAbs))},
-	"ReduceL2": {1, single(reduceBy(func(c *call) func([]float64) float64 {
-		root := c.function("Sqrt")
+	"ReduceSum":  {1, withOneResult(reduceWith(sum))},
+	"ReduceMean": {1, withOneResult(reduceWith(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
+	"ReduceMax":  {1, withOneResult(reduceWith(maximum))},
+	"ReduceMin":  {1, withOneResult(reduceWith(minimum))},
+	"ReduceProd": {1, withOneResult(reduceWith(multiplyAll))},
+	"ReduceL1":   {1, withOneResult(reduceWith(sumAbs))},
+	"ReduceL2": {1, withOneResult(reduceWithCall(func(c *call) func([]float64) float64 {
+		root := c.elementaryFunction("Sqrt")
 		return func(x []float64) float64 { return root(sumSquares(x)) }
 	}))},
-	"ReduceSumSquare": {1, single(reduce(sumSquares))},
-	"ReduceLogSum": {1, single(reduceBy(func(c *call) func([]float64) float64 {
-		log := c.function("Log")
+	"ReduceSumSquare": {1, withOneResult(reduceWith(sumSquares))},
+	"ReduceLogSum": {1, withOneResult(reduceWithCall(func(c *call) func([]float64) float64 {
+		log := c.elementaryFunction("Log")
 		return func(x []float64) float64 { return log(sum(x)) }
 	}))},
-	"ReduceLogSumExp": {1, single(reduceBy(func(c *call) func([]float64) float64 { return c.logSumExp }))},
+	"ReduceLogSumExp": {1, withOneResult(reduceWithCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
 
-	"ArgMax": {1, single(arg(func(a, b float64) bool { return a > b }))},
-	"ArgMin": {1, single(arg(func(a, b float64) bool { return a < b }))},
+	"ArgMax": {1, withOneResult(argBest(func(a, b float64) bool { return a > b }))},
+	"ArgMin": {1, withOneResult(argBest(func(a, b float64) bool { return a < b }))},
 
-	"Softmax":         {1, single(softmaxOf((*call).softmax))},
-	"LogSoftmax":      {1, single(softmaxOf((*call).logSoftmax))},
-	"Hardmax":         {1, single(softmaxOf((*call).hardmax))},
-	"CumSum":          {2, single(cumSum)},
-	"LpNormalization": {1, single(lpNormalization)},
+	"Softmax":         {1, withOneResult(normalizeLines((*call).softmax))},
+	"LogSoftmax":      {1, withOneResult(normalizeLines((*call).logSoftmax))},
+	"Hardmax":         {1, withOneResult(normalizeLines((*call).hardmax))},
+	"CumSum":          {2, withOneResult(cumSum)},
+	"LpNormalization": {1, withOneResult(lpNormalization)},
 }
 
-// lines returns t with the given axes moved to its end, and the number of elements that
-// they have: the values of each index of the other axes are one run of that length.
-func (t *Tensor) lines(axes []int) (moved *Tensor, length int, err error) {
+// moveAxesLast returns t with the given axes moved to the end, and the product of their
+// lengths. Each run of that many elements in the result has one index in all other axes.
+func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error) {
 	length = 1
 	for _, a := range axes {
 		length *= t.Dims[a]
@@ -49,9 +49,9 @@ func (t *Tensor) lines(axes []int) (moved *Tensor, length int, err error) {
 	return moved, length, err
 }
 
-// alongAxis returns t with f applied to each line of an axis. f changes the line in place.
-func (t *Tensor) alongAxis(axis int, f func(line []float64)) (*Tensor, error) {
-	moved, length, err := t.lines([]int{axis})
+// mapLines returns a copy of t with f applied in place to each line of an axis.
+func (t *Tensor) mapLines(axis int, f func(line []float64)) (*Tensor, error) {
+	moved, length, err := t.moveAxesLast([]int{axis})
 	if err != nil || length == 0 {
 		return moved, err
 	}
@@ -61,7 +61,8 @@ func (t *Tensor) alongAxis(axis int, f func(line []float64)) (*Tensor, error) {
 	return moved.transpose(invert(moveToEnd(len(t.Dims), axis))...)
 }
 
-// reduceAxes returns f of the lines of some axes, which become 1.
+// reduceAxes returns f of the elements along some axes. These axes have length 1 in the
+// result.
 func (t *Tensor) reduceAxes(axes []int, f func(line []float64) float64) (*Tensor, error) {
 	dims := slices.Clone(t.Dims)
 	for _, a := range axes {
@@ -71,7 +72,7 @@ func (t *Tensor) reduceAxes(axes []int, f func(line []float64) float64) (*Tensor
 	if err != nil {
 		return nil, err
 	}
-	moved, length, err := t.lines(axes)
+	moved, length, err := t.moveAxesLast(axes)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (t *Tensor) reduceAxes(axes []int, f func(line []float64) float64) (*Tensor
 	return out, nil
 }
 
-// dropAxes returns t without axes of size 1.
+// dropAxes returns t without the given axes, which must have length 1.
 func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 	dims := []int{}
 	for i, d := range t.Dims {
@@ -92,24 +93,24 @@ func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 	return t.reshape(dims...)
 }
 
-// reduce returns the operator that reduces axes with f. The axes are an attribute or, in
-// newer operator sets, an input; without any, all axes are reduced.
-func reduce(f func(line []float64) float64) func(*call) (*Tensor, error) {
-	return reduceBy(func(*call) func([]float64) float64 { return f })
+// reduceWith returns an operator that reduces axes with f. The axes are an attribute, or an
+// input in newer operator sets. If there are none, all axes are reduced.
+func reduceWith(f func(line []float64) float64) func(*call) (*Tensor, error) {
+	return reduceWithCall(func(*call) func([]float64) float64 { return f })
 }
 
-// reduceBy is reduce with a function that depends on the call.
-func reduceBy(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
+// reduceWithCall is like reduceWith, with a function that depends on the call.
+func reduceWithCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], function(c)
-		list, _ := c.list(1, "axes")
-		axes, err := axesOf(list, len(x.Dims))
+		list, _ := c.intsFromInput(1, "axes")
+		axes, err := resolveAxes(list, len(x.Dims))
 		if err != nil {
 			return nil, err
 		}
 		if len(axes) == 0 {
-			if c.flag("noop_with_empty_axes") {
-				// No axis is reduced: f is applied to each element alone.
+			if c.flagAttribute("noop_with_empty_axes") {
+				// Reduce no axis: apply f to each element.
 				return x.reduceAxes(nil, f)
 			}
 			for i := range x.Dims {
@@ -117,7 +118,7 @@ func reduceBy(function func(*call) func(line []float64) float64) func(*call) (*T
 			}
 		}
 		out, err := x.reduceAxes(axes, f)
-		if err != nil || c.int("keepdims", 1) != 0 {
+		if err != nil || c.intAttribute("keepdims", 1) != 0 {
 			return out, err
 		}
 		return out.dropAxes(axes)
@@ -132,7 +133,7 @@ func sum(x []float64) float64 {
 	return total
 }
 
-func multiply(x []float64) float64 {
+func multiplyAll(x []float64) float64 {
 	total := 1.0
 	for _, v := range x {
 		total *= v
@@ -140,7 +141,7 @@ func multiply(x []float64) float64 {
 	return total
 }
 
-func greatest(x []float64) float64 {
+func maximum(x []float64) float64 {
 	most := math.Inf(-1)
 	for _, v := range x {
 		most = max(most, v)
@@ -148,7 +149,7 @@ func greatest(x []float64) float64 {
 	return most
 }
 
-func least(x []float64) float64 {
+func minimum(x []float64) float64 {
 	least := math.Inf(1)
 	for _, v := range x {
 		least = min(least, v)
@@ -172,32 +173,32 @@ func sumSquares(x []float64) float64 {
 	return total
 }
 
-// logSumExp is log(sum(exp(x))), without overflow.
+// logSumExp returns log(sum(exp(x))) without overflow.
 func (c *call) logSumExp(x []float64) float64 {
-	most := greatest(x)
+	most := maximum(x)
 	if math.IsInf(most, 0) {
 		return most
 	}
-	exp, total := c.function("Exp"), 0.0
+	exp, total := c.elementaryFunction("Exp"), 0.0
 	for _, v := range x {
 		total += exp(v - most)
 	}
-	return most + c.function("Log")(total)
+	return most + c.elementaryFunction("Log")(total)
 }
 
-// arg returns the operator for the index of the first element along an axis, or the last,
-// that no other one is better than.
-func arg(better func(a, b float64) bool) func(*call) (*Tensor, error) {
+// argBest returns an operator for the index of the best element along an axis: the first of
+// several equal ones, or the last if select_last_index is set.
+func argBest(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
-		axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+		axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 		if err != nil {
 			return nil, err
 		}
 		if x.Dims[axis] == 0 {
 			return nil, fmt.Errorf("axis %d of %v has no elements", axis, x.Dims)
 		}
-		last := c.flag("select_last_index")
+		last := c.flagAttribute("select_last_index")
 		out, err := x.reduceAxes([]int{axis}, func(line []float64) float64 {
 			best := 0
 			for i, v := range line {
@@ -207,42 +208,42 @@ func arg(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 			}
 			return float64(best)
 		})
-		if err == nil && c.int("keepdims", 1) == 0 {
+		if err == nil && c.intAttribute("keepdims", 1) == 0 {
 			out, err = out.dropAxes([]int{axis})
 		}
 		if err != nil {
 			return nil, err
 		}
-		return out.as(onnx.Int64), nil
+		return out.withType(onnx.Int64), nil
 	}
 }
 
-// softmaxOf returns an operator that applies f to lines: of one axis, or before version 13
-// of all axes from one on.
-func softmaxOf(function func(*call, []float64)) func(*call) (*Tensor, error) {
+// normalizeLines returns an operator that applies a function in place to the lines of an
+// axis. Before version 13 a line extends over all axes from the given one on.
+func normalizeLines(function func(*call, []float64)) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], func(line []float64) { function(c, line) }
 		missing := -1
 		if c.opset < 13 {
 			missing = 1
 		}
-		axis := c.int("axis", missing)
+		axis := c.intAttribute("axis", missing)
 		if c.opset < 13 && axis == len(x.Dims) {
-			return c.in[0].apply(func(v float64) float64 { line := []float64{v}; f(line); return line[0] }), nil
+			return c.in[0].mapElements(func(v float64) float64 { line := []float64{v}; f(line); return line[0] }), nil
 		}
-		axis, err := axisOf(axis, len(x.Dims))
+		axis, err := resolveAxis(axis, len(x.Dims))
 		if err != nil {
 			return nil, err
 		}
 		if c.opset >= 13 {
-			return x.alongAxis(axis, f)
+			return x.mapLines(axis, f)
 		}
-		rows := product(x.Dims[:axis])
-		flat, err := x.reshape(rows, product(x.Dims[axis:]))
+		rows := numElements(x.Dims[:axis])
+		flat, err := x.reshape(rows, numElements(x.Dims[axis:]))
 		if err != nil {
 			return nil, err
 		}
-		if flat, err = flat.alongAxis(1, f); err != nil {
+		if flat, err = flat.mapLines(1, f); err != nil {
 			return nil, err
 		}
 		return flat.reshape(x.Dims...)
@@ -250,8 +251,8 @@ func softmaxOf(function func(*call, []float64)) func(*call) (*Tensor, error) {
 }
 
 func (c *call) softmax(line []float64) {
-	most, total := greatest(line), 0.0
-	exp, quotient := c.function("Exp"), c.quotient()
+	most, total := maximum(line), 0.0
+	exp, quotient := c.elementaryFunction("Exp"), c.divideFunction()
 	for i, v := range line {
 		line[i] = exp(v - most)
 		total += line[i]
@@ -262,8 +263,8 @@ func (c *call) softmax(line []float64) {
 }
 
 func (c *call) logSoftmax(line []float64) {
-	most, total := greatest(line), 0.0
-	exp, log := c.function("Exp"), c.function("Log")
+	most, total := maximum(line), 0.0
+	exp, log := c.elementaryFunction("Exp"), c.elementaryFunction("Log")
 	for _, v := range line {
 		total += exp(v - most)
 	}
@@ -286,14 +287,14 @@ func (*call) hardmax(line []float64) {
 
 func cumSum(c *call) (*Tensor, error) {
 	if len(c.in[1].Data) != 1 {
-		return nil, fmt.Errorf("axis of shape %v; want a scalar", c.in[1].Dims)
+		return nil, fmt.Errorf("axis has shape %v; want a scalar", c.in[1].Dims)
 	}
-	axis, err := axisOf(c.in[1].ints()[0], len(c.in[0].Dims))
+	axis, err := resolveAxis(c.in[1].ints()[0], len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
-	exclusive, reverse := c.flag("exclusive"), c.flag("reverse")
-	return c.in[0].alongAxis(axis, func(line []float64) {
+	exclusive, reverse := c.flagAttribute("exclusive"), c.flagAttribute("reverse")
+	return c.in[0].mapLines(axis, func(line []float64) {
 		if reverse {
 			slices.Reverse(line)
 		}
@@ -313,22 +314,22 @@ func cumSum(c *call) (*Tensor, error) {
 }
 
 func lpNormalization(c *call) (*Tensor, error) {
-	axis, err := axisOf(c.int("axis", -1), len(c.in[0].Dims))
+	axis, err := resolveAxis(c.intAttribute("axis", -1), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
-	p := c.int("p", 2)
+	p := c.intAttribute("p", 2)
 	if p != 1 && p != 2 {
 		return nil, fmt.Errorf("p is %d; want 1 or 2", p)
 	}
-	root, quotient := c.function("Sqrt"), c.quotient()
-	return c.in[0].alongAxis(axis, func(line []float64) {
+	root, quotient := c.elementaryFunction("Sqrt"), c.divideFunction()
+	return c.in[0].mapLines(axis, func(line []float64) {
 		norm := sumAbs(line)
 		if p == 2 {
 			norm = root(sumSquares(line))
 		}
 		for i := range line {
-			if norm != 0 { // onnxruntime leaves zeros as they are
+			if norm != 0 { // onnxruntime keeps zeros
 				line[i] = quotient(line[i], norm)
 			}
 		}

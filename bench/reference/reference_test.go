@@ -17,8 +17,8 @@ func floats(dims []int, values ...float64) *Tensor {
 	return &Tensor{Type: onnx.Float, Dims: dims, Data: values}
 }
 
-// TestOperators compares operators with values worked out by hand. Each graph has the
-// input x, constants, and nodes of which the last is called y.
+// TestOperators compares operators with values computed by hand. Each graph has the input x,
+// constants, and nodes, of which the last computes y.
 func TestOperators(t *testing.T) {
 	for _, c := range operatorTests() {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRoundHalf(t *testing.T) {
 	}
 }
 
-// TestRoundsBetweenNodes adds 2^-11 twice to 1, which fp16 loses each time.
+// TestRoundsBetweenNodes adds 2^-11 to 1 twice. Rounding to fp16 drops it each time.
 func TestRoundsBetweenNodes(t *testing.T) {
 	parts := part(ox.Constant("c", []int{}, 0x1p-11), ox.Node("Add", "t", []string{"x", "c"}), ox.Node("Add", "y", []string{"t", "c"}))
 	for _, c := range []struct {
@@ -161,13 +161,13 @@ func TestErrors(t *testing.T) {
 		{"unknown operator", part(ox.Node("Warp", "y", []string{"x"})), `node "y" (Warp): unsupported operator Warp`},
 		{"unknown domain", part(ox.NodeOf("org.example", "Relu", "y", []string{"x"})), `node "y" (Relu): unsupported operator org.example.Relu`},
 		{"inner dimensions", part(ox.Constant("w", []int{3, 1}, 1, 2, 3), ox.Node("MatMul", "y", []string{"x", "w"})), "cannot multiply [2 2] by [3 1]"},
-		{"missing input", part(ox.Node("Add", "y", []string{"x", ""})), "input 1 is missing; want at least 2 inputs"},
+		{"missing input", part(ox.Node("Add", "y", []string{"x", ""})), "missing input 1; want at least 2 inputs"},
 		{"unknown tensor", part(ox.Node("Relu", "y", []string{"z"})), `no node computes "z"`},
 		{"shape too large", part(ox.Ints("s", 1<<20, 1<<20), ox.Node("ConstantOfShape", "y", []string{"s"})), "more than 268435456 elements"},
 		{"huge kernel", part(ox.Ints("s", 1, 1, 2, 2), ox.Node("Reshape", "t", []string{"x", "s"}),
-			ox.Node("MaxPool", "y", []string{"t"}, ox.List("kernel_shape", 1<<28, 1<<28), ox.List("pads", 1<<28, 1<<28, 0, 0))), "is more than 4294967296 elements"},
+			ox.Node("MaxPool", "y", []string{"t"}, ox.List("kernel_shape", 1<<28, 1<<28), ox.List("pads", 1<<28, 1<<28, 0, 0))), "more than 4294967296 elements"},
 		{"endless loop", part(ox.Node("Loop", "y", []string{"", "", "x"}, ox.Graph("body", ox.Input("i"), ox.Input("going"), ox.Input("v"), ox.Output("going"), ox.Output("v")))),
-			"more than 1048576 turns"},
+			"more than 1048576 iterations"},
 	} {
 		_, err := runGraph(x, Options{}, c.parts...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -185,9 +185,9 @@ func TestErrors(t *testing.T) {
 	for name, inputs := range map[string]map[string]*Tensor{
 		`input "x": missing`:                        nil,
 		`input "x": shape is [4]`:                   {"x": floats([]int{4}, 1, 2, 3, 4)},
-		`input "x": 3 values for shape [2 2]`:       {"x": floats([]int{2, 2}, 1, 2, 3)},
+		`input "x": found 3 values for shape [2 2]`: {"x": floats([]int{2, 2}, 1, 2, 3)},
 		`input "x": type is int64; want float32`:    {"x": vector(1, 2)},
-		`input "w": the graph has no such input`:    {"x": x, "w": x},
+		`input "w": graph has no such input`:        {"x": x, "w": x},
 		`input "x": shape [-1] has a negative dime`: {"x": floats([]int{-1})},
 	} {
 		var e *InputError
@@ -197,8 +197,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFunction replaces elementary functions and sees them used by the operators that are made
-// of them.
+// TestFunction replaces elementary functions and checks that operators use the replacements.
 func TestFunction(t *testing.T) {
 	x := floats([]int{1, 2}, 1, 2)
 	for _, c := range []struct {
@@ -230,7 +229,7 @@ func TestFunction(t *testing.T) {
 	}
 }
 
-// TestReduce runs products and convolutions with sums that are twice too large.
+// TestReduce runs matmuls and convolutions with an adder that doubles every sum.
 func TestReduce(t *testing.T) {
 	double := func(acc, panel, taps []float64) {
 		for l := range acc {
@@ -266,7 +265,7 @@ func TestReduce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := compare(got, want.apply(func(v float64) float64 { return 2 * v }), 1e-12); err != nil {
+		if err := compare(got, want.mapElements(func(v float64) float64 { return 2 * v }), 1e-12); err != nil {
 			t.Errorf("%s: %v", c.op, err)
 		}
 	}

@@ -6,23 +6,24 @@ import (
 	"slices"
 )
 
-// resamplings has the operators that interpolate between elements.
+// resamplings has the operators that interpolate between elements, and AffineGrid.
 var resamplings = map[string]operator{
-	"Resize": {1, single(resize)}, "Upsample": {1, single(upsample)},
-	"GridSample": {2, single(gridSample)}, "AffineGrid": {2, single(affineGrid)},
+	"Resize": {1, withOneResult(resize)}, "Upsample": {1, withOneResult(upsample)},
+	"GridSample": {2, withOneResult(gridSample)}, "AffineGrid": {2, withOneResult(affineGrid)},
 }
 
-// upsample is the resize of older operator sets.
+// upsample computes Upsample, which Resize has replaced.
 func upsample(c *call) (*Tensor, error) {
-	scales, err := c.scales(1)
+	scales, err := c.readScales(1)
 	if err != nil {
 		return nil, err
 	}
 	return c.resizeTo(c.in[0], scales, nil, "asymmetric", "floor")
 }
 
-// scales returns the scales in an input, or in the attributes of old versions, or nil.
-func (c *call) scales(input int) ([]float64, error) {
+// readScales returns the scales in an input, or in the attributes of old versions. It returns
+// nil if there are none.
+func (c *call) readScales(input int) ([]float64, error) {
 	if t := c.input(input); t != nil && len(t.Data) > 0 {
 		return t.Data, nil
 	}
@@ -34,19 +35,19 @@ func (c *call) scales(input int) ([]float64, error) {
 		return list, nil
 	}
 	if c.attribute("height_scale") != nil && len(c.in[0].Dims) == 4 { // version 1
-		return []float64{1, 1, c.float("height_scale", 1), c.float("width_scale", 1)}, nil
+		return []float64{1, 1, c.floatAttribute("height_scale", 1), c.floatAttribute("width_scale", 1)}, nil
 	}
 	return nil, nil
 }
 
-// resize has scales or sizes as inputs: X, scales in version 10; X, region, scales, sizes
-// from version 11 on.
+// resize computes Resize. Its inputs are X and scales in version 10, and X, region, scales
+// and sizes from version 11 on.
 func resize(c *call) (*Tensor, error) {
 	x, input := c.in[0], 2
 	if c.opset == 10 {
 		input = 1
 	}
-	scales, err := c.scales(input)
+	scales, err := c.readScales(input)
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +55,13 @@ func resize(c *call) (*Tensor, error) {
 	if t := c.input(3); t != nil && len(t.Data) > 0 {
 		sizes, scales = t.ints(), nil
 	}
-	if list := c.ints("axes"); list != nil {
-		axes, err := axesOf(list, len(x.Dims))
+	if list := c.intsAttribute("axes"); list != nil {
+		axes, err := resolveAxes(list, len(x.Dims))
 		if err != nil {
 			return nil, err
 		}
 		if sizes != nil && len(sizes) != len(axes) || sizes == nil && len(scales) != len(axes) {
-			return nil, fmt.Errorf("%d scales and %d sizes for axes %v", len(scales), len(sizes), axes)
+			return nil, fmt.Errorf("found %d scales and %d sizes for axes %v", len(scales), len(sizes), axes)
 		}
 		allScales, allSizes := slices.Repeat([]float64{1}, len(x.Dims)), slices.Clone(x.Dims)
 		for i, a := range axes {
@@ -72,26 +73,27 @@ func resize(c *call) (*Tensor, error) {
 		}
 		scales = allScales
 		if sizes != nil {
-			sizes, scales = c.keepRatio(allSizes, axes)
+			sizes, scales = c.keepAspectRatio(allSizes, axes)
 		}
 	} else if sizes != nil {
 		var axes []int
 		for i := range min(len(x.Dims), len(sizes)) {
 			axes = append(axes, i)
 		}
-		sizes, scales = c.keepRatio(sizes, axes)
+		sizes, scales = c.keepAspectRatio(sizes, axes)
 	}
 	mode, nearest := "half_pixel", "round_prefer_floor"
 	if c.opset == 10 {
 		mode, nearest = "asymmetric", "floor"
 	}
-	return c.resizeTo(x, scales, sizes, c.text("coordinate_transformation_mode", mode), c.text("nearest_mode", nearest))
+	return c.resizeTo(x, scales, sizes, c.textAttribute("coordinate_transformation_mode", mode), c.textAttribute("nearest_mode", nearest))
 }
 
-// keepRatio returns sizes and no scales, unless the policy is to keep the aspect ratio: then
-// some axes get one scale, and the sizes that it gives.
-func (c *call) keepRatio(sizes, axes []int) ([]int, []float64) {
-	policy := c.text("keep_aspect_ratio_policy", "stretch")
+// keepAspectRatio applies keep_aspect_ratio_policy to sizes. For the policy stretch it
+// returns sizes and nil. Otherwise it returns sizes and scales in which the given axes have
+// one common scale.
+func (c *call) keepAspectRatio(sizes, axes []int) ([]int, []float64) {
+	policy := c.textAttribute("keep_aspect_ratio_policy", "stretch")
 	if policy == "stretch" || len(axes) == 0 {
 		return sizes, nil
 	}
@@ -99,9 +101,9 @@ func (c *call) keepRatio(sizes, axes []int) ([]int, []float64) {
 	for _, a := range axes {
 		ratios = append(ratios, float64(sizes[a])/float64(c.in[0].Dims[a]))
 	}
-	scale := least(ratios)
+	scale := minimum(ratios)
 	if policy == "not_smaller" {
-		scale = greatest(ratios)
+		scale = maximum(ratios)
 	}
 	sizes = slices.Clone(sizes)
 	scales := slices.Repeat([]float64{1}, len(sizes))
@@ -111,22 +113,22 @@ func (c *call) keepRatio(sizes, axes []int) ([]int, []float64) {
 	return sizes, scales
 }
 
-// resizeTo resizes one axis after the other, to sizes or by scales. Sizes without scales are
-// scales too.
+// resizeTo resizes x one axis after the other, to sizes or by scales. If only sizes are
+// given, it derives the scales from them.
 func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest string) (*Tensor, error) {
 	rank := len(x.Dims)
 	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
-		return nil, fmt.Errorf("%d scales and %d sizes for shape %v", len(scales), len(sizes), x.Dims)
+		return nil, fmt.Errorf("found %d scales and %d sizes for shape %v", len(scales), len(sizes), x.Dims)
 	}
 	var region []float64
 	if t := c.input(1); t != nil && mode == "tf_crop_and_resize" {
 		if region = t.Data; len(region) != 2*rank {
-			return nil, fmt.Errorf("region of %d values for shape %v", len(region), x.Dims)
+			return nil, fmt.Errorf("region has %d values for shape %v; want two per axis", len(region), x.Dims)
 		}
 	}
-	outside := x // elements outside of the region are marked in a second tensor
+	outside := x
 	for axis, n := range x.Dims {
-		r := resampling{n: n, mode: mode, nearest: nearest, method: c.text("mode", "nearest"), cubic: c.float("cubic_coeff_a", -0.75), exclude: c.flag("exclude_outside"), antialias: c.flag("antialias")}
+		r := resampling{n: n, mode: mode, nearest: nearest, method: c.textAttribute("mode", "nearest"), cubic: c.floatAttribute("cubic_coeff_a", -0.75), exclude: c.flagAttribute("exclude_outside"), antialias: c.flagAttribute("antialias")}
 		switch {
 		case sizes != nil && scales != nil:
 			r.out, r.scale = sizes[axis], scales[axis]
@@ -136,12 +138,12 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest 
 			r.scale = scales[axis]
 			length := math.Floor(float64(n) * r.scale)
 			if !(length >= 0 && length <= maxElements) {
-				return nil, fmt.Errorf("scale %g of axis %d", r.scale, axis)
+				return nil, fmt.Errorf("scale %g of axis %d is out of range", r.scale, axis)
 			}
 			r.out = int(length)
 		}
 		if region != nil {
-			r.start, r.end, r.value = region[axis], region[axis+rank], c.float("extrapolation_value", 0)
+			r.start, r.end, r.value = region[axis], region[axis+rank], c.floatAttribute("extrapolation_value", 0)
 		}
 		if n == 0 || r.out < 0 || r.out > maxElements {
 			return nil, fmt.Errorf("cannot resize axis %d of %v to %d elements", axis, x.Dims, r.out)
@@ -150,14 +152,14 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest 
 			continue
 		}
 		var err error
-		if outside, err = r.apply(outside, axis); err != nil {
+		if outside, err = r.resampleAxis(outside, axis); err != nil {
 			return nil, err
 		}
 	}
 	return outside, nil
 }
 
-// A resampling computes an axis of out elements from one of n.
+// A resampling computes an axis of out elements from an axis of n elements.
 type resampling struct {
 	n, out                int
 	scale                 float64 // out / n, before rounding to whole elements
@@ -167,22 +169,22 @@ type resampling struct {
 	exclude, antialias    bool
 }
 
-// apply resamples an axis.
-func (r *resampling) apply(x *Tensor, axis int) (*Tensor, error) {
+// resampleAxis returns x with an axis resampled.
+func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 	dims := slices.Clone(x.Dims)
 	dims[axis] = r.out
 	y, err := newTensor(x.Type, dims...)
 	if err != nil {
 		return nil, err
 	}
-	inner := product(dims[axis+1:])
+	inner := numElements(dims[axis+1:])
 	for o := range r.out {
-		at, err := r.coordinate(float64(o))
+		at, err := r.inputCoordinate(float64(o))
 		if err != nil {
 			return nil, err
 		}
 		if r.mode == "tf_crop_and_resize" && (at < 0 || at > float64(r.n-1)) {
-			for row := range product(dims[:axis]) {
+			for row := range numElements(dims[:axis]) {
 				line := y.Data[(row*r.out+o)*inner:][:inner]
 				for i := range line {
 					line[i] = r.value
@@ -190,15 +192,15 @@ func (r *resampling) apply(x *Tensor, axis int) (*Tensor, error) {
 			}
 			continue
 		}
-		first, weights, err := r.weights(at)
+		first, weights, err := r.elementWeights(at)
 		if err != nil {
 			return nil, err
 		}
-		for row := range product(dims[:axis]) {
+		for row := range numElements(dims[:axis]) {
 			to := y.Data[(row*r.out+o)*inner:][:inner]
 			for k, w := range weights {
 				if w != 0 {
-					addScaled(to, x.Data[(row*r.n+bound(max(0, first+k), r.n-1))*inner:][:inner], w)
+					addScaled(to, x.Data[(row*r.n+clampIndex(max(0, first+k), r.n-1))*inner:][:inner], w)
 				}
 			}
 		}
@@ -206,14 +208,14 @@ func (r *resampling) apply(x *Tensor, axis int) (*Tensor, error) {
 	return y, nil
 }
 
-// coordinate returns the place in the input of element o of the output.
-func (r *resampling) coordinate(o float64) (float64, error) {
+// inputCoordinate returns the coordinate in the input for element o of the output.
+func (r *resampling) inputCoordinate(o float64) (float64, error) {
 	n, out := float64(r.n), float64(r.out)
 	switch r.mode {
 	case "half_pixel":
 		return (o+0.5)/r.scale - 0.5, nil
 	case "half_pixel_symmetric":
-		whole := n * r.scale // the output's extent before it is rounded down
+		whole := n * r.scale // the output's extent before rounding down
 		return n/2*(1-out/whole) + (o+0.5)/r.scale - 0.5, nil
 	case "pytorch_half_pixel":
 		if r.out == 1 {
@@ -224,7 +226,7 @@ func (r *resampling) coordinate(o float64) (float64, error) {
 		if r.out == 1 {
 			return 0, nil
 		}
-		// ONNX's tests do not round the extent that a scale gives; onnxruntime does.
+		// ONNX's tests do not round n*scale to a whole extent; onnxruntime does.
 		return o * (n - 1) / (n*r.scale - 1), nil
 	case "asymmetric":
 		return o / r.scale, nil
@@ -236,25 +238,25 @@ func (r *resampling) coordinate(o float64) (float64, error) {
 		}
 		return r.start*(n-1) + o*(r.end-r.start)*(n-1)/(out-1), nil
 	}
-	return 0, fmt.Errorf("coordinate_transformation_mode is %q", r.mode)
+	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q", r.mode)
 }
 
-// weights returns the weights of the elements from first on at a place. Elements outside
-// of the axis stand for the one at its end.
-func (r *resampling) weights(at float64) (first int, weights []float64, err error) {
+// elementWeights returns the weights of the elements from first on that are interpolated at a
+// coordinate. An index outside of the axis means the element at that end.
+func (r *resampling) elementWeights(at float64) (first int, weights []float64, err error) {
 	switch r.method {
 	case "nearest":
-		first, err = r.nearestTo(at)
+		first, err = r.roundToElement(at)
 		return first, []float64{1}, err
 	case "linear", "bilinear", "cubic":
 	default:
-		return 0, nil, fmt.Errorf("mode is %q", r.method)
+		return 0, nil, fmt.Errorf("unknown mode %q", r.method)
 	}
 	reach, kernel := 1.0, func(x float64) float64 { return max(0, 1-abs(x)) }
 	if r.method == "cubic" {
 		reach, kernel = 2, func(x float64) float64 { return cubicWeight(abs(x), r.cubic) }
 	}
-	stretch := 1.0 // of the kernel, over more elements if the axis becomes shorter
+	stretch := 1.0 // widens the kernel if the axis becomes shorter
 	if r.antialias && r.scale < 1 {
 		stretch = 1 / r.scale
 	}
@@ -274,8 +276,8 @@ func (r *resampling) weights(at float64) (first int, weights []float64, err erro
 	return first, weights, nil
 }
 
-// nearestTo rounds a place to an element.
-func (r *resampling) nearestTo(at float64) (int, error) {
+// roundToElement rounds a coordinate to the index of an element as nearest_mode says.
+func (r *resampling) roundToElement(at float64) (int, error) {
 	switch r.nearest {
 	case "round_prefer_floor":
 		return int(math.Ceil(at - 0.5)), nil
@@ -286,10 +288,10 @@ func (r *resampling) nearestTo(at float64) (int, error) {
 	case "ceil":
 		return int(math.Ceil(at)), nil
 	}
-	return 0, fmt.Errorf("nearest_mode is %q", r.nearest)
+	return 0, fmt.Errorf("unknown nearest_mode %q", r.nearest)
 }
 
-// cubicWeight is Keys' kernel at distance x with parameter a.
+// cubicWeight returns the cubic convolution kernel of Keys with parameter a at distance x.
 func cubicWeight(x, a float64) float64 {
 	switch {
 	case x < 1:
@@ -300,20 +302,20 @@ func cubicWeight(x, a float64) float64 {
 	return 0
 }
 
-// gridSample samples x [batch][channels][...] at places between -1 and 1 that a grid lists,
-// the last axis first.
+// gridSample computes GridSample: it samples x [batch][channels][...] at the coordinates of a
+// grid, which are between -1 and 1 and start with the last axis.
 func gridSample(c *call) (*Tensor, error) {
 	x, grid := c.in[0], c.in[1]
 	rank := len(x.Dims) - 2
-	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || product(x.Dims[2:]) == 0 {
-		return nil, fmt.Errorf("grid of shape %v for shape %v", grid.Dims, x.Dims)
+	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || numElements(x.Dims[2:]) == 0 {
+		return nil, fmt.Errorf("grid of shape %v does not match shape %v", grid.Dims, x.Dims)
 	}
 	y, err := newTensor(x.Type, slices.Concat(x.Dims[:2], grid.Dims[1:rank+1])...)
 	if err != nil {
 		return nil, err
 	}
-	g := gridSampler{mode: c.text("mode", "linear"), padding: c.text("padding_mode", "zeros"), corners: c.flag("align_corners"), dims: x.Dims[2:]}
-	area, plane := product(grid.Dims[1:rank+1]), product(g.dims)
+	g := gridSampler{mode: c.textAttribute("mode", "linear"), padding: c.textAttribute("padding_mode", "zeros"), corners: c.flagAttribute("align_corners"), dims: x.Dims[2:]}
+	area, plane := numElements(grid.Dims[1:rank+1]), numElements(g.dims)
 	for i := range y.Data {
 		image := i / area / x.Dims[1]
 		place := grid.Data[(image*area+i%area)*rank:][:rank]
@@ -324,13 +326,14 @@ func gridSample(c *call) (*Tensor, error) {
 	return y, nil
 }
 
+// A gridSampler samples planes with the attributes of a GridSample.
 type gridSampler struct {
 	mode, padding string
 	corners       bool
 	dims          []int
 }
 
-// sample returns the value of a plane at a place.
+// sample returns the value of a plane at the coordinates of place.
 func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 	firsts, weights := make([]int, len(g.dims)), make([][]float64, len(g.dims))
 	taps := make([]int, len(g.dims))
@@ -343,31 +346,31 @@ func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 		if !(abs(at) <= maxElements) {
 			return 0, nil
 		}
-		if at, g := g.pad(at, n), math.Floor(g.pad(at, n)); true {
+		if at, g := g.padCoordinate(at, n), math.Floor(g.padCoordinate(at, n)); true {
 			firsts[i], weights[i] = int(g), []float64{1 - (at - g), at - g}
 		}
 		switch g.mode {
 		case "linear", "bilinear":
 		case "nearest":
-			firsts[i], weights[i] = int(math.RoundToEven(g.pad(at, n))), []float64{1}
+			firsts[i], weights[i] = int(math.RoundToEven(g.padCoordinate(at, n))), []float64{1}
 		case "cubic", "bicubic":
-			floor := math.Floor(at) // elements are padded instead of the place
+			floor := math.Floor(at) // the elements are padded, not the coordinate
 			firsts[i], weights[i] = int(floor)-1, nil
 			for k := range 4 {
 				weights[i] = append(weights[i], cubicWeight(abs(at-floor+1-float64(k)), -0.75))
 			}
 		default:
-			return 0, fmt.Errorf("mode is %q", g.mode)
+			return 0, fmt.Errorf("unknown mode %q", g.mode)
 		}
 		taps[i] = len(weights[i])
 	}
 	total, tap := 0.0, make([]int, len(taps))
-	for range product(taps) {
+	for range numElements(taps) {
 		w, at, inside := 1.0, 0, true
 		for i, n := range g.dims {
 			k := firsts[i] + tap[i]
 			if g.padding != "zeros" {
-				k = bound(max(0, int(g.pad(float64(k), n))), n-1)
+				k = clampIndex(max(0, int(g.padCoordinate(float64(k), n))), n-1)
 			}
 			inside = inside && k >= 0 && k < n
 			w, at = w*weights[i][tap[i]], at*n+k
@@ -380,9 +383,9 @@ func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 	return total, nil
 }
 
-// pad moves a place outside of an axis of n elements into it, unless it is padded with
-// zeros.
-func (g *gridSampler) pad(at float64, n int) float64 {
+// padCoordinate moves a coordinate outside of an axis of n elements into it, unless the
+// padding is zeros.
+func (g *gridSampler) padCoordinate(at float64, n int) float64 {
 	low, high := -0.5, float64(n)-0.5
 	if g.corners {
 		low, high = 0, float64(n-1)
@@ -401,13 +404,13 @@ func (g *gridSampler) pad(at float64, n int) float64 {
 	return at
 }
 
-// affineGrid returns the places that matrices [batch][2][3] or [batch][3][4] map the
-// elements of an image to.
+// affineGrid computes AffineGrid: it returns the coordinates to which matrices [batch][2][3]
+// or [batch][3][4] map the elements of an image.
 func affineGrid(c *call) (*Tensor, error) {
 	theta, size := c.in[0], c.in[1].ints()
 	rank := len(size) - 2
 	if rank != 2 && rank != 3 || !slices.Equal(theta.Dims, []int{size[0], rank, rank + 1}) {
-		return nil, fmt.Errorf("matrices of shape %v for size %v", theta.Dims, size)
+		return nil, fmt.Errorf("matrices of shape %v do not match size %v", theta.Dims, size)
 	}
 	y, err := newTensor(theta.Type, slices.Concat(size[:1], size[2:], []int{rank})...)
 	if err != nil {
@@ -415,14 +418,14 @@ func affineGrid(c *call) (*Tensor, error) {
 	}
 	index := make([]int, rank)
 	for i := 0; i < len(y.Data); i += rank {
-		image := i / rank / product(size[2:])
+		image := i / rank / numElements(size[2:])
 		for k := range rank {
 			row := theta.Data[(image*rank+k)*(rank+1):][:rank+1]
 			y.Data[i+k] = row[rank]
 			for a := range rank {
 				n := float64(size[1+rank-a])
 				p := (2*float64(index[rank-1-a])+1)/n - 1
-				if c.flag("align_corners") {
+				if c.flagAttribute("align_corners") {
 					p = 2*float64(index[rank-1-a])/max(1, n-1) - 1
 				}
 				y.Data[i+k] += row[a] * p

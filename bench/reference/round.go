@@ -2,9 +2,8 @@ package reference
 
 import "math"
 
-// RoundHalf rounds v to the nearest fp16 value, halves to the even one. Values from 65520
-// on become infinite; subnormals are kept. It is a choice for [Options].Round, and ignores
-// the operator.
+// RoundHalf rounds v to the nearest fp16 value, ties to even. Magnitudes from 65520 on become
+// infinite; subnormals are kept. It can be used as [Options].Round and ignores the operator.
 func RoundHalf(_ string, v float64) float64 {
 	const (
 		fraction = 10    // bits
@@ -21,11 +20,11 @@ func RoundHalf(_ string, v float64) float64 {
 	return math.RoundToEven(v/unit) * unit
 }
 
-// RoundSingle rounds v to the nearest float32. It is a choice for [Options].Round, and
-// ignores the operator.
+// RoundSingle rounds v to the nearest float32. It can be used as [Options].Round and ignores
+// the operator.
 func RoundSingle(_ string, v float64) float64 { return float64(float32(v)) }
 
-// roundBrain rounds v to the nearest bfloat16, halves to the even one.
+// roundBrain rounds v to float32 and then to the nearest bfloat16, ties to even.
 func roundBrain(v float64) float64 {
 	if v != v || math.IsInf(v, 0) {
 		return v

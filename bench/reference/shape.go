@@ -9,35 +9,36 @@ import (
 
 // shapes has the operators that rearrange elements or return shapes.
 var shapes = map[string]operator{
-	"Dropout": {1, dropout}, "Reshape": {1, single(reshape)}, "Flatten": {1, single(flatten)},
-	"Squeeze": {1, single(squeeze)}, "Unsqueeze": {1, single(unsqueeze)},
-	"Shape": {1, single(shapeOf)}, "Size": {1, single(sizeOf)},
-	"Transpose": {1, single(transpose)}, "Concat": {1, single(concat)}, "Split": {1, split},
-	"Slice": {1, single(slice)}, "Expand": {2, single(expand)}, "Tile": {2, single(tile)}, "Pad": {1, single(pad)},
-	"DepthToSpace": {1, single(depthToSpace)}, "SpaceToDepth": {1, single(spaceToDepth)},
-	"Trilu": {1, single(trilu)}, "ReverseSequence": {2, single(reverseSequence)},
+	"Dropout": {1, dropout}, "Reshape": {1, withOneResult(reshape)}, "Flatten": {1, withOneResult(flatten)},
+	"Squeeze": {1, withOneResult(squeeze)}, "Unsqueeze": {1, withOneResult(unsqueeze)},
+	"Shape": {1, withOneResult(shapeOf)}, "Size": {1, withOneResult(sizeOf)},
+	"Transpose": {1, withOneResult(transpose)}, "Concat": {1, withOneResult(concat)}, "Split": {1, split},
+	"Slice": {1, withOneResult(slice)}, "Expand": {2, withOneResult(expand)}, "Tile": {2, withOneResult(tile)}, "Pad": {1, withOneResult(pad)},
+	"DepthToSpace": {1, withOneResult(depthToSpace)}, "SpaceToDepth": {1, withOneResult(spaceToDepth)},
+	"Trilu": {1, withOneResult(trilu)}, "ReverseSequence": {2, withOneResult(reverseSequence)},
 }
 
-// dropout is that of inference: it keeps every element.
+// dropout computes Dropout for inference: it keeps every element.
 func dropout(c *call) ([]*Tensor, error) {
-	if t := c.input(2); t != nil && t.contains(1) {
-		if ratio := c.input(1); ratio == nil || !ratio.contains(0) {
+	if t := c.input(2); t != nil && t.containsValue(1) {
+		if ratio := c.input(1); ratio == nil || !ratio.containsValue(0) {
 			return nil, c.unsupported("training mode, whose result is random")
 		}
 	}
-	mask := c.in[0].apply(func(float64) float64 { return 1 })
+	mask := c.in[0].mapElements(func(float64) float64 { return 1 })
 	if c.opset >= 10 {
-		mask = mask.as(onnx.Bool)
+		mask = mask.withType(onnx.Bool)
 	}
 	return []*Tensor{c.in[0], mask}, nil
 }
 
-// reshape takes the shape as an input from version 5 on, and as an attribute before. A 0
-// keeps the dimension unless allowzero is set; one -1 takes the rest.
+// reshape computes Reshape. The shape is an input from version 5 on, and an attribute before.
+// A 0 keeps the dimension unless allowzero is set. One -1 is computed from the number of
+// elements.
 func reshape(c *call) (*Tensor, error) {
-	want, given := c.list(1, "shape")
+	want, given := c.intsFromInput(1, "shape")
 	if !given {
-		return nil, fmt.Errorf("no shape is given")
+		return nil, fmt.Errorf("missing shape")
 	}
 	x, rest, known := c.in[0], -1, 1
 	for i, d := range want {
@@ -47,7 +48,7 @@ func reshape(c *call) (*Tensor, error) {
 		case d == -1:
 			rest = i
 			continue
-		case d == 0 && !c.flag("allowzero"):
+		case d == 0 && !c.flagAttribute("allowzero"):
 			if i >= len(x.Dims) {
 				return nil, fmt.Errorf("shape %v keeps dimension %d, which %v does not have", want, i, x.Dims)
 			}
@@ -69,21 +70,22 @@ func reshape(c *call) (*Tensor, error) {
 
 func flatten(c *call) (*Tensor, error) {
 	dims := c.in[0].Dims
-	axis := c.int("axis", 1)
+	axis := c.intAttribute("axis", 1)
 	if axis != len(dims) {
 		var err error
-		if axis, err = axisOf(axis, len(dims)); err != nil {
+		if axis, err = resolveAxis(axis, len(dims)); err != nil {
 			return nil, err
 		}
 	}
-	return c.in[0].reshape(product(dims[:axis]), product(dims[axis:]))
+	return c.in[0].reshape(numElements(dims[:axis]), numElements(dims[axis:]))
 }
 
-// squeeze removes the listed axes, or all of size 1 if none are listed.
+// squeeze computes Squeeze: it removes the listed axes, or all axes of length 1 if none are
+// listed.
 func squeeze(c *call) (*Tensor, error) {
 	x := c.in[0]
-	list, given := c.list(1, "axes")
-	axes, err := axesOf(list, len(x.Dims))
+	list, given := c.intsFromInput(1, "axes")
+	axes, err := resolveAxes(list, len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +100,12 @@ func squeeze(c *call) (*Tensor, error) {
 }
 
 func unsqueeze(c *call) (*Tensor, error) {
-	list, given := c.list(1, "axes")
+	list, given := c.intsFromInput(1, "axes")
 	if !given {
-		return nil, fmt.Errorf("no axes are given")
+		return nil, fmt.Errorf("missing axes")
 	}
 	rank := len(c.in[0].Dims) + len(list)
-	axes, err := axesOf(list, rank)
+	axes, err := resolveAxes(list, rank)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +122,13 @@ func unsqueeze(c *call) (*Tensor, error) {
 
 func shapeOf(c *call) (*Tensor, error) {
 	dims := c.in[0].Dims
-	from, to := bound(c.int("start", 0), len(dims)), bound(c.int("end", len(dims)), len(dims))
+	from, to := clampIndex(c.intAttribute("start", 0), len(dims)), clampIndex(c.intAttribute("end", len(dims)), len(dims))
 	return vector(dims[from:max(from, to)]...), nil
 }
 
-// bound returns a position in an axis of n elements: counted from the end if it is
-// negative, and clamped to 0 and n.
-func bound(at, n int) int {
+// clampIndex returns a position in an axis of n elements. A negative index counts from the
+// end; the result is clamped to 0 and n.
+func clampIndex(at, n int) int {
 	if at < 0 {
 		at += n
 	}
@@ -136,7 +138,7 @@ func bound(at, n int) int {
 func sizeOf(c *call) (*Tensor, error) { return scalar(onnx.Int64, float64(len(c.in[0].Data))), nil }
 
 func transpose(c *call) (*Tensor, error) {
-	perm := c.ints("perm")
+	perm := c.intsAttribute("perm")
 	if perm == nil {
 		for i := range c.in[0].Dims {
 			perm = append([]int{i}, perm...)
@@ -146,17 +148,18 @@ func transpose(c *call) (*Tensor, error) {
 }
 
 func concat(c *call) (*Tensor, error) {
-	axis, err := axisOf(c.int("axis", 1), len(c.in[0].Dims))
+	axis, err := resolveAxis(c.intAttribute("axis", 1), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
 	if slices.Contains(c.in, nil) {
-		return nil, fmt.Errorf("an input is missing")
+		return nil, fmt.Errorf("missing input")
 	}
 	return concatenate(c.in, axis)
 }
 
-// concatenate joins tensors along an axis that the first of them has.
+// concatenate joins tensors along an axis. The caller ensures that the first tensor has the
+// axis.
 func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	dims := slices.Clone(list[0].Dims)
 	dims[axis] = 0
@@ -174,7 +177,7 @@ func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := product(dims[:axis])
+	before := numElements(dims[:axis])
 	out.Data = out.Data[:0]
 	for i := range before {
 		for _, t := range list {
@@ -185,19 +188,19 @@ func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	return out, nil
 }
 
-// split returns parts of sizes that an input or attribute lists, or that differ by at most
-// one chunk: all are as large as the first, except the last.
+// split computes Split. An input or attribute lists the sizes of the parts. If there is none,
+// all parts are as large as the first, except for the last ones, which may be smaller.
 func split(c *call) ([]*Tensor, error) {
 	x := c.in[0]
-	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
-	sizes, given := c.list(1, "split")
+	sizes, given := c.intsFromInput(1, "split")
 	if !given {
-		n := c.int("num_outputs", len(c.node.Outputs))
+		n := c.intAttribute("num_outputs", len(c.node.Outputs))
 		if n < 1 || n > len(c.node.Outputs) {
-			return nil, fmt.Errorf("%d outputs; want num_outputs, %d", len(c.node.Outputs), n)
+			return nil, fmt.Errorf("found %d outputs for num_outputs %d", len(c.node.Outputs), n)
 		}
 		each := (x.Dims[axis] + n - 1) / n
 		for i := range n {
@@ -210,7 +213,7 @@ func split(c *call) ([]*Tensor, error) {
 		if size < 0 || size > x.Dims[axis]-from {
 			return nil, fmt.Errorf("cannot split axis %d of %v into %v", axis, x.Dims, sizes)
 		}
-		part, err := x.cut(axis, from, from+size)
+		part, err := x.sliceRange(axis, from, from+size)
 		if err != nil {
 			return nil, err
 		}
@@ -222,43 +225,43 @@ func split(c *call) ([]*Tensor, error) {
 	return parts, nil
 }
 
-// cut returns the elements with indices from <= i < to of an axis. The caller ensures that
-// the axis has them.
-func (t *Tensor) cut(axis, from, to int) (*Tensor, error) {
+// sliceRange returns the elements whose index along an axis is at least from and less than
+// to. The caller ensures that the axis has them.
+func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
 	dims, steps := slices.Clone(t.Dims), strides(t.Dims)
 	dims[axis] = to - from
 	return t.view(dims, steps, from*steps[axis])
 }
 
-// slice takes starts, ends, axes and steps as inputs from version 10 on, and as attributes
-// before.
+// slice computes Slice. Starts, ends, axes and steps are inputs from version 10 on, and
+// attributes before.
 func slice(c *call) (*Tensor, error) {
 	x := c.in[0]
-	starts, _ := c.list(1, "starts")
-	ends, _ := c.list(2, "ends")
-	axes, given := c.list(3, "axes")
+	starts, _ := c.intsFromInput(1, "starts")
+	ends, _ := c.intsFromInput(2, "ends")
+	axes, given := c.intsFromInput(3, "axes")
 	if !given {
 		for i := range starts {
 			axes = append(axes, i)
 		}
 	}
-	steps, given := c.list(4, "steps")
+	steps, given := c.intsFromInput(4, "steps")
 	if !given {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, fmt.Errorf("%d starts, %d ends, %d axes and %d steps", len(starts), len(ends), len(axes), len(steps))
+		return nil, fmt.Errorf("found %d starts, %d ends, %d axes and %d steps; want equal numbers", len(starts), len(ends), len(axes), len(steps))
 	}
-	axes, err := axesOf(axes, len(x.Dims))
+	axes, err := resolveAxes(axes, len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
 	dims, by, offset := slices.Clone(x.Dims), strides(x.Dims), 0
 	for i, a := range axes {
 		n := x.Dims[a]
-		step := min(max(steps[i], -n-1), n+1) // a longer step takes one element too
+		step := min(max(steps[i], -n-1), n+1) // a longer step also selects one element
 		if step == 0 {
-			return nil, fmt.Errorf("step of axis %d is 0", a)
+			return nil, fmt.Errorf("step of axis %d is 0; want another number", a)
 		}
 		var from int
 		from, dims[a] = sliceAxis(starts[i], ends[i], step, n)
@@ -270,8 +273,8 @@ func slice(c *call) (*Tensor, error) {
 	return x.view(dims, by, offset)
 }
 
-// sliceAxis returns the first index and the number of indices of a slice of n elements.
-// Negative bounds count from the end; bounds outside of the axis are clamped.
+// sliceAxis returns the first index and the number of indices of a slice of an axis of n
+// elements. Negative bounds count from the end; bounds outside of the axis are clamped.
 func sliceAxis(start, end, step, n int) (from, length int) {
 	clamp := func(at, low, high int) int {
 		if at < 0 {
@@ -298,14 +301,14 @@ func expand(c *call) (*Tensor, error) {
 func tile(c *call) (*Tensor, error) {
 	x, repeats := c.in[0], c.in[1].ints()
 	if c.opset < 6 || len(repeats) != len(x.Dims) {
-		return nil, fmt.Errorf("%d repeats for shape %v", len(repeats), x.Dims)
+		return nil, fmt.Errorf("found %d repeats for shape %v; want one per axis", len(repeats), x.Dims)
 	}
 	for axis, n := range repeats {
 		if n < 0 || n > maxElements {
-			return nil, fmt.Errorf("axis %d is repeated %d times", axis, n)
+			return nil, fmt.Errorf("axis %d has %d repeats; want 0 or a larger number in range", axis, n)
 		}
 		// [before][axis*after] repeated n times is [before][n][axis*after].
-		before := product(x.Dims[:axis])
+		before := numElements(x.Dims[:axis])
 		dims := slices.Clone(x.Dims)
 		dims[axis] *= n
 		row := len(x.Data) / max(1, before)
@@ -320,15 +323,16 @@ func tile(c *call) (*Tensor, error) {
 	return x, nil
 }
 
-// pad takes amounts, value and axes as inputs from version 11 on. Amounts may be negative.
+// pad computes Pad. The amounts, value and axes are inputs from version 11 on. Negative
+// amounts remove elements.
 func pad(c *call) (*Tensor, error) {
 	x := c.in[0]
 	name := "pads"
 	if c.attribute("paddings") != nil { // version 1
 		name = "paddings"
 	}
-	amounts, _ := c.list(1, name)
-	value := c.float("value", 0)
+	amounts, _ := c.intsFromInput(1, name)
+	value := c.floatAttribute("value", 0)
 	if t := c.input(2); t != nil && len(t.Data) == 1 {
 		value = t.Data[0]
 	}
@@ -338,12 +342,12 @@ func pad(c *call) (*Tensor, error) {
 	}
 	if t := c.input(3); t != nil {
 		var err error
-		if axes, err = axesOf(t.ints(), len(x.Dims)); err != nil {
+		if axes, err = resolveAxes(t.ints(), len(x.Dims)); err != nil {
 			return nil, err
 		}
 	}
 	if len(amounts) != 2*len(axes) {
-		return nil, fmt.Errorf("%d amounts for %d axes; want two for each", len(amounts), len(axes))
+		return nil, fmt.Errorf("found %d amounts for %d axes; want two per axis", len(amounts), len(axes))
 	}
 	for i, axis := range axes {
 		var err error
@@ -354,12 +358,12 @@ func pad(c *call) (*Tensor, error) {
 	return x, nil
 }
 
-// padAxis pads one axis. Padding the axes one after the other is the same as padding all
-// of them at once.
+// padAxis returns x with one axis padded. Padding one axis after the other has the same
+// result as padding all at once.
 func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tensor, error) {
 	n := x.Dims[axis]
 	if max(before, -before, after, -after) > maxElements {
-		return nil, fmt.Errorf("axis %d is padded by %d and %d", axis, before, after)
+		return nil, fmt.Errorf("padding of axis %d by %d and %d is out of range", axis, before, after)
 	}
 	dims := slices.Clone(x.Dims)
 	dims[axis] += before + after
@@ -367,11 +371,11 @@ func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tens
 	if err != nil {
 		return nil, err
 	}
-	mode := c.text("mode", "constant")
+	mode := c.textAttribute("mode", "constant")
 	if n == 0 && mode != "constant" && len(out.Data) > 0 {
 		return nil, fmt.Errorf("axis %d has no elements to pad with", axis)
 	}
-	from := make([]int, dims[axis]) // the index in x, or -1 for the value
+	from := make([]int, dims[axis]) // index in x, or -1 for the padding value
 	for i := range from {
 		k := i - before
 		switch {
@@ -389,7 +393,7 @@ func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tens
 		}
 		from[i] = k
 	}
-	inner := product(x.Dims[axis+1:])
+	inner := numElements(x.Dims[axis+1:])
 	for row := 0; row*inner < len(out.Data); row++ {
 		line := out.Data[row*inner : (row+1)*inner]
 		if k := from[row%dims[axis]]; k >= 0 {
@@ -403,8 +407,8 @@ func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tens
 	return out, nil
 }
 
-// reflect returns the index in an axis of n elements that index k stands for if the axis
-// goes on mirrored at both ends, without repeating the end.
+// reflect returns the index in an axis of n elements for index k of the axis continued by
+// reflection at both ends, without repeating the end elements.
 func reflect(k, n int) int {
 	if n == 1 {
 		return 0
@@ -414,17 +418,17 @@ func reflect(k, n int) int {
 	return min(k, period-k)
 }
 
-// blocks returns the shape [n, c, h, w] of an input and the attribute blocksize.
-func (c *call) blocks() (d []int, block int, err error) {
-	d, block = c.in[0].Dims, c.int("blocksize", 0)
+// blockSize returns the shape [n, c, h, w] of the first input and the attribute blocksize.
+func (c *call) blockSize() (d []int, block int, err error) {
+	d, block = c.in[0].Dims, c.intAttribute("blocksize", 0)
 	if len(d) != 4 || block < 1 || block > maxElements {
-		err = fmt.Errorf("blocksize %d for shape %v; want a positive one and rank 4", block, d)
+		err = fmt.Errorf("blocksize is %d for shape %v; want a positive number and rank 4", block, d)
 	}
 	return d, block, err
 }
 
 func depthToSpace(c *call) (*Tensor, error) {
-	d, b, err := c.blocks()
+	d, b, err := c.blockSize()
 	if err != nil {
 		return nil, err
 	}
@@ -433,7 +437,7 @@ func depthToSpace(c *call) (*Tensor, error) {
 	}
 	depth := d[1] / b / b
 	split, perm := []int{d[0], b, b, depth, d[2], d[3]}, []int{0, 3, 4, 1, 5, 2}
-	switch mode := c.text("mode", "DCR"); mode {
+	switch mode := c.textAttribute("mode", "DCR"); mode {
 	case "DCR":
 	case "CRD":
 		split, perm = []int{d[0], depth, b, b, d[2], d[3]}, []int{0, 1, 4, 2, 5, 3}
@@ -444,7 +448,7 @@ func depthToSpace(c *call) (*Tensor, error) {
 }
 
 func spaceToDepth(c *call) (*Tensor, error) {
-	d, b, err := c.blocks()
+	d, b, err := c.blockSize()
 	if err != nil {
 		return nil, err
 	}
@@ -454,7 +458,7 @@ func spaceToDepth(c *call) (*Tensor, error) {
 	return c.in[0].rearrange([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
 }
 
-// rearrange splits axes, permutes them and joins axes.
+// rearrange reshapes t to split, transposes it by perm and reshapes it to join.
 func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
 	t, err := t.reshape(split...)
 	if err != nil {
@@ -466,7 +470,7 @@ func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
 	return t.reshape(join...)
 }
 
-// trilu keeps the upper or lower triangle of each matrix.
+// trilu computes Trilu: it keeps the upper or lower triangle of each matrix.
 func trilu(c *call) (*Tensor, error) {
 	x, diagonal := c.in[0], 0
 	if len(x.Dims) < 2 {
@@ -476,8 +480,8 @@ func trilu(c *call) (*Tensor, error) {
 		diagonal = min(max(t.ints()[0], -maxElements), maxElements)
 	}
 	rows, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1]
-	upper := c.int("upper", 1) != 0
-	out := x.like()
+	upper := c.intAttribute("upper", 1) != 0
+	out := x.zerosLike()
 	for i, v := range x.Data {
 		row, column := i/columns%rows, i%columns
 		if upper && column >= row+diagonal || !upper && column <= row+diagonal {
@@ -487,24 +491,25 @@ func trilu(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// reverseSequence reverses the first elements of each batch along the time axis.
+// reverseSequence computes ReverseSequence: it reverses the first elements of each sequence
+// along the time axis.
 func reverseSequence(c *call) (*Tensor, error) {
 	x, lengths := c.in[0], c.in[1].ints()
-	batch, time := c.int("batch_axis", 1), c.int("time_axis", 0)
+	batch, time := c.intAttribute("batch_axis", 1), c.intAttribute("time_axis", 0)
 	if len(x.Dims) < 2 || batch+time != 1 || batch*time != 0 {
-		return nil, fmt.Errorf("batch axis %d and time axis %d of shape %v; want 0 and 1", batch, time, x.Dims)
+		return nil, fmt.Errorf("batch_axis is %d and time_axis %d for shape %v; want 0 and 1 in either order", batch, time, x.Dims)
 	}
 	if len(lengths) != x.Dims[batch] {
-		return nil, fmt.Errorf("%d lengths for a batch of %d", len(lengths), x.Dims[batch])
+		return nil, fmt.Errorf("found %d lengths for a batch of %d", len(lengths), x.Dims[batch])
 	}
-	out := x.like()
-	inner := product(x.Dims[2:])
+	out := x.zerosLike()
+	inner := numElements(x.Dims[2:])
 	index := make([]int, 2)
 	for at := 0; at < len(x.Data); at += inner {
 		from := slices.Clone(index)
 		n := lengths[index[batch]]
 		if n < 0 || n > x.Dims[time] {
-			return nil, fmt.Errorf("length %d of %d", n, x.Dims[time])
+			return nil, fmt.Errorf("length is %d; want 0 to %d", n, x.Dims[time])
 		}
 		if from[time] < n {
 			from[time] = n - 1 - from[time]

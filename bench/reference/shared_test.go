@@ -79,7 +79,7 @@ func readArray(t *testing.T, file string) *Tensor {
 		}
 		dims = append(dims, d)
 	}
-	x, err := constant(onnx.NewTensor(file, arrayTypes[field[1]], dims, data[end:]))
+	x, err := convertConstant(onnx.NewTensor(file, arrayTypes[field[1]], dims, data[end:]))
 	if err != nil {
 		t.Fatal(err)
 	}

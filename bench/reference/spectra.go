@@ -8,26 +8,26 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// spectra has the Fourier transforms and the windows for them.
+// spectra has the Fourier transforms and their window functions.
 var spectra = map[string]operator{
-	"DFT": {1, single(dft)}, "STFT": {2, single(stft)},
-	"HannWindow":     {1, single(windowOf(0.5, 0.5, 0))},
-	"HammingWindow":  {1, single(windowOf(25./46, 21./46, 0))},
-	"BlackmanWindow": {1, single(windowOf(0.42, 0.5, 0.08))},
+	"DFT": {1, withOneResult(dft)}, "STFT": {2, withOneResult(stft)},
+	"HannWindow":     {1, withOneResult(cosineWindow(0.5, 0.5, 0))},
+	"HammingWindow":  {1, withOneResult(cosineWindow(25./46, 21./46, 0))},
+	"BlackmanWindow": {1, withOneResult(cosineWindow(0.42, 0.5, 0.08))},
 }
 
-// windowOf returns the operator for a - b*cos(x) + c*cos(2x) over a period.
-func windowOf(a, b, c float64) func(*call) (*Tensor, error) {
+// cosineWindow returns an operator for the window a - b*cos(x) + c*cos(2x) over one period.
+func cosineWindow(a, b, c float64) func(*call) (*Tensor, error) {
 	return func(k *call) (*Tensor, error) {
 		if len(k.in[0].Data) != 1 {
-			return nil, fmt.Errorf("size of shape %v; want a scalar", k.in[0].Dims)
+			return nil, fmt.Errorf("size has shape %v; want a scalar", k.in[0].Dims)
 		}
-		y, err := newTensor(onnx.DataType(k.int("output_datatype", int(onnx.Float))), k.in[0].ints()[0])
+		y, err := newTensor(onnx.DataType(k.intAttribute("output_datatype", int(onnx.Float))), k.in[0].ints()[0])
 		if err != nil {
 			return nil, err
 		}
 		period := float64(len(y.Data))
-		if k.int("periodic", 1) == 0 {
+		if k.intAttribute("periodic", 1) == 0 {
 			period--
 		}
 		for i := range y.Data {
@@ -38,11 +38,12 @@ func windowOf(a, b, c float64) func(*call) (*Tensor, error) {
 	}
 }
 
-// longestTransform bounds transforms, which take quadratic time here.
-const longestTransform = 1 << 14
+// maxTransform is the largest length of a transform, which takes quadratic time here.
+const maxTransform = 1 << 14
 
-// transform returns the first bins of the Fourier transform of complex numbers.
-func transform(line []complex128, bins int, inverse bool) []complex128 {
+// fourierTransform returns the first bins of the discrete Fourier transform of a line, or of
+// the inverse transform.
+func fourierTransform(line []complex128, bins int, inverse bool) []complex128 {
 	n := len(line)
 	turn := -2 * math.Pi / float64(n)
 	if inverse {
@@ -61,19 +62,19 @@ func transform(line []complex128, bins int, inverse bool) []complex128 {
 	return out
 }
 
-// dft transforms an axis of real numbers [...][1] or complex ones [...][2]. The axis is an
-// attribute before version 20 and an input from then on.
+// dft computes DFT: it transforms an axis of real numbers [...][1] or complex numbers
+// [...][2]. The axis is an attribute before version 20 and an input from then on.
 func dft(c *call) (*Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
-	axis := c.int("axis", 1)
+	axis := c.intAttribute("axis", 1)
 	if c.opset >= 20 {
 		axis = -2
 		if t := c.input(2); t != nil && len(t.Data) == 1 {
 			axis = t.ints()[0]
 		}
 	}
-	axis, err := axisOf(axis, rank)
+	axis, err := resolveAxis(axis, rank)
 	if err != nil || axis == rank-1 || x.Dims[rank-1] < 1 || x.Dims[rank-1] > 2 {
 		return nil, fmt.Errorf("cannot transform axis %d of shape %v", axis, x.Dims)
 	}
@@ -82,11 +83,11 @@ func dft(c *call) (*Tensor, error) {
 		n = t.ints()[0]
 	}
 	bins := n
-	if c.flag("onesided") {
+	if c.flagAttribute("onesided") {
 		bins = n/2 + 1
 	}
-	if n < 1 || n > longestTransform {
-		return nil, c.unsupported(fmt.Sprintf("a transform of %d elements", n))
+	if n < 1 || n > maxTransform {
+		return nil, c.unsupported(fmt.Sprintf("transform of %d elements", n))
 	}
 	perm := moveToEnd(rank, axis, rank-1)
 	moved, err := x.transpose(perm...)
@@ -100,18 +101,18 @@ func dft(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	parts := x.Dims[rank-1]
-	for i := range product(dims[:rank-2]) {
+	for i := range numElements(dims[:rank-2]) {
 		from := moved.Data[i*x.Dims[axis]*parts:][:x.Dims[axis]*parts]
-		for k, v := range transform(complexLine(from, parts, n), bins, c.flag("inverse")) {
+		for k, v := range fourierTransform(toComplex(from, parts, n), bins, c.flagAttribute("inverse")) {
 			y.Data[(i*bins+k)*2], y.Data[(i*bins+k)*2+1] = real(v), imag(v)
 		}
 	}
 	return y.transpose(invert(perm)...)
 }
 
-// complexLine returns n numbers of one or two parts each: the first of those in from, or
-// those and zeros.
-func complexLine(from []float64, parts, n int) []complex128 {
+// toComplex returns the first n numbers in from, each of one or two parts, as complex
+// numbers. It fills up with zeros if there are fewer.
+func toComplex(from []float64, parts, n int) []complex128 {
 	line := make([]complex128, n)
 	for i := range min(n, len(from)/parts) {
 		line[i] = complex(from[i*parts], 0)
@@ -122,7 +123,8 @@ func complexLine(from []float64, parts, n int) []complex128 {
 	return line
 }
 
-// stft transforms overlapping frames of signals [batch][length] or [batch][length][parts].
+// stft computes STFT: it transforms overlapping frames of signals [batch][length] or
+// [batch][length][parts].
 func stft(c *call) (*Tensor, error) {
 	x, window := c.in[0], c.input(2)
 	parts := 1
@@ -130,7 +132,7 @@ func stft(c *call) (*Tensor, error) {
 		parts = x.Dims[2]
 	}
 	if len(x.Dims) != 2 && len(x.Dims) != 3 || parts < 1 || parts > 2 {
-		return nil, fmt.Errorf("signal of shape %v", x.Dims)
+		return nil, fmt.Errorf("signal has shape %v; want [batch][length] or [batch][length][parts]", x.Dims)
 	}
 	step, n := c.in[1].ints(), x.Dims[1]
 	if window != nil {
@@ -140,13 +142,13 @@ func stft(c *call) (*Tensor, error) {
 		n = t.ints()[0]
 	}
 	if len(step) != 1 || step[0] < 1 || n < 1 || n > x.Dims[1] || window != nil && len(window.Data) != n {
-		return nil, fmt.Errorf("frames of %d every %v in a signal of shape %v", n, step, x.Dims)
+		return nil, fmt.Errorf("frames of %d elements with step %v do not fit a signal of shape %v", n, step, x.Dims)
 	}
-	if n > longestTransform {
-		return nil, c.unsupported(fmt.Sprintf("a transform of %d elements", n))
+	if n > maxTransform {
+		return nil, c.unsupported(fmt.Sprintf("transform of %d elements", n))
 	}
 	bins := n
-	if c.int("onesided", 1) != 0 && parts == 1 {
+	if c.intAttribute("onesided", 1) != 0 && parts == 1 {
 		bins = n/2 + 1
 	}
 	frames := (x.Dims[1]-n)/step[0] + 1
@@ -156,13 +158,13 @@ func stft(c *call) (*Tensor, error) {
 	}
 	for i := range x.Dims[0] * frames {
 		first := i/frames*x.Dims[1] + i%frames*step[0]
-		line := complexLine(x.Data[first*parts:][:n*parts], parts, n)
+		line := toComplex(x.Data[first*parts:][:n*parts], parts, n)
 		if window != nil {
 			for k, w := range window.Data {
 				line[k] *= complex(w, 0)
 			}
 		}
-		for k, v := range transform(line, bins, false) {
+		for k, v := range fourierTransform(line, bins, false) {
 			y.Data[(i*bins+k)*2], y.Data[(i*bins+k)*2+1] = real(v), imag(v)
 		}
 	}

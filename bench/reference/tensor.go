@@ -9,21 +9,21 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A Tensor is a row-major array of numbers. A boolean is 0 or 1. Integers beyond 2^53 are
-// the nearest float64.
+// A Tensor is a row-major array of numbers. A boolean is 0 or 1. An integer beyond 2^53 is
+// rounded to the nearest float64.
 type Tensor struct {
 	Type onnx.DataType
 	Dims []int // empty for a scalar
 	Data []float64
 }
 
-// maxElements bounds a tensor (2 GiB of float64), so that a small file with a large shape
-// does not take all memory.
+// maxElements is the largest number of elements of a tensor (2 GiB of float64). It keeps a
+// small file with a large shape from using all memory.
 const maxElements = 1 << 28
 
-// count returns the number of elements of a shape. It fails if a dimension is negative or
-// the tensor would have more than maxElements.
-func count(dims []int) (int, error) {
+// countElements returns the number of elements of a shape. It returns an error if a dimension
+// is negative or there are more than maxElements.
+func countElements(dims []int) (int, error) {
 	n := 1
 	for _, d := range dims {
 		if d < 0 {
@@ -40,8 +40,8 @@ func count(dims []int) (int, error) {
 	return n, nil
 }
 
-// product returns the product of the dimensions of a shape that a tensor has already.
-func product(dims []int) int {
+// numElements returns the product of dims. Unlike countElements it does not check them.
+func numElements(dims []int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d
@@ -51,7 +51,7 @@ func product(dims []int) int {
 
 // newTensor returns a tensor of zeros.
 func newTensor(t onnx.DataType, dims ...int) (*Tensor, error) {
-	n, err := count(dims)
+	n, err := countElements(dims)
 	if err != nil {
 		return nil, err
 	}
@@ -72,44 +72,45 @@ func vector(values ...int) *Tensor {
 	return t
 }
 
-// check reports an error unless t has as many values as its shape.
-func (t *Tensor) check() error {
-	n, err := count(t.Dims)
+// checkLength returns an error unless the number of values of t matches its shape.
+func (t *Tensor) checkLength() error {
+	n, err := countElements(t.Dims)
 	if err == nil && n != len(t.Data) {
-		err = fmt.Errorf("%d values for shape %v; want %d", len(t.Data), t.Dims, n)
+		err = fmt.Errorf("found %d values for shape %v; want %d", len(t.Data), t.Dims, n)
 	}
 	return err
 }
 
-// like returns a tensor of zeros with the type and shape of t.
-func (t *Tensor) like() *Tensor {
+// zerosLike returns a tensor of zeros with the type and shape of t.
+func (t *Tensor) zerosLike() *Tensor {
 	return &Tensor{Type: t.Type, Dims: slices.Clone(t.Dims), Data: make([]float64, len(t.Data))}
 }
 
-// as returns t with another type and the same values.
-func (t *Tensor) as(to onnx.DataType) *Tensor {
+// withType returns a tensor with another type and the values of t, which it shares.
+func (t *Tensor) withType(to onnx.DataType) *Tensor {
 	return &Tensor{Type: to, Dims: t.Dims, Data: t.Data}
 }
 
-// reshape returns t with another shape and the same values.
+// reshape returns a tensor with another shape and the values of t, which it shares.
 func (t *Tensor) reshape(dims ...int) (*Tensor, error) {
-	n, err := count(dims)
+	n, err := countElements(dims)
 	if err == nil && n != len(t.Data) {
 		err = fmt.Errorf("cannot reshape %v to %v", t.Dims, dims)
 	}
 	return &Tensor{Type: t.Type, Dims: slices.Clone(dims), Data: t.Data}, err
 }
 
-// apply returns f of every element of t.
-func (t *Tensor) apply(f func(float64) float64) *Tensor {
-	out := t.like()
+// mapElements returns a tensor with f of every element of t.
+func (t *Tensor) mapElements(f func(float64) float64) *Tensor {
+	out := t.zerosLike()
 	for i, v := range t.Data {
 		out.Data[i] = f(v)
 	}
 	return out
 }
 
-// ints returns the values of t as integers, the nearest ones where they do not fit.
+// ints returns the values of t as integers. Values that do not fit become the nearest ones
+// that do.
 func (t *Tensor) ints() []int {
 	out := make([]int, len(t.Data))
 	for i, v := range t.Data {
@@ -127,8 +128,8 @@ func strides(dims []int) []int {
 	return s
 }
 
-// view returns the elements of t at offset + sum(index[i]*steps[i]) for all indices of
-// shape dims. The caller ensures that all of them are elements of t.
+// view returns a new tensor of shape dims with the elements of t at offset +
+// sum(index[i]*steps[i]). The caller ensures that t has all of them.
 func (t *Tensor) view(dims, steps []int, offset int) (*Tensor, error) {
 	out, err := newTensor(t.Type, dims...)
 	if err != nil || len(out.Data) == 0 {
@@ -154,8 +155,8 @@ func (t *Tensor) view(dims, steps []int, offset int) (*Tensor, error) {
 	return out, nil
 }
 
-// advance moves index to the next one of a shape in row-major order, and reports false
-// after the last.
+// advance moves index to the next index of a shape in row-major order. After the last one it
+// returns false and index is all zeros.
 func advance(index, dims []int) bool {
 	for i := len(index) - 1; i >= 0; i-- {
 		if index[i]++; index[i] < dims[i] {
@@ -179,7 +180,7 @@ func (t *Tensor) transpose(perm ...int) (*Tensor, error) {
 	return t.view(dims, steps, 0)
 }
 
-// isPermutation reports whether perm has each of 0 to n-1 once.
+// isPermutation reports whether perm has each of 0 to n-1 exactly once.
 func isPermutation(perm []int, n int) bool {
 	seen := make([]bool, n)
 	for _, p := range perm {
@@ -191,7 +192,7 @@ func isPermutation(perm []int, n int) bool {
 	return len(perm) == n
 }
 
-// moveToEnd returns a permutation of rank axes that has the given ones last.
+// moveToEnd returns a permutation of rank axes that puts the given axes last.
 func moveToEnd(rank int, axes ...int) []int {
 	var perm []int
 	for i := range rank {
@@ -211,10 +212,11 @@ func invert(perm []int) []int {
 	return back
 }
 
-// axisOf returns axis counted from the front. It fails unless -rank <= axis < rank.
-func axisOf(axis, rank int) (int, error) {
+// resolveAxis returns axis, with a negative one counted from the end. It returns an error
+// unless -rank <= axis < rank.
+func resolveAxis(axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {
-		return 0, fmt.Errorf("axis %d is not an axis of a tensor of rank %d", axis, rank)
+		return 0, fmt.Errorf("axis %d is out of range for a tensor of rank %d", axis, rank)
 	}
 	if axis < 0 {
 		axis += rank
@@ -222,12 +224,13 @@ func axisOf(axis, rank int) (int, error) {
 	return axis, nil
 }
 
-// axesOf returns distinct axes counted from the front.
-func axesOf(axes []int, rank int) ([]int, error) {
+// resolveAxes resolves a list of axes like resolveAxis. It returns an error if an axis is
+// listed twice.
+func resolveAxes(axes []int, rank int) ([]int, error) {
 	out := make([]int, len(axes))
 	for i, a := range axes {
 		var err error
-		if out[i], err = axisOf(a, rank); err != nil {
+		if out[i], err = resolveAxis(a, rank); err != nil {
 			return nil, err
 		}
 		if slices.Contains(out[:i], out[i]) {
@@ -237,8 +240,8 @@ func axesOf(axes []int, rank int) ([]int, error) {
 	return out, nil
 }
 
-// broadcastDims returns the shape that all shapes broadcast to: aligned at their ends, each
-// dimension is the same or 1.
+// broadcastDims returns the shape to which all shapes broadcast. Shapes are aligned at their
+// last dimensions, which must be equal or 1.
 func broadcastDims(shapes ...[]int) ([]int, error) {
 	out := []int{}
 	for _, s := range shapes {
@@ -258,7 +261,7 @@ func broadcastDims(shapes ...[]int) ([]int, error) {
 	return out, nil
 }
 
-// broadcast returns t repeated to a shape. It fails if t does not broadcast to it.
+// broadcast returns t repeated to a shape, or an error if t does not broadcast to it.
 func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
 	if slices.Equal(t.Dims, dims) {
 		return t, nil
@@ -276,24 +279,22 @@ func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
 	return t.view(dims, steps, 0)
 }
 
-// truth returns 1 for true and 0 for false.
-func truth(b bool) float64 {
+func boolToFloat(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// wrap returns v as an integer type of up to 32 bits holds it: without its fraction and
-// modulo the type's range. Types of 64 bits keep the integer part; NaN and infinities
-// become 0.
-func wrap(t onnx.DataType, v float64) float64 {
+// wrapInteger returns v as a value of an integer type: without its fraction and, for up to 32
+// bits, modulo the type's range. NaN and infinities become 0.
+func wrapInteger(t onnx.DataType, v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
 	}
 	v = math.Trunc(v)
 	if t == onnx.Bool {
-		return truth(v != 0)
+		return boolToFloat(v != 0)
 	}
 	low, high := integerRange(t)
 	if v >= low && v <= high || t.Width() == 8 {
@@ -307,7 +308,7 @@ func wrap(t onnx.DataType, v float64) float64 {
 	return v + low
 }
 
-// integerRange returns the least and greatest value of an integer type.
+// integerRange returns the smallest and largest value of an integer type.
 func integerRange(t onnx.DataType) (low, high float64) {
 	span := math.Ldexp(1, 8*t.Width())
 	switch t {

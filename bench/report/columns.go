@@ -144,7 +144,7 @@ func enginesOf(d *Descriptor) string {
 	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
 }
 
-// UnmeasuredMark stands behind intervals of work that no measured row covers.
+// UnmeasuredMark stands behind intervals and names of work that no measured row covers.
 const UnmeasuredMark = "*"
 
 // intervalOf is how far below and above its time a measurement of the descriptor may lie.

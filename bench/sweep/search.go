@@ -194,7 +194,7 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 		return nil, nil, err
 	}
 	if best.over > 0 {
-		return nil, nil, fmt.Errorf("found no design within the budget; the nearest, %s, exceeds it by %.3g %%", s.formatConstants(best), 100*best.over)
+		return nil, nil, fmt.Errorf("found no design within the budget; the nearest, %s, exceeds it by %.3g%%", s.formatConstants(best), 100*best.over)
 	}
 	return start, best, nil
 }

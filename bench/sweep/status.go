@@ -25,6 +25,7 @@ type Status struct {
 	Rate   float64 // rows per second, 0 if unknown
 	wrote  time.Time
 	header []byte
+	origin string // of the first row
 	Err    error
 }
 
@@ -52,14 +53,21 @@ func ReadStatus(names []string, over time.Duration) []Status {
 			list[i] = again
 		}
 	}
-	var header []byte
+	first := -1
 	for i := range list {
-		switch s := &list[i]; {
-		case s.Err != nil:
-		case header == nil:
-			header = s.header
-		case s.header != nil && !slices.Equal(header, s.header):
-			s.Err = errors.New("belongs to another sweep than " + report.Printable(names[0]))
+		s := &list[i]
+		if s.Err != nil || s.Rows == 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+			continue
+		}
+		switch f := &list[first]; {
+		case !slices.Equal(f.header, s.header):
+			s.Err = errors.New("belongs to another sweep than " + report.Printable(names[first]))
+		case f.origin != s.origin:
+			s.Err = fmt.Errorf("belongs to another sweep than %s: %s", report.Printable(names[first]), originDifference(s.origin, f.origin))
 		}
 	}
 	return list
@@ -127,7 +135,7 @@ func readShard(name string) (s Status) {
 			return s
 		}
 		if before < 0 {
-			s.first = m.at
+			s.first, s.origin = m.at, originOf(m.row)
 		}
 		s.Rows++
 	}

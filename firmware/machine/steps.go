@@ -34,7 +34,6 @@ func (p *player) send(words []string, post bool) error {
 		return err
 	}
 	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
-	const most = 1 << 20
 	for k := range kv {
 		switch k {
 		case "model", "bars", "wait", "signal", "shared", "buffers":
@@ -43,7 +42,7 @@ func (p *player) send(words []string, post bool) error {
 				return err
 			}
 		default:
-			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
+			if n[k], err = parseNumber(kv, k, 0, mostNumber); err != nil {
 				return err
 			}
 		}
@@ -51,38 +50,8 @@ func (p *player) send(words []string, post bool) error {
 	m := command.Message{Header: command.Header{
 		ID: id, Priority: uint32(n["priority"]), Program: int32(n["program"]), Process: int32(n["process"]), Procedure: uint32(n["procedure"]),
 	}}
-	info, _ := id.Info()
-	switch {
-	case n["bytes"] >= 0:
-		m.Body = make([]byte, n["bytes"])
-	case id == command.LoadProgram:
-		at, ok := p.machine.Image(kv["model"])
-		if !ok {
-			return p.unknownModelError(kv["model"])
-		}
-		bars, err := parseNumber(kv, "bars", 0, most)
-		if err != nil {
-			return err
-		}
-		body := command.Program{Address: at, Procedures: uint32(n["procedures"]), Bars: uint32(bars)}
-		m.Body = body.Append(nil)
-	case id == command.LoadAFPP:
-		m.Body = new(command.AFPP).Append(nil)
-	case id == command.CHPropertyWrite:
-		m.Body = (&command.Property{Number: uint32(n["property"]), Value: uint64(n["value"])}).Append(nil)
-	case id == command.CHPropertyRead:
-		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["property"]))
-	case id == command.DebugCommandDataCheck:
-		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["checksum"]))
-	case info.Body == command.BodyOurs && hasCallBody(id):
-		body := command.Call{
-			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
-			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
-		}
-		if err := p.fillLists(kv, &body); err != nil {
-			return err
-		}
-		m.Body = body.Append(nil)
+	if m.Body, err = p.commandBody(id, kv, n); err != nil {
+		return err
 	}
 	if post {
 		if err := p.machine.Post(ch, &m); err != nil {
@@ -95,6 +64,48 @@ func (p *player) send(words []string, post bool) error {
 	r := p.machine.Send(ch, &m)
 	p.reportReply(&r, m.Program, m.Process)
 	return nil
+}
+
+// mostNumber is the largest number that a pair of a command may have.
+const mostNumber = 1 << 20
+
+// commandBody returns the body of a command with the given pairs and numbers. It is nil for a
+// command without a body.
+func (p *player) commandBody(id command.ID, kv map[string]string, n map[string]int64) ([]byte, error) {
+	info, _ := id.Info()
+	switch {
+	case n["bytes"] >= 0:
+		return make([]byte, n["bytes"]), nil
+	case id == command.LoadProgram:
+		at, ok := p.machine.Image(kv["model"])
+		if !ok {
+			return nil, p.unknownModelError(kv["model"])
+		}
+		bars, err := parseNumber(kv, "bars", 0, mostNumber)
+		if err != nil {
+			return nil, err
+		}
+		body := command.Program{Address: at, Procedures: uint32(n["procedures"]), Bars: uint32(bars)}
+		return body.Append(nil), nil
+	case id == command.LoadAFPP:
+		return new(command.AFPP).Append(nil), nil
+	case id == command.CHPropertyWrite:
+		return (&command.Property{Number: uint32(n["property"]), Value: uint64(n["value"])}).Append(nil), nil
+	case id == command.CHPropertyRead:
+		return binary.LittleEndian.AppendUint32(nil, uint32(n["property"])), nil
+	case id == command.DebugCommandDataCheck:
+		return binary.LittleEndian.AppendUint32(nil, uint32(n["checksum"])), nil
+	case info.Body == command.BodyOurs && hasCallBody(id):
+		body := command.Call{
+			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
+			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
+		}
+		if err := p.fillLists(kv, &body); err != nil {
+			return nil, err
+		}
+		return body.Append(nil), nil
+	}
+	return nil, nil
 }
 
 // ringDoorbell writes a doorbell, and reports the replies.
@@ -237,18 +248,9 @@ func (p *player) callSelector(words []string) error {
 	if err != nil {
 		return err
 	}
-	table := driver.Selectors(c.user.Kind())
-	at := slices.IndexFunc(table, func(s driver.Selector) bool { return s.Name == words[1] })
-	sel := driver.Selector{Number: ^uint32(0)}
-	if at >= 0 {
-		sel = table[at]
-	} else if n, err := strconv.ParseUint(words[1], 0, 32); err == nil {
-		sel.Number = uint32(n)
-		if n < uint64(len(table)) {
-			sel = table[n]
-		}
-	} else {
-		return fmt.Errorf("unknown selector of a %v client: %s%s", c.user.Kind(), words[1], spelling.Suggest(words[1], selectorNames(table)))
+	sel, err := parseSelector(c.user.Kind(), words[1])
+	if err != nil {
+		return err
 	}
 	kv, err := parsePairs(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
 	if err != nil {
@@ -275,7 +277,7 @@ func (p *player) callSelector(words []string) error {
 			}
 			n[k] = int64(at)
 		default:
-			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
+			if n[k], err = parseNumber(kv, k, 0, mostNumber); err != nil {
 				return err
 			}
 		}
@@ -285,22 +287,57 @@ func (p *player) callSelector(words []string) error {
 		return fmt.Errorf("invalid size=%d; want 0 to %d", n["size"], bound)
 	}
 	in := make([]byte, n["size"])
+	if err := p.fillStruct(in, sel.Name, kv["model"], n, surfaces); err != nil {
+		return err
+	}
+	r := c.user.Call(sel.Number, driver.Arguments{
+		Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut,
+	})
+	p.reportReturn(r.Return)
+	p.mapped = 0
+	if r.Return == driver.Success && len(r.Scalars) > 0 {
+		p.mapped = r.Scalars[0]
+		fmt.Fprintf(p.w, "  %s %#x\n", sel.Name, r.Scalars)
+	}
+	return nil
+}
+
+// parseSelector returns the selector that word gives by name or number. A number beyond the
+// table of the kind of client gives a selector with that number alone.
+func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
+	table := driver.Selectors(kind)
+	if at := slices.IndexFunc(table, func(s driver.Selector) bool { return s.Name == word }); at >= 0 {
+		return table[at], nil
+	}
+	n, err := strconv.ParseUint(word, 0, 32)
+	if err != nil {
+		return driver.Selector{}, fmt.Errorf("unknown selector of a %v client: %s%s", kind, word, spelling.Suggest(word, selectorNames(table)))
+	}
+	if n < uint64(len(table)) {
+		return table[n], nil
+	}
+	return driver.Selector{Number: uint32(n)}, nil
+}
+
+// fillStruct writes a selector's struct to in, from the numbers and surfaces of a call. Words
+// that do not fit in are left out.
+func (p *player) fillStruct(in []byte, selector, model string, n map[string]int64, surfaces []uint64) error {
 	le := binary.LittleEndian
 	word := func(off int, v uint64) {
 		if off+8 <= len(in) {
 			le.PutUint64(in[off:], v)
 		}
 	}
-	switch sel.Name {
+	switch selector {
 	case "ANE_DeviceOpen":
 		copy(in, driver.OpenRequest())
 		if len(in) > 0 {
 			in[0] = byte(n["usage"])
 		}
 	case "ANE_ProgramCreate":
-		address, ok := p.machine.Image(kv["model"])
+		address, ok := p.machine.Image(model)
 		if !ok {
-			return p.unknownModelError(kv["model"])
+			return p.unknownModelError(model)
 		}
 		word(0, address)
 		word(8, uint64(n["procedures"])<<32)
@@ -320,15 +357,6 @@ func (p *player) callSelector(words []string) error {
 	default:
 		word(0, uint64(n["program"]))
 		word(8, uint64(n["procedure"]))
-	}
-	r := c.user.Call(sel.Number, driver.Arguments{
-		Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut,
-	})
-	p.reportReturn(r.Return)
-	p.mapped = 0
-	if r.Return == driver.Success && len(r.Scalars) > 0 {
-		p.mapped = r.Scalars[0]
-		fmt.Fprintf(p.w, "  %s %#x\n", sel.Name, r.Scalars)
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 
 package regs
 
-// KernelDMASrc is group G0, the kernel-DMA engine: one enable, base and size per coefficient lane.
+// KernelDMASrc is group G0, the kernel-DMA engine: one enable, base and size per lane of weights.
 type KernelDMASrc struct {
 	Reserved00     Word
 	Reserved01     Word

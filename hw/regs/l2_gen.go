@@ -2,7 +2,7 @@
 
 package regs
 
-// L2 is group G3, the layout of buffers in the L2 (the documents' element-wise group).
+// L2 is group G3, the layout of buffers in the L2 (the documents' elementwise group).
 type L2 struct {
 	Cfg                 L2Cfg
 	SourceCfg           L2Route

@@ -252,12 +252,12 @@ func TestErrors(t *testing.T) {
 	}
 	messages = append(messages, err.Error())
 	// Every rule in the source is broken above.
-	list, err := rules.Of([]string{"fail", "Errorf"}, "assemble.go", "directive.go", "register.go", "value.go", "lex.go", "assignment.go")
+	list, err := rules.Find([]string{"fail", "Errorf"}, "assemble.go", "directive.go", "register.go", "value.go", "lex.go", "assignment.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range list {
-		if !r.Broken(messages) {
+		if !r.ViolatedBy(messages) {
 			t.Errorf("%s: no text breaks the rule %q", r.Place, r.Format)
 		}
 	}

@@ -154,12 +154,12 @@ func TestMalformed(t *testing.T) {
 	try(shared())
 	slices.Sort(messages)
 	messages = slices.Compact(messages)
-	list, err := rules.Of([]string{"fail"}, "reader.go", "e5.go")
+	list, err := rules.Find([]string{"fail"}, "reader.go", "e5.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range list {
-		if !r.Broken(messages) {
+		if !r.ViolatedBy(messages) {
 			t.Errorf("%s: no descriptor breaks the rule %q", r.Place, r.Format)
 		}
 	}

@@ -65,8 +65,8 @@ func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 // in memory, and can be read with any other row length that also fills whole units.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
-// WithDilation returns the window enlarged so that its taps are d rows and columns apart.
-func (w Window) WithDilation(d int) Window {
+// Dilate returns the window enlarged so that its taps are d rows and columns apart.
+func (w Window) Dilate(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w
 }

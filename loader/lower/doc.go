@@ -1,46 +1,46 @@
-// Package lower makes a layer the descriptor chain that the vendor's compiler writes for
-// it on the M1: geometry, tiles, strides, splits, routes, events and estimates, and the
-// coefficients in the order the engines read them.
+// Package lower compiles layers to the descriptor chains that the vendor's compiler would emit
+// for the M1: the geometry, tiles, strides, splits, routes, events and estimates, and the weights
+// in the order in which the engines read them.
 //
 //	layer + weights --family--> tasks, constants, ports, scratch --chain.Finish--> descriptors
 //	                                                             --loader.Builder--> a program
 //
-// [Lower], [Compile] and [Sized] are the ways in for a layer by itself; package join is the one
-// for a network. The work is done below, each package on those before it:
+// [Lower], [Compile] and [Sized] compile a single layer; package join compiles a network. Each of
+// the packages below builds on those before it:
 //
-//	coeff    coefficients: which weight stands where in the lanes of the engines
-//	place    where tensors are in memory and in the L2; no registers
-//	task     descriptors of tasks by themselves: what they compute, their operands
-//	chain    what follows from the tasks around each; no other package sets a register
-//	pass     what one descriptor computes, without places
-//	rows     layers over rows of features that hand each other tiles
-//	family   a layer by itself, by its operation
-//	join     networks: fusion, what stays in the L2, placement
+//	coeff    weights: their order and encoding in the lanes of the engines
+//	place    where tensors are placed in memory and in the L2; sets no registers
+//	task     descriptors of single tasks: what they compute, and their operands
+//	chain    the fields that depend on other tasks; apart from task, no other package sets registers
+//	pass     what one descriptor computes, without addresses
+//	rows     row chains: layers over rows of features that pass tiles to each other
+//	family   single layers, by operation
+//	join     networks: fusion, tensors that stay in the L2, placement
 //
-// testdata/chains.md says how chains of layers stand beside the compiler's. All of its
-// chains are of matrix products, norms, softmax and elementwise operations: that
-// convolutions follow the same rules is inferred, no program shows two of them.
+// testdata/chains.md compares chains of layers with those of the compiler. All of its chains
+// consist of matmuls, norms, softmax and elementwise operations. No program shows two
+// convolutions in a row, so that they follow the same rules is inferred.
 //
-// Weights that a file has packed are coefficients of one of the engine's forms, each lane's
-// planes behind what unpacks them; the smallest of those that give the same fp16 values is
-// taken for each share of the channels, and dense fp16 where none does ([layer.Form]; which form
-// the compiler takes, and where its parts stand, is assumed):
+// Weights that a file stores in a packed form use one of the engine's own forms. In each lane,
+// the data to unpack them comes before the planes. Each share of the channels uses the smallest
+// form that reproduces the same fp16 values, or dense fp16 if no other form does ([layer.Form]).
+// Which form the compiler uses, and where its parts are placed, is assumed:
 //
 //	dense     [bias row][taps, fp16]                  per plane
 //	palette   codebook | [bias row][indices of 4 or 8 bits]
 //	masked    [bias row][mask][values that are not zero]
 //	int8      [scales][bias row][signed bytes]
 //
-// The rules are read from some 300 programs of the compiler; beside each stands how many
-// of the descriptors it applies to it explains, as (holds/applies), or that it is assumed.
-// testdata/identity.md is the table of the programs whose text and constants
-// come out the same byte for byte, and of the words that do not; a test keeps it.
+// The rules were derived from some 300 programs of the compiler. Comments give the number of
+// descriptors that follow a rule out of those it applies to, as in "(81/84)", or say that a rule
+// is assumed. testdata/identity.md lists the programs whose text and constants are reproduced
+// byte for byte, and the words that differ; a test keeps it up to date.
 //
-// testdata/layers and testdata/networks have what layers and networks are lowered to, register
-// by register, and testdata/explained has small programs with the reason of each register behind
-// it. Tests report a register that changes by name (package golden).
+// testdata/layers and testdata/networks contain the registers of lowered layers and networks, and
+// testdata/explained contains small programs with the reason for each register. Tests report a
+// register that changes by its name (package golden).
 //
-// A layer that the engine cannot run is refused with a [*layer.LimitError] that names the
-// limit and the nearest layer that fits, one whose registers no program shows with an
+// A layer that the engine cannot run is refused with a [*layer.LimitError], which names the limit
+// and the nearest layer that fits. A layer whose registers no program shows is refused with a
 // [*layer.UnsupportedError].
 package lower

@@ -15,10 +15,10 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// The examples are small programs of our own over the paths the reference containers
-// take. Each is modelled word by word on the compiler's program of 2020 for the same
-// operation, over other shapes and values: that compiler keeps a tile's row in the group
-// stride, waits for every earlier task, and numbers its buffers from the last port down.
+// The examples are small programs that cover the features of the reference containers. Each has
+// the words of the compiler's program of 2020 for the same operation, with other shapes and
+// values. That compiler stores a tile's row in the group stride, waits for every earlier task,
+// and numbers its buffers from the last port down.
 var examplePrograms = []struct {
 	name  string
 	build func() (*loader.Builder, error)
@@ -30,15 +30,15 @@ var examplePrograms = []struct {
 	{"concat", buildConcat},
 }
 
-// Examples names the example programs.
+// Examples returns the names of the example programs:
 //
-//   - identity: 64 channels through an identity matrix; see Identity
+//   - identity: 64 channels through an identity matrix; see [Identity]
 //   - conv: 1x1 convolution with bias, 5 to 3 channels of one pixel:
 //     output n = bias n + sum over k of weight n,k * input k, where
 //     bias n = n - 1 and weight n,k = n + k/2 - 1
 //   - relu: 4 channels of 16 values
 //   - add: 32 channels of one pixel, a + b
-//   - concat: two inputs of 8 channels, one behind the other; two descriptors
+//   - concat: two inputs of 8 channels, the second after the first; two descriptors
 func Examples() []string {
 	var names []string
 	for _, e := range examplePrograms {
@@ -47,7 +47,8 @@ func Examples() []string {
 	return names
 }
 
-// Example is the container of an example program, an error for an unknown name.
+// Example returns the container file of the example program with the given name. It returns an
+// error if there is none.
 func Example(name string) ([]byte, error) {
 	for _, e := range examplePrograms {
 		if e.name != name {
@@ -63,10 +64,10 @@ func Example(name string) ([]byte, error) {
 		}
 		return c.Bytes(), nil
 	}
-	return nil, fmt.Errorf("no example %q; there are %q", name, Examples())
+	return nil, fmt.Errorf("unknown example %q; want one of %q", name, Examples())
 }
 
-// ExampleProgram is Example, read.
+// ExampleProgram returns the example program with the given name, loaded from its container.
 func ExampleProgram(name string) (*loader.Program, error) {
 	file, err := Example(name)
 	if err != nil {
@@ -75,10 +76,10 @@ func ExampleProgram(name string) (*loader.Program, error) {
 	return loader.Read(name, bytes.NewReader(file), int64(len(file)))
 }
 
-// channelBytes is what a channel of a one-pixel tile takes in the L2.
+// channelBytes is the size in the L2 of a channel of one pixel.
 const channelBytes = 16
 
-// rowSurface is a tensor of c channels of one row of w values.
+// rowSurface returns the surface of a tensor with c channels of one row of w values.
 func rowSurface(bar uint32, c, w int) place.Memory {
 	m := place.Surface(bar, layer.Shape{N: 1, C: c, H: 1, W: w})
 	m.Group = 0
@@ -106,7 +107,7 @@ func buildConv() (*loader.Builder, error) {
 	t := task.NewPointwise2020(oneRow(cin, 1), oneRow(cout, 1))
 	t.SetKernel(0, k.Lanes)
 	t.LoadSource1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
-	task.StageResult2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).WithBase(channelBytes*cin))
+	task.StageResult2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Rebase(channelBytes*cin))
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain:     descriptors,
@@ -115,7 +116,7 @@ func buildConv() (*loader.Builder, error) {
 	}, err
 }
 
-// copyRow is a pass-through of one row of channels, with ReLU or not.
+// newRowCopy returns a task that copies one row per channel, with or without ReLU.
 func newRowCopy(src, dst place.Memory, channels, width int, relu bool) *task.Task {
 	s := oneRow(channels, width)
 	t := task.NewCopy2020(s, relu)
@@ -158,11 +159,11 @@ func buildAdd() (*loader.Builder, error) {
 	s := oneRow(channels, 1)
 	t := task.NewSum2020(s)
 	at := t.PlanarTile()
-	at.Row = at.Depth + 2*place.UnitBytes // two units in compilers of 2020
+	at.Row = at.Depth + 2*place.UnitBytes // the compiler of 2020 adds two units
 	at.Group = at.Depth
 	second := place.SecondBase(at.Row)
 	t.LoadSource1(rowSurface(place.Bar6, channels, 1), at, false)
-	t.LoadSource2(rowSurface(place.Bar5, channels, 1), at.WithBase(second))
+	t.LoadSource2(rowSurface(place.Bar5, channels, 1), at.Rebase(second))
 	task.WriteResult2020(t, rowSurface(place.Bar4, channels, 1), second+at.Row)
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{

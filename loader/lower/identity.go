@@ -12,24 +12,20 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// The worked identity layer of the format document: 64 channels in, 64 out, and a
-// matrix that copies them. Its addresses, sizes and header values are the document's
-// tables 23.6, 23.7 and 23.9; its words are those of the compiler's matrix-vector
-// program of K = N = 256, scaled to 64. What the document leaves open, and what cannot
-// be reproduced:
+// The worked identity layer of the format document has 64 input channels, 64 output channels, and
+// a matrix that copies them. Its addresses, sizes and header values come from tables 23.6, 23.7
+// and 23.9 of the document. Its words are those of the compiler's matrix-vector program with K =
+// N = 256, scaled to 64. Some details are not in the document, or cannot be reproduced:
 //
-//   - Table 23.7 begins with "08 04" as a register-count base: it is the first
-//     descriptor's log events, 0x408, and "28" at 0x10 its debug events, 0x68 in the
-//     compiler's other programs.
-//   - Seven segment commands are counted and five listed: the other two are written
-//     empty.
-//   - Of the 24 element types ten are known from other containers and two are quoted:
-//     those twelve are written.
-//   - The number and the contents of the source note are not given, nor most of the
-//     banner: the note is LC_NOTE and as long as the commands' total size asks for.
-//   - No scratch segment is listed, so neither task names buffer 3, which both name in
-//     the compiler's program and which neither touches: the vector goes from the one to
-//     the other through the L2. The layer normalisations of the compiler do the same.
+//   - Table 23.7 labels the first bytes, "08 04", a register-count base. They are the log events of the first
+//     descriptor, 0x408; and "28" at 0x10 is its debug events, which are 0x68 in the compiler's other programs.
+//   - The document counts seven segment commands and lists five. The other two are written empty.
+//   - Of the 24 element types ten are known from other containers, and the document quotes two. These twelve are
+//     written.
+//   - The number and the contents of the source note are not given, nor is most of the banner. The note is written as
+//     LC_NOTE, with the length that the total size of the commands requires.
+//   - No scratch segment is listed. Both tasks of the compiler's program name buffer 3 without using it; here neither
+//     names it. The vector passes through the L2 from one task to the other, as in the compiler's layer norms.
 const (
 	identitySize     = 64 // channels
 	identityCommands = 0x32d8
@@ -37,7 +33,7 @@ const (
 	identityOutput   = 0x3000c000
 	identityText     = 0x30010000
 	identityWeights  = 0x30018000
-	identityEvents   = 0x28 // debug events of the first descriptor, table 23.7
+	identityEvents   = 0x28 // debug events of the first descriptor, from table 23.7
 	identityBanner   = `ANEC v1
 zin_ane_compiler v9.509.0
 	-t h13g
@@ -55,11 +51,11 @@ zin_ane_compiler v9.509.0
 `
 )
 
-// Identity is the container of the worked identity layer, the model's default program:
-// output t2 equals input t0, 64 fp16 values each.
+// Identity returns the container file of the worked identity layer, which is the model's default
+// program. Its output t2 equals its input t0, 64 fp16 values each.
 func Identity() ([]byte, error) { return Example("identity") }
 
-// IdentityProgram is Identity, read.
+// IdentityProgram returns the program of [Identity], loaded from its container.
 func IdentityProgram() (*loader.Program, error) { return ExampleProgram("identity") }
 
 func buildIdentity() (*loader.Builder, error) {
@@ -93,7 +89,8 @@ func buildIdentity() (*loader.Builder, error) {
 	return b, task.FirstError(tasks)
 }
 
-// identityProduct multiplies a row of n values by the n x n identity matrix.
+// lowerIdentityProduct returns the tasks and the constants that multiply a row of n values by the
+// n x n identity matrix.
 func lowerIdentityProduct(n int) ([]*task.Task, []byte) {
 	f := coeff.ChannelWeights{Groups: 1, Channels: n, Taps: n, Weight: func(_, c, k int) float16.Float16 {
 		if c != k {
@@ -111,14 +108,14 @@ func lowerIdentityProduct(n int) ([]*task.Task, []byte) {
 
 	prep := task.NewTranspose(in)
 	tile := place.Packed(out)
-	prep.LoadSource1(x, place.TransposeSource(1, n).WithBase(tile.Row), false)
+	prep.LoadSource1(x, place.TransposeSource(1, n).Rebase(tile.Row), false)
 	kept := prep.KeepDescribedResult(tile, tile.Row, staged)
 
 	t := task.MAC{Op: regs.MultiplyAccumulate, In: out, Out: out, Window: task.Pointwise, Transpose: true}.Task()
 	t.ReadDescribedTile(kept, kept.At, staged)
 	t.SetKernel(0, k.Lanes)
 	t.WriteResult(y, tile.Row)
-	// No scratch segment is listed: neither names its buffer.
+	// No scratch segment is listed, so the tasks must not name its buffer.
 	task.UnlistScratch(prep)
 	task.UnlistScratch(t)
 	return []*task.Task{prep, t}, k.Data

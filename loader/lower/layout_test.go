@@ -125,7 +125,7 @@ func TestPlanarLayouts(t *testing.T) {
 
 // What holds of the tables' rows. Not held: convolutions that take columns, whose tiles
 // TakeColumns sets, and planar patches that a task on the MAC engines takes tile by tile,
-// which HandedPatch sets.
+// which LinkedPatch sets.
 const (
 	wantLayouts, wantPatches, wantRows, wantHeights      = 116, 114, 112, 114
 	wantPlanar, wantPlanarPatches, wantLoaded, wantTiles = 75, 66, 34, 29

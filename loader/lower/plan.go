@@ -7,18 +7,18 @@ import (
 	"anesim/loader/lower/family"
 )
 
-// A Lowered is a layer as a program's parts.
+// A Lowered holds the parts of the program of one layer.
 type Lowered struct {
-	Text       []byte // __text, byte for byte what the builder writes
-	FirstWords int    // words of the first descriptor
+	Text       []byte // contents of __text, as the builder writes it
+	FirstWords int    // number of words in the first descriptor
 	Tasks      int
-	Constants  []byte // nil where no register reads them
+	Constants  []byte // nil if no register refers to them
 	Builder    *loader.Builder
 }
 
-// Lower makes a layer a program that runs: a container with ports named x, z (the
-// second input; x0, x1, ... of Concat) and y. Errors are a *LimitError, an
-// *UnsupportedError or a *LayerError.
+// Lower compiles a layer to a program that can run. Its container has the ports x and y, and z
+// for a second input; the inputs of Concat are x0, x1 and so on. The error is a
+// *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
 func Lower(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	c, err := Compile(l, w)
 	if err != nil {
@@ -27,7 +27,7 @@ func Lower(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	return c.Builder.Build(l.Op.String())
 }
 
-// Compile lowers a layer to the parts of a program.
+// Compile compiles a layer to the parts of a program. Errors are those of [Lower].
 func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 	o, err := family.Lower(&l, &w)
 	if err != nil {
@@ -40,9 +40,9 @@ func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 	}, nil
 }
 
-// Sized lowers a layer to a program without contents: descriptors, ports and the sizes of
-// everything. It is linked and timed as the program of Lower is, with the same figures.
-// Errors are those of Lower.
+// Sized compiles a layer to a program without contents: descriptors, ports, and the sizes of all
+// parts. Such a program can be linked and timed like that of [Lower], with the same results.
+// Errors are those of [Lower].
 func Sized(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	w.SizesOnly = true
 	o, err := family.Lower(&l, &w)

@@ -421,7 +421,7 @@ func windowed(r *rand.Rand) (l layer.Layer, w layer.Weights, in map[string][]flo
 		}, 0.01
 	}
 	taps := win
-	win = win.WithDilation(d)
+	win = win.Dilate(d)
 	win.Kh, win.Kw = min(win.Kh, 31), min(win.Kw, 31)
 	win.Py, win.Qy, win.Px, win.Qx = r.IntN(5), r.IntN(5), r.IntN(5), r.IntN(5)
 	if s.H+win.Py+win.Qy < win.Kh || s.W+win.Px+win.Qx < win.Kw {

@@ -12,7 +12,7 @@ import (
 
 // both reads the nodes of both sides of a computed condition, and selects.
 func (n *nodeReader) both() error {
-	c, err := n.Whole(0)
+	c, err := n.AnyInput(0)
 	if err != nil {
 		return errors.New(n.undecided())
 	}
@@ -51,7 +51,7 @@ func (n *nodeReader) bothSides(c choose.Operand) error {
 		}
 	}
 	n.First = len(n.Net.Layers)
-	not, err := n.Negated(choose.Operand{Name: c.Name}.As(slices.Repeat([]int{1}, 4)...))
+	not, err := n.Complement(choose.Operand{Name: c.Name}.As(slices.Repeat([]int{1}, 4)...))
 	if err != nil {
 		return err
 	}
@@ -65,13 +65,13 @@ func (n *nodeReader) bothSides(c choose.Operand) error {
 			sides[k] = choose.Operand{Name: n.TensorOf(of.Name), Dims: of.Dims}
 		}
 		for k, mask := range [...]choose.Operand{{Name: c.Name, Dims: []int{1}}, {Name: not.Name, Dims: []int{1}}} {
-			if sides[k], err = n.Binary(layer.Mul, sides[k], mask); err != nil {
+			if sides[k], err = n.ApplyBinary(layer.Mul, sides[k], mask); err != nil {
 				return err
 			}
 		}
-		x, err := n.Binary(layer.Add, sides[0], sides[1])
+		x, err := n.ApplyBinary(layer.Add, sides[0], sides[1])
 		if err == nil {
-			err = n.Result(i, x)
+			err = n.NameResult(i, x)
 		}
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func (n *nodeReader) followsEngine() bool {
 		}
 		any = any || v.Least != nil
 	}
-	return any && choose.Takes(n.Op) && ops.IsRowwise(n.Node)
+	return any && choose.Supports(n.Op) && ops.IsRowwise(n.Node)
 }
 
 // onEngine makes layers of a node with inputs whose size depends on values: to them these have

@@ -16,7 +16,7 @@ func fuse(n *list.Network) {
 		l := &n.Layers[i]
 		steps[i] = join.Step{
 			Layer: l.Lower, Weights: l.Weights, Inputs: l.Inputs, Output: l.Output,
-			Stored: l.Stored, Rounds: l.Rounds, Average: l.Average, Apart: l.Reason != "",
+			Stored: l.Stored, Rounds: l.Rounds, Average: l.Average, Unfusable: l.Reason != "",
 		}
 		if l.ByColumn && l.Lower.Second == layer.Constant {
 			steps[i].ByColumn, steps[i].Columns = true, l.Weights.Second
@@ -24,9 +24,9 @@ func fuse(n *list.Network) {
 	}
 	kept := make([]list.Layer, 0, len(steps))
 	for _, s := range (join.Fusion{Outputs: n.Outputs}).Fuse(steps) {
-		l := n.Layers[s.Does[0]]
+		l := n.Layers[s.Merged[0]]
 		l.Lower, l.Weights, l.Inputs = s.Layer, s.Weights, s.Inputs
-		for _, i := range s.Does[1:] {
+		for _, i := range s.Merged[1:] {
 			l.Absorb(&n.Layers[i])
 		}
 		l.Output = s.Output

@@ -333,7 +333,7 @@ func (n *nodeReader) layers() error {
 	if err := n.node.Unsized; err != nil {
 		return cmp.Or(whole, err)
 	}
-	if whole != nil && !choose.Takes(n.Op) {
+	if whole != nil && !choose.Supports(n.Op) {
 		return whole
 	}
 	return n.Choose()

@@ -5,7 +5,7 @@
 // chain, because they keep their places in the constants. Their order follows from the
 // descriptor's registers (loader/lower has the layouts):
 //
-//	registers --LayoutOf--> place of each weight --Weights--> constants
+//	registers --ReadLayout--> place of each weight --Weights--> constants
 //
 // Setting a field changes all places where the chain writes its register. Binding a
 // run-time parameter changes the fields that its relocations name. All other bytes of the

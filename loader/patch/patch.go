@@ -108,8 +108,8 @@ func (p *Program) Bind(name string, value uint64) error {
 }
 
 // Weights replaces the weights of a descriptor, or its biases if name ends in .bias. name
-// is "td" with the descriptor's number, or the beginning of the weight's symbol, K and a
-// digest. Values are in the order [group][channel][input][row][column].
+// is the descriptor's number, with or without "td" before it, or the beginning of the weight's
+// symbol, K and a digest. Values are in the order [group][channel][input][row][column].
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
 	index, layout, err := p.findLayout(who)
@@ -143,6 +143,9 @@ func (p *Program) findConstants() []byte {
 	return nil
 }
 
+// isNumber reports whether s consists of decimal digits. No weight symbol does.
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
 // findLayout returns the index and the weight layout of the descriptor with the given name,
 // as in Weights.
 func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
@@ -150,7 +153,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		return 0, nil, &Error{What: name, Why: fmt.Sprintf(format, args...)}
 	}
 	only, addr := -1, uint64(0)
-	if number, ok := strings.CutPrefix(name, "td"); ok {
+	if number, ok := strings.CutPrefix(name, "td"); ok || isNumber(name) {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
 			return fail("invalid descriptor number %q", number)
@@ -159,7 +162,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 	} else {
 		var ok bool
 		if addr, ok = p.findWeights(name); !ok {
-			return fail("found no unique weight symbol with this prefix; use td0 for the first descriptor")
+			return fail("found no unique weight symbol with this prefix; use 0 for the first descriptor")
 		}
 	}
 	var file regs.File

@@ -1,9 +1,9 @@
-// Graphs writes random ONNX graphs, each to a directory of its own with its inputs as .npy
-// files and a readable form:
+// Graphs writes random ONNX graphs. Each has its own directory with the graph, its inputs as .npy
+// files, and a readable form:
 //
 //	go run ./tools/graphs -n 1000 -seed 1 DIR
 //
-// The directories are named for their seeds. A seed gives the same files on every machine.
+// The name of a directory is the seed of its graph. A seed gives the same files on every machine.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// write writes n graphs to directories below dir, beginning with seed.
+// write writes n graphs to subdirectories of dir, with consecutive seeds starting at seed.
 func write(dir string, seed, n uint64, o randomgraph.Options) error {
 	for i := range n {
 		g := randomgraph.New(seed+i, o)

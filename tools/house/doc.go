@@ -1,3 +1,3 @@
-// Package house holds the plan of the house: which room may import which. It has no
-// code, only the test that reads every file's imports.
+// Package house tests the structure of the source tree: which package may import which, according
+// to the plan in plan.txt. It has no code, only tests.
 package house

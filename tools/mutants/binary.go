@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// variable chooses the mutant of a binary: its number, 0 for none.
+// variable is the environment variable that selects a mutant by its number, or 0 for none.
 const variable = "MUTANT"
 
 const switchFile = "mutantswitch_generated.go"
@@ -28,14 +28,15 @@ import (
 var mutantSwitch = func() int { n, _ := strconv.Atoi(os.Getenv(%q)); return n }()
 `
 
-// lines are those of a written file that hold a mutant's copy of its function.
+// lines is a range of lines in a generated file that holds a mutant's copy of its function.
 type lines struct {
 	first, last int
 	m           *mutant
 }
 
-// switched writes a file whose functions begin with the switch over their mutants.
-func switched(set *token.FileSet, f *source, list []*mutant) (text []byte, where []lines) {
+// addSwitches returns the text of a file in which functions begin with a switch over their
+// mutants, and the lines of each mutant in it.
+func addSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, where []lines) {
 	of := map[*ast.FuncDecl][]*mutant{}
 	for _, m := range list {
 		if m.file == f.name && m.in != nil && m.status == "" {
@@ -62,7 +63,7 @@ func switched(set *token.FileSet, f *source, list []*mutant) (text []byte, where
 		for _, m := range of[fn] {
 			first := line
 			put(fmt.Appendf(nil, "case %d: %sfunc()%s {", m.id, call, results))
-			put(m.changed(f.text[open:end], open))
+			put(m.apply(f.text[open:end], open))
 			put(fmt.Appendf(nil, "}()%s\n", after))
 			where = append(where, lines{first, line - 1, m})
 		}
@@ -74,7 +75,8 @@ func switched(set *token.FileSet, f *source, list []*mutant) (text []byte, where
 
 var message = regexp.MustCompile(`(?m)([^\s/]+\.go):(\d+):\d+: `)
 
-// build makes the binary with every mutant that compiles; the others are marked.
+// build builds a binary with all mutants and returns its name. It marks mutants that do not
+// compile as unbuilt and leaves them out.
 func (p *pkg) build(list []*mutant) (string, error) {
 	out := filepath.Join(p.temp, "mutants.test")
 	for {
@@ -86,7 +88,7 @@ func (p *pkg) build(list []*mutant) (string, error) {
 		}
 		for i := range p.files {
 			f := &p.files[i]
-			text, w := switched(p.set, f, list)
+			text, w := addSwitches(p.set, f, list)
 			where[f.name] = w
 			if err := write(f.name, text); err != nil {
 				return "", err
@@ -114,15 +116,15 @@ func (p *pkg) build(list []*mutant) (string, error) {
 	}
 }
 
-// alone makes a binary of one mutant that stands outside functions; "" where it does not
-// compile.
-func (p *pkg) alone(m *mutant) (string, error) {
+// buildAlone builds a binary with a single mutant that is outside functions. It returns "" if the
+// mutant does not compile.
+func (p *pkg) buildAlone(m *mutant) (string, error) {
 	for i := range p.files {
 		if p.files[i].name != m.file {
 			continue
 		}
 		name := filepath.Join(p.temp, "alone.go")
-		if err := os.WriteFile(name, m.changed(p.files[i].text, 0), 0o600); err != nil {
+		if err := os.WriteFile(name, m.apply(p.files[i].text, 0), 0o600); err != nil {
 			return "", err
 		}
 		out := filepath.Join(p.temp, "alone.test")
@@ -134,7 +136,7 @@ func (p *pkg) alone(m *mutant) (string, error) {
 	return "", fmt.Errorf("no file %s", m.file)
 }
 
-// compile builds the package's tests with files in the place of others.
+// compile builds the package's tests with some source files replaced.
 func (p *pkg) compile(out string, replace map[string]string, flags ...string) ([]byte, error) {
 	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

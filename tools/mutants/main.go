@@ -29,9 +29,9 @@ type pkg struct {
 func main() {
 	dir := flag.String("C", ".", "the module's directory")
 	short := flag.Bool("short", false, "run short tests")
-	skip := flag.String("skip", "", "leave tests out")
-	every := flag.Int("every", 1, "count every Nth covered mutant, from the Nth on")
-	jobs := flag.Int("j", 1, "mutants at a time")
+	skip := flag.String("skip", "", "skip tests that match the `PATTERN`")
+	every := flag.Int("every", 1, "test only every Nth covered mutant, starting with the Nth")
+	jobs := flag.Int("j", 1, "number of mutants to run at the same time")
 	flag.Parse()
 	if err := os.Chdir(*dir); err != nil {
 		fail(err)
@@ -54,7 +54,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// count decides every mutant of a package. Those that are not killed are printed.
+// count determines the status of every mutant of a package and prints those that are not killed.
 func (p *pkg) count(path string) ([]*mutant, error) {
 	text, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,GoFiles", path).Output()
 	if err != nil {
@@ -67,23 +67,23 @@ func (p *pkg) count(path string) ([]*mutant, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(p.temp)
-	if p.files, err = read(p.set, p.Dir, p.GoFiles); err != nil {
+	if p.files, err = parseFiles(p.set, p.Dir, p.GoFiles); err != nil {
 		return nil, err
 	}
-	tests, err := p.tests()
+	tests, err := p.runTests()
 	if err != nil {
 		return nil, err
 	}
-	all := find(p.set, p.files)
+	all := findMutants(p.set, p.files)
 	run := p.choose(all, tests)
 	bin, err := p.build(run)
 	if err != nil {
 		return nil, err
 	}
 	tests = slices.DeleteFunc(tests, func(t test) bool {
-		status := p.try(bin, 0, []string{t.name}, 10*together+20*t.time)
+		status := p.try(bin, 0, []string{t.name}, 10*quickLimit+20*t.time)
 		if status != lived {
-			fmt.Fprintf(os.Stderr, "left out, %s does not pass in this binary\n", t.name)
+			fmt.Fprintf(os.Stderr, "skipping %s: it fails in this binary without a mutant\n", t.name)
 		}
 		return status != lived
 	})
@@ -102,8 +102,8 @@ func (p *pkg) count(path string) ([]*mutant, error) {
 	return all, nil
 }
 
-// choose marks what no test reaches, and of the others those that a sample leaves out, and
-// returns what is to be run.
+// choose returns the mutants to run. It marks those that no test reaches as not covered, and
+// those outside the sample as left out.
 func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
 	n := 0
 	for _, m := range all {
@@ -121,7 +121,7 @@ func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
 	return run
 }
 
-// decide runs the mutants.
+// decide runs the mutants and sets their status.
 func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
 	work := make(chan *mutant)
 	var wg sync.WaitGroup
@@ -145,7 +145,7 @@ func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
 	close(work)
 	wg.Wait()
 	for _, m := range outside {
-		one, err := p.alone(m)
+		one, err := p.buildAlone(m)
 		if err != nil {
 			return err
 		}
@@ -156,14 +156,14 @@ func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
 	return nil
 }
 
-// summary counts as gremlins does.
+// summary formats the number of mutants by status, counted as in gremlins.
 func summary(path string, list []*mutant) string {
 	n := map[string]int{}
 	for _, m := range list {
 		n[m.status]++
 	}
 	dead := n[killed] + n[unbuilt]
-	s := fmt.Sprintf("%s: %d of %d killed, %.1f %%", path, dead, dead+n[lived], 100*float64(dead)/float64(max(1, dead+n[lived])))
+	s := fmt.Sprintf("%s: %d of %d killed, %.1f%%", path, dead, dead+n[lived], 100*float64(dead)/float64(max(1, dead+n[lived])))
 	for _, status := range []string{unbuilt, timedOut, notCovered, left} {
 		if n[status] > 0 {
 			s += fmt.Sprintf("; %d %s", n[status], map[string]string{

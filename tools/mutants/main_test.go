@@ -56,7 +56,7 @@ func TestOutside(t *testing.T) { t.Skip() }
 `
 
 // Mutants of a small module: those that live, those that do not compile, those of one
-// operator that gremlins counts twice, and those outside functions.
+// operatorOf that gremlins counts twice, and those outside functions.
 func TestCount(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "m.go": code, "m_test.go": tests} {
@@ -91,14 +91,14 @@ func TestCount(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if got, want := summary("m", list), "m: 9 of 11 killed, 81.8 %; 1 of them do not compile; 1 not covered"; got != want {
+	if got, want := summary("m", list), "m: 9 of 11 killed, 81.8%; 1 of them do not compile; 1 not covered"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	p = &pkg{set: token.NewFileSet(), every: 4, jobs: 1}
 	if list, err = p.count("."); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := summary("m", list), "m: 2 of 2 killed, 100.0 %; 1 not covered; 9 not in the sample"; got != want {
+	if got, want := summary("m", list), "m: 2 of 2 killed, 100.0%; 1 not covered; 9 not in the sample"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

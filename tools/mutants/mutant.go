@@ -14,15 +14,15 @@ type mutant struct {
 	id        int
 	file      string
 	line, col int
-	off       int // of the operator in the file
+	off       int // byte offset of the operator in the file
 	from, to  token.Token
 	kind      string
 	status    string
 	in        *ast.FuncDecl // nil outside functions
-	same      *mutant       // one before that makes the same change: gremlins counts both
+	same      *mutant       // an earlier mutant with the same change; gremlins counts both
 }
 
-// What becomes of a mutant.
+// Status of a mutant.
 const (
 	killed     = "KILLED"
 	unbuilt    = "UNBUILT"
@@ -36,13 +36,13 @@ func (m *mutant) String() string {
 	return fmt.Sprintf("%s %s at %s:%d:%d", m.status, m.kind, m.file, m.line, m.col)
 }
 
-// A change is a kind of mutants and what it makes of an operator.
+// A change is a kind of mutant. It maps operators to their replacements.
 type change struct {
 	kind string
 	to   map[token.Token]token.Token
 }
 
-// changes are gremlins' default ones, in its order.
+// changes lists the default changes of gremlins in its order.
 var changes = []change{
 	{"INVERT_NEGATIVES", map[token.Token]token.Token{token.SUB: token.ADD}},
 	{"ARITHMETIC_BASE", map[token.Token]token.Token{
@@ -57,15 +57,15 @@ var changes = []change{
 	{"INCREMENT_DECREMENT", map[token.Token]token.Token{token.INC: token.DEC, token.DEC: token.INC}},
 }
 
-// A source is a file of the package as it stands.
+// A source is an unchanged file of the package.
 type source struct {
 	name string
 	text []byte
 	tree *ast.File
 }
 
-// read parses the package's files.
-func read(set *token.FileSet, dir string, names []string) ([]source, error) {
+// parseFiles parses the package's files.
+func parseFiles(set *token.FileSet, dir string, names []string) ([]source, error) {
 	var list []source
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -81,13 +81,13 @@ func read(set *token.FileSet, dir string, names []string) ([]source, error) {
 	return list, nil
 }
 
-// find lists the mutants of the files in order.
-func find(set *token.FileSet, files []source) (list []*mutant) {
+// findMutants lists the mutants of the files in order.
+func findMutants(set *token.FileSet, files []source) (list []*mutant) {
 	for _, f := range files {
 		for _, d := range f.tree.Decls {
 			in, _ := d.(*ast.FuncDecl)
 			ast.Inspect(d, func(n ast.Node) bool {
-				op, pos := operator(n)
+				op, pos := operatorOf(n)
 				p := set.Position(pos)
 				var first *mutant
 				for _, c := range changes {
@@ -112,7 +112,7 @@ func find(set *token.FileSet, files []source) (list []*mutant) {
 	return list
 }
 
-func operator(n ast.Node) (token.Token, token.Pos) {
+func operatorOf(n ast.Node) (token.Token, token.Pos) {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
 		return n.Op, n.OpPos
@@ -126,10 +126,11 @@ func operator(n ast.Node) (token.Token, token.Pos) {
 	return token.ILLEGAL, token.NoPos
 }
 
-// changed is text, which stands at an offset of the file, with the mutant's operator.
-func (m *mutant) changed(text []byte, at int) []byte {
+// apply returns text with the mutant's operator. The argument at is the offset of text in the
+// file.
+func (m *mutant) apply(text []byte, at int) []byte {
 	off := m.off - at
 	b := append([]byte(nil), text[:off]...)
-	b = append(b, " "+m.to.String()+" "...) // apart from what stands beside it: a - -b
+	b = append(b, " "+m.to.String()+" "...) // spaces keep it apart from its neighbours, as in a - -b
 	return append(b, text[off+len(m.from.String()):]...)
 }

@@ -17,18 +17,19 @@ import (
 	"time"
 )
 
-// A test is a function of the package's tests and the blocks that it reaches.
+// A test is a test function and the blocks of code that it reaches.
 type test struct {
 	name   string
 	time   time.Duration
 	blocks map[string][]block
 }
 
-// A block is a run of source between two places.
+// A block is a range of source positions.
 type block struct{ line, col, endLine, endCol int }
 
-// has is gremlins' rule: the first and last lines count by their columns.
-func (b block) has(line, col int) bool {
+// contains reports whether a position is in the block. The first and last lines count by their
+// columns, as in gremlins.
+func (b block) contains(line, col int) bool {
 	switch {
 	case line > b.line && line < b.endLine:
 		return true
@@ -39,11 +40,12 @@ func (b block) has(line, col int) bool {
 }
 
 func (t *test) reaches(m *mutant) bool {
-	return slices.ContainsFunc(t.blocks[m.file], func(b block) bool { return b.has(m.line, m.col) })
+	return slices.ContainsFunc(t.blocks[m.file], func(b block) bool { return b.contains(m.line, m.col) })
 }
 
-// tests runs every test alone for what it reaches.
-func (p *pkg) tests() (list []test, err error) {
+// runTests runs every test alone with coverage and returns those that pass and reach code of the
+// package.
+func (p *pkg) runTests() (list []test, err error) {
 	bin := filepath.Join(p.temp, "cover.test")
 	if text, err := p.compile(bin, nil, "-cover"); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)
@@ -64,10 +66,10 @@ func (p *pkg) tests() (list []test, err error) {
 		cmd.Dir = p.Dir
 		start := time.Now()
 		if text, err := cmd.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "left out, %s fails alone: %v\n%s", name, err, text)
+			fmt.Fprintf(os.Stderr, "skipping %s: it fails when run alone: %v\n%s", name, err, text)
 			continue
 		}
-		t := test{name, time.Since(start), blocks(profile, p.ImportPath)}
+		t := test{name, time.Since(start), readBlocks(profile, p.ImportPath)}
 		if len(t.blocks) > 0 {
 			list = append(list, t)
 		}
@@ -77,11 +79,11 @@ func (p *pkg) tests() (list []test, err error) {
 
 var profileLine = regexp.MustCompile(`^(.*)/([^/]+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ (\d+)$`)
 
-// blocks are those of a profile that were reached.
-func blocks(profile, pkg string) map[string][]block {
+// readBlocks returns the blocks of a coverage profile that were reached, by file.
+func readBlocks(profile, pkg string) map[string][]block {
 	text, err := os.ReadFile(profile)
 	if err != nil {
-		return nil // a test that skips writes none
+		return nil // a skipped test writes no profile
 	}
 	list := map[string][]block{}
 	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
@@ -106,7 +108,7 @@ func (p *pkg) arguments(names []string, more ...string) []string {
 	return args
 }
 
-// try runs tests of a binary with a mutant in place.
+// try runs tests of a binary with a mutant selected, and returns the mutant's status.
 func (p *pkg) try(bin string, id int, names []string, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -126,10 +128,10 @@ func (p *pkg) try(bin string, id int, names []string, limit time.Duration) strin
 	return lived
 }
 
-// together is how long tests may take that run in one process.
-const together = 2 * time.Second
+// quickLimit is the most time of tests that run together in one process.
+const quickLimit = 2 * time.Second
 
-// judge runs the tests that reach a mutant until one kills it.
+// judge runs the tests that reach a mutant until one of them kills it.
 func (p *pkg) judge(m *mutant, bin string, tests []test) string {
 	var quick []string
 	var slow []test
@@ -138,7 +140,7 @@ func (p *pkg) judge(m *mutant, bin string, tests []test) string {
 		if !t.reaches(m) {
 			continue
 		}
-		if sum += t.time; sum < together {
+		if sum += t.time; sum < quickLimit {
 			quick = append(quick, t.name)
 		} else {
 			slow = append(slow, t)
@@ -146,13 +148,13 @@ func (p *pkg) judge(m *mutant, bin string, tests []test) string {
 	}
 	status := lived
 	if len(quick) > 0 {
-		status = p.try(bin, m.id, quick, 10*together)
+		status = p.try(bin, m.id, quick, 10*quickLimit)
 	}
 	for _, t := range slow {
 		if status != lived {
 			break
 		}
-		status = p.try(bin, m.id, []string{t.name}, 5*together+8*t.time)
+		status = p.try(bin, m.id, []string{t.name}, 5*quickLimit+8*t.time)
 	}
 	return status
 }

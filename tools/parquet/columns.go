@@ -15,15 +15,15 @@ const (
 	words
 )
 
-// A column is a name with a type.
+// A column is a column of the sweep with its type.
 type column struct {
 	name       string
 	kind       columnKind
 	dictionary bool
 }
 
-// results are the columns at the end of every row of a sweep, as bench/sweep/columns.go of the main
-// module has them.
+// results lists the columns at the end of every row of a sweep. It must match
+// bench/sweep/columns.go of the main module.
 var results = [...]column{
 	{"descriptors", integers, false}, {"cycles", integers, false}, {"bound", words, true}, {"dma_bytes", integers, false},
 	{"time_ns", reals, false}, {"energy_nj", reals, false}, {"dispatch_energy_nj", reals, false}, {"macs", integers, false},
@@ -33,25 +33,25 @@ var results = [...]column{
 // areaName is the name of the column before the results if the sweep has an area.
 const areaName = "area"
 
-// originName is the name of the column behind the results, which older files do not have.
+// originName is the name of the column after the results. Older files do not have it.
 const originName = "origin"
 
-var errNoSweep = errors.New("line 1: the columns are not those of a sweep")
+var errNoSweep = errors.New("line 1: unexpected columns: want those of anesim sweep")
 
-// A schema is the columns of a sweep, in its order.
+// A schema holds the columns of a sweep in the order of the file.
 type schema struct {
 	columns []column
-	axes    []axis // the columns whose type follows from their values
+	axes    []axis // columns whose type is inferred from their values
 }
 
-// An axis is the column of a swept key, and what its values so far can be.
+// An axis is the column of a swept key. The flags say which types all values so far allow.
 type axis struct {
 	column      int
 	whole, real bool
 }
 
-// newSchema returns the schema of a sweep with the given header. The types of its axes
-// are known once every row has been passed to count.
+// newSchema returns the schema of a sweep with the given header. The types of its axes are known
+// after every row was passed to count and settle was called.
 func newSchema(header []string) (*schema, error) {
 	const labels = 2 // point and program
 	first := len(header) - len(results)
@@ -75,7 +75,7 @@ func newSchema(header []string) (*schema, error) {
 			s.axes = append(s.axes, axis{i, true, true})
 		}
 		if slices.Contains(header[:i], header[i]) {
-			return nil, errors.New("line 1: two columns are called " + strconv.Quote(header[i]))
+			return nil, errors.New("line 1: duplicate column  " + strconv.Quote(header[i]))
 		}
 	}
 	s.columns = append(s.columns, results[:]...)
@@ -85,8 +85,8 @@ func newSchema(header []string) (*schema, error) {
 	return s, nil
 }
 
-// count takes the values of a row into account.
-func (s *schema) count(row []string) {
+// inspect narrows the types of the axes by the values of a row.
+func (s *schema) inspect(row []string) {
 	for i := range s.axes {
 		a := &s.axes[i]
 		whole, real := numberKind(row[a.column])
@@ -94,8 +94,8 @@ func (s *schema) count(row []string) {
 	}
 }
 
-// settle sets the types of the axes.
-func (s *schema) settle() {
+// setTypes sets the types of the axes after all rows have been inspected.
+func (s *schema) setTypes() {
 	for _, a := range s.axes {
 		c := &s.columns[a.column]
 		switch {
@@ -109,8 +109,8 @@ func (s *schema) settle() {
 	}
 }
 
-// numberKind reports whether v is a whole number, and whether it is any number. Only a
-// number that prints as it is spelled is one: 007 and 0x10 are words.
+// numberKind reports whether v is an integer, and whether it is any number. A text that formats
+// differently after parsing, such as 007 or 0x10, is neither.
 func numberKind(v string) (whole, real bool) {
 	n, err := strconv.ParseInt(v, 10, 64)
 	whole = err == nil && strconv.FormatInt(n, 10) == v

@@ -25,7 +25,8 @@ func main() {
 	}
 }
 
-// run converts the file called name, or stdin if name is empty or "-", into the file out.
+// run converts the named CSV file to the Parquet file out. It reads stdin if name is empty or
+// "-".
 func run(stdin io.Reader, name, out string) error {
 	var in *os.File
 	if name == "" || name == "-" {
@@ -46,7 +47,7 @@ func run(stdin io.Reader, name, out string) error {
 		}
 		if a, err := in.Stat(); err == nil {
 			if b, err := os.Stat(out); err == nil && os.SameFile(a, b) {
-				return fmt.Errorf("%s is the input %s; choose another output", out, name)
+				return fmt.Errorf("cannot overwrite the input: output %s is the input %s; choose another name", out, name)
 			}
 		}
 	}
@@ -57,8 +58,8 @@ func run(stdin io.Reader, name, out string) error {
 	return nil
 }
 
-// writeFile puts what write writes under name once it is complete, and nothing if write
-// fails.
+// writeFile creates the named file with the output of write. The file appears only when it is
+// complete; if write fails, there is none.
 func writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
@@ -69,7 +70,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 	if err := write(f); err != nil {
 		return err
 	}
-	const mode = 0o644 // os.CreateTemp makes files that only their owner can read
+	const mode = 0o644 // os.CreateTemp creates files that only their owner can read
 	if err := f.Chmod(mode); err != nil {
 		return err
 	}

@@ -98,14 +98,14 @@ func TestConvert(t *testing.T) {
 
 func TestConvertRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":         "line 1: the columns are not those of a sweep",
-		"a,b\n1,2": "middle of a row",
-		"a,b\n":    "line 1: the columns are not those of a sweep",
-		strings.Replace(header, "cycles", "ticks", 1):                "line 1: the columns are not those of a sweep",
-		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: two columns are called "c"`,
+		"":         "line 1: unexpected columns: want those of anesim sweep",
+		"a,b\n1,2": "unexpected end of file in a row",
+		"a,b\n":    "line 1: unexpected columns: want those of anesim sweep",
+		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns: want those of anesim sweep",
+		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: duplicate column  "c"`,
 		header + sweepRow("0", "4") + "1,relu\n":                     "line 3: wrong number of fields",
-		header + sweepRow("0", "4") + sweepRow("x", "4"):             `line 3: point: "x" is not a whole number`,
-		header + strings.Replace(sweepRow("0", "4"), "70.5", "s", 1): `line 2: time_ns: "s" is not a number`,
+		header + sweepRow("0", "4") + sweepRow("x", "4"):             `line 3: point: invalid value "x": want an integer`,
+		header + strings.Replace(sweepRow("0", "4"), "70.5", "s", 1): `line 2: time_ns: invalid value "s": want a number`,
 	} {
 		var out bytes.Buffer
 		if err := convert(strings.NewReader(text), &out); err == nil || !strings.Contains(err.Error(), want) {

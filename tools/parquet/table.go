@@ -12,10 +12,10 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// groupRows is the number of rows that are held until they are written together.
+// groupRows is the number of rows that are kept in memory before they are written as a group.
 const groupRows = 1 << 16
 
-var errTorn = errors.New("the file ends in the middle of a row")
+var errTorn = errors.New("unexpected end of file in a row")
 
 // convert reads the CSV of a sweep from in, twice, and writes it to w as a Parquet file.
 func convert(in io.ReadSeeker, w io.Writer) error {
@@ -24,13 +24,13 @@ func convert(in io.ReadSeeker, w io.Writer) error {
 		s, err = newSchema(header)
 		return err
 	}, func(row []string) error {
-		s.count(row)
+		s.inspect(row)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.settle()
+	s.setTypes()
 	t := newTable(w, s)
 	if err := readRows(in, func([]string) error { return nil }, t.add); err != nil {
 		return err
@@ -38,8 +38,8 @@ func convert(in io.ReadSeeker, w io.Writer) error {
 	return t.w.Close()
 }
 
-// readRows reads in from its start and passes the header and then each row on. An error
-// names the line. A row does not outlive its call.
+// readRows reads a CSV file from its start and calls header once and row for each row. Its errors
+// contain the line. The slice passed to row is reused.
 func readRows(in io.ReadSeeker, header, row func([]string) error) error {
 	if end, err := in.Seek(0, io.SeekEnd); err != nil {
 		return err
@@ -85,7 +85,7 @@ func readRows(in io.ReadSeeker, header, row func([]string) error) error {
 	}
 }
 
-// A table writes rows as a Parquet file.
+// A table writes rows to a Parquet file.
 type table struct {
 	w       *parquet.GenericWriter[any]
 	columns []column
@@ -115,7 +115,7 @@ func newTable(w io.Writer, s *schema) *table {
 		parquet.CreatedBy("anesim", "1", "0"), parquet.MaxRowsPerRowGroup(groupRows), parquet.Compression(&parquet.Uncompressed))}
 }
 
-// An orderedGroup is a group whose columns keep their order; a plain one sorts them.
+// An orderedGroup is a parquet.Group that keeps the order of its columns instead of sorting them.
 type orderedGroup struct {
 	parquet.Group
 	names []string
@@ -133,7 +133,7 @@ func (g orderedGroup) Fields() []parquet.Field {
 func (t *table) add(row []string) error {
 	t.row = t.row[:0]
 	for i, text := range row {
-		v, err := valueOf(text, t.columns[i].kind)
+		v, err := parseValue(text, t.columns[i].kind)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.columns[i].name, err)
 		}
@@ -147,8 +147,8 @@ func (t *table) add(row []string) error {
 	return err
 }
 
-// valueOf returns the value that text spells, null if it is empty.
-func valueOf(text string, kind columnKind) (v parquet.Value, err error) {
+// parseValue parses a value of a column. An empty text is a null.
+func parseValue(text string, kind columnKind) (v parquet.Value, err error) {
 	if text == "" {
 		return v, nil
 	}
@@ -156,13 +156,13 @@ func valueOf(text string, kind columnKind) (v parquet.Value, err error) {
 	case integers:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return v, fmt.Errorf("%q is not a whole number", text)
+			return v, fmt.Errorf("invalid value %q: want an integer", text)
 		}
 		return parquet.Int64Value(n), nil
 	case reals:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return v, fmt.Errorf("%q is not a number", text)
+			return v, fmt.Errorf("invalid value %q: want a number", text)
 		}
 		return parquet.DoubleValue(n), nil
 	}

@@ -24,8 +24,8 @@ func (r Rule) Check(n int, read func()) error {
 	before := s[0].Value.Uint64()
 	read()
 	metrics.Read(s[:])
-	if cost, most := s[0].Value.Uint64()-before, r.Bytes+r.PerByte*uint64(n); cost > most {
-		return fmt.Errorf("reading %d bytes allocated %d bytes; want at most %d", n, cost, most)
+	if cost, limit := s[0].Value.Uint64()-before, r.Bytes+r.PerByte*uint64(n); cost > limit {
+		return fmt.Errorf("reading %d bytes allocated %d bytes; want at most %d", n, cost, limit)
 	}
 	return nil
 }

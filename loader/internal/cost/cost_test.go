@@ -4,7 +4,7 @@ import "testing"
 
 var kept []byte
 
-// TestCheck has a reader inside the rule and one outside.
+// TestCheck checks a reader that keeps to a rule and one that does not.
 func TestCheck(t *testing.T) {
 	r := Rule{Bytes: 1 << 20, PerByte: 2}
 	for _, tt := range []struct {

@@ -83,8 +83,8 @@ func splitArrayName(key string) (base string, index int, field string) {
 	return base, n, field
 }
 
-// An output holds the values of an output by name. Names are registers, such as "td 1
-// Common.Cfg.ShPref", or the first words of other lines.
+// An output holds the values of a golden output by key. A key is a register, such as "td 1
+// Common.Cfg.ShPref", or the first words of another line.
 type output struct {
 	order       []string
 	values      map[string]string
@@ -108,6 +108,7 @@ func (o *output) value(key string) string {
 	return "nothing"
 }
 
+// set sets the value of a key, and appends a new key to the order.
 func (o *output) set(key, value string) {
 	if _, ok := o.values[key]; !ok {
 		o.order = append(o.order, key)
@@ -120,7 +121,7 @@ func parseOutput(lines []string) *output {
 	o := &output{values: map[string]string{}}
 	program, td, group := "", "", ""
 	times := map[string]int{}
-	again := func(key string) string { // lines with the same beginning are numbered
+	number := func(key string) string { // tells lines with the same beginning apart
 		times[key]++
 		if n := times[key]; n > 1 {
 			return fmt.Sprintf("%s (%d)", key, n)
@@ -148,7 +149,7 @@ func parseOutput(lines []string) *output {
 		case inside && strings.Contains(words[0], ".") && len(words) > 1: // a line with a single register
 			o.parseRegisters(td+" "+strings.SplitN(words[0], ".", 2)[0], stripGroup(line))
 		case inside:
-			o.set(again(td+" "+words[0]), strings.Join(words[1:], " "))
+			o.set(number(td+" "+words[0]), strings.Join(words[1:], " "))
 		case strings.Contains(line, " -> ") && !strings.HasPrefix(line, " ") && strings.Contains(words[0], ":"): // a line of a variant
 			left, to, _ := strings.Cut(line, " -> ")
 			at := strings.LastIndexByte(left, ' ')
@@ -156,7 +157,7 @@ func parseOutput(lines []string) *output {
 		default:
 			td, group = "", ""
 			n := min(2, len(words)-1)
-			o.set(again(program+strings.Join(words[:n], " ")), strings.Join(words[n:], " "))
+			o.set(number(program+strings.Join(words[:n], " ")), strings.Join(words[n:], " "))
 		}
 	}
 	return o

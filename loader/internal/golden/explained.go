@@ -11,8 +11,7 @@ import (
 // reasonSeparator separates a register from the reason for its value.
 const reasonSeparator = " ; "
 
-// Explained makes the output of every case in the files that match pattern, a program with
-// one register per line, and reports changes by name like [Test]. In the file, each
+// Explained is like [Test] for programs with one register per line. In the file, each
 // register is followed by the reason for its value:
 //
 //	Common.Cfg ShPref=3 ShMin=3 ShMax=3 ; a patch is 8 rows of 16 pixels
@@ -45,7 +44,7 @@ func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case)
 			for _, line := range lines {
 				reason := why[td+line]
 				if reason == "" && !*rewrite {
-					t.Errorf("%v: td %d%s: no explanation", c, i, line)
+					t.Errorf("%v: td %d%s: missing the reason for the register's value", c, i, line)
 				}
 				if *rewrite {
 					line = fmt.Sprintf("%-58s%s%s", line, reasonSeparator, reason)

@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files with the outputs of today")
+var rewrite = flag.Bool("rewrite", false, "write the current outputs to the golden files")
 
 // A Case is an input with its expected output.
 type Case struct {
 	File  string
 	Line  int      // of the input's first line, from 1
-	About []string // preceding comment lines and empty lines
+	About []string // comment lines and empty lines before the case
 	Input []string
-	Want  []string
+	Want  []string // lines of the expected output
 }
 
-// dashes is the line after a case's input.
+// dashes is the line between a case's input and output.
 const dashes = "----"
 
 // String returns the position of the case and its first input line. It uses the preceding
@@ -35,8 +35,9 @@ func (c *Case) String() string {
 	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, name)
 }
 
-// Test makes the output of every case in the files that match pattern and reports each
-// change by name. With -rewrite it stores the outputs in the files instead.
+// Test computes the output of every case in the files that match pattern, and reports each
+// difference from the expected output by name. With -rewrite it writes the outputs to the
+// files instead. It fails if no file matches.
 func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A changed output is told by the names of what changed.
+// TestChanges checks that changes are listed by the names of the changed values.
 func TestChanges(t *testing.T) {
 	want := `input x b4 1x8x4x6, strides 2048 256 64 2
 td 0: copy
@@ -39,7 +39,7 @@ td 1: copy
 			"td 0 KernelDMASrc.CoeffBaseAddr[1-15] 0x200 to 0x1e00 -> 0x400 to 0x3c00", "td 1 KernelDMASrc.CoeffBaseAddr[1-15] 0x200 to 0x1e00 -> 0x400 to 0x3c00",
 		}},
 		{"what a descriptor computes", "td 1: copy", "td 1: ReLU", []string{"td 1 computes copy -> ReLU"}},
-		{"coefficients", "aaaaaaaa", "bbbbbbbb", []string{"td 0 lanes 0-15:aaaaaaaa -> 0-15:bbbbbbbb"}},
+		{"weights", "aaaaaaaa", "bbbbbbbb", []string{"td 0 lanes 0-15:aaaaaaaa -> 0-15:bbbbbbbb"}},
 		{"a port", "1x8x4x6, strides", "1x8x4x7, strides", []string{"input x b4 1x8x4x6, strides 2048 256 64 2 -> b4 1x8x4x7, strides 2048 256 64 2"}},
 		{"a descriptor less", "td 1: copy\n  like    td 0\n  Common: Cin=4\n", "", []string{"2 descriptors -> 1", "td 1 computes copy -> nothing"}},
 		{"another spelling", "ShMax=3}", "ShMax=3 }", []string{"lines differ in order or form only; run with -rewrite"}},
@@ -54,7 +54,7 @@ td 1: copy
 	}
 }
 
-// More changes than a reader looks at are counted.
+// TestManyChanges checks that changes beyond maxChanges are only counted.
 func TestManyChanges(t *testing.T) {
 	var want, got []string
 	for i := range maxChanges + 3 {
@@ -67,7 +67,7 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
-// A file that is written as it is read is the same file.
+// TestFormat checks that formatting parsed cases gives the same text.
 func TestFormat(t *testing.T) {
 	text := "# Why.\n\nconv cin=4\nwith l2=64\n----\ntd 0: copy\n  Common: Cin=4\n\nrelu c=1\n----\nrefused: no\n"
 	cases, err := parse("layers.txt", text)
@@ -90,7 +90,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// A chain's text is read back as the registers that it was written from.
+// TestDescriptorText checks that descriptor text is parsed and printed as registers.
 func TestDescriptorText(t *testing.T) {
 	fields := parseDescriptors(".td\nCommon.Cfg ShPref=3 Transpose +0x1\nCommon.Cin 64\nCommon.InDepth Din=1\nKernelDMASrc.CoeffBfrSize[0-15] 0x200\nKernelDMASrc.CoeffBaseAddr[1-3] 0x200 step 0x200\n")[0]
 	fields = dropBlank(fields, blankFields())

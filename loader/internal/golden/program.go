@@ -21,7 +21,7 @@ import (
 //go:embed blank.txt
 var blankText string
 
-// width is the maximum length of a line of registers.
+// width is the maximum length of a line of registers in bytes.
 const width = 120
 
 // Program returns a program as text: its ports and memory, and each descriptor in words and
@@ -160,6 +160,7 @@ func parseFields(register string, values []string) (list []Field) {
 	return list
 }
 
+// formatHex returns v in hexadecimal with 0x, or "0".
 func formatHex(v uint64) string {
 	if v == 0 {
 		return "0"

@@ -10,16 +10,16 @@ import (
 	"strconv"
 )
 
-// A Rule is an error message of a reader.
+// A Rule is a rule of a reader, known by the error message for files that violate it.
 type Rule struct {
 	Place  string // file and line
-	Format string
+	Format string // of the message, as for fmt.Sprintf
 	match  *regexp.Regexp
 }
 
-// Of returns the rules in Go files: the first string literal among the arguments of each
-// call of a function or method with one of the names.
-func Of(names []string, files ...string) ([]Rule, error) {
+// Find returns the rules in Go source files. Each call of a function or method with one of
+// the names is a rule, whose format is the first string literal among the arguments.
+func Find(names []string, files ...string) ([]Rule, error) {
 	var out []Rule
 	for _, name := range files {
 		set := token.NewFileSet()
@@ -62,9 +62,11 @@ func calledName(c *ast.CallExpr) string {
 	return ""
 }
 
+// verb matches a formatting verb such as %d or %[1]#x.
 var verb = regexp.MustCompile(`%(\[\d+\])?[#+]?[a-zA-Z]`)
 
-// compilePattern returns an expression that matches the output of a format.
+// compilePattern returns a regular expression that matches the output of a format with any
+// arguments.
 func compilePattern(format string) *regexp.Regexp {
 	text := ""
 	for at := 0; ; {
@@ -77,7 +79,7 @@ func compilePattern(format string) *regexp.Regexp {
 	}
 }
 
-// Broken reports whether one of the messages matches the rule.
-func (r *Rule) Broken(messages []string) bool {
+// ViolatedBy reports whether one of the messages matches the rule's format.
+func (r *Rule) ViolatedBy(messages []string) bool {
 	return slices.ContainsFunc(messages, r.match.MatchString)
 }

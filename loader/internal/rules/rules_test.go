@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOf finds the rules of a file and the messages that break them.
-func TestOf(t *testing.T) {
+// TestFind finds the rules of a file and the messages of files that violate them.
+func TestFind(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "reader.go")
 	const source = `package reader
 
@@ -24,12 +24,12 @@ func (r *reader) read(n int) error {
 	if err := os.WriteFile(name, []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	list, err := Of([]string{"fail", "short"}, name)
+	list, err := Find([]string{"fail", "short"}, name)
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%v, %v", list, err)
 	}
 	messages := []string{`byte 0x0: size -3 is below zero ("x")`}
-	if !list[0].Broken(messages) || list[1].Broken(messages) || list[0].Place != name+":5" {
+	if !list[0].ViolatedBy(messages) || list[1].ViolatedBy(messages) || list[0].Place != name+":5" {
 		t.Errorf("%+v", list)
 	}
 }

@@ -6,24 +6,24 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Debug events of a task's header: the low byte is its place in the chain, the rest what
-// it computes (104/104).
+// Debug events of a task's header. The low byte depends on the task's position in the chain, the
+// rest on its computation (seen in 104 of 104 descriptors).
 const (
 	debugFirst    = 0x68
-	debugLast     = 0x02 // on top of debugFirst
+	debugLast     = 0x02 // added to debugFirst
 	debugEvents   = 0xfff800
 	debugMantissa = 0xffd800
 )
 
-// A step is a task with the registers of its descriptor: the task's own, and what follows from
-// the tasks around it.
+// A step is a task with the registers of its descriptor: those of the task, completed with the
+// fields that depend on other tasks.
 type step struct {
 	*task.Task
 	h regs.Header
 	g regs.Groups
 }
 
-// A program is the steps of a chain in order.
+// A program holds the steps of a chain in order.
 type program struct {
 	tasks []*task.Task
 	steps []step
@@ -41,21 +41,22 @@ func newProgram(tasks []*task.Task) *program {
 	return p
 }
 
-// Finish returns the descriptors of tasks in their order, linked. It adds what a task takes from
-// its neighbours (header control and events, L2 routes, hints and order of the tile DMA) and the
-// estimate; the tasks stay as they are.
+// Finish returns the linked descriptors of tasks, in order. It adds the fields that depend on
+// other tasks: control and events in the header, routes in the L2 words, hints and order of the
+// tile DMA, and the estimated cycles. The tasks are not changed.
 func Finish(tasks []*task.Task) []*regs.Descriptor {
 	p := newProgram(tasks)
 	return p.link(p.findRuns(), nil)
 }
 
-// link returns the descriptors, with the runs that starts marks. later routes the tasks after the
-// first; nil routes them as the newest compiler does.
+// link returns the descriptors of the steps. starts marks the first task of each run. later sets
+// the route of each task after the first; if it is nil, routes have the form of the newest
+// compiler.
 func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(p.steps))
 	writers := p.setReuse()
-	var planar, engine *task.Task // the last ones so far
-	waited := [...]int{-1, -1}    // the last task of the other engine that this one waited for
+	var planar, engine *task.Task // last task on each engine so far
+	waited := [...]int{-1, -1}    // for each engine, the last task of the other one that it waited for
 	for i := range p.steps {
 		s := &p.steps[i]
 		p.setControl(i, starts)
@@ -72,18 +73,19 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 		s.h.Bases = s.h.Bases.WithTBE(i < len(p.steps)-1)
 		s.h.Timing = s.h.Timing.WithExeCycles(p.estimateCycles(i))
 		out[i] = loader.NewDescriptor(s.h, &s.g)
-		out[i].Extra = writers[i] // the extra header word names it (3/3)
+		out[i].Extra = writers[i] // the extra header word holds this number (seen in 3 of 3 descriptors)
 	}
 	return loader.Sequence(out...)
 }
 
-// debugEvents returns which events of the step are logged for debugging.
+// debugEvents returns the events of the step that are logged for debugging. first and last say
+// whether it is the first or last step of the chain.
 func (t *step) debugEvents(first, last bool) uint32 {
 	n := uint32(debugEvents)
 	switch {
 	case t.onlyMovesData():
 		n = 0
-	case isMantissaTable(t.Table) && t.g.L2.ResultCfg.Type() != task.TypeRing: // 1/1 with a ring
+	case isMantissaTable(t.Table) && t.g.L2.ResultCfg.Type() != task.TypeRing: // seen in the one program with a ring
 		n = debugMantissa
 	}
 	if first || last {
@@ -95,23 +97,24 @@ func (t *step) debugEvents(first, last bool) uint32 {
 	return n
 }
 
-// moves reports whether the task only moves data: into the L2, out of it, or by a tile of
-// its own through it (16/16 have no debug events; those that stream through it have).
+// onlyMovesData reports whether the task only copies data into the L2, out of it, or through a
+// tile in it. Such tasks have no debug events (seen in 16 of 16 tasks). It reports false for a
+// copy that streams through the L2.
 func (t *step) onlyMovesData() bool {
 	m := t.g.NE.MACCfg
 	streams := t.g.DestinationOn() && t.LoadsFirst() && t.g.TileDMADst.DstDMAConfig.B26()
 	return !t.Planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !streams
 }
 
-// mantissaTable reports whether a table works on mantissa forms: the low digit of its
-// mode is 5 (square root), 6 (its reciprocal), 7 (reciprocal) or 9 (logarithm) (5/5; the
-// others 0, 1, a).
+// isMantissaTable reports whether a table is indexed by mantissas. The low digit of its mode is
+// then 5 (square root), 6 (its reciprocal), 7 (reciprocal) or 9 (logarithm), as seen in 5 of 5
+// tables; other tables have 0, 1 or 10.
 func isMantissaTable(table []byte) bool {
 	const mode = 2 * 42
 	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 9
 }
 
-// SetDebugEvents says which events of a descriptor are logged for debugging.
+// SetDebugEvents sets the events of a descriptor that are logged for debugging.
 func SetDebugEvents(d *regs.Descriptor, events uint32) {
 	d.Header.DebugLogEvents = d.Header.DebugLogEvents.WithDebugLogEvents(events)
 }

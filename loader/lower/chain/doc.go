@@ -1,17 +1,17 @@
-// Package chain makes the tasks of a program a chain of descriptors. [Finish] fills in what follows
-// from the tasks around each one; a task by itself is finished already.
+// Package chain turns the tasks of a program into a chain of descriptors. A task is complete
+// except for the fields that depend on other tasks; [Finish] fills them in.
 //
-//	runs       tasks that pass tiles on to each other: where a run starts and ends
-//	route      which engine's work a task's tiles wait for
-//	reuse      who else touches the bytes that the tile DMA moves
+//	runs       groups of tasks that pass tiles to each other
+//	route      which tasks of which engine a task waits for
+//	reuse      which other tasks access the bytes that the tile DMA moves
 //	estimate   the cycles that the compiler expects
 //
-// All of it is derived from the operands, so it is the same for a layer, for rows of layers and
-// for a network. [Finish2020] and [Finish2023] write the forms of two other releases of the
-// compiler; that of 2023 passes tensors beyond the L2 through rings and the scratch buffer
-// ([Spread]).
+// Everything is derived from the operands of the tasks, so the rules are the same for a layer,
+// for a row chain and for a network. [Finish2020] and [Finish2023] produce the forms of two other
+// releases of the compiler. The release of 2023 passes tensors that exceed the L2 through rings
+// and the scratch buffer ([PassThroughScratch]).
 //
-// The tasks are not changed: chain works on copies of their registers, and is the only package
-// beside task that sets any. Beside each rule stands how many of the descriptors it applies to it
-// explains, as (holds/applies), or that it is assumed.
+// The package works on copies of the registers, so the tasks do not change. Apart from package
+// task, no other package sets registers. Comments give the number of descriptors that follow a
+// rule out of those it applies to, as in "(81/84)", or say that a rule is assumed.
 package chain

@@ -6,8 +6,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// estimate returns ExeCycles of a task; the first of two that share a ring carries
-// both.
+// estimateCycles returns the estimate in the ExeCycles field of task i. The first of two tasks
+// that share a ring has the estimate for both.
 func (p *program) estimateCycles(i int) uint32 {
 	t := &p.steps[i]
 	var o regs.Operands

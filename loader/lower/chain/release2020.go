@@ -6,8 +6,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Finish2020 is Finish as the compiler of 2020 does it: every task waits for all before
-// it, and there is no estimate.
+// Finish2020 is like [Finish] for the compiler of 2020: every task waits for all earlier tasks,
+// and there is no estimate. It returns an error if a value does not fit its register.
 func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 	p := newProgram(tasks)
 	p.link(p.findRuns(), nil)
@@ -22,6 +22,7 @@ func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 	return loader.Sequence(out...), task.FirstError(tasks)
 }
 
+// waitForAll returns r with the bits set that wait for the sources and results of both engines.
 func waitForAll(r regs.L2Route) regs.L2Route {
 	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 }

@@ -9,9 +9,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Finish2023 is Finish in the form of the compiler of 2023: every descriptor has all words
-// of the coefficients' block, planar ones all of them 0, and the first is not marked.
-// spread says that the tasks pass tensors on through memory.
+// Finish2023 is like [Finish] for the compiler of 2023: every descriptor has the complete block
+// of weight registers, which is zero for planar tasks, and the first descriptor is not marked.
+// passed says whether tasks pass tensors through memory, see [PassThroughScratch].
 func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	p := newProgram(tasks)
 	for i := range p.steps {
@@ -58,8 +58,8 @@ func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	return out
 }
 
-// findRuns2023 returns the runs of findRuns, but a task between two that move through memory is
-// joined with the one after it (3/3).
+// findRuns2023 is like findRuns, but joins a task between two tasks that use memory with the task
+// after it (seen in 3 of 3 programs).
 func (p *program) findRuns2023() []bool {
 	starts := p.findRuns()
 	for i := 2; i < len(p.tasks); i++ {
@@ -70,10 +70,10 @@ func (p *program) findRuns2023() []bool {
 	return starts
 }
 
-// route2023 writes the dependency bits of a task after the first: one that begins a run
-// waits for the MAC engines, and for what the planar engine left where its tiles stand
-// (6/6); inside a run a task waits for what the other engine does in the places of its
-// source, and one that reads an earlier tile for that tile.
+// route2023 sets the dependency bits of task i, which is not the first. A task that starts a run
+// waits for the MAC engines, and for the last result of the planar engine if it overlaps with the
+// tile that is loaded (seen in 6 of 6 tasks). Within a run, a task waits for the other engine's
+// last task if their tiles overlap, and for the owners of the tiles that it reads.
 func (p *program) route2023(i int, starts bool) {
 	t, l := p.tasks[i], &p.steps[i].g.L2
 	if l.SourceCfg.Type() == task.TypeRing {
@@ -122,8 +122,8 @@ func (p *program) route2023(i int, starts bool) {
 	l.SourceCfg = s
 }
 
-// loadedTile returns where the tile is that a task loads, of the second source where the first
-// is in the L2.
+// loadedTile returns the place of the tile that t loads from memory: that of the first source, or
+// of the second if the first is in the L2.
 func loadedTile(t *task.Task) *task.Tile {
 	which := task.Operand2
 	if t.LoadsFirst() {

@@ -6,47 +6,48 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// The tile DMA is told who else touches the bytes that it moves: how long a cache is to keep
-// a source, whether the task before wrote it, and, where a result goes over something in the
-// scratch buffer, how far back that was read last.
+// The DMA configuration of a task depends on the other tasks that access the same bytes. For a
+// source it says how long a cache should keep it, and whether the previous task wrote it. For a
+// result that overwrites bytes in the scratch buffer it says how many tasks ago they were last
+// read.
 //
 //	task      0             1               2                 3
 //	x         read again                    last of several
 //	scratch   a written     a read last,    b written over    b read last,
 //	                        from before     a, 1 back         from before
 //
-// All of it follows from the addresses. reuse looks at bytes, not at tensors, so it is the
-// same for a layer, for a network and for a program that someone else wrote.
+// All of it follows from the addresses. setReuse compares bytes and not tensors, so it gives the
+// same configuration for a layer, for a network and for a program of another origin.
 
-// Hints of a source, bits 4-15 of its DMA configuration.
+// Cache hints of a source, bits 4-15 of its DMA configuration.
 const (
 	hintMask        = 0xfff0
-	hintOnce        = 0x3880
-	hintAgain       = 0xbb80 // it is read again later
+	hintOnce        = 0x3880 // the source is read once
+	hintAgain       = 0xbb80 // a later task reads it again
 	hintLast        = 0x3b00 // this is the last of several reads
-	hintScratchLast = 0x3900 // the same in the scratch buffer, or the only one there
+	hintScratchLast = 0x3900 // the last or only read of bytes in the scratch buffer
 )
 
-// Bits 16-17 of a source that is on: one that nothing reads any more ends in the scratch
-// buffer.
+// Values of bits 16-17 of an enabled source. A source in the scratch buffer ends if no later task
+// reads it.
 const (
 	sourceStays = 3
 	sourceEnds  = 1
 )
 
-// Further bits of a source's and of a destination's DMA configuration.
+// Further bits in the DMA configuration of a source and of a result.
 const (
-	scratchHint   = 0x300   // a destination in the scratch buffer
-	overTileDMA   = 1 << 18 // a destination over what a tile DMA read
-	overKernelDMA = 2 << 18 // a destination over what a kernel DMA read
-	overDistance  = 22      // how many tasks back the last of these readers is, less 1
-	overFarthest  = 15      // the most that fits: who read before is through by then (assumed)
+	scratchHint   = 0x300   // the result is in the scratch buffer
+	overTileDMA   = 1 << 18 // the result overwrites bytes that a tile DMA read
+	overKernelDMA = 2 << 18 // the result overwrites bytes that a kernel DMA read
+	overDistance  = 22      // shift of the number of tasks since the last of these reads, less 1
+	overFarthest  = 15      // largest number that fits; older reads are assumed to be finished
 	overMask      = 0xf<<overDistance | 3<<18
 )
 
-// reuse writes what depends on the operands of other tasks into the DMA configurations of
-// every task. With nothing but addresses it gives those of all 239 tasks of the real texts
-// at hand; TestReuse counts:
+// setReuse sets the fields in the DMA configurations that depend on the operands of other tasks.
+// From the addresses alone it reproduces these fields for all 239 tasks of the compiler's texts,
+// as counted by TestReuse:
 //
 //	source                               hint               ends    tasks
 //	of one task, not in scratch          hintOnce           no      163
@@ -55,11 +56,11 @@ const (
 //	read last, in scratch                hintScratchLast    yes     9
 //	both sources of a task, in scratch   hintOnce, hintLast no      1
 //
-// 24 sources are from the task before. 11 destinations are in the scratch buffer, 2 of them
-// over what a tile DMA read. That the kind is 2 over what a kernel DMA read is from a text
-// kept apart (residency.md: 3/3).
+// The previous task wrote 24 of the sources. 11 results are in the scratch buffer, and 2 of them
+// overwrite bytes that a tile DMA read. The kind for bytes that a kernel DMA read was seen in a
+// separate text (3 of 3 tasks, see residency.md).
 //
-// reuse returns the last task that wrote the coefficients of each, 0 where none did.
+// setReuse returns, for each task, the last task that wrote its weights, or 0 if none did.
 func (p *program) setReuse() []uint32 {
 	moves := make([]access, len(p.steps))
 	for i := range p.steps {
@@ -82,14 +83,15 @@ func (p *program) setReuse() []uint32 {
 		}
 		t.setHints(m, again[i], read)
 		if i > 0 && (m.source[0].overlaps(moves[i-1].result) || m.source[1].overlaps(moves[i-1].result)) {
-			t.g.TileDMASrc.Src1DMAConfig |= task.FromPrevious // of either source
+			t.g.TileDMASrc.Src1DMAConfig |= task.FromPrevious // set if either source comes from the previous task
 		}
 		read.recordReads(m, i)
 	}
 	return writers
 }
 
-// overwrites marks a destination in the scratch buffer, over what a reader read last.
+// markOverwrite marks the result of task i as placed in the scratch buffer. by is the DMA that
+// last read the overwritten bytes, or noDMA.
 func (t *step) markOverwrite(i int, by dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
@@ -103,7 +105,8 @@ func (t *step) markOverwrite(i int, by dmaID) {
 	*w |= kind | regs.DstDMAConfig(min(i-by.task()-1, overFarthest))<<overDistance
 }
 
-// hints writes how long a cache is to keep the sources that the tile DMA reads.
+// setHints sets how long a cache should keep the sources of the task. again says which sources a
+// later task reads, and read holds the earlier reads.
 func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 	sameBytes := m.on[0] && m.on[1] && m.source[0].overlaps(m.source[1])
 	d := &t.g.TileDMASrc
@@ -128,8 +131,9 @@ func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 	}
 }
 
-// readAgain says of every task's sources whether a later task reads any of their bytes, in
-// the tile DMA or from the scratch buffer as coefficients, before they are overwritten.
+// findRereads reports, for the two sources of every task, whether a later task reads any of their
+// bytes before they are overwritten. It counts reads by the tile DMA, and reads of weights from
+// the scratch buffer.
 func findRereads(moves []access) [][2]bool {
 	again := make([][2]bool, len(moves))
 	later := newLastAccesses(moves)
@@ -146,15 +150,16 @@ func findRereads(moves []access) [][2]bool {
 	return again
 }
 
-// A move is the operands of a task in memory, by its registers: those that it only
-// describes have a place too.
+// An access holds the byte ranges of a task's operands in memory. An operand that is only
+// described has a range too.
 type access struct {
 	source         [2]byteRange
 	on             [2]bool   // read by the tile DMA
-	result, kernel byteRange // coefficients in the scratch buffer alone
-	writes         bool
+	result, kernel byteRange // kernel is the range of weights in the scratch buffer
+	writes         bool      // the tile DMA writes the result
 }
 
+// memoryAccess returns the byte ranges of the step's operands, computed from its registers.
 func (t *step) memoryAccess() access {
 	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
 	m := access{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}
@@ -173,18 +178,19 @@ func (t *step) memoryAccess() access {
 	return m
 }
 
-// A stretch is lines of 64 bytes of a buffer.
+// A byteRange is a range of whole 64-byte lines in a buffer.
 type byteRange struct {
 	bar      uint32
 	from, to int64
-	dense    bool // every line is the surface's
+	dense    bool // the surface covers every line
 }
 
+// overlaps reports whether two ranges share bytes.
 func (s byteRange) overlaps(o byteRange) bool {
 	return s.bar == o.bar && s.from < o.to && o.from < s.to
 }
 
-// stretchOf is where an operand stands in a buffer.
+// operandRange returns the byte range of operand o in the buffer with index bar.
 func operandRange(o *regs.Operand, bar uint32) byteRange {
 	const line = 64
 	low, high := o.Extent()

@@ -5,15 +5,19 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// route writes the dependency bits of the L2 words. The first task waits for everything.
-// One that stands by itself waits for what its own engine did before, which it does not
-// inside a run, and for the last task of the other where they share memory. A task that
-// reads an earlier tile names what the tile was instead, and its result needs nothing: it
-// comes after. other is the last task on the other engine. (104/104)
+// route sets the dependency bits in the L2 words of task i. other is the last task on the other
+// engine, starts says whether task i starts a run, and waited is the last task of the other
+// engine that this engine has waited for. The rules reproduce the bits of all 104 descriptors:
 //
-// Of earlier tasks only those count that the engine has not waited for yet: of its own the
-// one just before, of the other those after the last it waited for. (Further back the
-// bits are clear: 11/11.)
+//   - The first task waits for everything.
+//   - A task that reads no tile of another task waits for its own engine if it starts a run, and for the
+//     last task of the other engine if their tiles overlap.
+//   - A task that reads the tile of another task waits for the owner of that tile. Its result
+//     needs no bits, because it is written later.
+//
+// Only tasks that the engine has not yet waited for count: the previous task of its own engine,
+// and those of the other engine after waited. The bits for older tasks are clear (seen in 11 of
+// 11 tasks).
 func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 	t := &p.steps[i]
 	l := &t.g.L2
@@ -23,15 +27,15 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 		return
 	}
 	if l.SourceCfg.Type() == task.TypeRing {
-		return // it runs beside the task that fills the ring (9/9)
+		return // it overlaps with the task that fills the ring (seen in 9 of 9 tasks)
 	}
-	if t.LoadsFirst() && t.Second == nil { // nothing of an earlier task
+	if t.LoadsFirst() && t.Second == nil { // no tile of an earlier task
 		l.SourceCfg = t.addWaits(l.SourceCfg, t.First, other, starts)
 		l.ResultCfg = t.addWaits(l.ResultCfg, t.Result, other, starts)
 		return
 	}
 	if t.WaitsForPairs {
-		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(1) // in place of the bits below (1/1)
+		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(1) // replaces the bits below (seen in 1 of 1 tasks)
 		return
 	}
 	source, result := t.LoadsFirst() && other != nil && t.First.Overlaps(other.First), false
@@ -74,8 +78,8 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 	}
 }
 
-// routeStaged makes the tile of a result on its way to memory wait for what the other engine still
-// writes in its place (1/1).
+// routeStaged makes a staged result wait for the other engine if that engine's last result
+// overlaps with its tile (seen in 1 of 1 tasks).
 func (t *step) routeStaged(other *task.Task) {
 	r := &t.g.L2.ResultCfg
 	switch {
@@ -87,8 +91,9 @@ func (t *step) routeStaged(other *task.Task) {
 	}
 }
 
-// waits marks what a tile has to wait for: what the other engine's last task has in its place
-// and, where own says so, all that its own engine did.
+// addWaits returns r with the bits that a tile waits for. It waits for the source and the result
+// of other, the last task of the other engine, if they overlap with the tile. If own is set, it
+// waits for all earlier work of its own engine too.
 func (t *step) addWaits(r regs.L2Route, tile *task.Tile, other *task.Task, own bool) regs.L2Route {
 	source := other != nil && tile.Overlaps(other.First)
 	result := other != nil && tile.Overlaps(other.Result)
@@ -98,13 +103,14 @@ func (t *step) addWaits(r regs.L2Route, tile *task.Tile, other *task.Task, own b
 	return r.WithAConvSrc(own).WithAConvRslt(own).WithAPlnrSrc(source).WithAPlnrRslt(result)
 }
 
-// What a source is taken from tile by tile (67/68).
+// Engines that produce a source tile by tile (seen in 67 of 68 tasks).
 const (
 	linkedEngine = 1 // the MAC engines
-	linkedPlanar = 2
+	linkedPlanar = 2 // the planar engine
 )
 
-// planarResult reports whether a planar task's result stood where a tile stands.
+// overlapsPlanarResult reports whether a planar task left a result in the L2 that overlaps with
+// the tile.
 func overlapsPlanarResult(tasks []*task.Task, tile *task.Tile) bool {
 	for _, t := range tasks {
 		if t.Planar() && t.Result != nil && !t.IsInMemory(task.OperandResult) && t.Result.Overlaps(tile) {

@@ -2,11 +2,12 @@ package chain
 
 import "anesim/loader/lower/task"
 
-// findRuns returns for every task, and for the end, whether a run of tasks that pass tiles on to
-// each other begins there: no tile that an earlier task has begun is read from there on, but
-// for one that is described in the scratch buffer.
+// findRuns reports for every task, and for the end of the chain, whether a run starts there.
+// Tasks of a run pass tiles to each other: a run starts at a task if neither it nor any later
+// task reads a tile that an earlier task began. A task whose source is described in the scratch
+// buffer starts a run too.
 func (p *program) findRuns() []bool {
-	inside := make([]int, len(p.tasks)+2) // what of the tiles that are held over begins and ends
+	inside := make([]int, len(p.tasks)+2) // change of the number of tiles in use at each task
 	begun := make(map[*task.Tile]int, len(p.tasks))
 	for i, t := range p.tasks {
 		if t.Continues {
@@ -42,18 +43,18 @@ func (p *program) findRuns() []bool {
 	return starts
 }
 
-// control writes header word 6. Tasks that pass tiles on to each other form a run; a
-// run starts with SPL and ends with TSR and TSE. A pair that describes its tile in the
-// scratch buffer ends one run and starts the next, marked DPC and SPC. (104/104)
+// setControl sets header word 6 of task i. The first task of a run sets SPL, the last one sets
+// TSR and TSE. A pair of tasks that describe a tile in the scratch buffer ends one run and starts
+// the next; it sets DPC and SPC (seen in 104 of 104 descriptors).
 func (p *program) setControl(i int, starts []bool) {
 	t := &p.steps[i]
 	w := t.h.Control
 	w = w.WithSPL(starts[i]).WithTSR(starts[i+1]).WithTSE(starts[i+1])
 	w = w.WithDPC(t.DescribesResult).WithSPC(t.DescribesSource)
 	w = w.WithTDE(t.h.KernelBases&3 == 3)
-	// A planar task whose result stays in the L2, is described nowhere and is not taken
-	// tile by tile by the MAC engines (12/12).
-	handed := task.IsLinked(p.tasks, i+1) && !p.tasks[i+1].Planar()
-	w = w.WithDisallowAbort(t.Planar() && !t.g.DestinationOn() && !t.DescribesResult && !handed)
+	// Set for a planar task whose result stays in the L2, is not described in the scratch buffer,
+	// and is not read tile by tile by the MAC engines (seen in 12 of 12 tasks).
+	linked := task.IsLinked(p.tasks, i+1) && !p.tasks[i+1].Planar()
+	w = w.WithDisallowAbort(t.Planar() && !t.g.DestinationOn() && !t.DescribesResult && !linked)
 	t.h.Control = w
 }

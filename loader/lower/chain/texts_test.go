@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// A text is a real program.
+// A text is the text section of a compiled program.
 type text struct {
 	name       string
 	text       []byte
 	firstWords int // of its first descriptor, 0 where the manifest has none
 }
 
-// realTexts reads every bare text beside the repository, or skips the test.
+// realTexts reads all text sections in the shared folder, or skips the test if there are none.
 func realTexts(t *testing.T) []text {
 	t.Helper()
 	var list []text

@@ -9,14 +9,16 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Share is what one task computes: a run of output channels of each of a run of groups.
-// The channels of a depthwise convolution are one group.
+// A Share is the part of a layer that one task computes: Channels output channels, from First on,
+// of each of Groups groups, from Group on. A depthwise convolution counts as one group.
 type Share struct{ Group, Groups, First, Channels int }
 
-// WholePasses is how many channels an engine takes of those that it has room for: passes of
-// sixteen, or fewer than that in twos (11/11 tasks of convolutions: 14, 12 and 6 where there
-// is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That
-// the sixteens hold of convolutions too is inferred.
+// RoundToPasses returns how many channels an engine uses out of the room it has. It is a multiple
+// of 16, the channels of a pass, or, below that, an even number.
+//
+// This was seen in 11 of 11 convolution tasks, which use 14, 12 and 6 channels where there is
+// room for 14, 13 and 7, and in 2 of 2 tasks of a matmul with a table, which use 48 where there
+// is room for 63. That convolutions too use multiples of 16 is inferred.
 func RoundToPasses(room int) int {
 	switch {
 	case room > engineChannels:
@@ -27,15 +29,19 @@ func RoundToPasses(room int) int {
 	return room
 }
 
-// engineChannels is the most channels that an engine makes in a pass over its source.
+// engineChannels is the largest number of channels that an engine computes in one pass over its
+// source.
 const engineChannels = 16
 
-// SplitChannels shares the channels of one group, each of so many bytes of a lane.
+// SplitChannels splits the output channels of one group so that the weights of each share fit in
+// a lane. bytes is the size of one channel's weights, lane that of a lane. The remainder comes
+// first, then the last channels down to the first. It returns a *layer.LimitError if a single
+// channel does not fit.
 func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	each := RoundToPasses(lane / bytes)
 	if each == 0 {
-		return nil, layer.CheckLimit("bytes of one channel's coefficients", bytes, lane,
-			"split the input channels until those of one output channel are at most %d, and add the parts")
+		return nil, layer.CheckLimit("bytes of one output channel's weights", bytes, lane,
+			"split the input channels until the weights of one output channel take at most %d bytes, and add the parts")
 	}
 	var s []Share
 	for end := channels; end > 0; {
@@ -49,7 +55,7 @@ func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	return s, nil
 }
 
-// BiasRows is how many rows of biases stand ahead of the weights of a plane.
+// BiasRows returns the number of rows of biases before the weights of a plane, 0 or 1.
 func BiasRows(bias bool) int {
 	if bias {
 		return 1
@@ -57,17 +63,17 @@ func BiasRows(bias bool) int {
 	return 0
 }
 
-// A Convolution is a layer's convolution as its coefficients are packed.
+// A Convolution describes the weights of a convolution for packing.
 type Convolution struct {
 	Layer   *layer.Layer
 	Weights *layer.Weights
-	// Rows and Columns are the taps of the weights. The window may be larger by taps of zero
-	// weight.
+	// Rows and Columns are the numbers of taps that Weights has. The window may have more taps,
+	// which are zero.
 	Rows, Columns int
-	Table         []byte // stands ahead of the weights of every lane; nil for none
+	Table         []byte // activation table at the start of every lane; nil if there is none
 }
 
-// TaskGroups is how many groups tasks see: channels by themselves are one.
+// TaskGroups returns the number of groups in the layer's tasks. A depthwise convolution has one.
 func (c *Convolution) TaskGroups() int {
 	if c.Layer.IsDepthwise() {
 		return 1
@@ -93,7 +99,7 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 			k = skipping
 		}
 	}
-	return k.WithTable(c.Table)
+	return k.PrependTable(c.Table)
 }
 
 // shareWeights returns the weights and biases of a share. positions lists the positions of the
@@ -161,15 +167,17 @@ func reorderTaps(dst, from []float16.Float16, order []int, stored int) []float16
 	return dst
 }
 
-// skipsZeros reports whether a share's coefficients have the zero-skipping form: those of
-// one group, and of channels by themselves.
+// usesZeroSkipping reports whether a share with the given number of channels may use the
+// zero-skipping form. Its stride must be 2, and it must be depthwise or have one group and a
+// multiple of 16 channels.
 func (c *Convolution) usesZeroSkipping(channels int) bool {
 	l := c.Layer
 	form := l.IsDepthwise() || max(1, l.Groups) == 1 && channels%lanes.Count == 0
 	return !c.Weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
 }
 
-// channelBytes is what an output channel of a share takes of a lane.
+// channelBytes returns how many bytes of a lane one output channel takes in a share with the
+// given number of channels.
 func (c *Convolution) channelBytes(channels int) int {
 	l := c.Layer
 	rows := l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
@@ -186,13 +194,13 @@ func (c *Convolution) channelBytes(channels int) int {
 		}
 		bytes = layer.RoundUp(bytes, 64)
 	default:
-		bytes += (rows + 7) / 8 // a bit a weight (4/4)
+		bytes += (rows + 7) / 8 // one bit per weight (seen in 4 of 4 tasks)
 	}
 	return bytes
 }
 
-// tap is the weight at a place of the window, -1 between the taps of a dilated one and
-// beyond those of one widened by its padding.
+// tapIndex returns the number of the tap at a position of the window. It returns -1 between the
+// taps of a dilated window, and beyond the taps of a window that padding has enlarged.
 func (c *Convolution) tapIndex(position int) int {
 	l := c.Layer
 	y, x := position/l.Window.Kw, position%l.Window.Kw
@@ -203,8 +211,8 @@ func (c *Convolution) tapIndex(position int) int {
 	return y/d*c.Columns + x/d
 }
 
-// HoldsTable reports whether a lane has room for a table ahead of the weights of all
-// channels.
+// FitsTable reports whether a lane has room for a table and the weights of all channels. It
+// reports false if the convolution takes several shares.
 func (c *Convolution) FitsTable() bool {
 	l := c.Layer
 	shares, err := c.Shares()
@@ -218,10 +226,10 @@ func (c *Convolution) FitsTable() bool {
 	return TableBytes+s.Groups*layer.RoundUp((s.Channels+lanes.Count-1)/lanes.Count*c.channelBytes(s.Channels), 64) <= l.LaneBytes()
 }
 
-// Shares splits a convolution so that a lane's coefficients fit an engine. Above one
-// patch an engine holds 64 KiB, and takes whole passes of channels; the remainder goes
-// first, then the last channels down (5/5). Under one patch there is no limit. Groups are
-// split before their channels (assumed).
+// Shares splits a convolution so that the weights of each share fit in a lane. If the result has
+// at most one patch, there is no limit. Otherwise an engine holds 64 KiB and computes whole
+// passes of channels; the remainder comes first, then the last channels down to the first (seen
+// in 5 of 5 programs). Groups are split before their channels, which is assumed.
 func (c *Convolution) Shares() ([]Share, error) {
 	l := c.Layer
 	out := l.Out()

@@ -10,7 +10,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Coding is how the planes of a kernel are written.
+// A Coding is the encoding of the planes of a kernel.
 type Coding uint8
 
 const (
@@ -22,8 +22,8 @@ const (
 	Int8s
 )
 
-// codings are those of the engine, the ones that a form asks for first.
-func codings(f layer.Form) [2][]Coding {
+// codingsFor returns the encodings to try for a form: the form's own, and then all others.
+func codingsFor(f layer.Form) [2][]Coding {
 	switch f {
 	case layer.FormPalette:
 		return [2][]Coding{{Palette4, Palette8}, {Int8s, Masked}}
@@ -35,17 +35,18 @@ func codings(f layer.Form) [2][]Coding {
 	return [2][]Coding{}
 }
 
-// coded is the planes in the smallest coding of the filter's form that holds their values in
-// no more bytes a lane than the dense one and fewer in all, else in the smallest of the other
-// codings; nil where there is none.
-func (f *ChannelWeights) packSmallest(planes []plane, than *Kernel) *Kernel {
-	for _, list := range codings(f.form) {
+// packSmallest returns the planes in the smallest encoding that reproduces their values. It tries
+// the form's own encodings first, and the others only if none of them works. The result must be
+// smaller than denseKernel, with no lane larger than there; packSmallest returns nil if there is
+// no such encoding.
+func (f *ChannelWeights) packSmallest(planes []plane, denseKernel *Kernel) *Kernel {
+	for _, list := range codingsFor(f.form) {
 		var best *Kernel
 		for _, c := range list {
 			if c == Masked && f.strided {
 				continue // with a stride the bit means the zero-skipping coding
 			}
-			if k := f.packCoded(planes, c); k != nil && k.isSmaller(than) && (best == nil || k.Size() < best.Size()) {
+			if k := f.packCoded(planes, c); k != nil && k.isSmaller(denseKernel) && (best == nil || k.Size() < best.Size()) {
 				best = k
 			}
 		}
@@ -59,7 +60,7 @@ func (f *ChannelWeights) packSmallest(planes []plane, than *Kernel) *Kernel {
 	return nil
 }
 
-// within reports whether no lane is larger than that of another kernel, and all are smaller.
+// isSmaller reports whether k is smaller than other as a whole and has no lane that is larger.
 func (k *Kernel) isSmaller(other *Kernel) bool {
 	if len(k.Lanes) != len(other.Lanes) || k.Size() >= other.Size() {
 		return false
@@ -72,8 +73,8 @@ func (k *Kernel) isSmaller(other *Kernel) bool {
 	return true
 }
 
-// code writes planes in a coding, nil where that does not hold their values. Groups start at
-// multiples of 64 bytes.
+// packCoded returns the planes in encoding c, or nil if it cannot reproduce their values. Each
+// group starts at a multiple of 64 bytes.
 func (f *ChannelWeights) packCoded(planes []plane, c Coding) *Kernel {
 	var perLane [lanes.Count][]byte
 	var books *[lanes.Count]codebook
@@ -132,7 +133,7 @@ func (f *ChannelWeights) packCoded(planes []plane, c Coding) *Kernel {
 	return k
 }
 
-// values appends the weights of a plane in its order.
+// appendPlane appends the weights of plane p: for each tap the values of all its channels.
 func (f *ChannelWeights) appendPlane(dst []float16.Float16, p plane) []float16.Float16 {
 	for k := range f.Taps {
 		for n := range p.width {
@@ -142,7 +143,7 @@ func (f *ChannelWeights) appendPlane(dst []float16.Float16, p plane) []float16.F
 	return dst
 }
 
-// entries is how many values the codebook of a palette has.
+// codebookSize returns the number of entries in a palette's codebook.
 func (c Coding) codebookSize() int {
 	if c == Palette4 {
 		return 1 << 4
@@ -150,13 +151,14 @@ func (c Coding) codebookSize() int {
 	return 1 << 8
 }
 
-// A codebook is the distinct weights of a lane in the order of their first use.
+// A codebook holds the distinct weights of a lane in the order of their first use.
 type codebook struct {
 	list []float16.Float16
 	at   map[float16.Float16]byte
 }
 
-// codebooks are those of the lanes, nil where one needs more entries than there are.
+// collectCodebooks returns the codebook of each lane, or nil if a lane has more distinct weights
+// than entries.
 func (f *ChannelWeights) collectCodebooks(planes []plane, entries int) *[lanes.Count]codebook {
 	books := new([lanes.Count]codebook)
 	for _, p := range planes {
@@ -186,7 +188,8 @@ func (f *ChannelWeights) collectCodebooks(planes []plane, entries int) *[lanes.C
 	return books
 }
 
-// append writes a codebook, what is left of it zeros; that of a lane that is off is nothing.
+// appendTo appends the codebook and zeros up to the given number of entries. It appends nothing
+// for the empty codebook of an unused lane.
 func (b *codebook) appendTo(dst []byte, entries int) []byte {
 	if len(b.list) == 0 {
 		return dst
@@ -197,7 +200,8 @@ func (b *codebook) appendTo(dst []byte, entries int) []byte {
 	return append(dst, make([]byte, layer.ElementBytes*(entries-len(b.list)))...)
 }
 
-// indices appends where weights stand in the codebook, the first of two in the low bits.
+// appendIndices appends the index of each weight in the codebook. Indices of 4 bits share a byte,
+// the first in the low bits.
 func (b *codebook) appendIndices(dst []byte, w []float16.Float16, c Coding) []byte {
 	for i, h := range w {
 		n := b.at[h]
@@ -210,7 +214,7 @@ func (b *codebook) appendIndices(dst []byte, w []float16.Float16, c Coding) []by
 	return dst
 }
 
-// appendMasked appends a bit for each weight, lowest first, and those that are not +0.
+// appendMasked appends one bit per weight, lowest first, and then the weights that are not +0.
 func appendMasked(dst []byte, w []float16.Float16) []byte {
 	mask := len(dst)
 	dst = append(dst, make([]byte, (len(w)+7)/8)...)
@@ -223,7 +227,8 @@ func appendMasked(dst []byte, w []float16.Float16) []byte {
 	return dst
 }
 
-// scaleOf is the scale of a channel, false without one that is finite.
+// channelScale returns the scale of a channel. It reports false if there is none or it is not
+// finite.
 func (f *ChannelWeights) channelScale(g, n int) (float16.Float16, bool) {
 	if f.scale == nil {
 		return 0, false
@@ -232,8 +237,8 @@ func (f *ChannelWeights) channelScale(g, n int) (float16.Float16, bool) {
 	return s, ok && s.IsFinite()
 }
 
-// appendInt8 appends signed bytes that times their channels' scales are the weights of a
-// plane, bit for bit; false where some are not.
+// appendInt8 appends a plane as signed bytes that reproduce the weights w when multiplied by
+// their channels' scales. It reports false if a weight cannot be reproduced bit for bit.
 func (f *ChannelWeights) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, bool) {
 	scales := make([]float32, p.width)
 	for n := range scales {

@@ -10,18 +10,17 @@ import (
 	"anesim/loader/layer"
 )
 
-// PutHalf writes fp16 bits.
+// PutHalf writes the fp16 bits h to dst[:2] in little-endian order.
 func PutHalf(dst []byte, h uint16) { dst[0], dst[1] = byte(h), byte(h>>8) }
 
-// A Kernel is the coefficients of one task as its lanes hold them, from the task's start
-// in the constant section; sizes are multiples of 64.
+// A Kernel holds the packed weights of one task by lane. Sizes are multiples of 64.
 type Kernel struct {
-	Data   []byte // nil of a program that is only timed
+	Data   []byte // nil for a program that is only timed
 	Lanes  []Lane
 	Coding Coding
 }
 
-// Size is the bytes of all lanes, which stand one behind the other.
+// Size returns the number of bytes in all lanes, which follow each other.
 func (k *Kernel) Size() int {
 	if len(k.Lanes) == 0 {
 		return 0
@@ -30,36 +29,35 @@ func (k *Kernel) Size() int {
 	return last.Base + last.Size
 }
 
-// A Lane is where the coefficients of an engine stand, from the start of the task's.
+// A Lane is the place of an engine's weights, relative to the start of the task's weights.
 type Lane struct{ Base, Size int }
 
-// A Filter gives the coefficients of a task's output channels: tap k of channel n of
-// group g, and its bias.
+// ChannelWeights gives access to the weights and biases of a task's output channels. Weight
+// returns tap k of channel n in group g, and Bias the channel's bias.
 type ChannelWeights struct {
 	Groups, Channels, Taps int
 	Weight                 func(g, n, k int) float16.Float16
-	Bias                   func(g, n int) float16.Float16 // nil without
-	SizesOnly              bool                           // lanes without their bytes
-	uniform                bool                           // the same taps are zero in every channel
-	aligned                bool                           // zero-skipping planes begin at multiples of 64 bytes
-	reserve                func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
+	Bias                   func(g, n int) float16.Float16 // nil if there are no biases
+	SizesOnly              bool                           // compute sizes without bytes
+	uniform                bool                           // every channel has zeros at the same taps
+	aligned                bool                           // zero-skipping planes start at multiples of 64 bytes
+	reserve                func(n int) []byte             // returns room for dense weights; nil to allocate it
 
-	// channel is all taps of a channel, and tap those of one tap in all channels of the one
-	// group: runs of what weight gives one by one, in the order that is quick where they are
-	// from. They may stand in buf, which has room. One of both may be nil, what they give
-	// where all is zero.
+	// readChannel returns all taps of a channel, and readTap returns one tap of every channel of
+	// the only group. They are faster than Weight, and may use buf for the result. A result of
+	// nil means that all values are zero. Either function may be nil.
 	readChannel func(buf []float16.Float16, g, n int) []float16.Float16
 	readTap     func(buf []float16.Float16, k int) []float16.Float16
 
-	// form is what the coefficients take where it holds them, with the channels' scales for
-	// int8; of a strided task the engine reads a mask in another way.
+	// form is the form of the weights to try, and scale returns the scales of channels for int8.
+	// In a strided task the engine reads a mask in another way.
 	form    layer.Form
-	scale   func(g, n int) (float16.Float16, bool) // nil without
+	scale   func(g, n int) (float16.Float16, bool) // nil if there are no scales
 	strided bool
 }
 
-// takes gives the filter the form of a layer's weights; channel is the layer's output channel
-// that a channel of the filter makes. Weights that are not there have none.
+// setForm sets the form and the scales of the weights of a layer. channel returns the layer's
+// output channel for channel n of group g. Missing weights have no form.
 func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return
@@ -70,8 +68,8 @@ func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 	}
 }
 
-// Pack lays the filter out in planes of up to width channels, dealt to the lanes in turn (see
-// package lanes):
+// Pack packs the weights into planes of up to width channels. The planes are distributed over the
+// lanes in turn (see package lanes):
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
@@ -94,7 +92,7 @@ func (f *ChannelWeights) Pack(width int) *Kernel {
 	return f.fillLanes(planes)
 }
 
-// sizeOf is the lanes of Pack without their bytes.
+// packSizes returns the lanes of Pack without their bytes.
 func (f *ChannelWeights) packSizes(width int) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var group [lanes.Count]int // bytes of a group in each lane
@@ -116,7 +114,8 @@ func (f *ChannelWeights) packSizes(width int) *Kernel {
 	return k
 }
 
-// packEach is pack in planes of w each, however many channels there are.
+// packInPlanesOf is like Pack with planes of exactly w channels, which the number of channels
+// does not reduce.
 func (f *ChannelWeights) packInPlanesOf(w int) *Kernel {
 	var planes []plane
 	for i := 0; i*w < f.Channels; i++ {
@@ -125,10 +124,11 @@ func (f *ChannelWeights) packInPlanesOf(w int) *Kernel {
 	return f.fillLanes(planes)
 }
 
-// A plane is width channels of a group side by side in a lane.
+// A plane holds width channels of a group, starting with channel first, in a lane.
 type plane struct{ lane, group, first, width int }
 
-// fill writes planes into their lanes; groups start at multiples of 64 bytes.
+// fillLanes writes planes to their lanes, in the form of the weights if it is smaller. Each group
+// starts at a multiple of 64 bytes.
 func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var size [lanes.Count]int
@@ -176,7 +176,7 @@ func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
 	return k
 }
 
-// biases writes the biases of a plane and returns what is behind them.
+// putBiases writes the biases of a plane, if there are any, and returns the rest of dst.
 func (f *ChannelWeights) putBiases(dst []byte, p plane) []byte {
 	if f.Bias == nil {
 		return dst
@@ -187,7 +187,7 @@ func (f *ChannelWeights) putBiases(dst []byte, p plane) []byte {
 	return dst[layer.ElementBytes*p.width:]
 }
 
-// byTaps writes the planes of a filter that has its taps one after the other.
+// putByTap writes planes with readTap. at returns the place of a plane.
 func (f *ChannelWeights) putByTap(planes []plane, at func(plane int) []byte) {
 	rows := make([][]byte, len(planes))
 	for i, p := range planes {
@@ -208,8 +208,7 @@ func (f *ChannelWeights) putByTap(planes []plane, at func(plane int) []byte) {
 	}
 }
 
-// plane writes the channels of a plane side by side, the bias ahead. It returns buf, which
-// it makes room in.
+// putPlane writes the biases and weights of a plane. It returns buf, possibly enlarged.
 func (f *ChannelWeights) putPlane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
 	dst = f.putBiases(dst, p)
 	if f.readChannel == nil {
@@ -227,8 +226,8 @@ func (f *ChannelWeights) putPlane(dst []byte, p plane, buf []float16.Float16) []
 			return buf
 		}
 	}
-	// A few dozen taps at a time: what a line of the caches has of each channel is all used
-	// while it is there.
+	// Write blocks of taps, so that each cache line of a channel is read completely while it is
+	// cached.
 	const block = 32
 	for from := 0; from < f.Taps; from += block {
 		to := min(from+block, f.Taps)
@@ -247,21 +246,21 @@ func appendHalf(dst []byte, h float16.Float16) []byte {
 	return binary.LittleEndian.AppendUint16(dst, uint16(h))
 }
 
-// pad64 pads to a multiple of 64 bytes.
+// pad64 appends zeros up to a multiple of 64 bytes.
 func pad64(b []byte) []byte {
 	return append(b, make([]byte, -len(b)&63)...)
 }
 
-// lane appends a lane.
+// appendLane appends a lane with the bytes b.
 func (k *Kernel) appendLane(b []byte) {
 	k.Lanes = append(k.Lanes, Lane{len(k.Data), layer.RoundUp(len(b), 64)})
 	k.Data = append(k.Data, pad64(b)...)
 }
 
-// Behind is the kernel with the table that rides on its task ahead of the weights of every lane;
-// nil is no table. Programs show its 128 bytes in every lane of such a task (5/5); that it stands
-// ahead is assumed, as in the device.
-func (k *Kernel) WithTable(table []byte) *Kernel {
+// PrependTable returns the kernel with an activation table at the start of every lane, or k itself
+// if table is nil. Programs show that every lane of such a task holds the 128 bytes (seen in 5 of
+// 5 tasks). That the table comes first is assumed.
+func (k *Kernel) PrependTable(table []byte) *Kernel {
 	if table == nil {
 		return k
 	}

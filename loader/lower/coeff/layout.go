@@ -10,35 +10,35 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Layout is how the coefficients of a descriptor stand in the constants: whose weight
-// stands where. It is that of the dense forms and of the zero-skipping one of a 1x1 window,
-// which the compiler's section hashes prove; the weights can be replaced in place.
+// A Layout maps the weights of a descriptor to their places in the constants. It supports dense
+// fp16 weights, and the zero-skipping form of a 1x1 window. The compiler's section hashes confirm
+// both.
 type Layout struct {
-	Groups, Channels int // of a group
-	Taps             int // of a channel: input channels times window
+	Groups, Channels int // per group
+	Taps             int // per channel: input channels times taps of the window
 	Bias             bool
 
 	weights ChannelWeights
 	width   int
-	lanes   []laneSpan // in the constants
-	sparse  bool       // zero-skipping, of a 1x1 window
+	lanes   []laneSpan // places in the constants
+	sparse  bool       // zero-skipping form of a 1x1 window
 }
 
-// A laneSpan is a lane's bytes in the constants.
+// A laneSpan is the place of a lane in the constants.
 type laneSpan struct{ base, size uint64 }
 
-// A LayoutError is a descriptor whose coefficients cannot be replaced.
+// A LayoutError reports that the weights of a descriptor cannot be replaced.
 type LayoutError struct {
 	What string
 }
 
-func (e *LayoutError) Error() string { return "coefficients: " + e.What }
+func (e *LayoutError) Error() string { return "weights: " + e.What }
 
 func layoutErrorf(format string, args ...any) error {
 	return &LayoutError{fmt.Sprintf(format, args...)}
 }
 
-// LayoutOf reads a descriptor's layout from its registers. The error is a *LayoutError.
+// ReadLayout derives a layout from a descriptor's registers. The error is a *LayoutError.
 func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	refuse := func(format string, args ...any) (*Layout, error) { return nil, layoutErrorf(format, args...) }
 	c, n := &g.Common, &g.NE
@@ -48,22 +48,22 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	case g.Planar() || n.MACCfg.OpMode() != regs.MultiplyAccumulate:
 		return refuse("descriptor does not multiply by weights")
 	case !h.KernelBases.KBE0() || h.KernelBases.KBase0() != regs.BARWeights:
-		return refuse("the weights are a tensor of the program, not constants")
+		return refuse("weights are a tensor of the program, want constants")
 	case n.KernelCfg.KernelFmt() != regs.FormatFP16:
-		return refuse("weights of format %v; only the layout of fp16 is known", n.KernelCfg.KernelFmt())
+		return refuse("unsupported format %v; want fp16", n.KernelCfg.KernelFmt())
 	case n.KernelCfg.PalEn():
-		return refuse("weights are indices of a palette, whose layout is not known")
+		return refuse("unsupported format palette; want fp16")
 	case n.KernelCfg.Sparse() && !isSparsePointwise(g):
-		return refuse("weights are zero-skipping in a window or of a stride whose order of taps is not known")
+		return refuse("unsupported window or stride of zero-skipping weights; want a 1x1 window with stride 2")
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
-		return refuse("the order of the taps of a %dx%d window with a stride is not known", v.Kh(), v.Kw())
+		return refuse("unsupported %dx%d window with a stride: its order of taps is not known", v.Kh(), v.Kw())
 	case v.Ox() > 1 || v.Oy() > 1:
-		return refuse("the order of the taps of several outputs a step is not known")
+		return refuse("unsupported task with several outputs per step: its order of taps is not known")
 	}
 	l := &Layout{Groups: g.GroupCount(), Channels: int(c.Cout.Cout()), Bias: n.MACCfg.BiasMode()}
 	if c.GroupConvCfg.UnicastEn() {
 		if c.GroupConvCfg.UnicastCin() != 1 {
-			return refuse("channels by themselves of %d inputs each", c.GroupConvCfg.UnicastCin())
+			return refuse("found %d inputs per channel of a depthwise convolution, want 1", c.GroupConvCfg.UnicastCin())
 		}
 		l.Taps = taps
 	} else {
@@ -71,7 +71,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	}
 	l.width = lanes.Most(g, l.Taps)
 	if l.Channels < 1 || l.Taps < 1 || uint64(l.Groups)*uint64(l.Channels)*uint64(l.Taps) > maxCoefficients {
-		return refuse("%d groups of %d channels of %d taps", l.Groups, l.Channels, l.Taps)
+		return refuse("found %d groups x %d channels x %d taps; want at least one channel and one tap, and at most %d weights", l.Groups, l.Channels, l.Taps, maxCoefficients)
 	}
 	for i, d := range g.KernelDMASrc.CoeffDMAConfig {
 		if d.En() {
@@ -85,27 +85,28 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 		l.weights.Bias = func(_, _ int) float16.Float16 { return 0 }
 	}
 	if l.sparse = n.KernelCfg.Sparse(); l.sparse {
-		return l, nil // how long a lane is depends on its values
+		return l, nil // the size of a lane depends on its values
 	}
 	k := l.weights.Pack(l.width)
 	if len(k.Lanes) != len(l.lanes) {
-		return refuse("%d lanes are on, %d channels of %d taps take %d", len(l.lanes), l.Channels, l.Taps, len(k.Lanes))
+		return refuse("found %d enabled lanes, want %d for %d channels of %d taps", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)
 	}
 	for i := range k.Lanes {
 		if uint64(k.Lanes[i].Size) != l.lanes[i].size {
-			return refuse("lane %d has %d bytes, its channels take %d", i, l.lanes[i].size, k.Lanes[i].Size)
+			return refuse("lane %d has %d bytes, want %d for its channels", i, l.lanes[i].size, k.Lanes[i].Size)
 		}
 	}
 	return l, nil
 }
 
-// maxCoefficients bounds what a descriptor may claim: the compiler's kernel section.
+// maxCoefficients limits the number of weights in a descriptor to the size of the compiler's
+// kernel section.
 const maxCoefficients = 128 << 20 / layer.ElementBytes
 
-// Weights is the number of weights, [group][channel][input][tap] in that order.
+// Weights returns the number of weights. They are ordered [group][channel][input][tap].
 func (l *Layout) Weights() int { return l.Groups * l.Channels * l.Taps }
 
-// Biases is the number of biases, one a channel, 0 without.
+// Biases returns the number of biases: one per channel, or 0 if the descriptor has none.
 func (l *Layout) Biases() int {
 	if !l.Bias {
 		return 0
@@ -113,15 +114,16 @@ func (l *Layout) Biases() int {
 	return l.Groups * l.Channels
 }
 
-// Shape spells what Weights counts.
+// Shape describes the weights that Weights counts, as in "64 channels of 9 weights".
 func (l *Layout) Shape() string {
 	return fmt.Sprintf("%d channels of %d weights", l.Groups*l.Channels, l.Taps)
 }
 
-// SetWeights writes weights to their places in the constants. Nothing else changes.
+// SetWeights replaces the weights in the constants. len(values) must be l.Weights(). Biases and
+// padding keep their values.
 func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Weights() {
-		return &LayoutError{fmt.Sprintf("%d weights, want %d: %s", len(values), l.Weights(), l.Shape())}
+		return &LayoutError{fmt.Sprintf("found %d weights, want %d: %s", len(values), l.Weights(), l.Shape())}
 	}
 	if l.sparse {
 		return l.setSparse(constants, values, nil)
@@ -131,10 +133,10 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	return l.merge(constants, l.packWith(at, nil), l.packWith(ones, nil))
 }
 
-// SetBiases writes biases to their places in the constants.
+// SetBiases replaces the biases in the constants. len(values) must be l.Biases().
 func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Biases() || !l.Bias {
-		return &LayoutError{fmt.Sprintf("%d biases, want %d", len(values), l.Biases())}
+		return &LayoutError{fmt.Sprintf("found %d biases, want %d", len(values), l.Biases())}
 	}
 	if l.sparse {
 		return l.setSparse(constants, nil, values)
@@ -144,7 +146,8 @@ func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	return l.merge(constants, l.packWith(nil, at), l.packWith(nil, ones))
 }
 
-// with packs a filter of the layout; nil is zeros.
+// packWith packs the given weights and biases in the order of the layout. nil functions give
+// zeros.
 func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *Kernel {
 	f := l.weights
 	if weight != nil {
@@ -156,11 +159,11 @@ func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g,
 	return f.Pack(l.width)
 }
 
-// merge writes the bytes that mask has set.
+// merge copies those bits of values to the constants that are set in mask.
 func (l *Layout) merge(constants []byte, values, mask *Kernel) error {
 	for _, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
-			return &LayoutError{fmt.Sprintf("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))}
+			return &LayoutError{fmt.Sprintf("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))}
 		}
 	}
 	for i, s := range l.lanes {

@@ -10,18 +10,18 @@ import (
 	"anesim/loader/layer"
 )
 
-// The zero-skipping form of a 1x1 window is known byte for byte, so its weights can be
-// replaced too: every plane is read, changed and packed again. A lane keeps its place and
-// its size, and more weights that are not zero may not fit it.
+// The zero-skipping form of a 1x1 window is known byte for byte. Its weights are replaced by
+// reading, changing and packing every plane. A lane keeps its place and its size, so replacing
+// zeros with other weights may fail.
 
-// sparsePointwise reports whether a descriptor's weights are of that form.
+// isSparsePointwise reports whether a descriptor has zero-skipping weights of a 1x1 window.
 func isSparsePointwise(g *regs.Groups) bool {
 	v := g.Common.ConvCfg
 	return g.NE.KernelCfg.Sparse() && v.Kh() == 1 && v.Kw() == 1 && v.Sx() == 2 && v.Sy() == 2 &&
 		g.GroupCount() == 1 && !g.Common.GroupConvCfg.UnicastEn() && int(g.Common.Cout.Cout())%lanes.Count == 0
 }
 
-// setSparse replaces weights, or biases, or both; nil keeps those that are there.
+// setSparse replaces weights, biases or both. nil keeps the current values.
 func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) error {
 	old, err := l.readSparse(constants)
 	if err != nil {
@@ -41,7 +41,7 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 	k := f.packSparse(l.width, 1, [][]int{{0}})
 	for i, s := range l.lanes {
 		if n := uint64(k.Lanes[i].Size); n > s.size {
-			return layoutErrorf("lane %d has %d bytes and takes %d with these weights: more of them are not zero", i, s.size, n)
+			return layoutErrorf("lane %d has %d bytes, want %d for the new weights: too many of them are nonzero", i, s.size, n)
 		}
 	}
 	for i, s := range l.lanes {
@@ -51,19 +51,19 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 	return nil
 }
 
-// sparseValues are the coefficients that zero-skipping lanes hold.
+// sparseValues holds the weights and biases of zero-skipping lanes.
 type sparseValues struct{ weights, biases []float16.Float16 }
 
-// readSparse reads the planes of every lane.
+// readSparse decodes the planes of every lane.
 func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 	if len(l.lanes) != lanes.Count {
-		return nil, layoutErrorf("%d lanes are on, want %d", len(l.lanes), lanes.Count)
+		return nil, layoutErrorf("found %d enabled lanes, want %d", len(l.lanes), lanes.Count)
 	}
 	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
 	var read [lanes.Count]sparseLane
 	for i, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
-			return nil, layoutErrorf("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))
+			return nil, layoutErrorf("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))
 		}
 		read[i] = sparseLane{b: constants[s.base : s.base+s.size]}
 	}
@@ -71,7 +71,7 @@ func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 		g, _ := lanes.Planes(l.Channels-first, l.width)
 		for i := range read {
 			if !read[i].readPlane(l, v, first, g) {
-				return nil, layoutErrorf("lane %d does not hold zero-skipping planes of %d channels", i, g)
+				return nil, layoutErrorf("lane %d does not contain valid zero-skipping planes of %d channels", i, g)
 			}
 			first += g
 		}
@@ -79,9 +79,10 @@ func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 	return v, nil
 }
 
-// A sparseLane reads the planes of a lane in order.
+// A sparseLane decodes the planes of a lane in order.
 type sparseLane struct{ b []byte }
 
+// take returns the next n bytes, or nil if there are fewer.
 func (s *sparseLane) take(n int) []byte {
 	if n > len(s.b) {
 		return nil
@@ -91,7 +92,8 @@ func (s *sparseLane) take(n int) []byte {
 	return b
 }
 
-// plane reads the coefficients of g channels; false is a plane that is none.
+// readPlane decodes the next plane into channels first to first+g of v. It reports false if the
+// bytes are not a plane.
 func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 	if l.Bias {
 		b := s.take(layer.ElementBytes * g)
@@ -108,7 +110,7 @@ func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 	}
 	body := sparseLane{s.take(int(binary.LittleEndian.Uint16(count)))}
 	for k := range l.Taps {
-		if body.take(1) == nil { // the zero byte ahead of a channel
+		if body.take(1) == nil { // zero byte before the taps of an input channel
 			return false
 		}
 		for n := 0; n < g; n++ {

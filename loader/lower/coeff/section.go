@@ -2,17 +2,17 @@ package coeff
 
 import "anesim/loader/layer"
 
-// A Section is the constants of a program in the making. Of a program that is only timed
-// it has the size and none of the bytes.
+// A Section builds the constants of a program. If SizesOnly is set, it counts bytes without
+// storing them.
 type Section struct {
 	Data      []byte
 	Bytes     int
-	SizesOnly bool // keeps no bytes
+	SizesOnly bool // stores no bytes
 
-	tables map[string]int // where a table's section is, by its bytes
+	tables map[string]int // offset of each table, by its bytes
 }
 
-// Add appends bytes and returns where they stand.
+// Add appends b and returns its offset.
 func (s *Section) Add(b []byte) int {
 	at := s.Bytes
 	s.Bytes += len(b)
@@ -22,16 +22,17 @@ func (s *Section) Add(b []byte) int {
 	return at
 }
 
-// AddKernel appends coefficients, which are the section's from then on.
+// AddKernel appends the bytes of k and returns their offset. The section may keep k.Data, so the
+// caller must not change it afterwards.
 func (s *Section) AddKernel(k *Kernel) int {
 	at, n := s.Bytes, len(k.Data)
 	switch {
 	case s.SizesOnly:
-	case n > 0 && n <= cap(s.Data)-at && &s.Data[:at+1][at] == &k.Data[0]: // made in their place
+	case n > 0 && n <= cap(s.Data)-at && &s.Data[:at+1][at] == &k.Data[0]: // already packed in place, see Reserve
 		s.Data, s.Bytes = s.Data[:at+n], at+n
 		return at
 	case at == 0 && n >= cap(s.Data):
-		s.Data, s.Bytes = k.Data[:n:n], n // what follows is appended to a copy
+		s.Data, s.Bytes = k.Data[:n:n], n // the full slice makes the next append copy it
 		return 0
 	default:
 		return s.Add(k.Data)
@@ -40,8 +41,8 @@ func (s *Section) AddKernel(k *Kernel) int {
 	return s.Bytes - k.Size()
 }
 
-// Room is n zeros for coefficients that are added next: where they are to stand, if the
-// section was made that large.
+// Reserve returns n zero bytes for a kernel that is added next. They are part of the section if
+// it has the capacity, so that adding the kernel copies nothing.
 func (s *Section) Reserve(n int) []byte {
 	if at := len(s.Data); n <= cap(s.Data)-at {
 		return s.Data[at : at+n : at+n]
@@ -49,7 +50,7 @@ func (s *Section) Reserve(n int) []byte {
 	return make([]byte, n)
 }
 
-// Copy appends n bytes of another section.
+// Copy appends n bytes of section from, starting at offset at.
 func (s *Section) Copy(from *Section, at, n int) {
 	if s.SizesOnly {
 		s.Bytes += n
@@ -65,8 +66,8 @@ func (s *Section) Pad(unit int) {
 	}
 }
 
-// Zeros appends n zeros and returns them for the caller to fill in: bytes of nowhere in a
-// section that keeps none.
+// AddZeros appends n zeros and returns them for the caller to fill in. If the section stores no
+// bytes, the result is discarded memory.
 func (s *Section) AddZeros(n int) []byte {
 	s.Bytes += n
 	if s.SizesOnly {

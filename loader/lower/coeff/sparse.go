@@ -8,31 +8,32 @@ import (
 	"anesim/loader/layer"
 )
 
-// The zero-skipping form, which the compiler uses for dense convolutions of stride 2. A
-// plane is
+// The compiler uses the zero-skipping form for dense convolutions of stride 2. A plane consists
+// of
 //
 //	bias row | length of the body, 2 bytes | body | g/2 - 2 zero bytes
 //
-// and the body has, for each input channel, the taps of each stride phase in turn: the
-// g channels of each tap side by side are its entries, and every 8 entries have a byte
-// that says which are not zero, lowest bit first, and then those fp16 values. A phase with an
-// odd number of such bytes starts with a zero byte, and every phase of a 1x1 window does.
-// The planes of channels by themselves begin at multiples of 64 bytes (2/2, from ExeCycles:
-// what two convolutions of 256 channels read beside their source is 64 to 165 bytes a
-// channel, where nine dense taps are 18; that the planes have this form is inferred).
+// The body holds, for each input channel, the taps of each stride phase. The entries of a phase
+// are the g channels of its first tap, then those of the next. Every 8 entries have a byte that
+// marks nonzero values, lowest bit first, followed by these fp16 values. A phase with an odd
+// number of such bytes starts with a zero byte, and so does every phase of a 1x1 window.
 //
-// The 1x1 form is the compiler's byte for byte (section hash); of 3x3 the length of both
-// examples' lanes is, and the order of its taps is inferred. None of 4 million forms of those
-// lengths has the section's hash: every order of the phases and of the taps in them, entries
-// by tap and by channel; masks of 8, 16, 32 or 64 entries, either byte first, before all
-// values or between them; the zero bytes at every place; phases outside the input channels,
-// inside them or in blocks of 2 to 32 of them, a count each or one for all; and windows filled
-// up with empty taps to 4x4, which would also be eight bytes of masks a channel and, at 1x1,
-// the two that are there.
+// Planes of a depthwise convolution begin at multiples of 64 bytes. This follows from ExeCycles
+// (2 of 2 tasks): two convolutions of 256 channels read 64 to 165 bytes per channel in addition
+// to their source, whereas nine dense taps are 18. That these planes have the same form is
+// inferred.
+//
+// The 1x1 form matches the compiler's section hash byte for byte. For 3x3 windows only the length
+// of both examples' lanes matches, and the order of taps is inferred. None of 4 million forms
+// with these lengths has the section's hash. They covered every order of the phases and of the
+// taps in them, entries by tap and by channel; masks of 8, 16, 32 or 64 entries, with either byte
+// first, before all values or between them; zero bytes at every place; phases outside the input
+// channels, inside them or in blocks of 2 to 32 of them, with a count each or one for all; and
+// windows filled up to 4x4 with empty taps, which also have eight bytes of masks per channel and,
+// at 1x1, the two that are there.
 
-// sparseFits reports whether the body of every plane has a length that two bytes hold,
-// zeros or not (assumed: what the compiler does with a longer one is not known; here it
-// stays dense).
+// fitsSparse reports whether two bytes can hold the length of every plane's body even if no
+// weight is zero. How the compiler treats longer bodies is not known; here they stay dense.
 func (f *ChannelWeights) fitsSparse(width, taps int, phases [][]int) bool {
 	g := min(width, max(1, f.Channels/lanes.Count))
 	channel := 0
@@ -43,7 +44,7 @@ func (f *ChannelWeights) fitsSparse(width, taps int, phases [][]int) bool {
 	return f.Taps/taps*channel <= math.MaxUint16
 }
 
-// packSparse is pack in the zero-skipping form; the filter has one group.
+// packSparse is like Pack in the zero-skipping form. There must be one group.
 func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
 	if f.SizesOnly {
 		return f.packSparseSizes(width, taps, phases)
@@ -74,8 +75,8 @@ func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
 	return k
 }
 
-// maskBytes is the bytes of a phase beside its values: the masks, and the zero ahead of an
-// odd number of them.
+// maskBytes returns the number of mask bytes of a phase, with the zero byte before an odd number
+// of them.
 func maskBytes(entries, taps int) int {
 	n := (entries + 7) / 8
 	if n%2 == 1 || taps == 1 {
@@ -84,8 +85,8 @@ func maskBytes(entries, taps int) int {
 	return n
 }
 
-// sparsePlane appends the plane of g channels. body is room for its body, which it
-// returns for the next plane.
+// appendSparsePlane appends the plane of channels first to first+g to dst. It uses body as a
+// buffer, and returns both slices.
 func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
 	if f.Bias != nil {
 		for n := range g {
@@ -118,7 +119,7 @@ func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int,
 	return append(dst, make([]byte, max(0, g/2-2))...), body
 }
 
-// sizeSparse is the lanes of packSparse without their bytes.
+// packSparseSizes returns the lanes of packSparse without their bytes.
 func (f *ChannelWeights) packSparseSizes(width, taps int, phases [][]int) *Kernel {
 	k := &Kernel{Coding: ZeroSkipping}
 	var perLane [lanes.Count]int
@@ -143,7 +144,7 @@ func (f *ChannelWeights) packSparseSizes(width, taps int, phases [][]int) *Kerne
 	return k
 }
 
-// sparseBody is the length of a plane's body.
+// sparseBodyBytes returns the length of a plane's body.
 func (f *ChannelWeights) sparseBodyBytes(first, g, taps int, phases [][]int) (n int) {
 	channels := f.Taps / taps
 	if f.uniform {

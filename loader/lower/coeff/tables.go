@@ -1,21 +1,22 @@
 package coeff
 
-// TableBytes is the size of an activation table.
+// TableBytes is the size of an activation table in bytes.
 const TableBytes = 128
 
-// tableSection is what a table of so many lanes has for constants: room for one each, and
-// the table ahead of zeros (all section hashes and sizes on record: 128 bytes for one
-// channel, 640 - 128 for four, 1536 for twelve, 2048 from sixteen on).
-func tableSection(table []byte, lanes int) []byte {
+// padTable returns the constants for a table that the given number of lanes use: room for one
+// table per lane, with the table first and zeros after it. This agrees with all known section
+// hashes and sizes: 128 bytes for one channel, 640 - 128 for four, 1536 for twelve, and 2048 from
+// sixteen on.
+func padTable(table []byte, lanes int) []byte {
 	section := make([]byte, TableBytes*lanes)
 	copy(section, table)
 	return section
 }
 
-// PlaceTable returns where a table for so many lanes is in the section, and appends it if it
-// is not there yet.
+// PlaceTable returns the offset of a table for the given number of lanes. It appends the table if
+// the section does not contain it yet.
 func (s *Section) PlaceTable(table []byte, lanes int) int {
-	section := tableSection(table, lanes)
+	section := padTable(table, lanes)
 	at, ok := s.tables[string(section)]
 	if !ok {
 		s.Pad(64)

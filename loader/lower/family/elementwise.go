@@ -75,7 +75,7 @@ func lowerElementwise(o *Output, j job) error {
 	if l.Release == layer.Release2023 && l.Second == layer.Itself {
 		second = at.Row * rows
 	}
-	t.LoadSource2(z, at.WithBase(second))
+	t.LoadSource2(z, at.Rebase(second))
 	t.WriteResult(y, second+at.Row*rows)
 	o.add(t)
 	return nil
@@ -196,7 +196,7 @@ func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pla
 		return err
 	}
 	kept := prep.KeepResult(at, bytes)
-	prep.LoadSource1(z, prep.SourceTile().WithBase(layer.RoundUp(bytes, 64)), false)
+	prep.LoadSource1(z, prep.SourceTile().Rebase(layer.RoundUp(bytes, 64)), false)
 	op := pass.Elementwise(j.layer, in)
 	if j.layer.Op == layer.RealDiv {
 		if err := setTable(o, j.layer, prep, j.weights.Table); err != nil {
@@ -222,7 +222,7 @@ func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y pl
 		t.SetTileHeight(rows)
 	}
 	rows := t.TileHeight()
-	t.LoadSource1(x, at.WithBase(used), false)
+	t.LoadSource1(x, at.Rebase(used), false)
 	t.ReadSecondTile(kept, second)
 	t.WriteResult(y, used+at.Row*rows)
 	o.add(t)
@@ -275,7 +275,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 	kept := prep.KeepResult(at, 2*at.Row)
 	from := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.Base = base
-	prep.LoadSource1(from, prep.SourceTile().WithBase(2*at.Row), false)
+	prep.LoadSource1(from, prep.SourceTile().Rebase(2*at.Row), false)
 	o.add(prep)
 
 	t := task.Planar{

@@ -154,7 +154,7 @@ func normalise(o *Output, l *layer.Layer, in, out place.View) error {
 	m := meanPass(l, s, false, true)
 	m.Transposed = many
 	mean := m.Task()
-	at := mean.KeptTile().WithBase(base)
+	at := mean.KeptTile().Rebase(base)
 	end := base + at.Row*s.Height
 	if err := checkStatistics(l, end); err != nil {
 		return err
@@ -169,7 +169,7 @@ func normalise(o *Output, l *layer.Layer, in, out place.View) error {
 	spread := r.Task()
 	spread.ReadTile(means, stats)
 	spread.ReadSecondTile(tile, at)
-	spreads := spread.KeepResult(stats.WithBase(stats.Row), stats.Row)
+	spreads := spread.KeepResult(stats.Rebase(stats.Row), stats.Row)
 	o.add(spread)
 
 	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
@@ -201,9 +201,9 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 	m := meanPass(l, s, false, true)
 	m.Depth = depth
 	mean := m.Task()
-	at := mean.KeptTile().WithBase(2 * stats.Row)
+	at := mean.KeptTile().Rebase(2 * stats.Row)
 	normal := affine(in.S, task.SourceView{Repeat: task.C}, false).Task()
-	again := normal.PlanarTile().WithBase(at.Base)
+	again := normal.PlanarTile().Rebase(at.Base)
 	end := again.Base + again.Row*in.S.Height
 	if err := checkStatistics(l, max(end, at.Base+at.Row*s.Height)); err != nil {
 		return err
@@ -221,7 +221,7 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 	spread := r.Task()
 	spread.ReadTile(means, stats)
 	spread.ReadSecondTile(tile, at)
-	spreads := spread.KeepResult(stats.WithBase(stats.Row), stats.Row)
+	spreads := spread.KeepResult(stats.Rebase(stats.Row), stats.Row)
 	o.add(spread)
 
 	normal.LoadSource1(in.M, again, false)
@@ -247,7 +247,7 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 		parts = append(parts, part)
 	}
 	normal := affine(v.S, task.SourceView{}, false).Task()
-	all := normal.PlanarTile().WithBase(base)
+	all := normal.PlanarTile().Rebase(base)
 	if err := checkStatistics(l, all.Base+all.Row); err != nil {
 		return err
 	}
@@ -255,9 +255,9 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
 		t := meanPass(l, parts[i].S, i < len(parts)-1, true).Task()
-		at := t.PlanarTile().WithBase(base)
+		at := t.PlanarTile().Rebase(base)
 		t.LoadSource1(parts[i].M, at, false)
-		means[i] = t.KeepResult(stats.WithBase(offset(i)), parts[i].S.Channels*place.UnitBytes)
+		means[i] = t.KeepResult(stats.Rebase(offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
 	var last *task.Tile
@@ -265,10 +265,10 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 		r := deviationPass(l, parts[i].S)
 		r.First.Repeat = task.W
 		t := r.Task()
-		at := t.PlanarTile().WithBase(base)
-		t.ReadTile(means[i], stats.WithBase(offset(i)))
+		at := t.PlanarTile().Rebase(base)
+		t.ReadTile(means[i], stats.Rebase(offset(i)))
 		t.LoadOnlySource2(parts[i].M, at, 0)
-		last = t.KeepResult(stats.WithBase(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
+		last = t.KeepResult(stats.Rebase(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
 		o.add(t)
 	}
 	normal.LoadSource1(v.M, all, false)
@@ -284,10 +284,10 @@ func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statistics(1)
-	at := place.Packed(row).WithBase(2 * stats.Row)
+	at := place.Packed(row).Rebase(2 * stats.Row)
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
-	from := turn.PlanarTile().WithBase(end)
+	from := turn.PlanarTile().Rebase(end)
 	if err := checkStatistics(l, end+from.Row); err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	spread := r.Task()
 	spread.ReadTile(means, stats)
 	spread.ReadSecondTile(kept, at)
-	spreads := spread.KeepResult(stats.WithBase(stats.Row), stats.Row)
+	spreads := spread.KeepResult(stats.Rebase(stats.Row), stats.Row)
 	o.add(spread)
 
 	normal := affine(row, task.SourceView{Transposed: true}, true).Task()
@@ -345,12 +345,12 @@ func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 	bytes := at.Row * s.Height
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
-	from := copied.SourceTile().WithBase(2 * bytes)
+	from := copied.SourceTile().Rebase(2 * bytes)
 	if err := checkStatistics(l, 2*bytes+max(from.Row*s.Height, 2*stats.Row)); err != nil {
 		return err
 	}
 	copied.LoadSource1(in.M, from, false)
-	x := copied.KeepResult(at.WithBase(bytes), bytes)
+	x := copied.KeepResult(at.Rebase(bytes), bytes)
 	o.add(copied)
 
 	asRows := func(base int) place.Layout {
@@ -358,7 +358,7 @@ func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
 		t.ReadTileGroups(from, asRows(base))
-		reduced := t.KeepResultGroups(stats.WithBase(to), stats.Row)
+		reduced := t.KeepResultGroups(stats.Rebase(to), stats.Row)
 		o.add(t)
 		return reduced
 	}
@@ -368,7 +368,7 @@ func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 
 	sub := centred(s, task.W.If(s.Width > 1))
 	sub.ReadTile(x, x.At)
-	sub.ReadSecondTile(means, flat.WithBase(2*bytes))
+	sub.ReadSecondTile(means, flat.Rebase(2*bytes))
 	differences := sub.KeepResult(at, bytes)
 	o.add(sub)
 
@@ -376,7 +376,7 @@ func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 
 	mul := spreadOut(s, task.W.If(s.Width > 1))
 	mul.ReadTile(differences, at)
-	mul.ReadSecondTile(spreads, flat.WithBase(bytes))
+	mul.ReadSecondTile(spreads, flat.Rebase(bytes))
 	mul.WriteResult(out.M, bytes+stats.Row)
 	o.add(mul)
 	return nil
@@ -399,12 +399,12 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	at := place.ResultTile(s)
 	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
-	source := at.WithBase(two + turnedBytes)
+	source := at.Rebase(two + turnedBytes)
 	if err := checkStatistics(l, source.Base+at.Row*s.Height); err != nil {
 		return err
 	}
 	x := first.LoadSource1(in.M, source, true)
-	turned := first.KeepResult(transposed.WithBase(one), turnedBytes)
+	turned := first.KeepResult(transposed.Rebase(one), turnedBytes)
 	o.add(first)
 
 	reduce := func(r task.Planar, from *task.Tile) *task.Tile {
@@ -424,20 +424,20 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(means, flat)
-	differences := sub.KeepResult(at.WithBase(one), at.Row*s.Height)
+	differences := sub.KeepResult(at.Rebase(one), at.Row*s.Height)
 	o.add(sub)
 
 	second := task.NewTranspose(s)
 	second.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
 	second.MarkPlanarNeighbours(false, true) // the bits of the planar tasks on both sides count this one (1/1)
-	second.ReadTile(differences, at.WithBase(one))
-	again := second.KeepResult(transposed.WithBase(two), turnedBytes)
+	second.ReadTile(differences, at.Rebase(one))
+	again := second.KeepResult(transposed.Rebase(two), turnedBytes)
 	o.add(second)
 
 	spreads := reduce(rootSquarePass(l, rows), again)
 
 	mul := spreadOut(s, task.C)
-	mul.ReadTile(differences, at.WithBase(one))
+	mul.ReadTile(differences, at.Rebase(one))
 	mul.ReadSecondTile(spreads, flat)
 	mul.WriteResult(out.M, two)
 	o.add(mul)

@@ -178,7 +178,7 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 	o.Scratch = max(o.Scratch, o.held+staged.Depth)
 
 	prep := task.NewTranspose(before)
-	prep.LoadSource1(src, place.TransposeSource(m, k).WithBase(after.Row), false)
+	prep.LoadSource1(src, place.TransposeSource(m, k).Rebase(after.Row), false)
 	kept := prep.KeepDescribedResult(after, after.Row, staged)
 	o.add(prep)
 
@@ -219,7 +219,7 @@ func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 	if table != nil {
 		room = nil // the weights are copied behind the table of each lane
 	}
-	return coeff.PackProduct(j.layer, j.weights, s, width, room).WithTable(table)
+	return coeff.PackProduct(j.layer, j.weights, s, width, room).PrependTable(table)
 }
 
 // TakesColumns reports whether a product with constants takes its rows transposed as they

@@ -124,7 +124,7 @@ func addTranspose(o *Output, in, out place.View) {
 	t := task.NewTranspose(s)
 	at := t.SourceTile()
 	t.LoadSource1(in.M, at, false)
-	result := transposedTile(s).WithBase(at.Row * s.Height)
+	result := transposedTile(s).Rebase(at.Row * s.Height)
 	t.StageResult(out.M, result)
 	o.add(t)
 }
@@ -168,7 +168,7 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 		return copyView(o, l, in, out)
 	}
 	t.LoadSource1(in.M, at, false)
-	t.StageResult(out.M, result.WithBase(at.Row*s.Height))
+	t.StageResult(out.M, result.Rebase(at.Row*s.Height))
 	o.add(t)
 	return nil
 }
@@ -184,12 +184,12 @@ func copyShifted(o *Output, l *layer.Layer, in, out place.View, columns int) err
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
 		return err
 	}
-	prep.LoadSource1(in.M, from.WithBase(bytes), false)
+	prep.LoadSource1(in.M, from.Rebase(bytes), false)
 	kept := prep.KeepResult(turned, bytes)
 	o.add(prep)
 
 	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
-	back.ReadTile(kept, turned.WithBase(columns*turned.Channel))
+	back.ReadTile(kept, turned.Rebase(columns*turned.Channel))
 	back.WriteResult(out.M, bytes)
 	o.add(back)
 	return nil
@@ -262,7 +262,7 @@ func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	// The source stays in the L2 where the task reads it over and over (1/1).
 	t.LoadSource1(in.M, at, along != 0).Bytes = bytes
-	t.StageResult(out.M, result.WithBase(bytes))
+	t.StageResult(out.M, result.Rebase(bytes))
 	o.add(t)
 	return nil
 }

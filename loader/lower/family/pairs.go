@@ -35,7 +35,7 @@ func pairTiles(l *layer.Layer) (source, result place.Layout) {
 		source.Depth, source.Group = source.Row, source.Row
 	}
 	result = place.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
-	return source.WithBase(result.Row), result
+	return source.Rebase(result.Row), result
 }
 
 // convolvePairs appends the convolution, whose steps of two pixels may write one too many, and

@@ -46,16 +46,16 @@ func lowerPow(o *Output, j job) error {
 	half.Channel *= 2
 	for n := range s.N {
 		exponent := task.NewCopy(one)
-		exponent.LoadSource1(z.BatchElement(n), at.WithBase(bytes), false)
+		exponent.LoadSource1(z.BatchElement(n), at.Rebase(bytes), false)
 		even := exponent.KeepResult(half, bytes)
 		o.add(exponent)
 
 		logarithm := task.NewCopy(one)
-		logarithm.LoadSource1(x.BatchElement(n), at.WithBase(bytes), false)
+		logarithm.LoadSource1(x.BatchElement(n), at.Rebase(bytes), false)
 		if err := setTable(o, l, logarithm, w.Table); err != nil {
 			return err
 		}
-		odd := logarithm.KeepResult(half.WithBase(both.Channel), bytes-both.Channel)
+		odd := logarithm.KeepResult(half.Rebase(both.Channel), bytes-both.Channel)
 		o.add(logarithm)
 
 		t := task.NewChannelProduct(one)

@@ -208,7 +208,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	); err != nil {
 		return err
 	}
-	prep.LoadSource1(in.M, from.WithBase(bytes), false)
+	prep.LoadSource1(in.M, from.Rebase(bytes), false)
 	staged := o.stage(s.Width, s.Channels, s.Height == 1)
 	var kept *task.Tile
 	if s.Height == 1 {
@@ -242,7 +242,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	if s.Height > 1 {
 		dst.Group, dst.Row = dst.Row, dst.Plane
 	}
-	result := place.Packed(regs.Shape{Channels: 1, Width: s.Width}).WithBase(bytes)
+	result := place.Packed(regs.Shape{Channels: 1, Width: s.Width}).Rebase(bytes)
 	result.Row, result.Group = result.Channel*s.Height, 0
 	if s.Height == 1 {
 		result.Group = result.Row
@@ -283,7 +283,7 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	); err != nil {
 		return err
 	}
-	prep.LoadSource1(v.M, from.WithBase(bytes), false)
+	prep.LoadSource1(v.M, from.Rebase(bytes), false)
 	kept := prep.KeepResult(transposed, bytes)
 	o.add(prep)
 

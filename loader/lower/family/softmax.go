@@ -174,12 +174,12 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 		exps = exps.Skew(1, place.PlanarFetch)
 	}
 	singles := single.Row * v.Height
-	exps = exps.WithBase(singles)
+	exps = exps.Rebase(singles)
 	bytes := exps.Row * v.Height
 	free := exps.Base + bytes
-	diffs, source := exps, exps.WithBase(free)
+	diffs, source := exps, exps.Rebase(free)
 	if pixel {
-		diffs = place.Packed(regs.Shape{Channels: 1, Width: v.Channels}).WithBase(free)
+		diffs = place.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Rebase(free)
 		source.Base += diffs.Row
 	}
 
@@ -264,12 +264,12 @@ func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	sub := exponent(s, task.SourceView{Repeat: task.C}, false).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	at := sub.PlanarTile()
-	sub.LoadSource1(in.M, at.WithBase(bytes), false)
-	sub.LoadSource2(in.M, at.WithBase(bytes+place.SecondBase(at.Row*s.Height)))
+	sub.LoadSource1(in.M, at.Rebase(bytes), false)
+	sub.LoadSource2(in.M, at.Rebase(bytes+place.SecondBase(at.Row*s.Height)))
 	differences := sub.KeepResult(exps, bytes)
 	o.add(sub)
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps, bytes)
-	reciprocals := addReciprocalSum(o, j, s, powers, exps.WithBase(bytes), false)
+	reciprocals := addReciprocalSum(o, j, s, powers, exps.Rebase(bytes), false)
 	mul := quotient(s, task.SourceView{Repeat: task.C}, false).Task()
 	mul.ReadTile(reciprocals, reciprocals.At)
 	mul.ReadSecondTile(powers, exps)
@@ -284,10 +284,10 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
-	exps := place.Packed(s).WithBase(single.Row)
+	exps := place.Packed(s).Rebase(single.Row)
 	end := exps.Base + exps.Row
 	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
-	source := top.KeptTile().WithBase(end)
+	source := top.KeptTile().Rebase(end)
 	x := top.LoadSource1(in.M, source, true)
 	largest := top.KeepResult(single, single.Row)
 	o.add(top)
@@ -348,7 +348,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 		differencesAt = 2 * bytes
 	}
 	maxima := differencesAt + exps.Row*s.Height
-	from := copied.SourceTile().WithBase(bytes)
+	from := copied.SourceTile().Rebase(bytes)
 	copied.LoadSource1(in.M, from, false)
 	x := copied.KeepResult(held, bytes)
 	o.add(copied)
@@ -359,15 +359,15 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	sub := exponent(s, row, true).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, held)
-	sub.ReadSecondTile(largest, flat.WithBase(maxima))
-	differences := sub.KeepResult(exps.WithBase(differencesAt), exps.Row*s.Height)
+	sub.ReadSecondTile(largest, flat.Rebase(maxima))
+	differences := sub.KeepResult(exps.Rebase(differencesAt), exps.Row*s.Height)
 	o.add(sub)
-	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.WithBase(powersAt), bytes)
+	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.Rebase(powersAt), bytes)
 	reciprocals := tiles.reduce(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
 
 	mul := quotient(s, row, true).Task()
 	mul.ReadTile(reciprocals, flat)
-	mul.ReadSecondTile(powers, held.WithBase(powersAt))
+	mul.ReadSecondTile(powers, held.Rebase(powersAt))
 	mul.WriteResult(out.M, powersAt+bytes)
 	o.add(mul)
 	return nil
@@ -389,7 +389,7 @@ func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar
 	for i := range parts {
 		rows := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
 		at := place.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
-		result := w.stats.WithBase(to)
+		result := w.stats.Rebase(to)
 		if alone {
 			first := i * maxStatistics
 			rows = place.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.FoldRow()
@@ -408,6 +408,6 @@ func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar
 		last = t.KeepResultGroups(result, w.stats.Row)
 		o.add(t)
 	}
-	last.At = w.stats.WithBase(to)
+	last.At = w.stats.Rebase(to)
 	return last
 }

@@ -21,8 +21,8 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
-	ring := place.PackedColumns(s, task.RingColumns).Skew(1, place.PlanarFetch, place.RingFetch).WithBase(stats.Row)
-	source := place.PackedColumns(s, task.RingSource).Skew(1, place.PlanarFetch).WithBase(ring.Base + ring.Row*s.Height)
+	ring := place.PackedColumns(s, task.RingColumns).Skew(1, place.PlanarFetch, place.RingFetch).Rebase(stats.Row)
+	source := place.PackedColumns(s, task.RingSource).Skew(1, place.PlanarFetch).Rebase(ring.Base + ring.Row*s.Height)
 	stream := source.Base + source.Row*s.Height
 	if s.Height > layer.MaxGroups || stream > j.layer.LargestTile() {
 		return false
@@ -42,7 +42,7 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
 		t.Continues = continues
-		t.LoadSource1(rows.M, t.PackedPlanarTile().WithBase(stats.Row), false)
+		t.LoadSource1(rows.M, t.PackedPlanarTile().Rebase(stats.Row), false)
 		t.SetInterleave(side)
 		reduced := t.KeepResultGroups(stats, stats.Row)
 		o.add(t)
@@ -71,8 +71,8 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	mul := quotient(s, row, true).Task()
 	mul.SetPatch(task.PlanarPatch(task.RingLog2+1, task.RingLog2-1))
 	mul.ReadTile(sums, flat)
-	mul.LoadOnlySource2(between, source.WithBase(stats.Row), side)
-	mul.StageResult(out.M, source.WithBase(stats.Row+source.Row*s.Height))
+	mul.LoadOnlySource2(between, source.Rebase(stats.Row), side)
+	mul.StageResult(out.M, source.Rebase(stats.Row+source.Row*s.Height))
 	o.add(mul)
 	return true
 }

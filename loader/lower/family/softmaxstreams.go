@@ -41,14 +41,14 @@ func softmaxStreams(o *Output, j job, in, out place.View) error {
 		rows := from.GroupRows()
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
-		t.LoadSource1(rows.M, t.SkewedPlanarTile().WithBase(stats.Row), false)
+		t.LoadSource1(rows.M, t.SkewedPlanarTile().Rebase(stats.Row), false)
 		reduced := t.KeepResultGroups(stats, stats.Row)
 		o.add(t)
 		return reduced
 	}
 	streamed := func(t *task.Task) place.Layout {
 		t.SetPatch(task.StreamedPatch(s))
-		return t.PackedPlanarTile().WithBase(stats.Row)
+		return t.PackedPlanarTile().Rebase(stats.Row)
 	}
 	largest := reduce(in, task.Planar{Op: task.Largest})
 
@@ -63,7 +63,7 @@ func softmaxStreams(o *Output, j job, in, out place.View) error {
 
 	exp := task.NewCopy(s)
 	exp.SetPatch(task.NarrowPatch)
-	exp.LoadSource1(between, exp.SourceTile().WithBase(stats.Row), false)
+	exp.LoadSource1(between, exp.SourceTile().Rebase(stats.Row), false)
 	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	exp.WriteResult(powers.M, stats.Row)
 	o.add(exp)

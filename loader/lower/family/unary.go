@@ -196,7 +196,7 @@ func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 		}
 		at := place.ResultTile(in.S)
 		bytes := at.Row * in.S.Height
-		t.LoadSource1(in.M, t.SourceTile().WithBase(layer.RoundUp(bytes, 64)), false)
+		t.LoadSource1(in.M, t.SourceTile().Rebase(layer.RoundUp(bytes, 64)), false)
 		kept := t.KeepResult(at, bytes)
 		o.add(t)
 		u := second(in.S, t)
@@ -322,7 +322,7 @@ func lowerLogicalNot(o *Output, j job) error {
 }
 
 // lowerThenActivation lowers an operation and an activation by a task of its own, see
-// [layer.Layer.Followed].
+// [layer.Layer.NeedsActivationTask].
 func lowerThenActivation(o *Output, j job) error {
 	l, w := *j.layer, *j.weights
 	l.Activation = 0

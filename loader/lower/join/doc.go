@@ -1,30 +1,30 @@
-// Package join makes one program of the layers of a network: one chain of descriptors, one
+// Package join joins the layers of a network to one program: one chain of descriptors, run by one
 // dispatch.
 //
 //	Network: parts, tensors between them
-//	   |  fuse: layers that one descriptor does
-//	   |  fold: runs of layers over rows of features
-//	   v  wire: tensors by name, shapes seen anew
+//	   |  fuse: layers that one descriptor can compute together
+//	   |  find chains: runs of layers that work on rows (package rows)
+//	   v  wire: tensors by name, transposed where a layer reads another shape
 //	steps
-//	   |  reside: what stays in the L2, from its first step to its last
+//	   |  place residents: tensors that stay in L2 from their first step to their last
 //	   v  place: buffers, scratch, constants
 //	chain of all tasks --Finish--> one Builder
 //
-// Two things are done across layers here, as the compiler does them, beside the chains of
-// package rows:
+// As in the compiler, two optimizations reach across layers, in addition to the chains of package rows:
 //
-//   - Fusion. Factor, bias, rectifier and one table ride on the product or convolution
-//     before them; a rectifier rides on an addition. Nothing rides behind a second table,
-//     a layer norm or a softmax, and a residual addition stands by itself. Each rule is a row
-//     of one table (rules.go) and works on layers before they are lowered ([Fusion]): on
-//     those of a file, whose tensors nobody has arranged yet, and on those of a program.
-//   - Residency. A tensor between layers stays in the L2 where it fits beside what its
-//     steps need, at the lowest address free for as long as it lives; an input that
-//     several layers read is kept by the first. Other tensors go through the scratch
-//     buffer, placed by the same rule. [Network.InMemory] sends all of them there, with the
-//     same values. The hints and the order of what the tile DMA moves follow from the
+//   - Fusion. A factor, a bias, a ReLU and one table are merged into the matmul or convolution
+//     before them, and a ReLU is merged into an addition. Nothing is merged after a second table,
+//     a layer norm or a softmax, and a residual addition keeps its own task. The rules are
+//     the rows of one table (rules.go) and work on layers before they are lowered ([Fusion]):
+//     first on the layers of a file, whose tensors are not laid out yet, and again on the
+//     layers of a program.
+//   - Residency. A tensor between layers stays in L2 if it fits next to everything that its steps
+//     need, at the lowest address that is free for its whole lifetime. An input that several
+//     layers read stays in L2 after the first one has loaded it. Other tensors go through the
+//     scratch buffer, which is allocated by the same rule. [Network.InMemory] sends all tensors
+//     there, with the same values. The hints and the order of tile DMA transfers follow from the
 //     addresses.
 //
-// Descriptors, constants and the values of every layer are those of the layer by itself;
-// addresses, header words and waits are those of the whole chain.
+// Each layer keeps the descriptors, constants and values that it has when it is lowered on its own.
+// Addresses, header words and waits are computed for the whole chain.
 package join

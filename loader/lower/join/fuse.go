@@ -8,38 +8,43 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Step is a layer at work on tensors before it is lowered.
+// A Step is a layer before it is lowered, with the names of the tensors that it reads and
+// writes.
 type Step struct {
 	Layer   layer.Layer
 	Weights layer.Weights
 	Inputs  []string
 	Output  string
-	// ByColumn says that the second operand is one row of constants, a value a column, and Columns
-	// are those: nil where nobody gave them. Stored says that a constant operand of the layer is no
-	// value a channel, whatever its Second says.
-	ByColumn, Stored bool
-	Columns          []float16.Float16
-	// Rounds says that the result has to be rounded by itself, so that no layer takes it in.
+	// ByColumn is set if the second operand is a row of constants with one value for each column.
+	// Columns holds these values, or is nil if they are not known.
+	ByColumn bool
+	Columns  []float16.Float16
+	// Stored is set if the constant operand does not have one value for each channel, even if
+	// Layer.Second is layer.Constant.
+	Stored bool
+	// Rounds is set if the result must be rounded on its own. No other step merges such a step.
 	Rounds bool
-	// Average says that the weights are all one over their number, and stay so.
+	// Average is set if all weights are one over their number and must stay so.
 	Average bool
-	// Apart keeps a step that the engine has no form for as it is.
-	Apart bool
-	// Does are the steps whose work it does, as they were given to Fuse. The first is the one that
-	// it is told as.
-	Does []int
+	// Unfusable is set for a step that the engine cannot run. Such a step stays as it is.
+	Unfusable bool
+	// Merged holds the indices of the steps passed to Fuse whose work this step does. The first
+	// one gives the step its identity in reports.
+	Merged []int
 }
 
-// A Fusion makes one step of several.
+// A Fusion merges steps of one network.
 type Fusion struct {
-	Outputs []string // of the network; nobody takes them in
-	// Arranged says that tensors have their rows, so that one is no longer seen in rows of another
-	// width for nothing.
+	// Outputs names the tensors that the network returns. No step merges the step that makes one.
+	Outputs []string
+	// Arranged is set once tensors are laid out in rows. From then on, reading a tensor in rows of
+	// another width is not free.
 	Arranged bool
 }
 
-// Fuse gives every step what follows it, is read by nobody else and can be done on the way out, by
-// the rules of the package. It changes neither its argument nor a value that others read.
+// Fuse returns steps with each step merged into the one that makes its input, if it is the only
+// reader of that input and one of the package's rules applies. It changes neither steps nor any
+// values that they share.
 func (f Fusion) Fuse(steps []Step) []Step {
 	readers, maker := map[string]int{}, map[string]int{}
 	for _, out := range f.Outputs {
@@ -52,10 +57,10 @@ func (f Fusion) Fuse(steps []Step) []Step {
 	}
 	kept := make([]Step, 0, len(steps))
 	for i, s := range steps {
-		s.Does = []int{i}
+		s.Merged = []int{i}
 		at := -1
 		for k, in := range s.Inputs {
-			if m, ok := maker[in]; ok && readers[in] == 1 && f.take(&kept[m], &s, k) {
+			if m, ok := maker[in]; ok && readers[in] == 1 && f.merge(&kept[m], &s, k) {
 				at = m
 				break
 			}
@@ -69,9 +74,10 @@ func (f Fusion) Fuse(steps []Step) []Step {
 	return kept
 }
 
-// take makes one step of a and b, whose input is what a makes, by the first rule that does.
-func (f Fusion) take(a, b *Step, input int) bool {
-	if a.Apart || b.Apart || b.Rounds || !f.sees(a, b, input) {
+// merge changes a into a step that does the work of a and b, using the first rule that applies,
+// and reports whether there is one. b reads the result of a as its operand number input.
+func (f Fusion) merge(a, b *Step, input int) bool {
+	if a.Unfusable || b.Unfusable || b.Rounds || !f.canView(a, b, input) {
 		return false
 	}
 	for i := range rules {
@@ -80,9 +86,9 @@ func (f Fusion) take(a, b *Step, input int) bool {
 			continue
 		}
 		one.Output = b.Output
-		one.Does = slices.Concat(a.Does, b.Does)
-		if rules[i].second {
-			one.Does = slices.Concat(b.Does, a.Does)
+		one.Merged = slices.Concat(a.Merged, b.Merged)
+		if rules[i].keepsSecond {
+			one.Merged = slices.Concat(b.Merged, a.Merged)
 		}
 		*a = one
 		return true
@@ -90,10 +96,11 @@ func (f Fusion) take(a, b *Step, input int) bool {
 	return false
 }
 
-// sees reports whether b sees a's result where a could leave b's. Elements follow each other in the
-// order of the axes whatever the view. Once they stand in rows, the width of these must be the same,
-// and the shape where it is that of a port.
-func (f Fusion) sees(a, b *Step, input int) bool {
+// canView reports whether a can write its result in the shape in which b reads it. The number of
+// elements must be the same, because the order of the elements does not depend on the shape.
+// Once tensors are arranged in rows, rows must also have the same width, and a result of the
+// network must keep its shape.
+func (f Fusion) canView(a, b *Step, input int) bool {
 	have, want := a.Layer.Out(), b.Layer.In
 	if input > 0 {
 		want = b.Layer.SecondShape
@@ -107,8 +114,9 @@ func (f Fusion) sees(a, b *Step, input int) bool {
 	return have.W == want.W && !slices.Contains(f.Outputs, b.Output)
 }
 
-// fused are the nodes of the network as Fuse leaves them.
-func (n *Network) fused() ([]node, error) {
+// fuseNodes returns the nodes of the network after fusion. A node that merges several nodes has
+// a part of its own.
+func (n *Network) fuseNodes() ([]node, error) {
 	values := map[string][]float16.Float16{}
 	for i := range n.Inputs {
 		values[n.Inputs[i].Name] = n.Inputs[i].Values
@@ -125,11 +133,11 @@ func (n *Network) fused() ([]node, error) {
 	}
 	var nodes []node
 	for _, s := range (Fusion{Outputs: n.Outputs, Arranged: true}).Fuse(steps) {
-		x := node{n.Nodes[s.Does[0]], s.Does}
-		if len(s.Does) > 1 {
-			part, err := n.part(&s, steps)
+		x := node{n.Nodes[s.Merged[0]], s.Merged}
+		if len(s.Merged) > 1 {
+			part, err := n.lowerMerged(&s, steps)
 			if err != nil {
-				return nil, n.wrong(s.Does[0], "with what follows it: %v", err)
+				return nil, n.errorf(s.Merged[0], "cannot merge this layer with the layers that follow: %v", err)
 			}
 			x.Node = Node{Part: part, Inputs: s.Inputs, Output: s.Output}
 		}
@@ -138,20 +146,20 @@ func (n *Network) fused() ([]node, error) {
 	return nodes, nil
 }
 
-// part is the part of a step that does the work of several nodes. Nodes of the same parts have the
-// same one, so that it has its constants in a program once.
-func (n *Network) part(s *Step, given []Step) (*Part, error) {
-	p := n.Nodes[s.Does[0]].Part
-	for k, i := range s.Does[1:] {
-		key := taken{next: n.Nodes[i].Part}
+// lowerMerged returns the part for s, which merges several of the steps in given. Steps that
+// merge the same parts share one part, so that a program stores its constants once.
+func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
+	p := n.Nodes[s.Merged[0]].Part
+	for k, i := range s.Merged[1:] {
+		key := mergeKey{next: n.Nodes[i].Part}
 		if given[i].ByColumn {
 			key.values = &given[i].Columns[0]
 		}
-		next := p.with(key)
-		if k == len(s.Does)-2 {
+		next := p.lookupMerged(key)
+		if k == len(s.Merged)-2 {
 			next.mu.Lock()
 			defer next.mu.Unlock()
-			if next.made == nil {
+			if next.output == nil {
 				if err := next.lower(s.Layer, s.Weights); err != nil {
 					return nil, err
 				}
@@ -162,17 +170,18 @@ func (n *Network) part(s *Step, given []Step) (*Part, error) {
 	return p, nil
 }
 
-// with is the part that takes another in, which may not be lowered yet.
-func (q *Part) with(key taken) *Part {
+// lookupMerged returns the part that merges q and the part of key. It creates the part on the
+// first call, and the caller must lower it.
+func (q *Part) lookupMerged(key mergeKey) *Part {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	next, ok := q.taken[key]
+	next, ok := q.merged[key]
 	if !ok {
 		next = &Part{}
-		if q.taken == nil {
-			q.taken = map[taken]*Part{}
+		if q.merged == nil {
+			q.merged = map[mergeKey]*Part{}
 		}
-		q.taken[key] = next
+		q.merged[key] = next
 	}
 	return next
 }

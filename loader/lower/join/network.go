@@ -19,59 +19,61 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Network is layers that make one program: one chain of descriptors, one dispatch.
+// A Network is a list of layers that are joined to one program, which runs as one chain of
+// descriptors.
 type Network struct {
 	Inputs  []Tensor // ports, and constants in memory
-	Nodes   []Node   // in an order in which they can run
-	Outputs []string // tensors of nodes
-	// InMemory keeps every tensor between nodes in memory and none in the L2. Values are
-	// the same either way.
+	Nodes   []Node   // each after the nodes whose results it reads
+	Outputs []string // names of node results
+	// InMemory sends every tensor between nodes through memory, so that none stays in L2. The
+	// values are the same either way.
 	InMemory bool
-	Memories layer.Memories // that the parts were lowered for
+	Memories layer.Memories // the memory sizes that the parts were lowered for
 }
 
-// A Tensor is an input of a network.
+// A Tensor is an input of a network or one of its constants.
 type Tensor struct {
 	Name  string
 	Shape layer.Shape
-	// Values makes it a constant, which stands in the constant section instead of
-	// behind a port.
+	// Values are the values of a constant, which is stored in the constant section. They are nil
+	// for an input, which gets a port.
 	Values []float16.Float16
 }
 
-// A Node is a part and the tensors it works on. A tensor may be read in another shape of
-// as many elements: one of the same width is the same memory, as are rows without gaps in
-// rows without gaps, and a row that becomes channels, or channels that become a row, are
-// transposed by a task ahead of the part.
+// A Node is a part together with the tensors that it reads and writes. It may read a tensor in
+// another shape with as many elements. A shape with the same row width is free, and so is one in
+// which rows have no gaps if the tensor's rows have none either. If channels become a row or a
+// row becomes channels, a task in front of the part transposes the tensor. Other changes of
+// shape are errors.
 type Node struct {
 	Part   *Part
-	Inputs []string // in the order of the part's
+	Inputs []string // in the order of Part.Inputs
 	Output string
-	Rounds bool // its result has to be rounded by itself, see [Step]
+	Rounds bool // the result must be rounded on its own, see [Step]
 }
 
-// A Joined is a network as a program's parts.
+// A Joined holds the parts of the program that a network is joined to.
 type Joined struct {
 	Builder *loader.Builder
-	Nodes   []Run // descriptors of each node, none of one that another does
-	Into    []int // the node whose descriptors do a node's work: itself, or another
-	// L2 is the bytes of the L2 that each descriptor has tensors and tiles in; nil where
-	// every tensor is kept in memory.
+	Nodes   []Run // descriptors of each node; Tasks is 0 if another node does its work
+	Into    []int // for each node, the node whose descriptors do its work, often itself
+	// L2 is the number of bytes in L2 that hold tensors and tiles during each descriptor. It is nil if
+	// all tensors go through memory.
 	L2      []int
-	Spilled []Spill // tensors between layers that go through memory all the same
+	Spilled []Spill // tensors that could not stay in L2, largest first
 }
 
-// A Spill is a tensor between layers that does not stay in the L2, and why.
+// A Spill is a tensor that goes through memory because it could not stay in L2, with the reason.
 type Spill struct {
 	Tensor string
 	Bytes  int
 	Why    string
 }
 
-// A Run is neighbouring descriptors of a chain.
+// A Run is a range of consecutive descriptors of a chain.
 type Run struct{ First, Tasks int }
 
-// A NodeError is a node that does not fit the ones before it.
+// A NodeError reports a node that does not fit its inputs or the rest of its network.
 type NodeError struct {
 	Node int
 	What string
@@ -84,31 +86,29 @@ const (
 	maxNetworkPorts = len(regs.BARs{}) - place.Bar4
 )
 
-// Join strings the nodes together:
+// Join joins the nodes to one program, which has:
 //
-//	ports         buffers 4 and up: inputs, then outputs
-//	tensors       between nodes in the L2 for as long as they are read, or in the
-//	              scratch buffer where they do not fit, beside what a layer needs while
-//	              it runs
-//	constants     those of each part, at multiples of 64 bytes
-//	descriptors   of the nodes one after the other, linked as one chain
+//	ports         buffers 4 and up: inputs, then outputs (outputs first after a matmul)
+//	tensors       between nodes: in L2 for as long as they are read, or in the scratch
+//	              buffer if they do not fit next to what the layers need while they run
+//	constants     of each part, at multiples of 64 bytes
+//	descriptors   of all nodes in order, linked to one chain
 //
-// Errors are a *NodeError, or a *LimitError where the network is too large for one
-// program.
+// Errors are a *NodeError, or a *layer.LimitError if the network is too large for one program.
 func (n *Network) Join() (*Joined, error) {
-	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
+	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, transposes: map[transposeKey]int{}}
 	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.Weights.SizesOnly })
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
-	if err := j.ports(); err != nil {
+	if err := j.assignPorts(); err != nil {
 		return nil, err
 	}
-	if err := j.pack(); err != nil {
+	if err := j.packParts(); err != nil {
 		return nil, err
 	}
-	c, runs, into := j.place()
-	if err := layer.CheckLimit("descriptors of a network", len(c), task.MaxTasks, "split it into networks of at most %d"); err != nil {
+	c, runs, into := j.placeSteps()
+	if err := layer.CheckLimit("number of descriptors in a network", len(c), task.MaxTasks, "split it into networks with at most %d descriptors"); err != nil {
 		return nil, err
 	}
 	if err := task.FirstError(c); err != nil {
@@ -124,65 +124,104 @@ func (n *Network) Join() (*Joined, error) {
 	}, runs, into, j.occupied, j.spilled}, nil
 }
 
-// A joiner is a network on its way to a program.
+// A joiner holds the state of one call of Join.
 type joiner struct {
-	net     *Network
-	nodes   []node
-	steps   []step
-	tensors []inMemory
-	names   map[string]int // tensors by name
-	turned  map[turn]int
+	net        *Network
+	nodes      []node
+	steps      []step
+	tensors    []tensor
+	names      map[string]int // indices of tensors
+	transposes map[transposeKey]int
 
 	builder   []loader.Port
 	scratch   int // bytes of the scratch buffer
 	constants coeff.Section
-	parts     map[*Part]int // where the constants of each stand
+	parts     map[*Part]int // offsets of the parts' constants
 	readers   map[*Part]map[*task.Tile][]reader
 
-	occupied []int // of the L2, a descriptor
+	occupied []int // bytes of L2 in use, for each descriptor
 	spilled  []Spill
 }
 
-// A node is a part and the nodes of the network whose work it does, the one that it is told as
-// first.
+// A node is a node after fusion, with the indices of the network's nodes whose work it does. The
+// first one gives it its identity in reports.
 type node struct {
 	Node
-	does []int
+	members []int
 }
 
-// A step is a part at work on tensors, for a node.
+// A step is a part that reads and writes tensors for a node.
 type step struct {
 	node   int
 	part   *Part
 	inputs []int
 	output int
-	folded *folded // nil for one node
+	chain  *rowChain // nil unless the step is a row chain
 }
 
-// inMemory is a tensor and its place.
-type inMemory struct {
+// A tensor is a tensor of the network and its place in memory.
+type tensor struct {
 	name  string
 	shape layer.Shape
-	last  int // step that reads it last, or makes it
-	port  bool
-	input bool // of the network, not a constant
-	at    place.Spot
+	last  int  // last step that reads it, or the step that makes it
+	port  bool // has a place outside the scratch buffer and L2
+	input bool // is an input of the network, not a constant
+	spot  place.Spot
 }
 
-// A turn is a tensor with channels and row transposed.
-type turn struct{ tensor, width int }
+// A transposeKey identifies a tensor with channels and row transposed to the given row width.
+type transposeKey struct{ tensor, width int }
 
-func (n *Network) wrong(node int, format string, args ...any) error {
+// errorf returns a *NodeError for the node with the given index.
+func (n *Network) errorf(node int, format string, args ...any) error {
 	return &NodeError{node, fmt.Sprintf(format, args...)}
 }
 
-// wrong is an error of a node of those that are left.
-func (j *joiner) wrong(node int, format string, args ...any) error {
-	return j.net.wrong(j.nodes[node].does[0], format, args...)
+// errorf returns a *NodeError for the node with the given index after fusion.
+func (j *joiner) errorf(node int, format string, args ...any) error {
+	return j.net.errorf(j.nodes[node].members[0], format, args...)
 }
 
-// wire makes steps of the nodes.
+// wire turns the nodes into steps that refer to tensors by index. It returns an error if the
+// tensors' names or shapes do not fit.
 func (j *joiner) wire() error {
+	if err := j.addInputs(); err != nil {
+		return err
+	}
+	n := j.net
+	var err error
+	if j.nodes, err = n.fuseNodes(); err != nil {
+		return err
+	}
+	f := newChainFinder(n, j.nodes)
+	for i := 0; i < len(j.nodes); i++ {
+		chains, end := f.findChain(i)
+		for k := range chains {
+			if err := j.addChain(&chains[k]); err != nil {
+				return err
+			}
+		}
+		if len(chains) > 0 {
+			i = end - 1
+			continue
+		}
+		if err := j.addNode(i, &j.nodes[i].Node); err != nil {
+			return err
+		}
+	}
+	for _, name := range n.Outputs {
+		if at, ok := j.names[name]; !ok || at < len(n.Inputs) {
+			return n.errorf(len(n.Nodes), "unknown output %q; no layer makes it", name)
+		}
+	}
+	if len(n.Nodes) == 0 {
+		return n.errorf(0, "network has no layers, want at least one")
+	}
+	return nil
+}
+
+// addInputs adds the inputs and constants of the network as tensors.
+func (j *joiner) addInputs() error {
 	n := j.net
 	for i := range n.Inputs {
 		in := &n.Inputs[i]
@@ -190,129 +229,95 @@ func (j *joiner) wire() error {
 			return err
 		}
 		if in.Values != nil && len(in.Values) != in.Shape.Elements() {
-			return n.wrong(0, "input %q has %d values, want %d", in.Name, len(in.Values), in.Shape.Elements())
+			return n.errorf(0, "input %q has %d values, want %d", in.Name, len(in.Values), in.Shape.Elements())
 		}
-		if _, twice := j.names[in.Name]; twice {
-			return n.wrong(0, "two inputs are called %q", in.Name)
+		if _, ok := j.names[in.Name]; ok {
+			return n.errorf(0, "duplicate input name %q", in.Name)
 		}
 		j.names[in.Name] = len(j.tensors)
-		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true, input: in.Values == nil})
+		j.tensors = append(j.tensors, tensor{name: in.Name, shape: in.Shape, port: true, input: in.Values == nil})
 	}
-	var err error
-	if j.nodes, err = n.fused(); err != nil {
+	return nil
+}
+
+// addNode adds the step of a node, after steps that transpose its inputs if necessary.
+func (j *joiner) addNode(i int, node *Node) error {
+	if want := len(node.Part.Inputs()); want != len(node.Inputs) {
+		return j.errorf(i, "found %d inputs, want %d", len(node.Inputs), want)
+	}
+	return j.addNamedStep(i, node.Part, node.Inputs, node.Output)
+}
+
+// addChain adds the step of a row chain, after steps that transpose its inputs if necessary.
+func (j *joiner) addChain(f *rowChain) error {
+	if err := j.addNamedStep(f.nodes[0], f.part, f.inputs, f.output); err != nil {
 		return err
 	}
-	f := newFolder(n, j.nodes)
-	for i := 0; i < len(j.nodes); i++ {
-		parts, end := f.folds(i)
-		for k := range parts {
-			if err := j.folded(&parts[k]); err != nil {
-				return err
-			}
-		}
-		if len(parts) > 0 {
-			i = end - 1
-			continue
-		}
-		if err := j.node(i, &j.nodes[i].Node); err != nil {
-			return err
-		}
-	}
-	for _, name := range n.Outputs {
-		if at, ok := j.names[name]; !ok || at < len(n.Inputs) {
-			return n.wrong(len(n.Nodes), "no layer makes the output %q", name)
-		}
-	}
-	if len(n.Nodes) == 0 {
-		return n.wrong(0, "the network has no layers")
-	}
+	j.steps[len(j.steps)-1].chain = f
 	return nil
 }
 
-// node makes a node a step, behind those that transpose its inputs.
-func (j *joiner) node(i int, node *Node) error {
-	shapes := node.Part.Inputs()
-	if len(shapes) != len(node.Inputs) {
-		return j.wrong(i, "%d inputs, the layer takes %d", len(node.Inputs), len(shapes))
-	}
+// addNamedStep adds a step whose tensors are given by name. It reports an error for node if an
+// input does not exist or does not fit, or if the output exists already.
+func (j *joiner) addNamedStep(node int, part *Part, names []string, output string) error {
+	shapes := part.Inputs()
 	inputs := make([]int, len(shapes))
-	for k, name := range node.Inputs {
+	for k, name := range names {
 		at, ok := j.names[name]
 		if !ok {
-			return j.wrong(i, "no layer before it makes %q", name)
+			return j.errorf(node, "unknown input %q; no earlier layer makes it", name)
 		}
-		at, err := j.view(i, at, shapes[k])
+		at, err := j.viewAs(node, at, shapes[k])
 		if err != nil {
 			return err
 		}
 		inputs[k] = at
 	}
-	if _, twice := j.names[node.Output]; twice {
-		return j.wrong(i, "%q is made twice", node.Output)
+	if _, ok := j.names[output]; ok {
+		return j.errorf(node, "duplicate tensor name %q", output)
 	}
-	j.names[node.Output] = j.step(i, node.Part, inputs, node.Output)
+	j.names[output] = j.addStep(node, part, inputs, output)
 	return nil
 }
 
-// folded makes several nodes one step.
-func (j *joiner) folded(f *folded) error {
-	shapes := f.part.Inputs()
-	inputs := make([]int, len(f.inputs))
-	for k, name := range f.inputs {
-		at, ok := j.names[name]
-		if !ok {
-			return j.wrong(f.nodes[0], "no layer before it makes %q", name)
-		}
-		at, err := j.view(f.nodes[0], at, shapes[k])
-		if err != nil {
-			return err
-		}
-		inputs[k] = at
-	}
-	if _, twice := j.names[f.output]; twice {
-		return j.wrong(f.nodes[0], "%q is made twice", f.output)
-	}
-	j.names[f.output] = j.step(f.nodes[0], f.part, inputs, f.output)
-	j.steps[len(j.steps)-1].folded = f
-	return nil
-}
-
-// step appends a step and returns its output.
-func (j *joiner) step(node int, part *Part, inputs []int, name string) int {
+// addStep appends a step and returns the index of the tensor that it makes.
+func (j *joiner) addStep(node int, part *Part, inputs []int, name string) int {
 	for _, in := range inputs {
 		j.tensors[in].last = len(j.steps)
 	}
-	j.tensors = append(j.tensors, inMemory{name: name, shape: part.Shape, last: len(j.steps)})
+	j.tensors = append(j.tensors, tensor{name: name, shape: part.Shape, last: len(j.steps)})
 	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1, nil})
 	return len(j.tensors) - 1
 }
 
-// view is the tensor that has the values of one in another shape.
-func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
+// viewAs returns the index of a tensor with the values of tensor in the shape want. It is the
+// same tensor if its rows can be read in that shape, else the result of a transpose that viewAs
+// adds for the given node.
+func (j *joiner) viewAs(node, tensor int, want layer.Shape) (int, error) {
 	have := j.tensors[tensor].shape
 	switch {
 	case have.Elements() != want.Elements():
-		return 0, j.wrong(node, "%q is %v, the layer takes %v", j.tensors[tensor].name, have, want)
+		return 0, j.errorf(node, "input %q has shape %v, want as many elements as %v", j.tensors[tensor].name, have, want)
 	case have.W == want.W || have.HasPackedRows() && want.HasPackedRows():
-		return tensor, nil // rows follow each other without a gap, whatever axes they are of
+		return tensor, nil // the same rows, or rows without gaps
 	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:
-		return 0, j.wrong(node, "no task takes %v for %v: rows are padded in memory", have, want)
+		return 0, j.errorf(node, "cannot read shape %v as %v, because rows in memory are padded to different widths", have, want)
 	}
-	key := turn{tensor, want.W}
-	if at, ok := j.turned[key]; ok {
+	key := transposeKey{tensor, want.W}
+	if at, ok := j.transposes[key]; ok {
 		return at, nil
 	}
 	part, err := NewPart(layer.Unary(layer.Transpose, have), layer.Weights{})
 	if err != nil {
-		return 0, j.wrong(node, "taking %v for %v: %v", have, want, err)
+		return 0, j.errorf(node, "cannot transpose shape %v to %v: %v", have, want, err)
 	}
-	at := j.step(node, part, []int{tensor}, "")
-	j.turned[key] = at
+	at := j.addStep(node, part, []int{tensor}, "")
+	j.transposes[key] = at
 	return at, nil
 }
 
-// pack has the coefficients made of all parts that stand by themselves.
-func (j *joiner) pack() error {
+// packParts packs the weights of all parts that are not in a row chain, in parallel.
+func (j *joiner) packParts() error {
 	errs := make([]error, len(j.steps))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -324,8 +329,8 @@ func (j *joiner) pack() error {
 					return
 				}
 				s := &j.steps[i]
-				if p, err := s.part.whole(); err != nil {
-					errs[i] = j.wrong(s.node, "%v", err)
+				if p, err := s.part.packWeights(); err != nil {
+					errs[i] = j.errorf(s.node, "%v", err)
 				} else {
 					s.part = p
 				}
@@ -336,57 +341,57 @@ func (j *joiner) pack() error {
 	return cmp.Or(errs...)
 }
 
-// ports gives inputs and outputs their buffers, and constants their place.
-func (j *joiner) ports() error {
+// assignPorts assigns a buffer to each input and output and a place in the constant section to
+// each constant.
+func (j *joiner) assignPorts() error {
 	bar := place.Bar4
-	give := func(at int, d loader.Direction) {
-		t := &j.tensors[at]
+	addPort := func(index int, d loader.Direction) {
+		t := &j.tensors[index]
 		t.port = true
-		t.at = place.Spot{Bar: uint32(bar), Base: 0}
+		t.spot = place.Spot{Bar: uint32(bar), Base: 0}
 		if bar < len(regs.BARs{}) {
-			m := place.Surface(t.at.Bar, t.shape)
+			m := place.Surface(t.spot.Bar, t.shape)
 			j.builder = append(j.builder, m.ToPort(t.name, d, t.shape))
 		}
 		bar++
 	}
-	outputs := func() {
+	addOutputs := func() {
 		for _, name := range j.net.Outputs {
 			if at := j.names[name]; !j.tensors[at].port {
-				give(at, loader.Output)
+				addPort(at, loader.Output)
 			}
 		}
 	}
-	// The results of matrix products stand ahead of the inputs (8/8).
-	first := j.products()
-	if first {
-		outputs()
+	// Outputs come before inputs if there is a matmul (seen in 8 of 8 programs).
+	outputsFirst := j.hasMatMul()
+	if outputsFirst {
+		addOutputs()
 	}
 	for i := range j.net.Inputs {
 		if in := &j.net.Inputs[i]; in.Values == nil {
-			give(i, loader.Input)
-		} else if j.read(i) {
-			j.tensors[i].at = place.Spot{Bar: regs.BARWeights, Base: j.constant(in.bytes())}
+			addPort(i, loader.Input)
+		} else if j.isRead(i) {
+			j.tensors[i].spot = place.Spot{Bar: regs.BARWeights, Base: j.addConstant(in.encode())}
 		}
 	}
-	if !first {
-		outputs()
+	if !outputsFirst {
+		addOutputs()
 	}
-	return layer.CheckLimit("inputs and outputs of a network", bar-place.Bar4, maxNetworkPorts,
-		"split it into networks of at most %d")
+	return layer.CheckLimit("number of inputs and outputs", bar-place.Bar4, maxNetworkPorts,
+		"split the network into parts with at most %d inputs and outputs")
 }
 
-// products reports whether a matrix product is among the steps.
-func (j *joiner) products() bool {
+// hasMatMul reports whether a step is a matmul, which has its result in buffer 4.
+func (j *joiner) hasMatMul() bool {
 	for i := range j.steps {
-		if p := j.steps[i].part; p.surface == place.Bar4 {
+		if p := j.steps[i].part; p.outputBAR == place.Bar4 {
 			return true
 		}
 	}
 	return false
 }
 
-// read reports whether any step reads a tensor.
-func (j *joiner) read(tensor int) bool {
+func (j *joiner) isRead(tensor int) bool {
 	for i := range j.steps {
 		if slices.Contains(j.steps[i].inputs, tensor) {
 			return true
@@ -395,8 +400,8 @@ func (j *joiner) read(tensor int) bool {
 	return false
 }
 
-// bytes is the tensor as it stands in memory.
-func (t *Tensor) bytes() []byte {
+// encode returns the values of a constant in the layout that tensors have in memory.
+func (t *Tensor) encode() []byte {
 	m := place.Surface(0, t.Shape)
 	b := make([]byte, m.Depth*t.Shape.N)
 	for i, v := range t.Values {
@@ -405,91 +410,116 @@ func (t *Tensor) bytes() []byte {
 	return b
 }
 
-// constant appends to the constant section and returns where.
-func (j *joiner) constant(b []byte) int {
+// addConstant appends b to the constant section at a multiple of 64 bytes and returns its
+// offset.
+func (j *joiner) addConstant(b []byte) int {
 	j.constants.Pad(64)
 	return j.constants.Add(b)
 }
 
-// place gives every step its memory and returns the tasks, and those of each node.
-func (j *joiner) place() ([]*task.Task, []Run, []int) {
-	var c []*task.Task
-	runs, into := make([]Run, len(j.net.Nodes)), make([]int, len(j.net.Nodes))
-	for i := range into {
-		into[i] = i
-	}
-	total := j.constants.Bytes
-	seen := map[*Part]bool{}
-	for i := range j.steps {
-		if p := j.steps[i].part; !seen[p] {
-			seen[p] = true
-			total += layer.RoundUp(p.made.Constants.Bytes, 64)
-		}
-	}
-	if total > 0 && !j.constants.SizesOnly {
-		j.constants.Data = append(make([]byte, 0, layer.RoundUp(total, 64)+64), j.constants.Data...)
-	}
+// placeSteps places the steps in memory and in L2. It returns their tasks, the run of tasks of each node
+// of the network, and for each node the node whose tasks do its work.
+func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
+	j.reserveConstants()
 	var kept map[access]*resident
 	var shift []int
 	var filled []int
 	if !j.net.InMemory {
-		kept, shift = j.reside()
-		filled = j.filled(kept, shift)
+		kept, shift = j.placeResidents()
+		filled = j.measureOccupancy(kept, shift)
 	}
 	resident := make([]bool, len(j.tensors))
 	for _, r := range kept {
 		resident[r.tensor] = r.loads == nil
 	}
 	if !j.net.InMemory {
-		j.spills(kept)
+		j.listSpills(kept)
 	}
-	own := j.spill(resident)
+	scratch := j.placeInScratch(resident)
+	runs = make([]Run, len(j.net.Nodes))
 	for i := range j.steps {
 		s := &j.steps[i]
-		tasks := s.part.place(j.spots(s, own[i]))
+		placed := s.part.placeTasks(j.locateBuffers(s, scratch[i]))
 		if shift != nil {
-			j.settle(i, tasks, kept, shift[i])
-			for range tasks {
+			j.retarget(i, placed, kept, shift[i])
+			for range placed {
 				j.occupied = append(j.occupied, filled[i])
 			}
 		}
-		if f := s.folded; f != nil {
-			for k, n := range f.nodes {
-				j.gives(n, Run{len(c) + f.runs[k].First, f.runs[k].Tasks}, runs)
-			}
-			for n, by := range f.none {
-				into[j.nodes[n].does[0]] = j.nodes[by].does[0]
-			}
-		} else {
-			j.gives(s.node, Run{len(c), len(tasks)}, runs)
-		}
-		c = append(c, tasks...)
+		j.addRuns(s, Run{len(tasks), len(placed)}, runs)
+		tasks = append(tasks, placed...)
 	}
-	for _, n := range j.nodes {
-		for _, other := range n.does[1:] {
-			into[other] = into[n.does[0]]
-		}
-	}
+	into = j.mergedNodes()
 	for n, by := range into {
 		if n != by {
 			runs[n] = Run{First: runs[by].First}
 		}
 	}
-	return c, runs, into
+	return tasks, runs, into
 }
 
-// gives adds descriptors to those of a node, which may have some that transpose its input.
-func (j *joiner) gives(node int, more Run, runs []Run) {
-	r := &runs[j.nodes[node].does[0]]
+// reserveConstants allocates the constant section with room for the constants of all parts.
+func (j *joiner) reserveConstants() {
+	total := j.constants.Bytes
+	seen := map[*Part]bool{}
+	for i := range j.steps {
+		if p := j.steps[i].part; !seen[p] {
+			seen[p] = true
+			total += layer.RoundUp(p.output.Constants.Bytes, 64)
+		}
+	}
+	if total > 0 && !j.constants.SizesOnly {
+		j.constants.Data = append(make([]byte, 0, layer.RoundUp(total, 64)+64), j.constants.Data...)
+	}
+}
+
+// mergedNodes returns, for each node of the network, the node whose tasks do its work.
+func (j *joiner) mergedNodes() []int {
+	into := make([]int, len(j.net.Nodes))
+	for i := range into {
+		into[i] = i
+	}
+	for i := range j.steps {
+		if f := j.steps[i].chain; f != nil {
+			for n, by := range f.none {
+				into[j.nodes[n].members[0]] = j.nodes[by].members[0]
+			}
+		}
+	}
+	for _, n := range j.nodes {
+		for _, other := range n.members[1:] {
+			into[other] = into[n.members[0]]
+		}
+	}
+	return into
+}
+
+// addRuns adds the tasks of a step to the runs of its nodes.
+func (j *joiner) addRuns(s *step, all Run, runs []Run) {
+	if s.chain == nil {
+		j.addRun(s.node, all, runs)
+		return
+	}
+	for k, n := range s.chain.nodes {
+		r := s.chain.runs[k]
+		j.addRun(n, Run{all.First + r.First, r.Tasks}, runs)
+	}
+}
+
+// addRun appends the tasks of more to the run of a node. The run may already have tasks that
+// transpose an input of the node.
+func (j *joiner) addRun(node int, more Run, runs []Run) {
+	r := &runs[j.nodes[node].members[0]]
 	if r.Tasks == 0 {
 		r.First = more.First
 	}
 	r.Tasks += more.Tasks
 }
 
-// spill gives the tensors between steps that are not resident their places in the scratch
-// buffer, beside what the steps have there while they run. It returns where that is.
-func (j *joiner) spill(resident []bool) (own []int) {
+// placeInScratch places the tensors between steps that are not resident, and the scratch memory
+// that each step needs for itself, in the scratch buffer. It returns the offset of each step's
+// own scratch memory.
+func (j *joiner) placeInScratch(resident []bool) (own []int) {
 	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.steps))
 	var list []*place.Extent
 	add := func(e *place.Extent, bytes, first, last int) {
@@ -498,7 +528,7 @@ func (j *joiner) spill(resident []bool) (own []int) {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		if n := s.part.made.Scratch; n > 0 {
+		if n := s.part.output.Scratch; n > 0 {
 			add(&steps[i], n, i, i)
 		}
 		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
@@ -513,16 +543,16 @@ func (j *joiner) spill(resident []bool) (own []int) {
 	for i := range j.steps {
 		own[i] = steps[i].Base
 		if tensors[i].Bytes > 0 {
-			j.tensors[j.steps[i].output].at = place.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
+			j.tensors[j.steps[i].output].spot = place.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
 		}
 	}
 	return own
 }
 
-// spots are the places of a step's buffers; own is where what it has in the scratch buffer
-// begins.
-func (j *joiner) spots(s *step, own int) *place.Spots {
-	p := s.part.made
+// locateBuffers returns the places of a step's buffers, where own is the offset of its scratch
+// memory. The first call for a part appends the part's constants to the constant section.
+func (j *joiner) locateBuffers(s *step, own int) *place.Spots {
+	p := s.part.output
 	var at place.Spots
 	at[regs.BARScratch] = place.Spot{Bar: regs.BARScratch, Base: own}
 	base, ok := j.parts[s.part]
@@ -533,9 +563,9 @@ func (j *joiner) spots(s *step, own int) *place.Spots {
 		j.parts[s.part] = base
 	}
 	at[regs.BARWeights] = place.Spot{Bar: regs.BARWeights, Base: base}
-	at[s.part.surface] = j.tensors[s.output].at
+	at[s.part.outputBAR] = j.tensors[s.output].spot
 	for k, in := range s.inputs {
-		at[s.part.inputs[k].BAR] = j.tensors[in].at
+		at[s.part.inputs[k].BAR] = j.tensors[in].spot
 	}
 	return &at
 }

@@ -13,31 +13,32 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Part is a layer's tasks, constants and surfaces before a network gives them places.
-// It may stand in a network several times, and has its constants there once. The coefficients of a
-// product are packed where it stands by itself: in a chain of rows they have other places.
+// A Part is a lowered layer whose tasks, constants and surfaces have no places in a program yet.
+// A network may use it several times and stores its constants once. The weights of a matmul are
+// not packed until the part is placed, because a row chain packs them differently.
 type Part struct {
 	Layer   layer.Layer
 	Weights layer.Weights
-	made    *family.Output
-	inputs  []loader.Port // in the order of a node's inputs
-	Shape   layer.Shape
-	surface uint32 // buffer of its output
+	Shape   layer.Shape // of the result
 
-	sizes  bool // has the sizes of its coefficients and none of their bytes
-	mu     sync.Mutex
-	packed *Part           // with them, see whole
-	taken  map[taken]*Part // with what follows it
+	output    *family.Output
+	inputs    []loader.Port // in the order of Node.Inputs
+	outputBAR uint32        // buffer of the result
+
+	sizesOnly bool // output has the size of the weights but not their bytes
+	mu        sync.Mutex
+	packed    *Part              // the same part with its weights, see packWeights
+	merged    map[mergeKey]*Part // parts that merge this one with another
 }
 
-// taken is what a part takes in: a layer, and where its constants are a tensor of the network the
-// first of these.
-type taken struct {
+// A mergeKey identifies a part that another part can merge. If the constants of that part are a
+// tensor of the network, values points to the first of them.
+type mergeKey struct {
 	next   *Part
 	values *float16.Float16
 }
 
-// NewPart lowers a layer to a part. Errors are those of [Lower].
+// NewPart lowers l with the weights w. It returns the errors of [family.Lower].
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	q := &Part{}
 	if err := q.lower(l, w); err != nil {
@@ -46,26 +47,28 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	return q, nil
 }
 
-// lower makes it the part of a layer.
+// lower sets q to the lowered layer l. For a matmul with constants it leaves the weights
+// unpacked.
 func (q *Part) lower(l layer.Layer, w layer.Weights) error {
-	product := l.Op == layer.Linear || l.Op == layer.MatMul && l.Second == layer.Constant
-	q.sizes = product && !w.SizesOnly
-	return q.make(l, w)
+	matmul := l.Op == layer.Linear || l.Op == layer.MatMul && l.Second == layer.Constant
+	q.sizesOnly = matmul && !w.SizesOnly
+	return q.compile(l, w)
 }
 
-// make lowers a layer to the part, with the coefficients or their sizes.
-func (q *Part) make(l layer.Layer, w layer.Weights) error {
-	given, values := l, w // lowering may widen its window
-	w.SizesOnly = w.SizesOnly || q.sizes
+// compile lowers l into q. If q.sizesOnly is set, it computes the size of the weights but does
+// not pack them.
+func (q *Part) compile(l layer.Layer, w layer.Weights) error {
+	given, values := l, w // family.Lower may widen the window of l
+	w.SizesOnly = w.SizesOnly || q.sizesOnly
 	made, err := family.Lower(&l, &w)
 	if err != nil {
 		return err
 	}
-	q.Layer, q.Weights, q.made, q.Shape = given, values, made, given.Out()
+	q.Layer, q.Weights, q.output, q.Shape = given, values, made, given.Out()
 	for _, port := range made.Ports {
 		switch {
 		case port.Direction == loader.Output:
-			q.surface = uint32(port.BAR)
+			q.outputBAR = uint32(port.BAR)
 		case port.Name == "x":
 			q.inputs = slices.Insert(q.inputs, 0, port)
 		default:
@@ -75,16 +78,17 @@ func (q *Part) make(l layer.Layer, w layer.Weights) error {
 	return nil
 }
 
-// whole is the part with its coefficients, packed at the first call.
-func (q *Part) whole() (*Part, error) {
-	if !q.sizes {
+// packWeights returns q with its weights packed. The first call packs them and later calls
+// return the same part.
+func (q *Part) packWeights() (*Part, error) {
+	if !q.sizesOnly {
 		return q, nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.packed == nil {
 		p := &Part{}
-		if err := p.make(q.Layer, q.Weights); err != nil {
+		if err := p.compile(q.Layer, q.Weights); err != nil {
 			return nil, err
 		}
 		q.packed = p
@@ -92,7 +96,7 @@ func (q *Part) whole() (*Part, error) {
 	return q.packed, nil
 }
 
-// Inputs are the shapes of the layer's inputs: x and z, or those of a Concat.
+// Inputs returns the shapes of the layer's inputs: x and z, or all inputs of a Concat.
 func (q *Part) Inputs() []layer.Shape {
 	shapes := make([]layer.Shape, len(q.inputs))
 	for i := range q.inputs {
@@ -105,15 +109,15 @@ func shapeOf(p *loader.Port) layer.Shape {
 	return layer.Shape{N: p.Shape[0], C: p.Shape[1], H: p.Shape[2], W: p.Shape[3]}
 }
 
-// Out is the shape of the layer's result.
+// Out returns the shape of the layer's result.
 func (q *Part) Out() layer.Shape { return q.Shape }
 
-// place returns copies of the part's tasks that work on buffers at new places.
-func (q *Part) place(at *place.Spots) []*task.Task {
+// placeTasks returns copies of the part's tasks that use the buffers at the given places.
+func (q *Part) placeTasks(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}
-	moved := make([]*task.Task, len(q.made.Tasks))
+	moved := make([]*task.Task, len(q.output.Tasks))
 	owners := make(map[*task.Task]*task.Task, len(moved))
-	for i, t := range q.made.Tasks {
+	for i, t := range q.output.Tasks {
 		c := *t
 		moved[i] = &c
 		owners[t] = moved[i]

@@ -8,7 +8,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// ones are weights of a product of rows.
+// ones returns n weights of 1.
 func ones(n int) layer.Weights {
 	w := layer.Weights{Filter: make([]float16.Float16, n)}
 	for i := range w.Filter {
@@ -17,8 +17,8 @@ func ones(n int) layer.Weights {
 	return w
 }
 
-// A product's coefficients are packed once: in the chain of rows that it is in, or by itself.
-func TestProductsArePackedOnce(t *testing.T) {
+// The weights of a matmul are packed once: in its row chain, or by the part if it is on its own.
+func TestWeightsArePackedOnce(t *testing.T) {
 	part := func(l layer.Layer, w layer.Weights) *Part {
 		p, err := NewPart(l, w)
 		if err != nil {
@@ -46,8 +46,8 @@ func TestProductsArePackedOnce(t *testing.T) {
 			if len(j.Builder.Constants) == 0 || uint64(len(j.Builder.Constants)) != j.Builder.ConstantBytes {
 				t.Errorf("%s: %d bytes of constants of %d", tc.name, len(j.Builder.Constants), j.Builder.ConstantBytes)
 			}
-			if len(product.made.Constants.Data) > 0 {
-				t.Errorf("%s: %d bytes are packed before anybody knows where they go", tc.name, len(product.made.Constants.Data))
+			if len(product.output.Constants.Data) > 0 {
+				t.Errorf("%s: %d bytes are packed before the part is placed", tc.name, len(product.output.Constants.Data))
 			}
 			if alone := product.packed != nil; alone != tc.alone {
 				t.Errorf("%s: packed by itself %t, want %t", tc.name, alone, tc.alone)

@@ -10,42 +10,42 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A tensor between layers stays in the L2 when every task that writes or reads it can
-// address it there and it fits beside what its steps need:
+// A tensor between layers stays in L2 if every task that writes or reads it can address it there
+// and if it fits next to everything else that its steps need:
 //
 //	step   0        1        2        3
 //	L2     |--- residual input -------|        longest lifetimes lowest
 //	           |-- a --||-- b --|
-//	       |tiles|  |tiles|  |tiles|  |tiles|  what a step streams, above
+//	       |tiles|  |tiles|  |tiles|  |tiles|  tiles of each step, above
 //
-// Strides of the surface in memory become strides of the tile, so views, concatenation
-// and channel splits stay what they are. What does not fit goes through the scratch
-// buffer. The rule is read from chains of matrix products and elementwise operations;
-// that convolutions follow it is inferred, no program shows two of them.
+// Strides in memory become strides in L2, so views, concatenations and channel splits need no
+// copies. Tensors that do not fit go through the scratch buffer. Programs show this rule for chains
+// of matmuls and elementwise operations. For convolutions it is inferred, because no program has
+// two of them.
 
-// An access is a task of a step that reads or writes a tensor in memory.
+// An access is an operand of a task of a step that reads or writes a tensor in memory.
 type access struct {
 	step, task int
 	which      task.Operand
 }
 
-// A resident is a tensor that may stay in the L2.
+// A resident is a tensor that stays in L2, or a candidate for that.
 type resident struct {
 	tensor   int
 	accesses []access
 	shape    layer.Shape
-	at       place.Layout
-	flat     bool // planes one behind the other, as in memory; else rows
+	layout   place.Layout
+	byPlane  bool // planes follow each other as in memory; otherwise rows do
 	extent   *place.Extent
 	tile     *task.Tile
-	// loads are the accesses that load an input of the network which later ones read, each a
-	// part of it: an element of the batch.
+	// loads are the accesses that load an input of the network for later ones. Each loads a part
+	// of it: one or more elements of the batch.
 	loads []access
 }
 
-// candidates are the tensors that every task addresses by plain strides. A tensor that a task
-// reads as coefficients is none of them: kernel DMA reads memory, never the L2.
-func (j *joiner) candidates() []*resident {
+// findCandidates returns the tensors that all tasks address with plain strides. A tensor that a task
+// reads as weights is not one of them, because kernel DMA reads memory and never L2.
+func (j *joiner) findCandidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
 		if !t.port || t.input {
@@ -53,48 +53,13 @@ func (j *joiner) candidates() []*resident {
 		}
 	}
 	for i := range j.steps {
-		s := &j.steps[i]
-		for k, t := range s.part.made.Tasks {
-			note := func(bar uint32, which task.Operand) {
-				at := -1
-				if which == task.OperandResult {
-					if bar == s.part.surface {
-						at = s.output
-					}
-				} else {
-					if bar == s.part.surface && list[s.output] != nil {
-						list[s.output] = nil // read again by the layer that makes it
-					}
-					for n := range s.inputs {
-						if uint32(s.part.inputs[n].BAR) == bar {
-							at = s.inputs[n]
-						}
-					}
-				}
-				if at >= 0 && list[at] != nil {
-					list[at].accesses = append(list[at].accesses, access{i, k, which})
-				}
-			}
-			for which := range task.OperandResult + 1 {
-				if t.IsInMemory(which) {
-					note(t.Bar(which), which)
-				}
-			}
-			if bar, ok := t.KernelBar(); ok {
-				for n := range s.inputs {
-					if uint32(s.part.inputs[n].BAR) == bar {
-						list[s.inputs[n]] = nil
-					}
-				}
-				if bar == s.part.surface {
-					list[s.output] = nil
-				}
-			}
+		for k := range j.steps[i].part.output.Tasks {
+			j.collectAccesses(list, i, k)
 		}
 	}
 	var out []*resident
 	for _, r := range list {
-		if r == nil || j.tensors[r.tensor].input && !j.keeps(r) || !j.fits(r) {
+		if r == nil || j.tensors[r.tensor].input && !j.canKeepInput(r) || !j.chooseLayout(r) {
 			continue
 		}
 		out = append(out, r)
@@ -102,17 +67,58 @@ func (j *joiner) candidates() []*resident {
 	return out
 }
 
-// keeps reports whether an input's first reader can leave it in the L2 for others: its tasks
-// take the whole of it, or each the whole of other elements of the batch, in no slices of
-// columns. (0x171: 22/22 later reads. No program has a batch of several tasks: inferred.)
-func (j *joiner) keeps(r *resident) bool {
-	loaded, end := 0, 0 // elements, and where the last of them ends in memory
+// collectAccesses adds the accesses of a task to the tensors in list. It removes a tensor from list
+// if the task reads it as weights, or if the task reads the result of its own step.
+func (j *joiner) collectAccesses(list []*resident, step, index int) {
+	s := &j.steps[step]
+	t := s.part.output.Tasks[index]
+	for which := range task.OperandResult + 1 {
+		if !t.IsInMemory(which) {
+			continue
+		}
+		bar, at := t.Bar(which), -1
+		if which == task.OperandResult {
+			if bar == s.part.outputBAR {
+				at = s.output
+			}
+		} else {
+			if bar == s.part.outputBAR {
+				list[s.output] = nil
+			}
+			for n := range s.inputs {
+				if uint32(s.part.inputs[n].BAR) == bar {
+					at = s.inputs[n]
+				}
+			}
+		}
+		if at >= 0 && list[at] != nil {
+			list[at].accesses = append(list[at].accesses, access{step, index, which})
+		}
+	}
+	if bar, ok := t.KernelBar(); ok {
+		for n := range s.inputs {
+			if uint32(s.part.inputs[n].BAR) == bar {
+				list[s.inputs[n]] = nil
+			}
+		}
+		if bar == s.part.outputBAR {
+			list[s.output] = nil
+		}
+	}
+}
+
+// canKeepInput reports whether the first step that reads an input can leave it in L2 for later
+// steps, and sets r.loads. Each task of that step must load the whole input, or other whole
+// elements of its batch, without splitting columns. (Configuration 0x171 has this in 22 of 22
+// later reads. That several tasks can load a batch is inferred, because no program has one.)
+func (j *joiner) canKeepInput(r *resident) bool {
+	loaded, end := 0, 0 // elements loaded so far, and the lowest address of the next ones
 	r.loads = nil
 	for i, a := range r.accesses {
 		if loaded == r.shape.Elements() {
 			return a.step != r.accesses[0].step
 		}
-		t := j.steps[a.step].part.made.Tasks[a.task]
+		t := j.steps[a.step].part.output.Tasks[a.task]
 		m, _, _, _, _ := t.MemoryOf(a.which)
 		if a.which != task.Operand1 || a.step != r.accesses[0].step || !t.LoadsWholeSource() || m.Base < end {
 			return false
@@ -127,71 +133,74 @@ func (j *joiner) keeps(r *resident) bool {
 	return false
 }
 
-// loadedBy reports whether an access is one that loads the tensor.
-func (r *resident) loadedBy(a access) bool { return slices.Contains(r.loads, a) }
+// isLoad reports whether a loads a part of the tensor.
+func (r *resident) isLoad(a access) bool { return slices.Contains(r.loads, a) }
 
-// fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
-// another shape, plane by plane.
-func (j *joiner) fits(r *resident) bool {
+// chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It tries
+// rows that follow each other first, then planes, which a task needs that sees the tensor in
+// another shape.
+func (j *joiner) chooseLayout(r *resident) bool {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
 	if s.H > 1 {
 		at = at.Skew(1, place.PlanarFetch)
 	}
 	at.Group = at.Row * s.H
-	r.at, r.flat = at, false
-	if s.N == 1 && j.maps(r) {
+	r.layout, r.byPlane = at, false
+	if s.N == 1 && j.canMapToL2(r) {
 		return true
 	}
 	row := layer.RoundUp(s.W*layer.ElementBytes, 16)
-	r.at = place.Layout{Channel: row * s.H, Row: row, Depth: row * s.H * s.C, Group: row * s.H * s.C}
-	r.flat = true
-	return j.maps(r)
+	r.layout = place.Layout{Channel: row * s.H, Row: row, Depth: row * s.H * s.C, Group: row * s.H * s.C}
+	r.byPlane = true
+	return j.canMapToL2(r)
 }
 
-// bytes is what the tensor takes.
+// bytes returns the size of the tensor in L2, rounded up to 64 bytes.
 func (r *resident) bytes() int {
-	n := r.at.Group
-	if r.flat {
+	n := r.layout.Group
+	if r.byPlane {
 		n *= r.shape.N
 	}
 	return layer.RoundUp(n, 64)
 }
 
-// l2 and maxTile are the bytes of the L2 and those of the largest tensor in it.
-func (j *joiner) l2() int { return cmp.Or(j.net.Memories.L2, layer.MaxL2) }
+// l2Bytes returns the size of L2.
+func (j *joiner) l2Bytes() int { return cmp.Or(j.net.Memories.L2, layer.MaxL2) }
 
-func (j *joiner) maxTile() int { return layer.LargestTile(j.l2()) }
+// maxTileBytes returns the size of the largest tensor that L2 can hold.
+func (j *joiner) maxTileBytes() int { return layer.LargestTile(j.l2Bytes()) }
 
-func (j *joiner) maps(r *resident) bool {
-	if r.bytes() > j.maxTile() {
+// canMapToL2 reports whether r is small enough for L2 and all its accesses can use its layout.
+func (j *joiner) canMapToL2(r *resident) bool {
+	if r.bytes() > j.maxTileBytes() {
 		return false
 	}
 	for _, a := range r.accesses {
-		t := j.steps[a.step].part.made.Tasks[a.task]
-		if _, ok := r.view(t, a.which); !ok {
+		t := j.steps[a.step].part.output.Tasks[a.task]
+		if _, ok := r.locate(t, a.which); !ok {
 			return false
 		}
-		if a.which != task.OperandResult && !j.followers(a, func(int, *place.Layout) bool { return true }) {
+		if a.which != task.OperandResult && !j.visitReaders(a, func(int, *place.Layout) bool { return true }) {
 			return false
 		}
 	}
 	return true
 }
 
-// followers visits the later tasks of a step that read the tile which the access loads
-// and keeps, with where they read it relative to the tile; it reports false where one reads
-// it in another form.
-func (j *joiner) followers(a access, visit func(k int, at *place.Layout) bool) bool {
+// visitReaders calls visit for each later task of the same step that reads the tile which access
+// a loads and keeps. at is the layout that the task uses. visitReaders reports false if a task
+// uses other strides, or if visit returns false.
+func (j *joiner) visitReaders(a access, visit func(k int, at *place.Layout) bool) bool {
 	part := j.steps[a.step].part
-	tasks := part.made.Tasks
+	tasks := part.output.Tasks
 	owner := tasks[a.task]
 	if a.which != task.Operand1 || owner.First == nil || owner.First.Owner != owner {
 		return true
 	}
 	own := owner.First.At
 	in := owner.InShape()
-	for _, r := range j.readersOf(part)[owner.First] {
+	for _, r := range j.findReaders(part)[owner.First] {
 		if r.task <= a.task {
 			continue
 		}
@@ -208,20 +217,20 @@ func (j *joiner) followers(a access, visit func(k int, at *place.Layout) bool) b
 	return true
 }
 
-// A reader is an operand of a task of a part that reads a tile.
+// A reader is an operand of a task that reads a tile of its part.
 type reader struct {
 	task  int
 	which task.Operand
 }
 
-// readersOf returns who reads each tile of a part, in order. Parts of many tasks have as many
-// tiles, so that it is worked out once for each part.
-func (j *joiner) readersOf(p *Part) map[*task.Tile][]reader {
+// findReaders returns the readers of each tile of a part in task order. It computes them once
+// for each part, because a part may have many tasks and tiles.
+func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 	if m, ok := j.readers[p]; ok {
 		return m
 	}
 	m := map[*task.Tile][]reader{}
-	for k, t := range p.made.Tasks {
+	for k, t := range p.output.Tasks {
 		for which, tl := range [...]*task.Tile{t.First, t.Second} {
 			if tl != nil {
 				m[tl] = append(m[tl], reader{k, task.Operand(which)})
@@ -235,10 +244,9 @@ func (j *joiner) readersOf(p *Part) map[*task.Tile][]reader {
 	return m
 }
 
-// view is where an operand of a task finds the tensor in the L2: the offsets and strides
-// that it has in memory, translated. It fails where those cross planes in a way that the
-// layout does not.
-func (r *resident) view(t *task.Task, which task.Operand) (place.Layout, bool) {
+// locate returns the layout of a task's operand in the resident: its offset and strides in memory,
+// translated to L2. It reports false if the resident's layout has no strides for them.
+func (r *resident) locate(t *task.Task, which task.Operand) (place.Layout, bool) {
 	m, groups, planes, rows, plain := t.MemoryOf(which)
 	s := place.Surface(0, r.shape)
 	width := t.InShape().Width
@@ -251,66 +259,77 @@ func (r *resident) view(t *task.Task, which task.Operand) (place.Layout, bool) {
 	if !plain || column%16 != 0 {
 		return place.Layout{}, false
 	}
-	if r.flat && r.at.Row == s.Row {
-		// Rows without gaps stand there as in memory, and so do rows of another length.
+	if r.byPlane && r.layout.Row == s.Row {
+		// Rows without gaps are stored as in memory, so rows of any other length are too.
 		at := place.Layout{Base: m.Base, Channel: m.Plane, Row: m.Row, Group: m.Group}
 		return at.CompleteStrides(planes, rows, width)
 	}
-	inside := column + width*layer.ElementBytes // of a row
-	if inside > s.Row {
+	tr := translation{r: r, surface: s, base: m.Base, inside: column + width*layer.ElementBytes, ok: true}
+	if tr.inside > s.Row {
 		return place.Layout{}, false
 	}
 	at := place.Layout{Base: column}
-	ok := true
-	// stride translates n strides of bytes from the operand's first element on.
-	stride := func(bytes, n int) int {
-		switch {
-		case n <= 1 || bytes == 0:
-			return 0
-		case bytes%16 == 0 && inside+(n-1)*bytes <= s.Row: // pieces of a row
-			inside += (n - 1) * bytes
-			return bytes
-		case bytes%s.Row != 0:
-			ok = false
-			return 0
-		case r.flat:
-			return bytes / s.Row * r.at.Row
-		case bytes%s.Plane == 0:
-			return bytes / s.Plane * r.at.Channel
-		case (m.Base%s.Plane+(n-1)*bytes)/s.Plane == 0:
-			return bytes / s.Row * r.at.Row
-		}
-		ok = false
-		return 0
-	}
-	at.Channel, at.Row, at.Group = stride(m.Plane, planes), stride(m.Row, rows), stride(m.Group, groups)
-	if r.flat {
-		at.Base += m.Base / s.Row * r.at.Row
+	at.Channel, at.Row, at.Group = tr.stride(m.Plane, planes), tr.stride(m.Row, rows), tr.stride(m.Group, groups)
+	if r.byPlane {
+		at.Base += m.Base / s.Row * r.layout.Row
 	} else {
-		at.Base += m.Base/s.Plane*r.at.Channel + m.Base%s.Plane/s.Row*r.at.Row
-		// Rows and planes may both be runs of rows: together they have to stay inside.
+		at.Base += m.Base/s.Plane*r.layout.Channel + m.Base%s.Plane/s.Row*r.layout.Row
+		// If both rows and planes are runs of rows, they must stay inside one plane together.
 		if m.Plane < s.Plane && planes > 1 && rows > 1 && m.Row < s.Plane &&
 			(m.Base%s.Plane+(planes-1)*m.Plane+(rows-1)*m.Row) >= s.Plane {
-			ok = false
+			tr.ok = false
 		}
 	}
 	if at.Channel == 0 && planes <= 1 {
-		at.Channel = r.at.Channel
+		at.Channel = r.layout.Channel
 	}
 	at, within := at.CompleteStrides(planes, rows, width)
-	return at, ok && within
+	return at, tr.ok && within
 }
 
-// stepTiles are the bytes of the L2 from lo to hi that the tasks of a step use for what
-// is not resident.
-func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
-	lo = j.l2()
+// A translation translates strides in memory to strides in a resident's layout.
+type translation struct {
+	r       *resident
+	surface place.Memory // the tensor in memory
+	base    int          // offset of the operand in memory
+	inside  int          // bytes of a row that the operand reaches
+	ok      bool         // false after a stride that the layout does not have
+}
+
+// stride returns the stride in L2 for n steps of the given number of bytes in memory, starting at
+// the operand's first element. It returns 0 if there is only one step.
+func (t *translation) stride(bytes, n int) int {
+	r, s := t.r, &t.surface
+	switch {
+	case n <= 1 || bytes == 0:
+		return 0
+	case bytes%16 == 0 && t.inside+(n-1)*bytes <= s.Row: // pieces of a row
+		t.inside += (n - 1) * bytes
+		return bytes
+	case bytes%s.Row != 0:
+		t.ok = false
+		return 0
+	case r.byPlane:
+		return bytes / s.Row * r.layout.Row
+	case bytes%s.Plane == 0:
+		return bytes / s.Plane * r.layout.Channel
+	case (t.base%s.Plane+(n-1)*bytes)/s.Plane == 0:
+		return bytes / s.Row * r.layout.Row
+	}
+	t.ok = false
+	return 0
+}
+
+// tileRange returns the range of L2 addresses that the tasks of a step use for tiles that are
+// not resident. lo is 0 if no operand of the step is resident.
+func (j *joiner) tileRange(step int, kept map[access]*resident) (lo, hi int) {
+	lo = j.l2Bytes()
 	alone := true
 	cover := func(base, bytes int) {
 		lo, hi = min(lo, base), max(hi, base+bytes)
 	}
 	gone := map[*task.Tile]bool{}
-	for k, t := range j.steps[step].part.made.Tasks {
+	for k, t := range j.steps[step].part.output.Tasks {
 		result := t.L2Layout(task.OperandResult)
 		for which := range task.OperandResult + 1 {
 			alone = alone && kept[access{step, k, which}] == nil
@@ -328,7 +347,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 		switch {
 		case kept[access{step, k, task.OperandResult}] != nil:
 		case t.IsInMemory(task.OperandResult) && result.Channel == 0:
-			cover(result.Base, min(j.l2()-j.maxTile(), place.Packed(t.OutShape()).Row*t.OutShape().Height))
+			cover(result.Base, min(j.l2Bytes()-j.maxTileBytes(), place.Packed(t.OutShape()).Row*t.OutShape().Height))
 		default:
 			cover(result.Base, t.ResultBytes())
 		}
@@ -336,13 +355,14 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 	if hi == 0 || alone {
 		lo = 0
 	}
-	return lo &^ 63, min(j.l2(), layer.RoundUp(hi, 64))
+	return lo &^ 63, min(j.l2Bytes(), layer.RoundUp(hi, 64))
 }
 
-// reside chooses the tensors that stay in the L2 and places them, and the tiles of every
-// step: shift is what to add to the step's own addresses.
-func (j *joiner) reside() (kept map[access]*resident, shift []int) {
-	chosen := j.candidates()
+// placeResidents chooses the tensors that stay in L2 and places them together with the tiles of
+// each step. kept holds the resident of each access. shift holds the distance by which the tiles
+// of each step move.
+func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
+	chosen := j.findCandidates()
 	live := make([]bool, len(j.tensors))
 	for _, r := range chosen {
 		live[r.tensor] = true
@@ -359,15 +379,15 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 				kept[a] = r
 			}
 		}
-		list = j.inPlace(chosen, kept, list)
+		list = j.reuseSources(chosen, kept, list)
 		arenas := make([]*place.Extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
-			lo, hi := j.stepTiles(i, kept)
+			lo, hi := j.tileRange(i, kept)
 			arenas[i], lows[i] = &place.Extent{Bytes: hi - lo, First: i, Last: i, Streams: true}, lo
 			list = append(list, arenas[i])
 		}
-		bad := place.Allocate(list, j.l2())
+		bad := place.Allocate(list, j.l2Bytes())
 		if bad == nil {
 			shift = make([]int, len(j.steps))
 			for i, a := range arenas {
@@ -375,7 +395,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 			}
 			return kept, shift
 		}
-		// What lives longest for the bytes it saves gives way, at the step that is full.
+		// At the step that is full, the tensor with the longest lifetime is spilled, then the largest.
 		var out *resident
 		for _, r := range chosen {
 			if r.extent.Overlaps(bad) && (out == nil || cmp.Or(
@@ -384,31 +404,32 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 				out = r
 			}
 		}
-		if out == nil { // a step by itself: as it was lowered
+		if out == nil { // the step is full on its own: keep it as it was lowered
 			return map[access]*resident{}, make([]int, len(j.steps))
 		}
 		live[out.tensor] = false
 	}
 }
 
-// inPlace gives a result the place of a source that nothing reads afterwards, where the
-// step is one task that takes each element once: softmax works so. (That additions do
-// between convolutions is inferred.)
-func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
+// reuseSources gives a result the place of a source that no later step reads, if the step is a
+// single task that reads each element once. It returns list without the extents that are no
+// longer needed. Softmax does this in programs. That additions between convolutions do it too is
+// inferred.
+func (j *joiner) reuseSources(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
 	gone := map[*place.Extent]bool{}
 	for _, r := range chosen {
 		a := r.accesses[0]
-		plan := j.steps[a.step].part.made.Tasks
+		plan := j.steps[a.step].part.output.Tasks
 		if a.which != task.OperandResult || len(plan) != 1 || !plan[0].IsElementwise() {
 			continue
 		}
 		for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {
 			in := kept[access{a.step, 0, which}]
-			if in == nil || in.extent == r.extent || in.extent.Last != a.step || in.at != r.at || in.loads != nil && in.loads[0].step == a.step {
+			if in == nil || in.extent == r.extent || in.extent.Last != a.step || in.layout != r.layout || in.loads != nil && in.loads[0].step == a.step {
 				continue
 			}
-			from, ok := in.view(plan[0], which)
-			to, _ := r.view(plan[0], task.OperandResult)
+			from, ok := in.locate(plan[0], which)
+			to, _ := r.locate(plan[0], task.OperandResult)
 			if !ok || from != to {
 				continue
 			}

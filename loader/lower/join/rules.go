@@ -10,35 +10,38 @@ import (
 	"anesim/loader/lower/family"
 )
 
-// A rule makes one step of a first and a second one, which alone reads the first one's result.
+// A rule merges two steps, the second of which is the only reader of the first one's result.
 //
-// It looks at what the second step sees: the view of the first one's result, an operand that is
-// the same for the whole view, for each channel of it or for each column. What the first one's
-// tasks do with a result is a question for [family.Takes].
+// A rule checks the shape in which the second step reads that result, and whether its other
+// operand has one value for the whole tensor, one for each channel or one for each column.
+// [family.CanFuse] reports what the tasks of the first step can do with their result.
 type rule struct {
 	name     string
 	evidence evidence.Kind
-	shown    string // by what
-	second   bool   // the one step is the second one, which takes the first one in
-	// fuse makes a do what b does with the input of it that a makes. It returns false where the
-	// condition does not hold, and may have changed a then.
+	basis    string // where programs show the rule, or why it is inferred
+	// keepsSecond is set if the merged step is the second one, so that it is reported as such.
+	keepsSecond bool
+	// fuse changes a into a step that does the work of a and b, where b reads the result of a as its
+	// operand number input. It returns false if the rule does not apply. In that case a may have
+	// changed.
 	fuse func(a, b *Step, input int) bool
 }
 
-// rules are tried in order. Of two that a product with a number may take, the exact one comes
-// first: a factor behind the accumulator rounds nothing, one in the weights rounds each of them.
+// rules holds all rules in the order in which they are tried. The exact one of two rules for a
+// multiplication by a number comes first: a factor after the accumulator does not round, but a
+// factor in the weights rounds each weight.
 var rules = [...]rule{
-	{name: "a rectifier", evidence: evidence.Bytes, shown: "behind convolutions, products and additions of chains", fuse: rectify},
-	{name: "a table", evidence: evidence.Bytes, shown: "behind products with constants (5/5); that convolutions are alike is inferred", fuse: tabulate},
-	{name: "a factor", evidence: evidence.Bytes, shown: "behind products, in PostScale", fuse: scale},
-	{name: "a factor a channel", evidence: evidence.Inferred, shown: "no register has a factor for each channel", fuse: scaleWeights},
-	{name: "an addend a channel", evidence: evidence.Bytes, shown: "behind products of chains, as their bias", fuse: shiftBias},
-	{name: "a product and a sum a channel", evidence: evidence.Inferred, shown: "programs show each by itself", fuse: affine},
-	{name: "a sum with itself rectified", evidence: evidence.Bytes, shown: "x + relu(x) is one task (1/1)", second: true, fuse: rectifySecond},
+	{name: "ReLU", evidence: evidence.Bytes, basis: "after convolutions, matmuls and additions in chains", fuse: fuseReLU},
+	{name: "table", evidence: evidence.Bytes, basis: "after matmuls with constants in 5 of 5 programs; inferred for convolutions", fuse: fuseTable},
+	{name: "factor", evidence: evidence.Bytes, basis: "after matmuls, in PostScale", fuse: fuseFactor},
+	{name: "factor for each channel", evidence: evidence.Inferred, basis: "no register holds a factor for each channel", fuse: fuseChannelFactor},
+	{name: "addend for each channel", evidence: evidence.Bytes, basis: "after matmuls in chains, as their bias", fuse: fuseChannelAddend},
+	{name: "factor and addend for each channel", evidence: evidence.Inferred, basis: "programs show each of the two on its own", fuse: fuseAffine},
+	{name: "sum with its own ReLU", evidence: evidence.Bytes, basis: "x + relu(x) is one task in the only program that has it", keepsSecond: true, fuse: fuseSelfReLU},
 }
 
-// rectify gives a the ReLU that follows it.
-func rectify(a, b *Step, _ int) bool {
+// fuseReLU merges a ReLU into a.
+func fuseReLU(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.ReLU || b.Layer.Activation != 0 || !family.Takes(&a.Layer, &a.Weights).ReLU {
 		return false
 	}
@@ -46,9 +49,9 @@ func rectify(a, b *Step, _ int) bool {
 	return true
 }
 
-// tabulate gives a product with constants the activation that follows it, where that is one table
-// and every lane has room for it.
-func tabulate(a, b *Step, _ int) bool {
+// fuseTable merges an activation into a. The activation must need a single table, and every lane
+// of a must have room for it.
+func fuseTable(a, b *Step, _ int) bool {
 	l := &b.Layer
 	if !l.Op.IsSingleTable() || l.Activation != 0 || family.OddSigmoid(l) || !family.Takes(&a.Layer, &a.Weights).Table {
 		return false
@@ -58,10 +61,11 @@ func tabulate(a, b *Step, _ int) bool {
 	return true
 }
 
-// scale gives a product the number that its result is multiplied by, and multiplies its bias, which
-// is added behind the factor. A second number is multiplied with the first, which rounds once for
-// all results. The register has normal values alone.
-func scale(a, b *Step, _ int) bool {
+// fuseFactor merges a multiplication by a number into a as its factor. The bias is added after
+// the factor, so it is multiplied as well. If a already has a factor, the two are multiplied and
+// the product is rounded. The rule does not apply if the factor is not a normal fp16
+// value or fp16 cannot hold the bias.
+func fuseFactor(a, b *Step, _ int) bool {
 	l := &b.Layer
 	if l.Op != layer.Mul || l.Second != layer.Scalar || l.Bias || len(b.Weights.Second) == 0 || !family.Takes(&a.Layer, &a.Weights).Factor {
 		return false
@@ -73,11 +77,12 @@ func scale(a, b *Step, _ int) bool {
 	a.Layer.Factor = f
 	bias, ok := layer.Scale(a.Weights.Bias, func(int) float32 { return b.Weights.Second[0].Float32() })
 	a.Weights.Bias = bias
-	return ok && f.IsNormal() && rectified(a, b)
+	return ok && f.IsNormal() && mergeReLU(a, b)
 }
 
-// rectified gives a the ReLU that stands in b's own layer, which may have none.
-func rectified(a, b *Step) bool {
+// mergeReLU merges the activation of b into a. It reports false if that activation is neither
+// absent nor a ReLU that a can apply.
+func mergeReLU(a, b *Step) bool {
 	switch b.Layer.Activation {
 	case 0:
 		return true
@@ -91,10 +96,10 @@ func rectified(a, b *Step) bool {
 	return false
 }
 
-// constants are b's second operand, one for each output channel of a; columns of a product are
-// channels to its bias and weights. They are nil where nobody gave them, and false says that the
-// operand is another.
-func constants(a, b *Step) (values []float16.Float16, ok bool) {
+// channelConstants returns the second operand of b as one value for each output channel of a.
+// The columns of a matmul count as its output channels. The values are nil if they are not
+// known. ok is false if the operand is anything else.
+func channelConstants(a, b *Step) (values []float16.Float16, ok bool) {
 	x, y := &a.Layer, &b.Layer
 	channels := x.Cout
 	switch {
@@ -112,21 +117,21 @@ func constants(a, b *Step) (values []float16.Float16, ok bool) {
 	return values, ok
 }
 
-// scaleWeights multiplies the weights and the bias of each channel by the channel's factor, where
-// fp16 has the products. Values that nobody gave stay absent. An average's weights follow from its
-// window and have no place for a factor.
-func scaleWeights(a, b *Step, _ int) bool {
+// fuseChannelFactor merges a factor for each channel into the weights and the bias of a. It does
+// not apply if fp16 cannot hold a product, or if a is an average, whose weights follow from its
+// window. If the factors are not known, the weights become unknown too.
+func fuseChannelFactor(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.Mul || b.Layer.Bias || a.Average || !family.Takes(&a.Layer, &a.Weights).Factor {
 		return false
 	}
-	by, ok := constants(a, b)
+	by, ok := channelConstants(a, b)
 	if !ok {
 		return false
 	}
 	w := &a.Weights
 	if by == nil {
 		w.Filter, w.Bias = nil, nil
-		return rectified(a, b)
+		return mergeReLU(a, b)
 	}
 	each := max(1, len(w.Filter)/len(by))
 	channel := func(i int) int { return i / each }
@@ -139,21 +144,22 @@ func scaleWeights(a, b *Step, _ int) bool {
 	}
 	filter, ok := layer.Scale(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
 	w.Bias, w.Filter = bias, filter
-	return ok && rectified(a, b)
+	return ok && mergeReLU(a, b)
 }
 
-// shiftBias adds an addend to the bias of each channel, where fp16 has the sums.
-func shiftBias(a, b *Step, _ int) bool {
+// fuseChannelAddend merges an addition or subtraction of one value for each channel into the
+// bias of a. It does not apply if a sum overflows fp16.
+func fuseChannelAddend(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.Add && b.Layer.Op != layer.Sub || !family.Takes(&a.Layer, &a.Weights).Bias {
 		return false
 	}
-	by, ok := constants(a, b)
+	by, ok := channelConstants(a, b)
 	if !ok {
 		return false
 	}
 	by = slices.Clone(by)
 	if b.Layer.Op == layer.Sub {
-		negate(by)
+		negateAll(by)
 	}
 	w := &a.Weights
 	switch {
@@ -172,19 +178,20 @@ func shiftBias(a, b *Step, _ int) bool {
 		w.Bias = nil
 	}
 	a.Layer.Bias = true
-	return rectified(a, b)
+	return mergeReLU(a, b)
 }
 
-func negate(values []float16.Float16) {
+func negateAll(values []float16.Float16) {
 	for i := range values {
 		values[i] ^= family.SignBit
 	}
 }
 
-// affine makes one task of a product and a sum with constants a channel. The product is not
-// rounded before the sum, and the quotient of addend and factor is: each is half a unit in the last
-// place of the product or the addend.
-func affine(a, b *Step, _ int) bool {
+// fuseAffine merges a multiplication and an addition with constants for each channel into one
+// task. The task does not round the product before it adds, but rounds the addend divided by the
+// factor. Each changes the result by at most half a unit in the last place of the product or of
+// the addend.
+func fuseAffine(a, b *Step, _ int) bool {
 	x, y := &a.Layer, &b.Layer
 	if x.Op != layer.Mul || x.Second != layer.Constant || x.Bias || x.Activation != 0 || a.Stored || len(a.Weights.Second) != x.In.C ||
 		y.Op != layer.Add && y.Op != layer.Sub || y.Second != layer.Constant || b.Stored || y.In != x.In || len(b.Weights.Second) != x.In.C {
@@ -192,7 +199,7 @@ func affine(a, b *Step, _ int) bool {
 	}
 	by := slices.Clone(b.Weights.Second)
 	if y.Op == layer.Sub {
-		negate(by)
+		negateAll(by)
 	}
 	for c := range by {
 		if _, ok := family.BeforeScale(by[c], a.Weights.Second[c]); !ok {
@@ -200,11 +207,12 @@ func affine(a, b *Step, _ int) bool {
 		}
 	}
 	x.Bias, a.Weights.Bias = true, by
-	return rectified(a, b)
+	return mergeReLU(a, b)
 }
 
-// rectifySecond makes x + relu(x) a sum of x and x, the second of which is rectified on its way in.
-func rectifySecond(a, b *Step, input int) bool {
+// fuseSelfReLU turns x + relu(x) into the sum of x and x, where the task applies ReLU to the
+// second operand as it reads it.
+func fuseSelfReLU(a, b *Step, input int) bool {
 	x, y := &a.Layer, &b.Layer
 	if x.Op != layer.ReLU || x.Activation != 0 || y.Op != layer.Add || y.Second != layer.Runtime || y.SecondShape != y.In || x.In != y.In ||
 		len(a.Inputs) != 1 || len(b.Inputs) != 2 || b.Inputs[1-input] != a.Inputs[0] {

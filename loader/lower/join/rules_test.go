@@ -25,7 +25,7 @@ func convolution(w ...float32) Step {
 	return Step{Layer: layer.Conv(pixels, 2, layer.Valid(1, 1)), Weights: layer.Weights{Filter: numbers(w...)}}
 }
 
-// product is a product of rows of two by constants.
+// product returns a matmul of rows of two elements.
 func product(second layer.SecondKind) Step {
 	s := Step{Layer: layer.Product(4, 2, 2, second)}
 	if second == layer.Constant {
@@ -34,7 +34,7 @@ func product(second layer.SecondKind) Step {
 	return s
 }
 
-// with is a layer and constants a channel of pixels.
+// with returns an operation on pixels and one constant for each channel.
 func with(op layer.Op, v ...float32) Step {
 	return Step{
 		Layer:   layer.Layer{Op: op, In: pixels, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: 2, H: 1, W: 1}},
@@ -48,7 +48,7 @@ func withNumber(op layer.Op, in layer.Shape, v float32) Step {
 
 func unary(op layer.Op, in layer.Shape) Step { return Step{Layer: layer.Unary(op, in)} }
 
-// chained gives steps one input and output each, one behind the other, but those that have some.
+// chained connects steps without inputs to the step before them.
 func chained(steps ...Step) []Step {
 	last := "x"
 	for i := range steps {
@@ -62,16 +62,16 @@ func chained(steps ...Step) []Step {
 	return steps
 }
 
-// work is which steps each does.
+// work returns the steps that each of steps merges, such as "0 1, 2".
 func work(steps []Step) string {
 	var all []string
 	for _, s := range steps {
-		all = append(all, strings.Trim(fmt.Sprint(s.Does), "[]"))
+		all = append(all, strings.Trim(fmt.Sprint(s.Merged), "[]"))
 	}
 	return strings.Join(all, ", ")
 }
 
-// Each rule has its steps where its condition holds, and what it makes of them.
+// Each rule merges the steps that it is for.
 func TestRules(t *testing.T) {
 	columns := func(op layer.Op, v ...float32) Step {
 		s := Step{Layer: layer.Binary(op, layer.Shape{N: 1, C: 1, H: 4, W: 2}, layer.Shape{N: 1, C: 1, H: 1, W: 2}), ByColumn: true, Columns: numbers(v...)}
@@ -84,28 +84,28 @@ func TestRules(t *testing.T) {
 		steps []Step
 		want  func(s *Step) bool
 	}{
-		{"a rectifier", chained(convolution(1, 2, 3, 4), unary(layer.ReLU, pixels)), func(s *Step) bool { return s.Layer.Activation == layer.ReLU }},
-		{"a rectifier", chained(withNumber(layer.Mul, rows, 3), unary(layer.ReLU, rows)), func(s *Step) bool { return s.Layer.Activation == layer.ReLU }},
-		{"a table", chained(product(layer.Constant), Step{Layer: layer.Layer{Op: layer.LeakyReLU, In: rows, Alpha: 0.5}}),
+		{"ReLU", chained(convolution(1, 2, 3, 4), unary(layer.ReLU, pixels)), func(s *Step) bool { return s.Layer.Activation == layer.ReLU }},
+		{"ReLU", chained(withNumber(layer.Mul, rows, 3), unary(layer.ReLU, rows)), func(s *Step) bool { return s.Layer.Activation == layer.ReLU }},
+		{"table", chained(product(layer.Constant), Step{Layer: layer.Layer{Op: layer.LeakyReLU, In: rows, Alpha: 0.5}}),
 			func(s *Step) bool { return s.Layer.Activation == layer.LeakyReLU && s.Layer.Alpha == 0.5 }},
-		{"a factor", chained(convolution(1, 2, 3, 4), withNumber(layer.Mul, pixels, 3)),
+		{"factor", chained(convolution(1, 2, 3, 4), withNumber(layer.Mul, pixels, 3)),
 			func(s *Step) bool {
 				return s.Layer.Factor.Float32() == 3 && slices.Equal(s.Weights.Filter, numbers(1, 2, 3, 4))
 			}},
-		{"a factor", chained(product(layer.Runtime), withNumber(layer.Mul, rows, 3)), func(s *Step) bool { return s.Layer.Factor.Float32() == 3 }},
-		{"a factor a channel", chained(convolution(1, 2, 3, 4), with(layer.Mul, 2, -1)),
+		{"factor", chained(product(layer.Runtime), withNumber(layer.Mul, rows, 3)), func(s *Step) bool { return s.Layer.Factor.Float32() == 3 }},
+		{"factor for each channel", chained(convolution(1, 2, 3, 4), with(layer.Mul, 2, -1)),
 			func(s *Step) bool { return slices.Equal(s.Weights.Filter, numbers(2, 4, -3, -4)) }},
-		{"a factor a channel", chained(product(layer.Constant), columns(layer.Mul, 2, -1)),
+		{"factor for each channel", chained(product(layer.Constant), columns(layer.Mul, 2, -1)),
 			func(s *Step) bool { return slices.Equal(s.Weights.Filter, numbers(2, -2, 6, -4)) }},
-		{"an addend a channel", chained(convolution(1, 2, 3, 4), with(layer.Sub, 2, -1)),
+		{"addend for each channel", chained(convolution(1, 2, 3, 4), with(layer.Sub, 2, -1)),
 			func(s *Step) bool { return s.Layer.Bias && slices.Equal(s.Weights.Bias, numbers(-2, 1)) }},
-		{"an addend a channel", chained(product(layer.Constant), columns(layer.Add, 2, -1)),
+		{"addend for each channel", chained(product(layer.Constant), columns(layer.Add, 2, -1)),
 			func(s *Step) bool { return s.Layer.Bias && slices.Equal(s.Weights.Bias, numbers(2, -1)) }},
-		{"a product and a sum a channel", chained(with(layer.Mul, 2, 3), with(layer.Sub, 5, 7)),
+		{"factor and addend for each channel", chained(with(layer.Mul, 2, 3), with(layer.Sub, 5, 7)),
 			func(s *Step) bool {
 				return s.Layer.Op == layer.Mul && s.Layer.Bias && slices.Equal(s.Weights.Bias, numbers(-5, -7))
 			}},
-		{"a sum with itself rectified", chained(unary(layer.ReLU, pixels), sum),
+		{"sum with its own ReLU", chained(unary(layer.ReLU, pixels), sum),
 			func(s *Step) bool {
 				return s.Layer.Op == layer.Add && s.Layer.Second == layer.Itself && s.Layer.SecondReLU && slices.Equal(s.Inputs, []string{"x"})
 			}},
@@ -117,12 +117,12 @@ func TestRules(t *testing.T) {
 		}
 		given := slices.Clone(tc.steps)
 		got := Fusion{}.Fuse(tc.steps)
-		if len(got) != 1 || len(got[0].Does) != 2 || got[0].Output != "1" || !tc.want(&got[0]) {
+		if len(got) != 1 || len(got[0].Merged) != 2 || got[0].Output != "1" || !tc.want(&got[0]) {
 			t.Errorf("%s: %+v", tc.rule, got)
 			continue
 		}
-		if want := []int{0, 1}; rules[i].second != (got[0].Does[0] == 1) || !slices.Equal(slices.Sorted(slices.Values(got[0].Does)), want) {
-			t.Errorf("%s: does %v", tc.rule, got[0].Does)
+		if want := []int{0, 1}; rules[i].keepsSecond != (got[0].Merged[0] == 1) || !slices.Equal(slices.Sorted(slices.Values(got[0].Merged)), want) {
+			t.Errorf("%s: merges %v", tc.rule, got[0].Merged)
 		}
 		for k := range given {
 			if !slices.Equal(given[k].Weights.Bias, tc.steps[k].Weights.Bias) || given[k].Layer.Factor != tc.steps[k].Layer.Factor {
@@ -136,18 +136,18 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// What every row of the table has.
-func TestRulesAreTold(t *testing.T) {
+// Every row of the table is complete.
+func TestRulesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rules {
-		if r.name == "" || r.evidence == "" || r.shown == "" || r.fuse == nil || seen[r.name] {
+		if r.name == "" || r.evidence == "" || r.basis == "" || r.fuse == nil || seen[r.name] {
 			t.Errorf("%+v", r)
 		}
 		seen[r.name] = true
 	}
 }
 
-// Steps stay apart where a condition fails, and go on from what was made of those before.
+// Fuse leaves steps alone if a condition of the rules fails, and merges more than two steps.
 func TestFuse(t *testing.T) {
 	rounds := with(layer.Add, 1, 1)
 	rounds.Rounds = true
@@ -156,7 +156,7 @@ func TestFuse(t *testing.T) {
 	stored := with(layer.Add, 1, 1)
 	stored.Stored = true
 	apart := unary(layer.ReLU, pixels)
-	apart.Apart = true
+	apart.Unfusable = true
 	turned := layer.Shape{N: 1, C: 4, H: 1, W: 2}
 	view := unary(layer.ReLU, turned)
 	channels := with(layer.Add, 1, 2, 3, 4)
@@ -195,7 +195,7 @@ func TestFuse(t *testing.T) {
 	}
 }
 
-// The exact form wins: a number is a factor behind the sum, which the bias is multiplied by.
+// The exact rule wins: a number becomes a factor after the sum, and multiplies the bias.
 func TestFactorAndBias(t *testing.T) {
 	got := Fusion{}.Fuse(chained(convolution(1, 2, 3, 4), with(layer.Add, 5, 6), withNumber(layer.Mul, pixels, 0.1), with(layer.Add, 1, 2), withNumber(layer.Mul, pixels, 3)))
 	if len(got) != 1 {

@@ -1,3 +1,3 @@
-// Package pass says what one descriptor of a layer computes, without places: which operation,
-// scales and signs. Chains of rows and the families of layers give such a pass its operands.
+// Package pass describes what one descriptor of a layer computes: its operation, scales and
+// signs, without addresses. Row chains and the families of layers add the operands.
 package pass

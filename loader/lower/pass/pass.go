@@ -9,10 +9,10 @@ import (
 // HalfHalf is 0.5 in fp16.
 const HalfHalf = 0x3800
 
-// LogE is log2(e) in fp16: the exponential's table is of 2^x.
+// LogE is log2(e) in fp16. It scales the argument of an exponential, whose table computes 2^x.
 const LogE = 0x3dc5
 
-// Elementwise is a layer's operation on two sources.
+// Elementwise returns the planar task for layer l on two sources of shape in.
 func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	p := task.Planar{Form: regs.FormTwoSources, In: in, Op: task.Sum, ReLU: l.Activation == layer.ReLU, SecondReLU: l.SecondReLU}
 	switch l.Op {
@@ -25,12 +25,13 @@ func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	case layer.Min:
 		p.Op = task.Smaller
 	case layer.Average:
-		p.Scale = task.NewFactor(HalfHalf) // of the sum, as of softmax's differences
+		p.Scale = task.NewFactor(HalfHalf) // scales the sum, as for the differences of a softmax
 	}
 	return p
 }
 
-// Scalar is a layer's operation with one constant: the planar engine's own bias and scale.
+// Scalar returns the planar task for layer l with the constant v, given as fp16 bits. It uses the
+// bias and the scale of the planar engine.
 func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
 	p := task.Planar{Form: regs.FormConstant, In: in}
 	switch l.Op {
@@ -46,29 +47,32 @@ func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
 	return p
 }
 
-// Difference subtracts the second source from the first.
+// Difference returns a planar task that subtracts the second source from the first.
 func Difference(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Difference}
 }
 
-// Exponent is the difference, scaled for the table of 2^x.
+// Exponent returns a planar task that computes the difference of two sources, scaled for the
+// table of 2^x.
 func Exponent(s regs.Shape) task.Planar {
 	p := Difference(s)
 	p.Scale = task.NewFactor(LogE)
 	return p
 }
 
-// Product multiplies the sources.
+// Product returns a planar task that multiplies two sources.
 func Product(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Product}
 }
 
-// Affine subtracts the first row of the second source and multiplies by the second.
+// Affine returns a planar task that subtracts the first row of the second source from the first
+// source and multiplies the result by the second row.
 func Affine(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormBiasScale, In: s, Op: task.Difference}
 }
 
-// Activation passes a source through an activation, whose table it does not have.
+// Activation returns the MAC task that applies the activation op to a source of shape in. The
+// caller must set the activation's table. epsilon is added to the source for Rsqrt and Inverse.
 func Activation(op layer.Op, in regs.Shape, epsilon float32) task.MAC {
 	m := task.MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true}
 	switch op {

@@ -6,39 +6,44 @@ import (
 	"slices"
 )
 
-// An Extent is bytes of the L2 or of the scratch buffer that are taken from one step to
-// another, both included.
+// An Extent is a number of bytes in the L2 or in the scratch buffer, needed from step First
+// through step Last.
 type Extent struct {
 	Bytes       int
 	First, Last int
-	// Streams marks what lives for its task alone: sources from memory and results on
-	// their way out.
+	// Streams marks an extent that only one task needs: a source from memory, or a result that is
+	// written to memory.
 	Streams bool
-	// Above places it over everything it meets instead of at the lowest free address.
+	// Above places the extent after all extents that it overlaps with in time, instead of at the
+	// lowest free address.
 	Above bool
 	Base  int
 }
 
-// Meets reports whether two extents live at a time.
+// Overlaps reports whether two extents are needed at the same step.
 func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
 
-// Allocate places extents as the compiler does: what stays before what streams, the
-// longest lifetime first, then the largest, then the earliest, each at the lowest address
-// free for as long as it lives (5 of 7 chains; attention and layer norm with a projection put
-// small results lowest; no chain shows which of two alike is first). It returns the first
-// extent that does not fit size bytes, nil when all do.
+// Allocate sets the bases of extents in an L2 of size bytes, in the compiler's order: extents
+// that stay before those that stream, then the longest lifetime first, then the largest, then the
+// earliest. Each gets the lowest address that is free during its lifetime. Allocate returns the
+// first extent that does not fit, or nil.
+//
+// The order is right for 5 of 7 chains. Attention, and a layer norm with a projection, place
+// small results lowest. No chain shows the order of two extents that are equal in all of this.
 func Allocate(list []*Extent, size int) *Extent {
 	return allocateBy(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
 }
 
-// AllocateScratch places extents in the scratch buffer as Allocate does in the L2, where the
-// latest of those alike is first (11 of 11 tensors of six texts, two of them by that). Tasks
-// refuse addresses beyond what a register holds.
+// AllocateScratch sets the bases of extents in the scratch buffer. It orders them like
+// [Allocate], except that the latest of otherwise equal extents comes first (seen in 11 of 11
+// tensors of six programs, for two of which it matters). There is no limit: a task refuses an
+// address that does not fit its register.
 func AllocateScratch(list []*Extent) {
 	allocateBy(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
 }
 
-func allocateBy(list []*Extent, size int, alike func(a, b *Extent) int) *Extent {
+// allocateBy implements Allocate. compareEqual compares extents that are equal in everything else.
+func allocateBy(list []*Extent, size int, compareEqual func(a, b *Extent) int) *Extent {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *Extent) int {
 		if a.Streams != b.Streams {
@@ -50,7 +55,7 @@ func allocateBy(list []*Extent, size int, alike func(a, b *Extent) int) *Extent 
 		if a.Above && b.Above {
 			return cmp.Compare(a.First, b.First)
 		}
-		return cmp.Or(cmp.Compare(b.Last-b.First, a.Last-a.First), cmp.Compare(b.Bytes, a.Bytes), alike(a, b))
+		return cmp.Or(cmp.Compare(b.Last-b.First, a.Last-a.First), cmp.Compare(b.Bytes, a.Bytes), compareEqual(a, b))
 	})
 	p := newTimeline(list)
 	for _, e := range order {
@@ -72,16 +77,18 @@ func allocateBy(list []*Extent, size int, alike func(a, b *Extent) int) *Extent 
 	return nil
 }
 
-// placed are extents by the steps that they live in. A step is one at which an extent
-// begins: who lives from one to the next without it meets the same ones.
+// A timeline finds the placed extents that overlap in time. Its steps are those at which an
+// extent begins; all other steps have the same extents as the step before.
 type timeline struct {
 	steps []int
-	begin [][]*Extent // by their first step
-	// over has those that live in a run of steps where no node above has them, as a
-	// tree: the children of node n are 2n and 2n+1, and a step is a leaf.
+	begin [][]*Extent // extents by their first step
+	// over lists extents by runs of steps that they cover. The runs form a tree: the children of
+	// node n are 2n and 2n+1, the leaves are single steps, and each extent is listed at the
+	// largest runs it covers.
 	over [][]*Extent
 }
 
+// newTimeline returns an empty timeline with the steps at which extents of list begin.
 func newTimeline(list []*Extent) *timeline {
 	p := &timeline{steps: make([]int, len(list))}
 	for i, e := range list {
@@ -93,7 +100,7 @@ func newTimeline(list []*Extent) *timeline {
 	return p
 }
 
-// span is the steps of an extent, from one up to another without it.
+// stepRange returns the indices of the first step of e and of the step after its last.
 func (p *timeline) stepRange(e *Extent) (from, to int) {
 	from, _ = slices.BinarySearch(p.steps, e.First)
 	to, _ = slices.BinarySearch(p.steps, e.Last+1)
@@ -115,7 +122,8 @@ func (p *timeline) add(e *Extent) {
 	}
 }
 
-// meeting are those that meet an extent: they live in its first step or begin later.
+// findOverlaps returns the extents in p that are needed at the same step as e: those that cover
+// its first step, and those that begin later and before its end.
 func (p *timeline) findOverlaps(e *Extent) (list []*Extent) {
 	from, to := p.stepRange(e)
 	for n := from + len(p.steps); n > 0; n /= 2 {

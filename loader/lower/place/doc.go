@@ -1,15 +1,15 @@
-// Package place says where tensors are: in memory, in the L2 and in the scratch buffer. It knows
-// no descriptor and sets no register.
+// Package place describes where tensors are placed: in memory, in the L2 and in the scratch
+// buffer. It knows no descriptors and sets no registers.
 //
-//	Memory    a surface in a buffer: its base and the strides of its rows, planes and elements
-//	View      a memory whose axes are in an operation's own order
-//	Layout    a tile in the L2, whose rows are skewed so that a [Fetch] meets no bank twice
-//	Extent    bytes that are taken from one step to another; Allocate gives each a base
-//	Scratch   the same, while the steps are still being made
+//	Memory    a surface in a buffer: its base, and the strides of rows, planes, depths and groups
+//	View      a surface with its axes in the order of an operation
+//	Layout    a tile in the L2, with rows skewed so that a [Fetch] has no bank conflicts
+//	Extent    bytes that are in use during some steps; [Allocate] assigns addresses
+//	Scratch   allocates the scratch buffer while steps are still being lowered
 //
-// The scratchpad on the chip is called L2 here. The scratch buffer is memory: where tensors are
-// that do not stay in the L2, and rows on their way to being weights.
+// The L2 is the memory on the chip. The scratch buffer is in main memory: it holds tensors that
+// do not stay in the L2, and rows that become weights of a matmul.
 //
-// The layouts are those of the vendor's programs. Beside each rule stands how many of the
-// descriptors it applies to it explains, as (holds/applies), or that it is assumed.
+// The layouts are those of the vendor's programs. Comments give the number of descriptors that
+// follow a rule out of those it applies to, as in "(81/84)", or say that a rule is assumed.
 package place

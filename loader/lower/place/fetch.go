@@ -1,19 +1,20 @@
 package place
 
-// A Fetch is what a reader takes of a tile at a time: so many rows, whose first units
-// must stand so many banks apart. R rows of n units are the 8 units of 128 bytes, and a
-// unit more is room for the window's halo.
+// A Fetch describes how a reader or writer accesses a tile: Rows rows at a time, whose first
+// units must be at least Apart banks apart. R rows of n units together are the 8 units of 128
+// bytes; one unit more is room for the halo of a window.
 type Fetch struct{ Rows, Apart int }
 
 // Fetches of the readers and writers of a tile.
 var (
-	// PlanarFetch: the planar engine reads or writes it, also where the MAC engines read
-	// it too (107/108, 8/8 read afterwards).
+	// PlanarFetch is the access of the planar engine. A tile that the MAC engines access too is
+	// also laid out for it (seen in 107 of 108 tiles, and in 8 of 8 that are read later).
 	PlanarFetch = Fetch{4, 2}
-	// TransposeFetch: written with channel and x transposed (9/10).
+	// TransposeFetch is the access of a write that exchanges channels and columns (seen in 9 of
+	// 10 tiles).
 	TransposeFetch = Fetch{16, 2}
-	// SmallFetch: the small source mode of the MAC engines.
+	// SmallFetch is the access of the MAC engines in their small source mode.
 	SmallFetch = Fetch{4, 3}
-	// RingFetch: the MAC engines read a ring 16 rows of 8 columns at a time.
+	// RingFetch is the access of the MAC engines to a ring: 16 rows of 8 columns at a time.
 	RingFetch = Fetch{8, 2}
 )

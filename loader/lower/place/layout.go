@@ -7,37 +7,38 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Layout places a tile in the L2, in bytes: [row][channel][x].
+// A Layout places a tile in the L2: [row][channel][column]. The base and the strides are in
+// bytes.
 type Layout struct {
 	Base, Channel, Row, Depth, Group int
 }
 
-// Moved returns the layout at another base.
-func (l Layout) WithBase(base int) Layout {
+// Rebase returns the layout moved to another base address.
+func (l Layout) Rebase(base int) Layout {
 	l.Base = base
 	return l
 }
 
-// Packed returns the layout of s without a skew between rows, columns whole.
+// Packed returns a layout for s with whole rows and no skew.
 func Packed(s regs.Shape) Layout { return PackedColumns(s, s.Width) }
 
-// PackedColumns returns the packed layout with so many columns of a channel side by side.
+// PackedColumns returns a layout for s with the given number of columns per channel and no skew.
 func PackedColumns(s regs.Shape, columns int) Layout {
 	channel := layer.RoundUp(columns*layer.ElementBytes, UnitBytes)
 	row := channel * s.Channels
 	return Layout{Channel: channel, Row: row, Depth: row, Group: row}
 }
 
-// The L2 is 64 banks of 16 bytes (inferred from the row strides below).
+// The L2 has 64 banks of 16 bytes, as inferred from the row strides in [Layout.Skew].
 const (
 	UnitBytes = 16
 	banks     = 64
 )
 
-// Skewed makes rows long enough that the rows of every fetch, stride rows apart, do not
-// meet in a bank: the smallest u at or above the row's units with d*stride*u mod 64 >=
-// apart for d = 1 ... rows-1. What is asked is one-sided: a row may end in the banks
-// where an earlier one begins.
+// Skew returns the layout with rows long enough that the rows of each fetch do not share a bank,
+// if they are stride rows apart. The row stride is the smallest number of units u, not below that
+// of the layout, with d*stride*u mod 64 >= Apart for every d from 1 to Rows-1. The condition has
+// one side only: a row may end in the banks in which an earlier one begins.
 //
 //	row 0: | c0 c1 c2 ...            |skew|
 //	row 1:      | c0 c1 c2 ...            |skew|
@@ -71,20 +72,22 @@ func ResultTile(s regs.Shape) Layout {
 	return l.Skew(1, PlanarFetch)
 }
 
-// EngineColumns returns how many columns of a source of the MAC engines stand side by side:
-// wider ones run in slices of 128 (156/160).
+// EngineColumns returns the number of columns per channel in a source of the MAC engines. Wider
+// sources are loaded in slices of 128 columns (seen in 156 of 160 tasks).
 func EngineColumns(width int) int { return min(width, SliceColumns) }
 
+// SliceColumns is the number of columns in a slice of a wide source.
 const SliceColumns = 128
 
-// TransposeSource returns the layout of the tile a transpose reads: pieces of at most 128
-// pixels (7/7).
+// TransposeSource returns the layout of the source of a transpose with m channels of k pixels. It
+// holds at most 128 pixels per channel (seen in 7 of 7 tasks).
 func TransposeSource(m, k int) Layout {
 	return Packed(regs.Shape{Channels: m, Width: min(k, 128)})
 }
 
-// Of gives strides of axes that are one long what a packed tile has, and reports whether all
-// are such as the L2 takes.
+// CompleteStrides returns the layout with the missing strides of axes of extent 1 computed as for a
+// packed tile, and with a depth stride. It reports false if a stride is not a multiple of 16 or
+// exceeds the L2.
 func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	if planes <= 1 {
 		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))
@@ -100,8 +103,9 @@ func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	return at, ok
 }
 
-// SecondBase returns where the second tile stands behind a first of n bytes: at a multiple of
-// 64, but not in the bank where the first begins, of 64 banks of 16 bytes (8/8).
+// SecondBase returns the address of the second source, if the first occupies n bytes from address
+// 0. It is a multiple of 64 that is not in the bank in which the first source begins (seen in 8
+// of 8 tasks).
 func SecondBase(n int) int {
 	n = layer.RoundUp(n, 64)
 	if n%0x400 == 0 {

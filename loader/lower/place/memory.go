@@ -6,8 +6,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// Buffer indices (bytes): surfaces stand behind the scratch in the order of their
-// indices, which differs by operation.
+// Indices of buffers. The buffers follow the scratch buffer in memory in the order of their
+// indices; which tensor has which index depends on the operation.
 const (
 	BarScratch = regs.BARScratch
 	Bar4       = 4
@@ -15,15 +15,15 @@ const (
 	Bar6       = 6
 )
 
-// A Memory is a surface in a buffer, in bytes.
+// A Memory is a surface in the buffer with index Bar. The base and the strides are in bytes.
 type Memory struct {
 	Bar                            uint32
 	Base, Row, Plane, Depth, Group int
 }
 
-// Surface returns a tensor in memory: rows padded to 64 bytes, planes of rows, one element
-// of the batch behind the other. A group is a part of the channels when groups divide
-// them, else an element of the batch.
+// Surface returns the surface of a tensor in memory. Its rows are padded to 64 bytes, a plane is
+// the rows of a channel, and the elements of the batch follow each other. A group is one element
+// of the batch.
 func Surface(bar uint32, s layer.Shape) Memory {
 	row := max(64, layer.RoundUp(s.W*layer.ElementBytes, 64))
 	plane := row * s.H
@@ -31,20 +31,20 @@ func Surface(bar uint32, s layer.Shape) Memory {
 	return Memory{Bar: bar, Row: row, Plane: plane, Depth: depth, Group: depth}
 }
 
-// Matrix returns a rows x columns matrix in memory as the engine reads it: a channel a row.
+// Matrix returns the surface of a rows x columns matrix in which each row is a channel.
 func Matrix(bar uint32, rows, columns int) Memory {
 	plane := max(64, layer.RoundUp(columns*layer.ElementBytes, 64))
 	depth := plane * rows
 	return Memory{Bar: bar, Row: depth, Plane: plane, Depth: depth, Group: depth}
 }
 
-// Element returns one element of the batch.
+// BatchElement returns the surface of element n of the batch.
 func (m Memory) BatchElement(n int) Memory {
 	m.Base += n * m.Depth
 	return m
 }
 
-// Port returns the surface as a program's port.
+// ToPort returns a program's port for the surface.
 func (m Memory) ToPort(name string, d loader.Direction, s layer.Shape) loader.Port {
 	return loader.Port{
 		Name: name, Direction: d, BAR: int(m.Bar), Shape: [4]int{s.N, s.C, s.H, s.W},
@@ -53,11 +53,11 @@ func (m Memory) ToPort(name string, d loader.Direction, s layer.Shape) loader.Po
 	}
 }
 
-// A Spot is a place in a buffer.
+// A Spot is an offset in a buffer.
 type Spot struct {
 	Bar  uint32
 	Base int
 }
 
-// Spots are where a part's buffers are in a program, by index.
+// Spots holds the places in a program for the buffers of one of its parts, by index.
 type Spots [len(regs.BARs{})]Spot

@@ -6,22 +6,23 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Scratch is the scratch buffer while steps are lowered: where rows that are weights are, from
-// the step that interleaves them to the last that needs them. Blocks take the lowest place where
-// they fit, in whole pages. (By the sizes of chain_facts.csv; tensors between steps have their
-// places from [AllocateScratch].)
+// A Scratch allocates the scratch buffer while steps are lowered, for rows that become weights. A
+// block lives from the step that interleaves the rows to the last step that needs them. It gets
+// the lowest address at which it fits, in whole pages. (Inferred from the sizes in
+// chain_facts.csv; [AllocateScratch] places tensors between steps.)
 type Scratch struct {
-	live []block // by offset
-	Size int     // bytes, the most there ever were
+	live []block // ordered by address
+	Size int     // bytes; the most that were in use at any step
 }
 
-// A block is bytes of the scratch buffer up to the end of a step.
+// A block is a range of the scratch buffer, in use until the end of step last.
 type block struct{ base, end, last int }
 
+// ScratchPage is the unit of the scratch buffer in bytes.
 const ScratchPage = 0x4000
 
-// Take finds n bytes from step now to step last and returns where they stand. Steps do
-// not go back.
+// Allocate returns the address of n bytes that are free from step now through step last. Calls
+// must not go back to an earlier step.
 func (s *Scratch) Allocate(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
 	n = layer.RoundUp(n, ScratchPage)

@@ -5,34 +5,34 @@ import (
 	"anesim/loader/layer"
 )
 
-// A View is a tensor in memory with its axes in an order of the operation's own: strides
-// name any of them channel or row, and a run of rows is one row of channels.
+// A View is a tensor in memory with its axes in the order of an operation. An operation may, for
+// example, read rows as channels, or channels as rows.
 type View struct {
 	S      regs.Shape
 	M      Memory
-	Folded bool // four rows that are one
+	Folded bool // one row, divided into four
 }
 
-// ViewOf is the tensor as it is.
+// NewView returns a view of a tensor with its axes in their usual order.
 func NewView(m Memory, s layer.Shape) View {
 	return View{S: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, M: m}
 }
 
-// Swapped transposes channels and rows.
+// SwapChannelsAndRows returns the view with channels and rows exchanged.
 func (v View) SwapChannelsAndRows() View {
 	v.S.Channels, v.S.Height = v.S.Height, v.S.Channels
 	v.M.Plane, v.M.Row = v.M.Row, v.M.Plane
 	return v
 }
 
-// Grouped makes every row a group of one row, so that a channel is one row.
+// GroupRows returns the view with each row as a group of one row.
 func (v View) GroupRows() View {
 	v.S.Groups, v.S.Height = v.S.Height, 1
 	v.M.Group, v.M.Row = v.M.Row, v.M.Depth
 	return v
 }
 
-// Rows makes every row of one channel a channel of one row.
+// RowsAsChannels returns the view with each row as a channel of one row.
 func (v View) RowsAsChannels() View {
 	v.S.Channels, v.S.Height = v.S.Channels*v.S.Height, 1
 	v.M.Plane = v.M.Row
@@ -43,15 +43,16 @@ func (v View) RowsAsChannels() View {
 	return v
 }
 
-// Column makes every channel of one pixel a row of one channel.
+// ChannelsAsRows returns the view with each channel of one pixel as a row of a single channel.
 func (v View) ChannelsAsRows() View {
 	v.S.Channels, v.S.Height = 1, v.S.Channels
 	v.M.Row = v.M.Plane
 	return v
 }
 
-// Folded makes a row of columns four rows of a quarter, which fills the patch's rows. It
-// takes a single row whose quarters are whole 64 bytes.
+// FoldRow returns the view with its only row divided into four rows, so that it fills the rows of
+// a patch. It returns v itself if there are several rows, or if a quarter is not a multiple of 64
+// bytes.
 func (v View) FoldRow() View {
 	if v.S.Height != 1 || v.S.Width%FoldColumns != 0 {
 		return v
@@ -62,24 +63,25 @@ func (v View) FoldRow() View {
 	return v
 }
 
-// A row whose columns are a multiple of FoldColumns folds to FoldRows rows, 1<<FoldLog2.
+// FoldColumns is the number that the columns of a row must be a multiple of to fold into FoldRows
+// rows. FoldLog2 is log2 of FoldRows.
 const FoldColumns, FoldRows, FoldLog2 = 128, 4, 2
 
-// Element is one element of the batch.
+// BatchElement returns the view of element n of the batch.
 func (v View) BatchElement(n int) View {
 	v.S.Groups = 1
 	v.M = v.M.BatchElement(n)
 	return v
 }
 
-// ChannelRun is m channels from first on.
+// SliceChannels returns the view of m channels, starting with channel first.
 func (v View) SliceChannels(first, m int) View {
 	v.M.Base += first * v.M.Plane
 	v.S.Channels = m
 	return v
 }
 
-// Run is m rows from first on.
+// SliceRows returns the view of m rows, starting with row first.
 func (v View) SliceRows(first, m int) View {
 	v.M.Base += first * v.M.Row
 	v.S.Height = m

@@ -1,11 +1,11 @@
-// Package rows lowers neighbouring layers over rows of features, as transformers have them, to
-// tasks that hand each other tiles in the L2:
+// Package rows lowers row chains: neighbouring layers over rows of features, as transformers have
+// them. Their tasks pass tiles to each other in the L2:
 //
-//	x [row][feature] --transpose--> columns [feature][row] --product--> columns or rows
+//	x [row][feature] --transpose--> columns [feature][row] --matmul--> columns or rows
 //	                 \--layer norm, softmax, add on rows as they are
 //
-// Columns are prepared once for all the products that read them; products hand on columns or
-// rows; and the left sides of products of two tensors become coefficients in the scratch buffer.
-// [Lower] takes the groups of a run of layers, [Alone] one group by itself: some products are
-// such chains of one.
+// Columns are transposed once for all matmuls that read them, and a matmul produces columns or
+// rows. The left side of a matmul of two tensors is written to the scratch buffer as weights.
+// [Lower] lowers the groups of a row chain, and [LowerGroup] a single group, because some matmuls
+// are row chains of one group.
 package rows

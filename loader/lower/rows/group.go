@@ -6,38 +6,39 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Kind is what a group does.
+// A Kind is the operation of a group.
 type Kind uint8
 
+// Kinds of groups.
 const (
-	Product     Kind = iota + 1 // by constants
-	PairProduct                 // of two tensors
-	Binary                      // of two tensors of one shape
-	Scalar                      // with one constant
+	Product     Kind = iota + 1 // matmul with constant weights
+	PairProduct                 // matmul of two tensors
+	Binary                      // operation on two tensors of one shape
+	Scalar                      // operation with one constant
 	Activation                  // a table or ReLU
 	Norm
 	Softmax
 )
 
-// A Group is the layers that one or a few tasks do together: a product and the bias,
-// factor and activation behind it, and layers that stand by themselves. Not fused: a
-// residual addition, a table before a product, a second table, anything behind a layer
-// norm or a softmax (all chains seen).
+// A Group is a set of layers that one or a few tasks compute together: a matmul with the bias,
+// factor and activation after it, or a single layer of another kind. The compiler never fuses a
+// residual addition, a table before a matmul, a second table, or anything after a layer norm or a
+// softmax (in all chains seen).
 type Group struct {
 	Kind    Kind
-	Nodes   []int // of the network; the first one's descriptors they are
+	Nodes   []int // nodes of the network; the first one owns the descriptors
 	Layer   layer.Layer
 	Weights layer.Weights
 
 	Bias       []float16.Float16
-	Scale      float16.Float16 // 0 is none
+	Scale      float16.Float16 // 0 for none
 	Activation layer.Op
 	Table      []byte
 
 	Inputs      []string
 	Output      string
-	Heads, Rows int // of a product of two tensors: matrices, and the rows of each on the left
+	Heads, Rows int // matrices on the left of a matmul of two tensors, and the rows of each
 	Width       int
-	Block       bool // columns eight pixels wide
-	Transposed  bool // a second tensor whose rows are the result's columns
+	Block       bool // columns are eight pixels wide
+	Transposed  bool // the rows of the second tensor are the columns of the result
 }

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
-// all of them to the scratch buffer.
+// interleave returns the rows of v as weights of matmuls whose left sides have m rows. If v has
+// none yet, it appends a planar task that copies all rows to the scratch buffer.
 func (c *chain) interleave(v *value, m int) *kernelSurface {
 	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
@@ -30,12 +30,13 @@ func (c *chain) interleave(v *value, m int) *kernelSurface {
 	return v.kernel
 }
 
-// again reports whether a value from memory is read by more than one group.
+// isReadAgain reports whether more than one group reads v.
 func (c *chain) isReadAgain(v *value) bool {
 	return c.reads[v.name] > 1
 }
 
-// kernelRows is how many rows of a left side an engine takes side by side.
+// kernelRows returns how many rows of a left side are interleaved per engine: a power of two, at
+// most task.MaxInterleave.
 func kernelRows(rows int) int {
 	each := 1
 	for 2*each <= min(task.MaxInterleave, rows/task.Engines) {
@@ -44,16 +45,16 @@ func kernelRows(rows int) int {
 	return each
 }
 
-// toKernel makes a planar task write its rows as the coefficients of products whose left
-// sides have m rows.
+// writeKernel makes planar task t write the rows of v to the scratch buffer as weights of matmuls
+// whose left sides have m rows.
 func (c *chain) writeKernel(t *task.Task, v *value, m int) {
 	each := kernelRows(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
 	dst := place.Memory{Bar: place.BarScratch, Row: plane, Plane: plane}
 	dst.Depth = plane * (v.rows / each)
 	dst.Group = dst.Depth
-	// A product's result keeps its place until the product of what is made from it
-	// (3/3, by the size of the scratch buffer); others give it up.
+	// The result of a matmul keeps its place until the matmul of the tensor that is computed from
+	// it (seen in 3 of 3 chains, from the size of the scratch buffer). Other values give it up.
 	until := c.step
 	for i := c.step; i < len(c.groups); i++ {
 		if g := &c.groups[i]; g.Kind == PairProduct && g.Inputs[0] == v.name {
@@ -73,7 +74,7 @@ func (c *chain) writeKernel(t *task.Task, v *value, m int) {
 	v.kernel = &kernelSurface{m, dst.Base, each, plane}
 }
 
-// lanes returns n of the interleaved rows from first on as weights.
+// lanes returns n of the interleaved rows, starting with row first, as lanes of weights.
 func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
 	lanes := make([]coeff.Lane, max(1, n/l.each))
 	for i := range lanes {
@@ -82,8 +83,9 @@ func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
 	return lanes
 }
 
-// rightSide returns the tile that has the right side of a product of two tensors, whose rows are k,
-// and where a head's matrix is in it; nil if it is in memory.
+// rightSide returns the tile that holds the right side of a matmul of two tensors, and the layout
+// of one head's matrix in it. k is the number of rows of the matrix. The tile is nil if the right
+// side is in memory.
 func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Layout) {
 	switch {
 	case g.Transposed:
@@ -91,20 +93,22 @@ func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Lay
 		return src, src.at
 	case z.rowTile != nil:
 		at := z.rowTile.channelsLayout()
-		return z.rowTile, at.WithBase(at.Base + head*k*z.rowTile.pitch)
+		return z.rowTile, at.Rebase(at.Base + head*k*z.rowTile.pitch)
 	}
 	return nil, place.Layout{}
 }
 
-// product2 appends a product of two tensors: the left one's rows are coefficients, in
-// parts of 128, the right one's rows are channels; turned, its columns are.
+// emitPairProduct appends the tasks of a matmul of two tensors. The rows of the left tensor
+// become weights, in parts of 128. The rows of the right tensor are the channels of the source,
+// or its columns if it is transposed. It reports false if the shapes do not match or if the left
+// side does not split evenly.
 func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	m, k, n := g.Rows, x.width, g.Width
 	if n := kernelRows(m) * task.Engines; m > task.Engines && m%n != 0 {
-		return false // the parts of the left side would differ in how their rows interleave
+		return false // the parts of the left side would be interleaved differently
 	}
-	rows, width := k, n // of a matrix on the right, as it is held
+	rows, width := k, n // of one matrix on the right, as stored
 	if g.Transposed {
 		rows, width = n, k
 	}
@@ -118,7 +122,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 		src, from := c.rightSide(g, z, head, k)
 		pixels := n
 		if columns {
-			pixels = min(n, task.PatchPixels) // a transposed result is at most 128 pixels wide (2/2, by count)
+			pixels = min(n, task.PatchPixels) // a transposed result has at most 128 columns (seen in 2 of 2 chains, from the number of tasks)
 		}
 		each := min(m, max(1, left.each)*task.Engines)
 		for first := 0; first < m; first += each {
@@ -130,7 +134,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 				t := g.setEpilogue(task.MAC{In: in, Out: to, Transpose: columns}).Task()
 				t.SetKernelInBuffer(place.BarScratch, left.lanes(head*m+first, rows))
 				if src != nil {
-					c.readTile(t, src, from.WithBase(from.Base+p*layer.ElementBytes))
+					c.readTile(t, src, from.Rebase(from.Base+p*layer.ElementBytes))
 				} else {
 					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
@@ -143,7 +147,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 					c.write(t, dst)
 				case columns:
 					at := place.Packed(regs.Shape{Channels: n, Width: m})
-					h := c.hold(t, at.WithBase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
+					h := c.hold(t, at.Rebase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
 					e, h.at.Base, v.columnTile = h.extent, 0, h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)

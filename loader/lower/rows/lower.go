@@ -10,20 +10,19 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Lowered is groups as tasks, and what those need of a program.
+// A Lowered holds the tasks of groups, and what they need in a program.
 type Lowered struct {
 	Tasks     []*task.Task
-	Starts    []int // the first task of each group
+	Starts    []int // index of the first task of each group
 	Constants coeff.Section
 	Scratch   int           // bytes
-	Inputs    []string      // tensors, in the order in which they are read first
-	Ports     []loader.Port // of the inputs
+	Inputs    []string      // names of the tensors, in the order of their first reads
+	Ports     []loader.Port // ports of the inputs
 }
 
-// Lower lowers groups that follow each other; try leaves the coefficients out, to see
-// whether the groups fit. The last one's result is a port in buffer 4, and the inputs are in
-// those behind. It reports false where the groups do not fit the L2 or too many tensors come
-// from outside.
+// Lower lowers consecutive groups. The result of the last group becomes a port in buffer 4, and
+// the inputs use the buffers after it. dryRun skips the weights, to find out whether the groups
+// fit. Lower reports false if the groups do not fit in the L2, or if they have too many inputs.
 func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered, bool) {
 	c := newChain(groups)
 	c.dryRun = dryRun
@@ -62,14 +61,14 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 	return out, c.finishInto(out)
 }
 
-// A Matrix is rows in memory.
+// A Matrix is a surface of rows in memory.
 type Matrix struct {
 	Rows, Width int
 	At          place.Memory
 }
 
-// Alone lowers a group by itself, whose inputs and whose result stand in memory; it
-// reports false where that does not fit the L2.
+// LowerGroup lowers a single group. in and to are the surfaces of its inputs and of its result.
+// It reports false if the group does not fit in the L2.
 func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
 	c.output = to
@@ -90,7 +89,8 @@ func newChain(groups []Group) *chain {
 	}
 }
 
-// into finishes the chain; it reports false where it does not fit the L2.
+// finishInto places the tiles of the chain and stores its tasks in out. It reports false if the
+// chain does not fit in the L2.
 func (c *chain) finishInto(out *Lowered) bool {
 	if !c.placeTiles() {
 		return false

@@ -8,19 +8,20 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// statistics holds one or two rows of a value each row, below everything for the whole
-// chain (2/2: layer norm with a projection, attention).
+// newStatistics returns an extent for n statistics of each of the given number of rows. It lies
+// below everything else for the whole chain (seen in 2 of 2 chains: a layer norm with a
+// projection, and attention).
 func (c *chain) newStatistics(rows, n int) *place.Extent {
 	e := c.newExtent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.First, e.Last = 0, task.MaxTasks
 	return e
 }
 
-// A part is n rows from first on.
+// A part is a run of n rows, starting with row first.
 type part struct{ first, n int }
 
-// normParts are the runs of rows whose statistics one task takes: at most 192, the
-// remainder first (183 and 192 of 375).
+// splitRows returns the runs of rows whose statistics are computed by one task. A run has at most
+// 192 rows, and the remainder comes first, as in 183 and 192 of 375 rows.
 func splitRows(rows int) []part {
 	var parts []part
 	for at := 0; at < rows; {
@@ -34,8 +35,9 @@ func splitRows(rows int) []part {
 	return parts
 }
 
-// norm appends a layer norm of rows: mean and reciprocal deviation of every row in a row
-// of statistics each, then both applied.
+// emitNorm appends the tasks of a layer norm over rows. They compute the mean and the reciprocal
+// deviation of every row, and then apply both. Each statistic is stored as one row of the
+// statistics tile.
 func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	x, rows := c.values[g.Inputs[0]], v.rows
 	stats := c.newStatistics(rows, 2)
@@ -57,7 +59,7 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		} else {
 			tile = c.loadPart(mean, x, part, src, tile)
 		}
-		first := at.WithBase(layer.RoundUp(part.first*layer.ElementBytes, 16))
+		first := at.Rebase(layer.RoundUp(part.first*layer.ElementBytes, 16))
 		means := c.hold(mean, first, unit, stats)
 		c.appendTask(mean)
 
@@ -69,7 +71,7 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		spread.SetPatch(task.WidePatch(v.width))
 		c.readTile(spread, means, first)
 		c.readSecondTile(spread, tile, src)
-		spreads = c.hold(spread, first.WithBase(first.Base+unit), unit, stats)
+		spreads = c.hold(spread, first.Rebase(first.Base+unit), unit, stats)
 		c.appendTask(spread)
 	}
 	if x.rowTile == nil && c.isReadAgain(x) {
@@ -96,8 +98,8 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	c.appendTask(normal)
 }
 
-// loadPart makes a task load a part of x's rows to src, and returns the tile that has all of them:
-// a new one for the first part.
+// loadPart makes task t load part p of the rows of x to the layout src. It returns the tile of
+// all rows, which it creates if tile is nil.
 func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile *heldTile) *heldTile {
 	m := x.channelsSurface()
 	m.Base += p.first * m.Plane
@@ -113,7 +115,7 @@ func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile 
 	return tile
 }
 
-// writeRows writes a task's channels as rows of the output.
+// writeRows makes t write its channels as rows of the output.
 func (c *chain) writeRows(t *task.Task, rows int) {
 	m := c.output
 	m.Plane = m.Row
@@ -122,8 +124,9 @@ func (c *chain) writeRows(t *task.Task, rows int) {
 	c.write(t, m)
 }
 
-// softmax appends a softmax of rows. Scores of a product are channels of one row, other
-// rows are one channel of rows as far as the table goes.
+// emitSoftmax appends the tasks of a softmax over rows. Scores, the results of a matmul of two
+// tensors, are treated as channels of one row. Other rows are treated as one channel of rows up
+// to the table.
 func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	x := c.values[g.Inputs[0]]
 	scores := x.scores
@@ -144,7 +147,7 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 			at := src.channelsLayout()
 			at.Base += part.first * src.pitch
 			c.readTile(t, src, at)
-			reduced = c.hold(t, single.WithBase(part.first*unit), rows*unit, stats)
+			reduced = c.hold(t, single.Rebase(part.first*unit), rows*unit, stats)
 			c.appendTask(t)
 		}
 		return reduced
@@ -183,8 +186,8 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	c.appendTask(mul)
 }
 
-// powers appends the exponentials of differences, which it leaves laid out as those are: of scores
-// as channels of one row, of others as rows of one channel.
+// emitPowers appends the task that computes the powers of differences, and returns a tile with
+// the same layout. Scores are read as channels of one row, other values as rows of one channel.
 func (c *chain) emitPowers(g *Group, v *value, differences *heldTile, scores bool) *heldTile {
 	at := place.Packed(v.channelShape())
 	shape, view := v.channelShape(), at
@@ -200,7 +203,8 @@ func (c *chain) emitPowers(g *Group, v *value, differences *heldTile, scores boo
 	return h
 }
 
-// onlyLeft reports whether a tensor is read by one product, as its left side.
+// isOnlyLeftSide reports whether a tensor with the given uses is read only once, as the left side
+// of a matmul of two tensors.
 func isOnlyLeftSide(uses []use) bool {
 	return len(uses) == 1 && uses[0].group.Kind == PairProduct && uses[0].input == 0
 }

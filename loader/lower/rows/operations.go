@@ -7,7 +7,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// emit appends the tasks of a group; out says that its result leaves the chain.
+// emit appends the tasks of group g. out says that its result leaves the chain. It reports false
+// if the group cannot be lowered.
 func (c *chain) emit(g *Group, out bool) bool {
 	v := &value{name: g.Output, rows: g.Heads * g.Rows, width: g.Width}
 	c.values[g.Output] = v
@@ -30,7 +31,8 @@ func (c *chain) emit(g *Group, out bool) bool {
 	return true
 }
 
-// result streams a planar task's rows out, or holds them.
+// writeOrHold makes t write the rows of v to memory if out is set, and keep them in the L2
+// otherwise.
 func (c *chain) writeOrHold(t *task.Task, v *value, out bool) {
 	if out {
 		m := c.output
@@ -42,8 +44,8 @@ func (c *chain) writeOrHold(t *task.Task, v *value, out bool) {
 	v.rowTile = c.holdRows(t, v)
 }
 
-// wantsColumns reports whether all that read a tensor are products of its columns, of
-// blocks or not as block says.
+// wantsColumns reports whether all uses of a tensor are matmuls that read its columns, and read
+// them in blocks if and only if block is set.
 func wantsColumns(uses []use, block bool) bool {
 	for _, u := range uses {
 		g := u.group
@@ -54,8 +56,8 @@ func wantsColumns(uses []use, block bool) bool {
 	return len(uses) > 0
 }
 
-// source gives a task its first operand over the given view; what is in memory and read
-// again stays.
+// readSource sets the first source of t to v, read as channels or as rows of one channel. If v is
+// read as channels from memory and other groups read it too, its tile stays in the L2.
 func (c *chain) readSource(t *task.Task, v *value, channels bool) {
 	switch {
 	case v.rowTile != nil && channels:
@@ -72,7 +74,7 @@ func (c *chain) readSource(t *task.Task, v *value, channels bool) {
 	}
 }
 
-// binary appends an operation on two tensors.
+// emitBinary appends the task of an operation on two tensors.
 func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	if haveSiblingInputs(c.groups, g) && (g.Layer.Op == layer.Add || g.Layer.Op == layer.Mul) {
@@ -97,8 +99,8 @@ func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	c.appendTask(t)
 }
 
-// siblings reports whether both operands are products of one tensor: the later one comes
-// first then (1/1).
+// haveSiblingInputs reports whether both inputs of g are results of matmuls of the same tensor.
+// The later one is then the first source (seen in 1 of 1 chains).
 func haveSiblingInputs(groups []Group, g *Group) bool {
 	from := ""
 	n := 0
@@ -113,7 +115,7 @@ func haveSiblingInputs(groups []Group, g *Group) bool {
 	return false
 }
 
-// scalarOp appends an operation with one constant.
+// emitScalar appends the task of an operation with one constant.
 func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	op := pass.Scalar(&g.Layer, s, uint16(layer.ValueAt(g.Weights.Second, 0)))
@@ -124,7 +126,7 @@ func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	c.appendTask(t)
 }
 
-// activation appends a table or ReLU by itself.
+// emitActivation appends the task of a table or ReLU that is a group of its own.
 func (c *chain) emitActivation(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	t := pass.Activation(g.Layer.Op, s, g.Layer.Epsilon).Task()

@@ -1,17 +1,21 @@
 package rows
 
-// BlockRows reports whether a product of so many rows works on blocks of eight pixels
-// whatever its width: the compiler takes three tasks at 16 and 32 rows, in blocks two and
-// four high, and two at 1, 8, 64 and 128 (counts of a public table; 24 is inferred).
+// BlockRows reports whether a matmul over the given number of rows works on blocks of eight
+// pixels at any width. The compiler takes three tasks for 16 and 32 rows, in blocks of two and
+// four rows, and two tasks for 1, 8, 64 and 128 rows, according to the counts of a public table.
+// The result for 24 rows is inferred.
 func BlockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
 
-// plan chooses which products work on blocks: those of up to 32 rows, see [BlockRows], and
-// those of up to 64, in eights, where one of the products that share columns has more than
-// 256 results, so that the engines take 32 channels a pass, and another product takes them
-// (5/5: 256 stay a row of pixels, 1024 do not; a product by itself is two tasks at 64 rows,
-// and five behind a layer norm).
+// planBlocks sets Block of the matmuls that work on blocks:
+//
+//   - matmuls with up to 32 rows, see [BlockRows];
+//   - matmuls with up to 64 rows, a multiple of 8, if one of the matmuls that share columns with them has more than
+//     256 results, so that the engines compute 32 channels per pass, and another matmul reads the result.
+//
+// The second rule holds in 5 of 5 chains: 256 results stay a row of pixels and 1024 do not; a
+// matmul on its own has two tasks at 64 rows, and five after a layer norm.
 func planBlocks(groups []Group) {
-	// Products of the same columns, or of another's, are a set: its first one stands for it.
+	// Matmuls that share columns form a set. Its first matmul represents it.
 	set, from := make([]int, len(groups)), map[string]int{}
 	var first func(i int) int
 	first = func(i int) int {
@@ -20,7 +24,7 @@ func planBlocks(groups []Group) {
 		}
 		return set[i]
 	}
-	paired, pairs := map[string]bool{}, map[string]bool{} // what products of two read and make
+	paired, pairs := map[string]bool{}, map[string]bool{} // inputs and results of matmuls of two tensors
 	for i := range groups {
 		set[i] = i
 		switch g := &groups[i]; g.Kind {
@@ -55,8 +59,8 @@ func planBlocks(groups []Group) {
 	}
 }
 
-// multiplied are the tensors that are the left side of a product by constants, as they are
-// or behind elementwise operations.
+// findLeftSides returns the tensors that are the left side of a matmul with constants, directly
+// or through elementwise operations.
 func findLeftSides(groups []Group) map[string]bool {
 	names := map[string]bool{}
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -72,7 +76,8 @@ func findLeftSides(groups []Group) map[string]bool {
 	return names
 }
 
-// ready brings what several groups read, and the first of them cannot keep, into the L2.
+// loadShared loads the inputs of g into the L2 if several groups read them and the first reader
+// cannot keep them. It reports false if an input is missing.
 func (c *chain) loadShared(g *Group) bool {
 	for k, name := range g.Inputs {
 		v := c.values[name]
@@ -91,7 +96,7 @@ func (c *chain) loadShared(g *Group) bool {
 	return true
 }
 
-// onlyColumns reports whether all that read a tensor are products of its columns.
+// isReadAsColumns reports whether all uses of a tensor are matmuls that read its columns.
 func isReadAsColumns(uses []use) bool {
 	for _, u := range uses {
 		if g := u.group; g.Kind != Product && !(g.Kind == PairProduct && u.input == 1 && g.Transposed && g.Heads == 1) {

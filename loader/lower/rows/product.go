@@ -10,7 +10,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// product appends a product with constants: columns to columns, or transposed to rows.
+// emitProduct appends the tasks of a matmul with constants. Its source is columns, and its result
+// is columns, or rows if it is transposed. It reports false if the weights do not fit in a lane.
 func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 	x := c.values[g.Inputs[0]]
 	cols := c.transposeToColumns(x, 1, 0, g.Block)
@@ -45,11 +46,11 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 			dst.Base = s.First * layer.ElementBytes
 			c.write(t, dst)
 		case columns:
-			h := c.hold(t, at.WithBase(s.First*at.Channel), at.Row*in.Height, e)
+			h := c.hold(t, at.Rebase(s.First*at.Channel), at.Row*in.Height, e)
 			e, h.at.Base, h.block = h.extent, 0, g.Block
 			v.columnTile = h
 		default:
-			h := c.hold(t, at.WithBase(s.First*layer.ElementBytes), at.Depth, e)
+			h := c.hold(t, at.Rebase(s.First*layer.ElementBytes), at.Depth, e)
 			e, h.at.Base, h.pitch = h.extent, 0, at.Channel
 			v.rowTile = h
 		}
@@ -57,7 +58,7 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 	}
 	v.product = true
 	if out && g.Block {
-		// Rows of blocks are written back by a pass-through of their own.
+		// A copy of its own writes rows of blocks to memory.
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
 		t := task.NewCopy(s)
 		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
@@ -67,7 +68,7 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 	return true
 }
 
-// productTile returns the layout of a product's result in the L2, by columns or by rows.
+// productTile returns the layout of a matmul's result in the L2, as columns or as rows.
 func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout {
 	if columns {
 		at := place.Packed(regs.Shape{Channels: g.Width, Width: in.Width})
@@ -86,9 +87,11 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
 }
 
-// Shares splits a product's columns so that a lane, its table included, fits an engine
-// (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
-// channels down; without one they ascend (1/1).
+// Shares splits the n columns of a matmul with k rows so that the weights and the table of each
+// share fit in a lane, as in 512, 768 and 768 of 2048 columns with a table (seen in 1 of 1
+// chains). The remainder comes first, and then the last channels down to the first. Without a
+// remainder the shares ascend (seen in 1 of 1 chains). It reports false if a channel does not
+// fit.
 func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	each := coeff.RoundToPasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
 	if each == 0 {
@@ -113,9 +116,9 @@ func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	return s, true
 }
 
-// coefficients gives a product its lanes: the table, where it has one, ahead of the
-// weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
-// table stands first is inferred from tables by themselves).
+// setWeights packs the weights of share s and gives them to t. If the group has a table, it
+// precedes the weights in every lane. Programs show that a lane grows by the table (5 of 5
+// tasks); that the table comes first is inferred from tables without weights.
 func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
 	if c.dryRun {
 		return
@@ -139,7 +142,7 @@ func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
 	t.SetCoding(kernel.Coding)
 }
 
-// multiply is a product of the group, with what follows the accumulator.
+// setEpilogue returns m as a matmul with the group's bias, scale, table and ReLU.
 func (g *Group) setEpilogue(m task.MAC) task.MAC {
 	m.Op, m.Window = regs.MultiplyAccumulate, task.Pointwise
 	m.Bias, m.Table, m.ReLU = g.Bias != nil, g.Table, g.Activation == layer.ReLU

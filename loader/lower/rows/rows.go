@@ -8,24 +8,24 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A chain is groups on their way to tasks. Columns are one row of pixels, or a block eight
-// pixels wide where that lets the engines take 32 channels a pass (see [chain.plan]).
+// A chain lowers groups to tasks. Columns are one row of pixels, or a block of eight pixels per
+// row if that lets the engines compute 32 channels per pass (see [planBlocks]).
 type chain struct {
-	l2     int  // bytes of the scratchpad
-	dryRun bool // without coefficients, whether it fits
+	l2     int  // bytes of the L2
+	dryRun bool // skip the weights, to find out whether the groups fit
 	groups []Group
 	values map[string]*value
-	reads  map[string]int // groups that still read a tensor
+	reads  map[string]int // number of groups that read a tensor
 	uses   map[string][]use
 
 	tasks         []*task.Task
 	extents       []*place.Extent
-	results       map[*place.Extent]*task.Tile // the last in each
+	results       map[*place.Extent]*task.Tile // last result tile in each extent
 	fixups        []fixup
 	constants     coeff.Section
-	kernelScratch place.Scratch // coefficients that tasks make, by group
-	step          int           // the group in the making
-	described     int           // bytes of the scratch buffer that a preparation describes
+	kernelScratch place.Scratch // weights that tasks write, by group
+	step          int           // index of the group that is being lowered
+	described     int           // bytes of the scratch buffer that transposes describe
 	output        place.Memory
 }
 
@@ -35,7 +35,7 @@ type use struct {
 	input int
 }
 
-// usesOf are all uses of tensors, in order.
+// findUses returns all uses of each tensor, in order.
 func findUses(groups []Group) map[string][]use {
 	uses := map[string][]use{}
 	for i := range groups {
@@ -46,37 +46,37 @@ func findUses(groups []Group) map[string][]use {
 	return uses
 }
 
-// A value is a tensor of rows and where it stands. Rows and width are those of the whole
-// tensor and never change: how many matrices a reader sees in them is the reader's own.
+// A value is a tensor of rows and the places where it is stored. rows and width belong to the
+// whole tensor; a reader may see several matrices in it.
 type value struct {
 	rows, width int
-	mem         *place.Memory // in memory, where it comes from outside
-	rowTile     *heldTile     // rows
-	columnTile  *heldTile
-	kernel      *kernelSurface // rows as a product's coefficients
+	mem         *place.Memory  // surface in memory, if it is an input
+	rowTile     *heldTile      // tile of rows in the L2, or nil
+	columnTile  *heldTile      // tile of columns in the L2, or nil
+	kernel      *kernelSurface // rows as weights of a matmul, or nil
 	name        string
-	product     bool // made by a product with constants
-	scores      bool // made by a product of two
+	product     bool // result of a matmul with constants
+	scores      bool // result of a matmul of two tensors
 }
 
-// A held is a tile that stays.
+// A heldTile is a tile that stays in the L2.
 type heldTile struct {
 	extent *place.Extent
 	at     place.Layout // relative to the extent
-	pitch  int          // bytes from row to row, of rows
-	block  bool         // eight pixels wide
+	pitch  int          // bytes from row to row, if it holds rows
+	block  bool         // columns are eight pixels wide
 	tile   *task.Tile
-	source bool // loaded, not computed
+	source bool // loaded from memory, not computed
 }
 
-// interleaved is a surface in the scratch buffer that a kernel is read from: the rows of
-// matrices of m rows, each of them side by side in a plane.
+// A kernelSurface holds weights in the scratch buffer: the rows of matrices of m rows, with each
+// rows interleaved in a plane.
 type kernelSurface struct {
 	m                 int
 	base, each, plane int
 }
 
-// A fix is an operand to move once extents have their places.
+// A fixup is an operand that moves when its extent gets its address.
 type fixup struct {
 	task   *task.Task
 	which  task.Operand
@@ -84,24 +84,27 @@ type fixup struct {
 	tile   *task.Tile
 }
 
-// now is the number of the task in the making.
+// taskIndex returns the index of the task that is being built.
 func (c *chain) taskIndex() int { return len(c.tasks) }
 
 func (c *chain) appendTask(t *task.Task) { c.tasks = append(c.tasks, t) }
 
+// newExtent returns a new extent in the L2 for the current task.
 func (c *chain) newExtent(bytes int) *place.Extent {
 	e := &place.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.taskIndex(), Last: c.taskIndex()}
 	c.extents = append(c.extents, e)
 	return e
 }
 
+// newStreamExtent returns a new extent for data that only the current task needs.
 func (c *chain) newStreamExtent(bytes int) *place.Extent {
 	e := c.newExtent(bytes)
 	e.Streams, e.Above = true, true
 	return e
 }
 
-// load reads a surface into a tile, which stays when keep is set.
+// load makes t load its first source from memory, and returns the tile. keep leaves the tile in
+// the L2.
 func (c *chain) load(t *task.Task, m place.Memory, at place.Layout, keep bool) *heldTile {
 	tl := t.LoadSource1(m, at, keep)
 	bytes := max(at.Row*t.InShape().Height, at.Base+at.Channel*t.InShape().Channels)
@@ -111,7 +114,7 @@ func (c *chain) load(t *task.Task, m place.Memory, at place.Layout, keep bool) *
 	return &heldTile{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
 }
 
-// load2 reads a second source from memory.
+// loadSecond makes t load its second source from memory.
 func (c *chain) loadSecond(t *task.Task, m place.Memory, at place.Layout) {
 	t.LoadSource2(m, at)
 	e := c.newStreamExtent(at.Row * t.InShape().Height)
@@ -119,21 +122,22 @@ func (c *chain) loadSecond(t *task.Task, m place.Memory, at place.Layout) {
 	t.SetSourceFlags()
 }
 
-// from takes a source from what is held; at is relative to its extent.
+// readTile makes t read its first source from tile h. at is relative to the tile's extent.
 func (c *chain) readTile(t *task.Task, h *heldTile, at place.Layout) {
 	t.ReadTile(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand1, h.extent, nil})
 }
 
-// with takes the second source from what is held.
+// readSecondTile makes t read its second source from tile h. at is relative to the tile's extent.
 func (c *chain) readSecondTile(t *task.Task, h *heldTile, at place.Layout) {
 	t.ReadSecondTile(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand2, h.extent, nil})
 }
 
-// hold leaves the result in the L2, in an extent of its own where e is nil.
+// hold makes t keep its result in the L2, in extent e or in a new one if e is nil, and returns
+// the tile.
 func (c *chain) hold(t *task.Task, at place.Layout, bytes int, e *place.Extent) *heldTile {
 	if e == nil {
 		e = c.newExtent(bytes)
@@ -145,26 +149,28 @@ func (c *chain) hold(t *task.Task, at place.Layout, bytes int, e *place.Extent) 
 	return &heldTile{extent: e, at: at, tile: tl}
 }
 
-// write streams the result to memory.
+// write makes t stream its result to memory.
 func (c *chain) write(t *task.Task, m place.Memory) {
 	t.WriteResult(m, 0)
 	c.placeStreamedResult(t)
 }
 
-// writeBeside is write of so many channels side by side.
+// writeInterleaved makes t stream its result to memory, with interleave channels next to each
+// other.
 func (c *chain) writeInterleaved(t *task.Task, m place.Memory, interleave int) {
 	t.WriteInterleaved(m, 0, interleave)
 	c.placeStreamedResult(t)
 }
 
-// streamed gives a result on its way to memory its place in the L2.
+// placeStreamedResult adds an extent for a result that streams to memory.
 func (c *chain) placeStreamedResult(t *task.Task) {
 	o := t.OutShape()
 	e := c.newStreamExtent(min(c.l2-layer.LargestTile(c.l2), place.Packed(o).Row*o.Height))
 	c.fixups = append(c.fixups, fixup{t, task.OperandResult, e, t.Result})
 }
 
-// finish places the tiles. It fails where the chain does not fit the L2.
+// placeTiles assigns addresses to the tiles. It reports false if they do not fit in the L2 or a
+// value does not fit its register.
 func (c *chain) placeTiles() bool {
 	if place.Allocate(c.extents, c.l2) != nil {
 		return false
@@ -192,8 +198,8 @@ func (c *chain) placeTiles() bool {
 	return task.FirstError(c.tasks) == nil
 }
 
-// table gives a task that is all table its table: once a program, in a section of 128
-// bytes for each engine the task has.
+// setTable gives an activation table to a task without weights. A program holds each table once,
+// in a section with 128 bytes for each engine of the task.
 func (c *chain) setTable(t *task.Task, table []byte) {
 	if c.dryRun {
 		return
@@ -201,16 +207,17 @@ func (c *chain) setTable(t *task.Task, table []byte) {
 	t.SetTable(c.constants.PlaceTable(table, t.TableLanes()), table)
 }
 
-// rowsShape is rows as one channel, channelShape as one row of channels.
+// rowsShape returns the shape of v as rows of one channel.
 func (v *value) rowsShape() regs.Shape {
 	return regs.Shape{Groups: 1, Channels: 1, Height: v.rows, Width: v.width}
 }
 
+// channelShape returns the shape of v as channels of one row.
 func (v *value) channelShape() regs.Shape {
 	return regs.Shape{Groups: 1, Channels: v.rows, Height: 1, Width: v.width}
 }
 
-// rowsAt is a held value seen as one channel of rows, channelsAt as channels of one row.
+// rowsLayout returns the layout of h, which holds v, as rows of one channel.
 func (h *heldTile) rowsLayout(v *value) place.Layout {
 	if h.at.Row == h.pitch && h.at.Channel != h.pitch {
 		return h.at
@@ -219,13 +226,14 @@ func (h *heldTile) rowsLayout(v *value) place.Layout {
 	return place.Layout{Base: h.at.Base, Channel: n, Row: h.pitch, Depth: n}
 }
 
+// channelsLayout returns the layout of h as channels of one row.
 func (h *heldTile) channelsLayout() place.Layout {
 	at := h.at
 	at.Channel, at.Row = h.pitch, at.Depth
 	return at
 }
 
-// surfaceOf is a value in memory seen as rows.
+// rowsSurface returns the surface of v in memory as rows of one channel.
 func (v *value) rowsSurface() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row * v.rows
@@ -233,7 +241,7 @@ func (v *value) rowsSurface() place.Memory {
 	return m
 }
 
-// channelsOf is a value in memory seen as channels.
+// channelsSurface returns the surface of v in memory as channels of one row.
 func (v *value) channelsSurface() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row
@@ -242,14 +250,15 @@ func (v *value) channelsSurface() place.Memory {
 	return m
 }
 
-// pieces is how a source from memory stands in the L2: rows wider than 128 pixels come in
-// pieces of 128 (156/160).
+// pieceLayout returns the layout of a source from memory. Rows wider than 128 pixels are loaded
+// in pieces of 128 (seen in 156 of 160 tasks).
 func pieceLayout(s regs.Shape) place.Layout {
 	return place.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
 }
 
-// natural makes a value stand in the L2 as rows: a copy, which is the chain's first task
-// where a product's input is added to its result (2/2).
+// copyToL2 returns the tile with the rows of v in the L2. If there is none, it appends a copy,
+// which is the chain's first task if the input of a matmul is added to its result (seen in 2 of 2
+// chains).
 func (c *chain) copyToL2(v *value) *heldTile {
 	if v.rowTile != nil {
 		return v.rowTile
@@ -263,8 +272,9 @@ func (c *chain) copyToL2(v *value) *heldTile {
 	return h
 }
 
-// rows holds the result of a task over rows as one channel. Its pitch is skewed for the
-// planar engine, but where products of blocks read or write rows, which cannot be.
+// holdRows makes t keep its result in the L2 as rows of one channel. The pitch is skewed for the
+// planar engine, unless the chain has matmuls over blocks, which read or write rows without a
+// skew.
 func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
 	s := v.rowsShape()
 	at := planarRowLayout(s)
@@ -276,8 +286,8 @@ func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
 	return h
 }
 
-// planarRows is the layout of rows that the planar engine reads: rows that are read
-// together meet in no bank.
+// planarRowLayout returns a layout of rows for the planar engine, without bank conflicts between
+// rows that are read together.
 func planarRowLayout(s regs.Shape) place.Layout {
 	at := place.Packed(s)
 	if s.Height > 1 {
@@ -286,7 +296,7 @@ func planarRowLayout(s regs.Shape) place.Layout {
 	return at
 }
 
-// blocks reports whether any product of the chain works on blocks of eight pixels.
+// hasBlocks reports whether any matmul works on blocks of eight pixels.
 func hasBlocks(groups []Group) bool {
 	for i := range groups {
 		if groups[i].Block {
@@ -296,8 +306,9 @@ func hasBlocks(groups []Group) bool {
 	return false
 }
 
-// columnsOf makes the rows of one of the heads of a value stand in the L2 as columns of
-// pixels. Where the value is a single matrix, one transpose serves all that read it.
+// transposeToColumns returns a tile with the columns of one head of v. It appends a transpose
+// unless the tile exists: a value with a single matrix is transposed only once for all its
+// readers.
 func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldTile {
 	if v.columnTile != nil && heads == 1 && v.columnTile.block == block {
 		return v.columnTile
@@ -324,7 +335,7 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 		m.Base = v.mem.Base + head*rows*v.mem.Row
 		at := place.TransposeSource(rows, v.width)
 		if block {
-			// (1/1; the plain rule would take pieces of 128 pixels.)
+			// Seen in 1 of 1 programs; the usual rule would take pieces of 128 pixels.
 			at = place.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
 			at = at.Skew(1, task.BlockFetch(s.Height))
 			m.Row = m.Plane * blockWidth
@@ -345,7 +356,7 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 	return h
 }
 
-// staged is the surface that a preparation from memory describes in the scratch buffer.
+// stagedSurface returns the surface that a transpose from memory describes in the scratch buffer.
 func (v *value) stagedSurface(block bool) place.Memory {
 	m := place.Matrix(place.BarScratch, v.width, v.rows)
 	m.Row = m.Plane
@@ -355,8 +366,8 @@ func (v *value) stagedSurface(block bool) place.Memory {
 	return m
 }
 
-// runtime reports whether the chain has a product of two inputs; its preparations are
-// described nowhere.
+// hasPairProduct reports whether the groups contain a matmul of two tensors. Transposes in such a
+// chain describe no surface.
 func hasPairProduct(groups []Group) bool {
 	for i := range groups {
 		if groups[i].Kind == PairProduct {
@@ -366,12 +377,12 @@ func hasPairProduct(groups []Group) bool {
 	return false
 }
 
-// blockWidth is the width of columns in blocks.
+// blockWidth is the number of columns in a block.
 const blockWidth = 8
 
-// columnLayout is a tile of channels that a transpose writes: an odd number of 16-byte
-// units a channel, so that channels stand in different banks (20/20); rows of a block
-// are three units apart, as the small source mode reads them.
+// columnLayout returns the layout of a tile that a transpose writes. A channel is an odd number
+// of 16-byte units, so that channels begin in different banks (seen in 20 of 20 tiles). Rows of a
+// block are three units apart, as the small source mode reads them.
 func columnLayout(channels, width, height int, block bool) place.Layout {
 	unit := (width + 7) / 8
 	if !block {

@@ -50,7 +50,7 @@ func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout,
 	for columns := room / in.Height / in.Channels / place.UnitBytes * (place.UnitBytes / layer.ElementBytes); columns >= least; columns -= place.UnitBytes / layer.ElementBytes {
 		source = place.PackedColumns(in, min(columns, in.Width)).Skew(w.Sy, engineFetches(c)...)
 		if source.Row*in.Height <= room {
-			return source, result.WithBase(source.Row * in.Height), true
+			return source, result.Rebase(source.Row * in.Height), true
 		}
 	}
 	*c = saved

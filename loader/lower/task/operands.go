@@ -92,7 +92,7 @@ func (t *Task) StageResult(m place.Memory, at place.Layout) {
 	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 
-// WriteThroughTile writes the result to memory through a tile that is kept in the L2.
+// WriteThroughTile writes the result to memory through a tile in the L2.
 func (t *Task) WriteThroughTile(m place.Memory, at place.Layout) {
 	t.WriteResult(m, at.Base)
 	l := &t.g.L2

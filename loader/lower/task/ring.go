@@ -7,14 +7,11 @@ import (
 
 // Tiles of two tasks that share a ring.
 const (
-	// columns of the shared tile
-	RingColumns = 16
+	RingColumns = 16 // columns of the shared tile
 	RingSource  = 32 // columns of the first task's source and of the second task's result
-	// rows of every tile
-	RingRows = 16
-	// log2 of the patch height
-	RingLog2 = 4
-	TypeRing = 3 // value of L2.SourceCfg and L2.ResultCfg
+	RingRows    = 16 // rows of every tile
+	RingLog2    = 4  // log2 of the patch height
+	TypeRing    = 3  // value of L2.SourceCfg and L2.ResultCfg
 )
 
 // A ring holds the layouts of the shared tile, of the first task's source and of the second
@@ -24,7 +21,7 @@ type ring struct{ held, source, result place.Layout }
 // newRing returns the ring at address base of the L2 for tensors of shape s.
 func newRing(s regs.Shape, base int) ring {
 	tile := func(columns, base int) place.Layout {
-		return place.PackedColumns(s, columns).Skew(1, place.PlanarFetch, place.RingFetch).WithBase(base)
+		return place.PackedColumns(s, columns).Skew(1, place.PlanarFetch, place.RingFetch).Rebase(base)
 	}
 	held := tile(RingColumns, base)
 	source := tile(RingSource, base+held.Row*RingRows)

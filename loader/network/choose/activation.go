@@ -7,21 +7,19 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// clip takes its bounds as constants, or as tensors that a maximum and a minimum read.
-func clip(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildClip returns the input limited to the node's bounds. Constant bounds become one layer, or
+// none if they limit nothing. If a bound is computed, a maximum and a minimum are used.
+func buildClip(n *Chooser, x Operand) (Operand, error) {
+	var err error
 	if n.Given(1) && n.Const(1) == nil || n.Given(2) && n.Const(2) == nil {
 		for i, op := range [...]layer.Op{layer.Max, layer.Min} {
 			if !n.Given(1 + i) {
 				continue
 			}
 			if c := n.Const(1 + i); c != nil {
-				x, err = n.withConstant(op, x, c)
-			} else if z, e := n.in(1 + i); e == nil {
-				x, err = n.Binary(op, x, z)
+				x, err = n.applyConstant(op, x, c)
+			} else if z, e := n.input(1 + i); e == nil {
+				x, err = n.ApplyBinary(op, x, z)
 			} else {
 				err = e
 			}
@@ -33,311 +31,277 @@ func clip(n *Chooser) (Operand, error) {
 	}
 	low, high, err := ops.ClipBounds(n.Node)
 	if err == nil {
-		x, err = clamped(n, x, low, high)
+		x, err = applyClamp(n, x, low, high)
 	}
 	return x, err
 }
 
-// clamped is a rectifier where it clamps at zero alone, else one table.
-func clamped(n *Chooser, x Operand, low, high float64) (Operand, error) {
-	const largest = 65504 // bounds beyond fp16 bound nothing
+// applyClamp returns x limited to the range from low to high. It uses ReLU, ReLU6, a maximum or a
+// minimum where the bounds allow it, and a Clip table otherwise.
+func applyClamp(n *Chooser, x Operand, low, high float64) (Operand, error) {
+	const largest = 65504 // of fp16; a larger bound has no effect
 	above, below := high >= largest, low <= -largest
 	switch {
 	case low == 0 && above:
-		return n.unary(layer.ReLU, x)
+		return n.applyUnary(layer.ReLU, x)
 	case low == 0 && high == 6:
-		return n.unary(layer.ReLU6, x)
+		return n.applyUnary(layer.ReLU6, x)
 	case below && above:
 		return x, nil
 	case below:
-		return n.withNumber(layer.Min, x, high)
+		return n.applyScalar(layer.Min, x, high)
 	case above:
-		return n.withNumber(layer.Max, x, low)
+		return n.applyScalar(layer.Max, x, low)
 	}
 	l := layer.Unary(layer.Clip, x.shape())
 	l.Low, l.High = float32(min(low, high)), float32(high)
-	return n.layer(l, layer.Weights{}, x.Dims, x)
+	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
-// leaky is x above zero and slope*x below.
-func leaky(n *Chooser, x Operand, slope float64) (Operand, error) {
+// applyLeakyReLU returns x for positive elements and slope*x for negative ones.
+func applyLeakyReLU(n *Chooser, x Operand, slope float64) (Operand, error) {
 	l := layer.Unary(layer.LeakyReLU, x.shape())
 	l.Alpha = float32(slope)
-	return n.layer(l, layer.Weights{}, x.Dims, x)
+	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
-func leakyRelu(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err == nil {
-		x, err = leaky(n, x, float64(n.Float("alpha", 0.01)))
-	}
-	return x, err
+func buildLeakyRelu(n *Chooser, x Operand) (Operand, error) {
+	return applyLeakyReLU(n, x, float64(n.Float("alpha", 0.01)))
 }
 
-// prelu is relu(x) + slope*min(x, 0).
-func prelu(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildPRelu computes relu(x) + slope*min(x, 0). It uses a single layer if the slope is one
+// constant number or one constant per channel.
+func buildPRelu(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c != nil && c.Elements() == 1 {
 		v, err := c.Scalar()
 		if err != nil {
 			return Operand{}, err
 		}
-		return leaky(n, x, v)
+		return applyLeakyReLU(n, x, v)
 	}
 	if s := x.shape(); c != nil && len(x.Dims) <= 4 && !c.Absent() && isPerChannel(c.Dims, s) {
 		h, err := c.Halves()
 		if err != nil {
 			return Operand{}, err
 		}
-		return n.layer(layer.Unary(layer.PReLU, s), layer.Weights{Second: h}, x.Dims, x)
+		return n.addLayer(layer.Unary(layer.PReLU, s), layer.Weights{Second: h}, x.Dims, x)
 	}
-	positive, err := n.unary(layer.ReLU, x)
+	positive, err := n.applyUnary(layer.ReLU, x)
 	if err != nil {
 		return Operand{}, err
 	}
-	negative, err := n.withNumber(layer.Min, x, 0)
+	negative, err := n.applyScalar(layer.Min, x, 0)
 	if err != nil {
 		return Operand{}, err
 	}
 	if c != nil {
-		negative, err = n.withConstant(layer.Mul, negative, c)
+		negative, err = n.applyConstant(layer.Mul, negative, c)
 	} else {
 		var slope Operand
-		if slope, err = n.in(1); err == nil {
-			negative, err = n.Binary(layer.Mul, negative, slope)
+		if slope, err = n.input(1); err == nil {
+			negative, err = n.ApplyBinary(layer.Mul, negative, slope)
 		}
 	}
 	if err != nil {
 		return Operand{}, err
 	}
-	return n.Binary(layer.Add, positive, negative)
+	return n.ApplyBinary(layer.Add, positive, negative)
 }
 
-// isPerChannel reports whether a constant of shape dims has one value for each channel of s.
+// isPerChannel reports whether a constant with dimensions dims has one value for each channel of
+// s.
 func isPerChannel(dims []int, s layer.Shape) bool {
 	c, err := ShapeOf(dims)
 	return err == nil && len(dims) <= 4 && c == layer.Shape{N: 1, C: s.C, H: 1, W: 1}
 }
 
-// elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)): the one table of it errs by
-// more than a hundredth.
-func elu(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
-	alpha, factor, spread := float64(n.Float("alpha", 1)), 1.0, 1.0
-	if n.Op == "Elu" && n.lookedUp(5) {
+// buildElu computes factor*(relu(x) + alpha*(exp(min(x/divisor, 0)) - 1)) for Elu, Selu and Celu.
+// The ELU table would need a single layer, but its error exceeds 0.01, so Elu uses it only if
+// tables are wanted.
+func buildElu(n *Chooser, x Operand) (Operand, error) {
+	alpha, factor, divisor := float64(n.Float("alpha", 1)), 1.0, 1.0
+	if n.Op == "Elu" && n.wantsTable(5) {
 		l := layer.Unary(layer.ELU, x.shape())
 		l.Alpha = float32(alpha)
-		return n.layer(l, layer.Weights{}, x.Dims, x)
+		return n.addLayer(l, layer.Weights{}, x.Dims, x)
 	}
 	switch n.Op {
 	case "Selu":
 		alpha, factor = float64(n.Float("alpha", 1.67326319)), float64(n.Float("gamma", 1.05070102))
 	case "Celu":
-		spread = alpha
+		divisor = alpha
 	}
-	positive, err := n.unary(layer.ReLU, x)
+	positive, err := n.applyUnary(layer.ReLU, x)
 	if err != nil {
 		return Operand{}, err
 	}
-	if positive, err = n.scaled(positive, factor); err != nil {
+	if positive, err = n.mulScalar(positive, factor); err != nil {
 		return Operand{}, err
 	}
-	y, err := n.withNumber(layer.Min, x, 0)
+	y, err := n.applyScalar(layer.Min, x, 0)
 	if err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.scaled(y, 1/spread); err != nil {
+	if y, err = n.mulScalar(y, 1/divisor); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.unary(layer.Exp, y); err != nil {
+	if y, err = n.applyUnary(layer.Exp, y); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.shifted(y, -1); err != nil {
+	if y, err = n.addScalar(y, -1); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.scaled(y, alpha*factor); err != nil {
+	if y, err = n.mulScalar(y, alpha*factor); err != nil {
 		return Operand{}, err
 	}
-	return n.Binary(layer.Add, positive, y)
+	return n.ApplyBinary(layer.Add, positive, y)
 }
 
-func hard(n *Chooser, x Operand, alpha, beta float64) (Operand, error) {
+// applyHardSigmoid returns alpha*x + beta limited to the range from 0 to 1. It uses one table for
+// alpha = 1/6 and beta = 0.5.
+func applyHardSigmoid(n *Chooser, x Operand, alpha, beta float64) (Operand, error) {
 	if float32(alpha) == 1./6 && beta == 0.5 {
-		return n.unary(layer.HardSigmoid, x)
+		return n.applyUnary(layer.HardSigmoid, x)
 	}
-	y, err := n.scaled(x, alpha)
+	y, err := n.mulScalar(x, alpha)
 	if err != nil {
 		return x, err
 	}
-	if y, err = n.shifted(y, beta); err != nil {
+	if y, err = n.addScalar(y, beta); err != nil {
 		return x, err
 	}
-	return clamped(n, y, 0, 1)
+	return applyClamp(n, y, 0, 1)
 }
 
-func hardSigmoid(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err == nil {
-		x, err = hard(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
-	}
-	return x, err
+func buildHardSigmoid(n *Chooser, x Operand) (Operand, error) {
+	return applyHardSigmoid(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 }
 
-// quickGelu is x*sigmoid(alpha*x).
-func quickGelu(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
-	y, err := n.scaled(x, float64(n.Float("alpha", 1.702)))
+// buildQuickGelu computes x*sigmoid(alpha*x).
+func buildQuickGelu(n *Chooser, x Operand) (Operand, error) {
+	y, err := n.mulScalar(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
-		y, err = n.unary(layer.Sigmoid, y)
+		y, err = n.applyUnary(layer.Sigmoid, y)
 	}
 	if err == nil {
-		y, err = n.Binary(layer.Mul, x, y)
+		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	return y, err
 }
 
-// lookedUp reports whether a function is to be one table and not the exact form of several
-// layers. Where it is the latter, a note says that there is a cheaper form.
-func (n *Chooser) lookedUp(layers int) bool {
-	if what := "table of " + n.Op; !n.Tables && !n.told[what] {
-		n.told[what] = true
-		n.Note("%s: %s is exact in %d layers; one table, which --tables takes, is cheaper and less exact", n.Label, n.Op, layers)
+// wantsTable reports whether the node's function is to be looked up in one table instead of being
+// computed exactly in the given number of layers. If not, it adds a note, once per operator, that
+// the cheaper table exists.
+func (n *Chooser) wantsTable(layers int) bool {
+	if key := "table of " + n.Op; !n.Tables && !n.noted[key] {
+		n.noted[key] = true
+		n.Note("%s: %s is computed exactly in %d layers; with --tables it is one table lookup, which is cheaper and less exact", n.Label, n.Op, layers)
 	}
 	return n.Tables
 }
 
-// softsign is x/(1+|x|), whose one table errs by half a hundredth.
-func softsign(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
+// buildSoftsign computes x/(1+|x|). The Softsign table errs by up to 0.005 and is used only if
+// tables are wanted.
+func buildSoftsign(n *Chooser, x Operand) (Operand, error) {
+	if n.wantsTable(4) {
+		return n.applyUnary(layer.Softsign, x)
 	}
-	if n.lookedUp(4) {
-		return n.unary(layer.Softsign, x)
-	}
-	y, err := n.unary(layer.Abs, x)
+	y, err := n.applyUnary(layer.Abs, x)
 	if err == nil {
-		y, err = n.shifted(y, 1)
+		y, err = n.addScalar(y, 1)
 	}
 	if err == nil {
-		y, err = n.unary(layer.Inverse, y)
+		y, err = n.applyUnary(layer.Inverse, y)
 	}
 	if err == nil {
-		y, err = n.Binary(layer.Mul, x, y)
+		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	return y, err
 }
 
-// rsqrt is 1/sqrt(x + epsilon), one task.
-func rsqrt(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err == nil {
-		l := layer.Unary(layer.Rsqrt, x.shape())
-		l.Epsilon = n.Float("epsilon", 0)
-		x, err = n.layer(l, layer.Weights{}, x.Dims, x)
-	}
-	return x, err
+// buildRsqrt computes 1/sqrt(x + epsilon) in one layer.
+func buildRsqrt(n *Chooser, x Operand) (Operand, error) {
+	l := layer.Unary(layer.Rsqrt, x.shape())
+	l.Epsilon = n.Float("epsilon", 0)
+	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
-// scaledLog is log(c*x + a) as log(x + a/c) + log(c), which fp16 has room for.
-func scaledLog(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildScaledLog computes log(scale*x + shift) as log(x + shift/scale) + log(scale), whose
+// intermediate values fit in fp16.
+func buildScaledLog(n *Chooser, x Operand) (Operand, error) {
 	c := float64(n.Float("scale", 1))
-	if x, err = n.shifted(x, float64(n.Float("shift", 0))/c); err == nil {
-		x, err = n.unary(layer.Log, x)
+	x, err := n.addScalar(x, float64(n.Float("shift", 0))/c)
+	if err == nil {
+		x, err = n.applyUnary(layer.Log, x)
 	}
 	if err == nil {
-		x, err = n.shifted(x, math.Log(c))
+		x, err = n.addScalar(x, math.Log(c))
 	}
 	return x, err
 }
 
-// roundSmall rounds elements below 512 in magnitude to the nearest whole number, halves to the
-// even one. fp16 has nothing but whole numbers from 1024 to 2048: the sum with 1536 is rounded
-// as any sum is, and taking 1536 off again is exact. Larger elements stay beyond 512.
-func roundSmall(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
+// buildRoundSmall rounds elements below 512 in magnitude to the nearest integer, and halves to the
+// even one. Between 1024 and 2048 fp16 has only integers, so adding 1536 rounds the element and
+// subtracting 1536 again is exact. Larger elements are not rounded correctly, but stay at least
+// 512 in magnitude.
+func buildRoundSmall(n *Chooser, x Operand) (Operand, error) {
 	for _, by := range [...]float64{1536, -1536} {
-		if err != nil {
+		var err error
+		if x, err = n.applyScalar(layer.Add, x, by); err != nil {
 			return Operand{}, err
 		}
-		if x, err = n.withNumber(layer.Add, x, by); err == nil {
-			n.Net.Layers[len(n.Net.Layers)-1].Rounds = true
-		}
+		n.Net.Layers[len(n.Net.Layers)-1].Rounds = true
 	}
-	return x, err
+	return x, nil
 }
 
-// thresholdedRelu is x above a threshold, and 0 elsewhere.
-func thresholdedRelu(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
-	return beyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
+// buildThresholdedRelu returns x where it is above the threshold alpha, and 0 elsewhere.
+func buildThresholdedRelu(n *Chooser, x Operand) (Operand, error) {
+	return keepBeyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
-// shrink is what a value is beyond a band around 0, moved towards it.
-func shrink(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildShrink returns 0 for elements within lambd of zero, and moves all others towards zero by
+// bias.
+func buildShrink(n *Chooser, x Operand) (Operand, error) {
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
-	above, err := beyond(n, x, 1, limit, -bias)
+	above, err := keepBeyond(n, x, 1, limit, -bias)
 	if err != nil {
 		return Operand{}, err
 	}
-	below, err := beyond(n, x, -1, limit, bias)
+	below, err := keepBeyond(n, x, -1, limit, bias)
 	if err != nil {
 		return Operand{}, err
 	}
-	return n.Binary(layer.Add, above, below)
+	return n.ApplyBinary(layer.Add, above, below)
 }
 
-// beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
-func beyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
-	y, err := n.scaled(x, sign)
+// keepBeyond returns x + shift where sign*x is above limit, and 0 elsewhere. The sign is 1 or -1.
+func keepBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
+	y, err := n.mulScalar(x, sign)
 	if err == nil {
-		y, err = n.shifted(y, -limit)
+		y, err = n.addScalar(y, -limit)
 	}
 	if err == nil {
-		y, err = oneWhere(n, y)
+		y, err = markPositive(n, y)
 	}
 	if err != nil {
 		return x, err
 	}
-	if x, err = n.shifted(x, shift); err != nil {
+	if x, err = n.addScalar(x, shift); err != nil {
 		return x, err
 	}
-	return n.Binary(layer.Mul, x, y)
+	return n.ApplyBinary(layer.Mul, x, y)
 }
 
-// mish is x times the tangent of its softplus.
-func mish(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
-	y, err := n.unary(layer.Softplus, x)
+// buildMish computes x*tanh(softplus(x)).
+func buildMish(n *Chooser, x Operand) (Operand, error) {
+	y, err := n.applyUnary(layer.Softplus, x)
 	if err == nil {
-		y, err = n.unary(layer.Tanh, y)
+		y, err = n.applyUnary(layer.Tanh, y)
 	}
 	if err == nil {
-		y, err = n.Binary(layer.Mul, x, y)
+		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	return y, err
 }

@@ -10,27 +10,30 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// unaryOp is the rule of an operator that is one layer of one operand.
-func unaryOp(op layer.Op) rule {
+// unaryRule returns the rule for an operator that applies op to each element of its only input.
+func unaryRule(op layer.Op) rule {
 	return func(n *Chooser) (Operand, error) {
-		x, err := n.in(0)
-		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
-			n.told["negative"] = true
-			n.Note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.Label)
+		x, err := n.input(0)
+		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.noted["negative"] {
+			n.noted["negative"] = true
+			n.Note("%s and other roots and logarithms: the engine returns 0 for negative numbers, ONNX returns NaN", n.Label)
 		}
 		if err == nil {
-			x, err = n.unary(op, x)
+			x, err = n.applyUnary(op, x)
 		}
 		return x, err
 	}
 }
 
-// binary folds inputs from the left.
-func binary(op layer.Op) rule {
-	return func(n *Chooser) (Operand, error) { return fromLeft(n, op) }
+// binaryRule returns the rule for an operator that combines all its inputs with op, from left to
+// right.
+func binaryRule(op layer.Op) rule {
+	return func(n *Chooser) (Operand, error) { return combineInputs(n, op) }
 }
 
-func fromLeft(n *Chooser, op layer.Op) (Operand, error) {
+// combineInputs combines the node's inputs with op, from left to right. The first two change
+// places if only the first is a constant and op is commutative.
+func combineInputs(n *Chooser, op layer.Op) (Operand, error) {
 	order := make([]int, len(n.In))
 	for i := range order {
 		order[i] = i
@@ -38,7 +41,7 @@ func fromLeft(n *Chooser, op layer.Op) (Operand, error) {
 	if n.Const(0) != nil && len(order) > 1 && n.Const(1) == nil && op != layer.Sub {
 		order[0], order[1] = 1, 0
 	}
-	x, err := n.in(order[0])
+	x, err := n.input(order[0])
 	if op == layer.Sub && n.Const(0) != nil && err != nil {
 		err = nil
 	}
@@ -47,11 +50,11 @@ func fromLeft(n *Chooser, op layer.Op) (Operand, error) {
 	}
 	for _, i := range order[1:] {
 		if c := n.Const(i); c != nil {
-			x, err = n.withConstant(op, x, ops.Repeatable(n.Node, c))
+			x, err = n.applyConstant(op, x, ops.Repeatable(n.Node, c))
 		} else {
 			var z Operand
-			if z, err = n.in(i); err == nil {
-				x, err = n.Binary(op, x, z)
+			if z, err = n.input(i); err == nil {
+				x, err = n.ApplyBinary(op, x, z)
 			}
 		}
 		if err != nil {
@@ -61,27 +64,24 @@ func fromLeft(n *Chooser, op layer.Op) (Operand, error) {
 	return x, nil
 }
 
-func mean(n *Chooser) (Operand, error) {
-	x, err := fromLeft(n, layer.Add)
+func buildMean(n *Chooser) (Operand, error) {
+	x, err := combineInputs(n, layer.Add)
 	if err == nil {
-		x, err = n.scaled(x, 1/float64(len(n.In)))
+		x, err = n.mulScalar(x, 1/float64(len(n.In)))
 	}
 	return x, err
 }
 
-func negate(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err == nil {
-		x, err = n.scaled(x, -1)
-	}
-	return x, err
+func buildNeg(n *Chooser, x Operand) (Operand, error) {
+	return n.mulScalar(x, -1)
 }
 
-// divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
-// table of reciprocals.
-func divide(n *Chooser) (Operand, error) {
+// buildDiv divides the first input by the second. A constant divisor becomes a multiplication by
+// its reciprocals. Two tensors are divided by one layer if the result has the shape of the first;
+// otherwise the first input is multiplied by the reciprocals of the second.
+func buildDiv(n *Chooser) (Operand, error) {
 	if c := n.Const(1); c != nil && !c.Absent() {
-		x, err := n.in(0)
+		x, err := n.input(0)
 		if err != nil {
 			return Operand{}, err
 		}
@@ -93,49 +93,49 @@ func divide(n *Chooser) (Operand, error) {
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.withConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
+		return n.applyConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
 	}
-	b, err := n.in(1)
+	b, err := n.input(1)
 	if err != nil {
 		return Operand{}, err
 	}
 	if n.Const(0) == nil {
-		x, err := n.in(0)
+		x, err := n.input(0)
 		if err != nil {
 			return Operand{}, err
 		}
 		if out, _ := graph.Broadcast(x.Dims, b.Dims); slices.Equal(out, x.Dims) {
-			return n.Binary(layer.RealDiv, x, b)
+			return n.ApplyBinary(layer.RealDiv, x, b)
 		}
 	}
-	if b, err = n.unary(layer.Inverse, b); err != nil {
+	if b, err = n.applyUnary(layer.Inverse, b); err != nil {
 		return Operand{}, err
 	}
 	if c := n.Const(0); c != nil {
-		return n.withConstant(layer.Mul, b, c)
+		return n.applyConstant(layer.Mul, b, c)
 	}
-	x, err := n.in(0)
+	x, err := n.input(0)
 	if err != nil {
 		return Operand{}, err
 	}
-	return n.Binary(layer.Mul, x, b)
+	return n.ApplyBinary(layer.Mul, x, b)
 }
 
-// where takes elements of two tensors, by a constant condition as sums of products with ones
-// and zeros.
-func where(n *Chooser) (Operand, error) {
+// buildWhere selects elements of two tensors. For a constant condition it adds the products of
+// each tensor with a mask of ones and zeros. For a computed one, see [selectByTensor].
+func buildWhere(n *Chooser) (Operand, error) {
 	c := n.Const(0)
 	if c == nil {
-		return selected(n)
+		return selectByTensor(n)
 	}
 	v, err := c.Values()
 	if err != nil {
 		return Operand{}, err
 	}
-	mask := func(of bool) *graph.Const {
+	mask := func(side bool) *graph.Const {
 		m := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
 		for i := range v {
-			m.Numbers[i] = graph.Truth((v[i] != 0) == of)
+			m.Numbers[i] = graph.Truth((v[i] != 0) == side)
 		}
 		return m
 	}
@@ -144,27 +144,32 @@ func where(n *Chooser) (Operand, error) {
 	for i := range sides {
 		var x Operand
 		if k := n.Const(1 + i); k != nil {
-			x, err = chosen(n, k, mask(i == 0), out, i)
-		} else if x, err = n.in(1 + i); err == nil {
-			x, err = n.withConstant(layer.Mul, x, mask(i == 0))
+			x, err = storeSelected(n, k, mask(i == 0), out, i)
+		} else if x, err = n.input(1 + i); err == nil {
+			x, err = n.applyConstant(layer.Mul, x, mask(i == 0))
 		}
 		if err != nil {
 			return Operand{}, err
 		}
 		sides[i] = x
 	}
-	x, err := n.Binary(layer.Add, sides[0], sides[1])
+	x, err := n.ApplyBinary(layer.Add, sides[0], sides[1])
 	if err == nil && !slices.Equal(x.Dims, out) {
-		x, err = n.expanded(x, out)
+		x, err = n.broadcastTo(x, out)
 	}
 	return x, err
 }
 
-// chosen is a constant where mask is one, zero elsewhere, in memory.
-func chosen(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, error) {
+// storeSelected stores a constant tensor that has the values of c where mask is one, and zeros
+// elsewhere. The side, 0 or 1, is part of the tensor's name. The constants broadcast to each
+// other, and the result must not have more elements than out, the shape of the node's result.
+func storeSelected(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, error) {
 	dims, err := graph.Broadcast(c.Dims, mask.Dims)
-	if err != nil || c.Absent() {
-		return Operand{}, errors.Join(err, errors.New("no values to choose from"))
+	if err != nil {
+		return Operand{}, err
+	}
+	if c.Absent() {
+		return Operand{}, errors.New("values to select from are in a file that was not read")
 	}
 	v, err := c.Values()
 	if err != nil {
@@ -173,12 +178,12 @@ func chosen(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, err
 	if graph.Elements(dims) > graph.Elements(out) {
 		return Operand{}, graph.ErrBudget
 	}
-	chosen := make([]float64, graph.Elements(dims))
-	graph.Each(dims, graph.BroadcastStrides(mask.Dims, dims), 0, func(k, at int) { chosen[k] = mask.Numbers[at] })
+	selected := make([]float64, graph.Elements(dims))
+	graph.Each(dims, graph.BroadcastStrides(mask.Dims, dims), 0, func(k, at int) { selected[k] = mask.Numbers[at] })
 	graph.Each(dims, graph.BroadcastStrides(c.Dims, dims), 0, func(k, at int) {
-		if chosen[k] != 0 {
-			chosen[k] = v[at]
+		if selected[k] != 0 {
+			selected[k] = v[at]
 		}
 	})
-	return n.numbers(fmt.Sprintf("%s side %d", n.Label, side), dims, chosen)
+	return n.storeNumbers(fmt.Sprintf("%s side %d", n.Label, side), dims, selected)
 }

@@ -7,40 +7,43 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Chooser makes layers of a node whose results are known.
+// A Chooser builds the layers of one node. The shapes of the node's results must be known. Methods
+// that return an [Operand] add layers to the builder, and return the last layer's result.
 type Chooser struct {
 	*graph.Node
 	*list.Builder
 	*Shared
-	Label   string         // the node's name, or one made of its place
-	Results []graph.Result // what it makes
-	First   int            // its first layer; those before are of its branches
-	What    string         // what became of it, where that is no layer
+	Label   string         // the node's name, or one made from its position in the file
+	Results []graph.Result // the shape and type of each output
+	First   int            // index of its first layer; earlier ones belong to its branches
+	What    string         // how it was handled if it has no layers, such as "view"
 }
 
-// Shared is what the choosers of a file's nodes have in common.
+// Shared is the state that the choosers of all nodes of a file share.
 type Shared struct {
 	*graph.Budget
-	absent    int             // elements that may still be made up for constants without values
-	told      map[string]bool // inputs that a note is about
-	padded    map[string]padding
-	Saturated int  // elements of constants beyond fp16
-	Tables    bool // functions are looked up where that is cheaper and less exact
+	absentLeft int                // how many more values may be made up for constants in files that were not read
+	noted      map[string]bool    // keys of notes that were added and are not repeated
+	paddings   map[string]padding // by the name of the padded tensor
+	Saturated  int                // number of constant values outside the range of fp16
+	Tables     bool               // prefer table lookups, which are cheaper and less exact
 }
 
-// NewShared returns what choosers share that may work out constants by a budget.
+// NewShared returns the shared state for a file. Computing constants is charged to budget.
 func NewShared(budget *graph.Budget) *Shared {
-	return &Shared{Budget: budget, absent: weights.MaxCoefficients, told: map[string]bool{}, padded: map[string]padding{}}
+	return &Shared{Budget: budget, absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
 }
 
-// A padding is zeros around a tensor, which what reads them may add itself.
+// A padding records a tensor that is another one with zeros around it. A convolution that reads it
+// may read the source instead and add the zeros itself.
 type padding struct {
-	of            Operand
-	before, after []int
+	source        Operand
+	before, after []int // zeros per spatial axis
 }
 
-// packWeights gives weights made of a packed constant its form.
-func packWeights(w *layer.Weights, p *graph.Packing) {
+// setStoredForm sets the stored form and the scale of weights that were made from a packed constant.
+// It does nothing if p is nil or the weights have no values.
+func setStoredForm(w *layer.Weights, p *graph.Packing) {
 	if p == nil || w.Filter == nil {
 		return
 	}
@@ -55,9 +58,9 @@ func packWeights(w *layer.Weights, p *graph.Packing) {
 	}
 }
 
-// What constants that are worked out take: a number in float64 or in fp16.
+// Bytes charged to the budget for computed constants.
 const (
-	numberBytes = graph.NumberBytes
-	HalfBytes   = 2
-	placeBytes  = 32 // of a list of places, with the runs that they are made of
+	numberBytes = graph.NumberBytes // a float64 number
+	HalfBytes   = 2                 // an fp16 number
+	placeBytes  = 32                // an index in a list, including the runs that the list is split into
 )

@@ -15,34 +15,36 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// An Operand is a tensor seen in a shape.
+// An Operand is a named tensor viewed with dimensions Dims.
 type Operand struct {
 	Name string
 	Dims []int
 }
 
-// As is the operand in another shape of as many elements: the same memory where rows are
-// as wide, else what a program begins with.
+// As returns the operand viewed with other dimensions, which must have the same number of
+// elements.
 func (x Operand) As(dims ...int) Operand { return Operand{x.Name, dims} }
 
-// shape is the engine's shape of the operand; its dimensions were checked.
+// shape returns the operand's dimensions as N, C, H and W. The dimensions must have been checked.
 func (x Operand) shape() layer.Shape {
 	s, _ := ShapeOf(x.Dims)
 	return s
 }
 
-// in is an input as a tensor; a constant stands in memory.
-func (n *Chooser) in(i int) (Operand, error) {
+// input returns input i as a tensor. A constant is stored in memory. It returns an error if the
+// input is missing, its dimensions are unknown, or its type is neither floating-point nor one that
+// the operator accepts unchanged.
+func (n *Chooser) input(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
 		return Operand{}, err
 	}
 	name := n.In[i].Name
-	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.narrow(t) {
-		return Operand{}, fmt.Errorf("%q has elements of %v; the engine computes fp16", name, t)
+	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.acceptsNarrow(t) {
+		return Operand{}, fmt.Errorf("%q has elements of type %v; the engine computes in fp16", name, t)
 	}
 	if c := n.In[i].Const; c != nil {
-		return n.inMemory(c, name)
+		return n.storeConstant(c, name)
 	}
 	if _, err := ShapeOf(d); err != nil {
 		return Operand{}, err
@@ -50,8 +52,10 @@ func (n *Chooser) in(i int) (Operand, error) {
 	return Operand{name, d}, nil
 }
 
-// inMemory makes a constant a tensor.
-func (n *Chooser) inMemory(c *graph.Const, name string) (Operand, error) {
+// storeConstant adds the constant to the network's memory under the given name, unless it is
+// already there, and returns it as a tensor. It returns an error if too many values would have to
+// be made up for constants in files that were not read.
+func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	x := Operand{name, c.Dims}
 	s, err := ShapeOf(c.Dims)
 	if err == nil {
@@ -64,21 +68,21 @@ func (n *Chooser) inMemory(c *graph.Const, name string) (Operand, error) {
 		return x, nil
 	}
 	if c.Absent() {
-		if e := c.Elements(); e > n.absent {
-			return x, fmt.Errorf("%q has %d elements, whose values stand in a file that is not there; at most %d are made up for a network", name, e, weights.MaxCoefficients)
+		if e := c.Elements(); e > n.absentLeft {
+			return x, fmt.Errorf("%q has %d values in a file that was not read; at most %d such values are made up for a network", name, e, weights.MaxCoefficients)
 		}
-		n.absent -= c.Elements()
+		n.absentLeft -= c.Elements()
 	}
 	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
-	n.Constant(name, h, s) // without values, where they are absent
+	n.Constant(name, h, s) // h is nil if the values are absent
 	return x, nil
 }
 
-// repeated makes one number, of so many elements, a tensor in memory.
-func (n *Chooser) repeated(name string, dims []int, v float64) (Operand, error) {
+// storeFilled stores a constant tensor whose elements are all v.
+func (n *Chooser) storeFilled(name string, dims []int, v float64) (Operand, error) {
 	if n.HasConstant(name) {
 		return Operand{name, dims}, nil
 	}
@@ -86,24 +90,28 @@ func (n *Chooser) repeated(name string, dims []int, v float64) (Operand, error) 
 	if err := n.Spend(2 * numberBytes * count); err != nil {
 		return Operand{}, err
 	}
-	return n.inMemory(&graph.Const{Dims: dims, Numbers: slices.Repeat([]float64{v}, count)}, name)
+	return n.storeConstant(&graph.Const{Dims: dims, Numbers: slices.Repeat([]float64{v}, count)}, name)
 }
 
-// numbers makes numbers a tensor in memory; the same numbers are one tensor.
-func (n *Chooser) numbers(name string, dims []int, v []float64) (Operand, error) {
+// storeNumbers stores the numbers v as a constant tensor. If a constant with that name exists, it
+// is returned instead.
+func (n *Chooser) storeNumbers(name string, dims []int, v []float64) (Operand, error) {
 	if err := n.Spend(2 * numberBytes * len(v)); err != nil {
 		return Operand{}, err
 	}
-	return n.inMemory(&graph.Const{Dims: dims, Numbers: v}, name)
+	return n.storeConstant(&graph.Const{Dims: dims, Numbers: v}, name)
 }
 
-// layer appends a layer and returns its result in the given dimensions, nil for those of
-// the engine's shape.
-func (n *Chooser) layer(x layer.Layer, w layer.Weights, dims []int, inputs ...Operand) (Operand, error) {
-	return n.append(list.Layer{Lower: x, Weights: w}, dims, inputs...)
+// addLayer adds a layer with its weights and returns the result, viewed with dimensions dims. If
+// dims is nil, they are the four extents of the layer's output.
+func (n *Chooser) addLayer(x layer.Layer, w layer.Weights, dims []int, inputs ...Operand) (Operand, error) {
+	return n.addListLayer(list.Layer{Lower: x, Weights: w}, dims, inputs...)
 }
 
-func (n *Chooser) append(l list.Layer, dims []int, inputs ...Operand) (Operand, error) {
+// addListLayer infers the output of l, names the layer after the node, adds it to the builder and
+// returns the result, viewed with dimensions dims. If dims is nil, they are the four extents of
+// the output. It returns an error if the layer is invalid or the network has too many layers.
+func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Operand, error) {
 	if err := l.Infer(); err != nil {
 		return Operand{}, err
 	}
@@ -111,10 +119,10 @@ func (n *Chooser) append(l list.Layer, dims []int, inputs ...Operand) (Operand, 
 		return Operand{}, err
 	}
 	if n.Len() >= list.MaxLayers {
-		return Operand{}, fmt.Errorf("more than %d layers", list.MaxLayers)
+		return Operand{}, fmt.Errorf("network has more than %d layers", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
-		packWeights(&l.Weights, c.Packing)
+		setStoredForm(&l.Weights, c.Packing)
 	}
 	l.Name, l.Op = n.Label, n.Operator()
 	if k := len(n.Net.Layers) - n.First; k > 0 {
@@ -131,15 +139,17 @@ func (n *Chooser) append(l list.Layer, dims []int, inputs ...Operand) (Operand, 
 	return Operand{l.Output, dims}, nil
 }
 
-// Result gives a tensor the name of one of the node's outputs.
-func (n *Chooser) Result(i int, x Operand) error {
+// NameResult makes x the node's output i. If a layer of this node computes x, that layer's output
+// is renamed; otherwise the output's name becomes an alias of x. It does nothing if the output is
+// unused.
+func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {
 		return nil
 	}
 	dims := n.Results[i].Dims
 	if graph.Elements(dims) != graph.Elements(x.Dims) {
-		return fmt.Errorf("%v elements made for %v", x.Dims, dims)
+		return fmt.Errorf("computed result has shape %v; want as many elements as %v", x.Dims, dims)
 	}
 	s, err := ShapeOf(dims)
 	if err == nil {
@@ -150,7 +160,7 @@ func (n *Chooser) Result(i int, x Operand) error {
 	}
 	for k := len(n.Net.Layers) - 1; k >= n.First; k-- {
 		if l := &n.Net.Layers[k]; l.Output == x.Name {
-			// The tensor is called as the file calls it.
+			// Rename the layer's output, in its readers too.
 			l.Output = out
 			n.SetShape(out, s)
 			n.SetTensor(x.Name, out)
@@ -172,30 +182,30 @@ func (n *Chooser) Result(i int, x Operand) error {
 	return nil
 }
 
-// unary applies an operation to each element.
-func (n *Chooser) unary(op layer.Op, x Operand) (Operand, error) {
-	return n.layer(layer.Unary(op, x.shape()), layer.Weights{}, x.Dims, x)
+// applyUnary applies op to each element of x.
+func (n *Chooser) applyUnary(op layer.Op, x Operand) (Operand, error) {
+	return n.addLayer(layer.Unary(op, x.shape()), layer.Weights{}, x.Dims, x)
 }
 
-// scaled is x*by.
-func (n *Chooser) scaled(x Operand, by float64) (Operand, error) {
+// mulScalar returns x*by. It adds no layer if by is 1.
+func (n *Chooser) mulScalar(x Operand, by float64) (Operand, error) {
 	if by == 1 {
 		return x, nil
 	}
-	return n.withNumber(layer.Mul, x, by)
+	return n.applyScalar(layer.Mul, x, by)
 }
 
-// shifted is x+by.
-func (n *Chooser) shifted(x Operand, by float64) (Operand, error) {
+// addScalar returns x+by. It adds no layer if by is 0.
+func (n *Chooser) addScalar(x Operand, by float64) (Operand, error) {
 	if by == 0 {
 		return x, nil
 	}
-	return n.withNumber(layer.Add, x, by)
+	return n.applyScalar(layer.Add, x, by)
 }
 
-// withNumber joins each element with a number: a sum or a product takes it from its
-// descriptor, a maximum or a minimum from a table.
-func (n *Chooser) withNumber(op layer.Op, x Operand, v float64) (Operand, error) {
+// applyScalar combines each element of x with the number v. Additions and multiplications take v
+// from the descriptor; minima and maxima use a table.
+func (n *Chooser) applyScalar(op layer.Op, x Operand, v float64) (Operand, error) {
 	l := layer.Layer{Op: op, In: x.shape(), Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
 	c := &graph.Const{Dims: []int{}, Numbers: []float64{v}}
 	h, err := c.Halves()
@@ -203,12 +213,13 @@ func (n *Chooser) withNumber(op layer.Op, x Operand, v float64) (Operand, error)
 		return x, err
 	}
 	n.Saturated += c.Clamped
-	return n.layer(l, layer.Weights{Second: h}, x.Dims, x)
+	return n.addLayer(l, layer.Weights{Second: h}, x.Dims, x)
 }
 
-// collapse is tensors that repeat to out with at most four axes: neighbours that repeat
-// alike become one.
-func collapse(out []int, tensors ...[]int) ([]int, [][]int, error) {
+// mergeAxes returns the shape out, and the shapes of tensors that broadcast to it, with at most
+// four axes. It merges neighbouring axes if each tensor is broadcast along both or neither. It
+// returns an error if more than four axes remain.
+func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	full := make([][]int, len(tensors))
 	for i, t := range tensors {
 		full[i] = append(slices.Repeat([]int{1}, len(out)-len(t)), t...)
@@ -226,7 +237,7 @@ func collapse(out []int, tensors ...[]int) ([]int, [][]int, error) {
 			}
 		}
 		if at < 0 {
-			return nil, nil, fmt.Errorf("%v and %v do not fold to four axes", out, full)
+			return nil, nil, fmt.Errorf("cannot merge the axes of shapes %v, broadcast to %v, into four", full, out)
 		}
 		merge := func(d []int) []int { return slices.Replace(d, at, at+2, d[at]*d[at+1]) }
 		out = merge(out)
@@ -237,41 +248,41 @@ func collapse(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// Binary is an elementwise operation on two tensors, either of which may repeat.
-func (n *Chooser) Binary(op layer.Op, a, b Operand) (Operand, error) {
+// ApplyBinary combines the elements of a and b, which broadcast to each other.
+func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {
 		return a, err
 	}
-	dims, full, err := collapse(out, a.Dims, b.Dims)
+	dims, full, err := mergeAxes(out, a.Dims, b.Dims)
 	if err != nil {
-		return n.regrouped(op, a, b, out)
+		return n.applyBinaryRegrouped(op, a, b, out)
 	}
 	x, z := a.As(full[0]...), b.As(full[1]...)
 	if !slices.Equal(x.Dims, dims) {
 		if slices.Equal(z.Dims, dims) {
-			if op == layer.Sub { // a - b as -b + a
-				if z, err = n.scaled(z, -1); err != nil {
+			if op == layer.Sub { // compute a - b as -b + a
+				if z, err = n.mulScalar(z, -1); err != nil {
 					return a, err
 				}
 				op = layer.Add
 			}
 			x, z = z, x
-		} else if x, err = n.expanded(x, dims); err != nil {
+		} else if x, err = n.broadcastTo(x, dims); err != nil {
 			return a, err
 		}
 	}
 	if x.Name == z.Name && slices.Equal(x.Dims, z.Dims) && op != layer.Sub && op != layer.RealDiv {
 		l := layer.Layer{Op: op, In: x.shape(), Second: layer.Itself, SecondShape: x.shape()}
-		return n.layer(l, layer.Weights{}, out, x)
+		return n.addLayer(l, layer.Weights{}, out, x)
 	}
-	return n.layer(layer.Binary(op, x.shape(), z.shape()), layer.Weights{}, out, x, z)
+	return n.addLayer(layer.Binary(op, x.shape(), z.shape()), layer.Weights{}, out, x, z)
 }
 
-// regrouped is binary for tensors that repeat along more axes in turn than the engine has:
-// axes along which the same operand repeats are brought together for the operation, and the
-// axes of its result back into their order.
-func (n *Chooser) regrouped(op layer.Op, a, b Operand, out []int) (Operand, error) {
+// applyBinaryRegrouped is like ApplyBinary, for operands whose axes cannot be merged to four. It
+// permutes the axes so that axes along which the same operand is broadcast are neighbours, and
+// restores the order in the result.
+func (n *Chooser) applyBinaryRegrouped(op layer.Op, a, b Operand, out []int) (Operand, error) {
 	rank := len(out)
 	align := func(x Operand) Operand {
 		return x.As(append(slices.Repeat([]int{1}, rank-len(x.Dims)), x.Dims...)...)
@@ -281,7 +292,7 @@ func (n *Chooser) regrouped(op layer.Op, a, b Operand, out []int) (Operand, erro
 	for i := range perm {
 		perm[i] = i
 	}
-	repeats := func(axis int) int {
+	broadcastClass := func(axis int) int { // bit 0: a is broadcast; bit 1: b is broadcast
 		class := 0
 		if a.Dims[axis] < out[axis] {
 			class++
@@ -291,45 +302,46 @@ func (n *Chooser) regrouped(op layer.Op, a, b Operand, out []int) (Operand, erro
 		}
 		return class
 	}
-	slices.SortStableFunc(perm, func(i, k int) int { return repeats(i) - repeats(k) })
-	back := make([]int, rank)
+	slices.SortStableFunc(perm, func(i, k int) int { return broadcastClass(i) - broadcastClass(k) })
+	inverse := make([]int, rank)
 	for to, from := range perm {
-		back[from] = to
+		inverse[from] = to
 	}
-	x, err := n.permuted(a, perm)
+	x, err := n.permute(a, perm)
 	if err != nil {
 		return a, err
 	}
-	z, err := n.permuted(b, perm)
+	z, err := n.permute(b, perm)
 	if err != nil {
 		return a, err
 	}
-	y, err := n.Binary(op, x, z)
+	y, err := n.ApplyBinary(op, x, z)
 	if err != nil {
 		return a, err
 	}
-	return n.permuted(y, back)
+	return n.permute(y, inverse)
 }
 
-// expanded repeats a tensor to dims: it is added to zeros.
-func (n *Chooser) expanded(x Operand, dims []int) (Operand, error) {
+// broadcastTo repeats x to dimensions dims by adding it to a tensor of zeros. It adds no layer if
+// x already has these dimensions.
+func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	if slices.Equal(x.Dims, dims) {
 		return x, nil
 	}
-	out, full, err := collapse(dims, x.Dims)
+	out, full, err := mergeAxes(dims, x.Dims)
 	if err != nil {
 		return x, err
 	}
-	zeros, err := n.repeated(fmt.Sprintf("zeros %v", out), out, 0)
+	zeros, err := n.storeFilled(fmt.Sprintf("zeros %v", out), out, 0)
 	if err != nil {
 		return x, err
 	}
 	x = x.As(full[0]...)
-	return n.layer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
+	return n.addLayer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
 }
 
-// withConstant is an elementwise operation on a tensor and a constant.
-func (n *Chooser) withConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
+// applyConstant combines the elements of x and c, which broadcast to each other.
+func (n *Chooser) applyConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
 	out, err := graph.Broadcast(x.Dims, c.Dims)
 	if err != nil {
 		return x, err
@@ -342,20 +354,20 @@ func (n *Chooser) withConstant(op layer.Op, x Operand, c *graph.Const) (Operand,
 		if op == layer.Sub {
 			op, v = layer.Add, -v
 		}
-		y, err := n.withNumber(op, x, v)
+		y, err := n.applyScalar(op, x, v)
 		return y.As(out...), err
 	}
-	dims, full, err := collapse(out, x.Dims, c.Dims)
+	dims, full, err := mergeAxes(out, x.Dims, c.Dims)
 	if err != nil {
-		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, n.Len()))
+		z, err := n.storeConstant(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, n.Len()))
 		if err != nil {
 			return x, err
 		}
-		return n.Binary(op, x, z)
+		return n.ApplyBinary(op, x, z)
 	}
 	x = x.As(full[0]...)
 	if !slices.Equal(x.Dims, dims) {
-		if x, err = n.expanded(x, dims); err != nil {
+		if x, err = n.broadcastTo(x, dims); err != nil {
 			return x, err
 		}
 	}
@@ -373,11 +385,12 @@ func (n *Chooser) withConstant(op layer.Op, x Operand, c *graph.Const) (Operand,
 		l.Stored, l.ByColumn = true, cs == layer.Shape{N: 1, C: 1, H: 1, W: s.W}
 		l.Lower.Second = layer.Constant
 	}
-	return n.append(l, out, x)
+	return n.addListLayer(l, out, x)
 }
 
-// axisView sees a tensor as N, C, H, W with one of its axes as an axis of the engine.
-func axisView(dims []int, axis int) (layer.Shape, layer.Axes) {
+// viewAxis returns an N, C, H, W shape for a tensor in which the given axis of dims is an axis of
+// its own, and that axis of the shape.
+func viewAxis(dims []int, axis int) (layer.Shape, layer.Axes) {
 	if natural := axis + 4 - len(dims); len(dims) <= 4 && natural > 0 {
 		s, _ := ShapeOf(dims)
 		return s, [...]layer.Axes{0, layer.AxisC, layer.AxisH, layer.AxisW}[natural]
@@ -390,8 +403,10 @@ func axisView(dims []int, axis int) (layer.Shape, layer.Axes) {
 	return layer.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, layer.AxisC
 }
 
-// reduced reduces axes, which stay with an extent of 1.
-func (n *Chooser) reduced(op layer.Op, x Operand, axes []bool) (Operand, error) {
+// reduceAxes reduces the axes i with axes[i] set to an extent of 1. It uses one layer if the
+// tensor has at most four axes and the batch axis is not reduced, and one layer per axis
+// otherwise.
+func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, error) {
 	d := slices.Clone(x.Dims)
 	var set layer.Axes
 	natural := len(d) <= 4
@@ -413,78 +428,81 @@ func (n *Chooser) reduced(op layer.Op, x Operand, axes []bool) (Operand, error) 
 				d[i] = 1
 			}
 		}
-		return n.reducedInParts(op, x, set, d)
+		return n.reduceInParts(op, x, set, d)
 	}
-	// One axis after the other, the last first.
+	// Reduce one axis at a time, the last first.
 	for i := len(d) - 1; i >= 0; i-- {
 		if !axes[i] || d[i] == 1 {
 			continue
 		}
-		s, axis := axisView(d, i)
+		s, axis := viewAxis(d, i)
 		d[i] = 1
 		var err error
-		if x, err = n.layer(layer.Reduction(op, s, axis), layer.Weights{}, slices.Clone(d), x); err != nil {
+		if x, err = n.addLayer(layer.Reduction(op, s, axis), layer.Weights{}, slices.Clone(d), x); err != nil {
 			return x, err
 		}
 	}
 	return x, nil
 }
 
-// reducedInParts reduces channels, or rows where the channels are reduced too, a part at a
-// time where the whole is more than the engine takes.
-func (n *Chooser) reducedInParts(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
+// reduceInParts reduces the axes in set; d are the dimensions of the result. If the engine cannot
+// do it in one layer and channels are not reduced, it halves the channels recursively and
+// concatenates the results.
+func (n *Chooser) reduceInParts(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
 	l := layer.Reduction(op, x.shape(), set)
 	var limit *layer.LimitError
 	_, err := join.NewPart(l, layer.Weights{})
 	c := len(x.Dims) - 3
 	if !errors.As(err, &limit) || set&layer.AxisC != 0 || c < 0 || x.Dims[c] < 2 {
-		return n.layer(l, layer.Weights{}, d, x)
+		return n.addLayer(l, layer.Weights{}, d, x)
 	}
 	half := x.Dims[c] / 2
 	var parts []Operand
 	for _, r := range [...][2]int{{0, half}, {half, x.Dims[c] - half}} {
-		part, err := n.sliced(x, c, r[0], r[1])
+		part, err := n.sliceAxis(x, c, r[0], r[1])
 		if err != nil {
 			return x, err
 		}
 		out := slices.Clone(d)
 		out[c] = r[1]
-		if part, err = n.reducedInParts(op, part, set, out); err != nil {
+		if part, err = n.reduceInParts(op, part, set, out); err != nil {
 			return x, err
 		}
 		parts = append(parts, part)
 	}
-	return n.joined(c, parts)
+	return n.concatenate(c, parts)
 }
 
-// along multiplies every run of an axis by a matrix of out rows: whatever picks, repeats
-// or mixes elements of one axis by constant weights.
-func (n *Chooser) along(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
+// multiplyAlongAxis multiplies each vector along an axis of x by a constant matrix with out rows.
+// The matrix element for output o and input i is weight(o, i). It can select, repeat or mix
+// elements of the axis.
+func (n *Chooser) multiplyAlongAxis(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
 	in := x.Dims[axis]
 	if err := n.Spend(HalfBytes * out * in); err != nil {
 		return x, err
 	}
 	result := slices.Clone(x.Dims)
 	result[axis] = out
-	filter := make([]float16.Float16, out*in)
+	matrix := make([]float16.Float16, out*in)
 	for o := range out {
 		for i := range in {
-			filter[o*in+i] = float16.Fromfloat32(float32(weight(o, i)))
+			matrix[o*in+i] = float16.Fromfloat32(float32(weight(o, i)))
 		}
 	}
 	if axis == len(x.Dims)-1 {
 		l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: out}
-		return n.layer(l, layer.Weights{Filter: filter}, result, x)
+		return n.addLayer(l, layer.Weights{Filter: matrix}, result, x)
 	}
 	last := x.Dims[len(x.Dims)-1]
 	s := layer.Shape{N: graph.Elements(x.Dims[:axis]), C: in, H: graph.Elements(x.Dims[axis+1:]) / max(1, last), W: last}
-	return n.layer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: filter}, result, x)
+	return n.addLayer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: matrix}, result, x)
 }
 
-// picked gathers elements of an axis: as slices behind one another where they are few
-// runs, else by a matrix of ones and zeros.
-func (n *Chooser) picked(x Operand, axis int, index []int) (Operand, error) {
-	const few = 3
+// pickElements returns the elements of an axis at the given indices. Up to three runs of
+// consecutive indices become slices that are concatenated. Otherwise, x is multiplied by a matrix
+// of ones and zeros.
+func (n *Chooser) pickElements(x Operand, axis int, index []int) (Operand, error) {
+	const maxRuns = 3
 	var runs [][2]int
 	for _, i := range index {
 		if k := len(runs) - 1; k >= 0 && runs[k][0]+runs[k][1] == i {
@@ -493,29 +511,30 @@ func (n *Chooser) picked(x Operand, axis int, index []int) (Operand, error) {
 			runs = append(runs, [2]int{i, 1})
 		}
 	}
-	if len(runs) > few {
-		return n.along(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
+	if len(runs) > maxRuns {
+		return n.multiplyAlongAxis(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
 	}
 	var parts []Operand
 	for _, r := range runs {
-		p, err := n.sliced(x, axis, r[0], r[1])
+		p, err := n.sliceAxis(x, axis, r[0], r[1])
 		if err != nil {
 			return x, err
 		}
 		parts = append(parts, p)
 	}
-	return n.joined(axis, parts)
+	return n.concatenate(axis, parts)
 }
 
-// sliced is a run of an axis.
-func (n *Chooser) sliced(x Operand, axis, begin, size int) (Operand, error) {
+// sliceAxis returns size elements of an axis, from index begin on. It adds no layer if that is the
+// whole axis.
+func (n *Chooser) sliceAxis(x Operand, axis, begin, size int) (Operand, error) {
 	if begin == 0 && size == x.Dims[axis] {
 		return x, nil
 	}
 	d := slices.Clone(x.Dims)
 	d[axis] = size
-	in, set := axisView(x.Dims, axis)
-	out, _ := axisView(d, axis)
+	in, set := viewAxis(x.Dims, axis)
+	out, _ := viewAxis(d, axis)
 	l := layer.Layer{Op: layer.Slice, In: in, Size: out}
 	switch set {
 	case layer.AxisC:
@@ -525,26 +544,26 @@ func (n *Chooser) sliced(x Operand, axis, begin, size int) (Operand, error) {
 	case layer.AxisW:
 		l.Begin.W = begin
 	}
-	return n.layer(l, layer.Weights{}, d, x)
+	return n.addLayer(l, layer.Weights{}, d, x)
 }
 
-// joined puts tensors one behind the other along an axis. Columns are made channels
-// first, and columns again.
-func (n *Chooser) joined(axis int, parts []Operand) (Operand, error) {
-	const most = 16 // inputs of one layer
+// concatenate joins tensors along an axis. At most 16 are joined at a time. To join columns,
+// channels and columns are transposed first, and transposed back afterwards.
+func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
+	const most = 16 // inputs of one Concat layer
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
 	if len(parts) > most {
 		var groups []Operand
 		for first := 0; first < len(parts); first += most {
-			g, err := n.joined(axis, parts[first:min(first+most, len(parts))])
+			g, err := n.concatenate(axis, parts[first:min(first+most, len(parts))])
 			if err != nil {
 				return g, err
 			}
 			groups = append(groups, g)
 		}
-		return n.joined(axis, groups)
+		return n.concatenate(axis, groups)
 	}
 	d := slices.Clone(parts[0].Dims)
 	d[axis] = 0
@@ -552,27 +571,27 @@ func (n *Chooser) joined(axis int, parts []Operand) (Operand, error) {
 		d[axis] += p.Dims[axis]
 	}
 	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {
-		turned := make([]Operand, len(parts))
+		swapped := make([]Operand, len(parts))
 		for i, p := range parts {
 			var err error
-			if turned[i], err = n.turned(p); err != nil {
+			if swapped[i], err = n.swapChannelsColumns(p); err != nil {
 				return p, err
 			}
 		}
-		s := turned[0].shape()
+		s := swapped[0].shape()
 		s.C = d[last]
 		l := layer.Layer{Op: layer.Concat, In: s}
-		for _, p := range turned {
+		for _, p := range swapped {
 			l.Parts = append(l.Parts, p.shape().C)
 		}
-		y, err := n.layer(l, layer.Weights{}, nil, turned...)
+		y, err := n.addLayer(l, layer.Weights{}, nil, swapped...)
 		if err != nil {
 			return y, err
 		}
-		y, err = n.turned(y)
+		y, err = n.swapChannelsColumns(y)
 		return y.As(d...), err
 	}
-	s, set := axisView(d, axis)
+	s, set := viewAxis(d, axis)
 	if set != layer.AxisC {
 		last := d[len(d)-1]
 		if axis == len(d)-1 {
@@ -584,16 +603,18 @@ func (n *Chooser) joined(axis int, parts []Operand) (Operand, error) {
 	for _, p := range parts {
 		l.Parts = append(l.Parts, p.Dims[axis])
 	}
-	return n.layer(l, layer.Weights{}, d, parts...)
+	return n.addLayer(l, layer.Weights{}, d, parts...)
 }
 
-// narrow reports whether the engine moves the elements of a type as they are: whole numbers
-// of eight bits, which fp16 has exactly. Arithmetic on them wraps, which the engine's does not.
-func (n *Chooser) narrow(t graph.Type) bool {
+// acceptsNarrow reports whether the engine can compute the node's operator on 8-bit integers of
+// type t. Such operators only move or compare elements, and fp16 represents them exactly. Integer
+// arithmetic would wrap, which the engine's does not.
+func (n *Chooser) acceptsNarrow(t graph.Type) bool {
 	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
-// ShapeOf is the engine's shape of a tensor.
+// ShapeOf returns dims as N, C, H and W. Missing leading axes are 1, and excess leading axes are
+// merged into N. It returns an error if the number of elements is too large.
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e := [4]int{1, 1, 1, 1}
 	if err := graph.CheckExtents(dims); err != nil {

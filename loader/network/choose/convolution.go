@@ -13,20 +13,22 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A kernel is a convolution's weights, [cout][cin/groups][kh][kw], nil where they stand
-// in a file that is not there.
-type kernel struct {
+// convWeights holds the weights of a convolution as [cout][cin/groups][kh][kw]. The slice v is nil
+// if the weights are in a file that was not read.
+type convWeights struct {
 	cout, cin, kh, kw int
 	v                 []float16.Float16
 }
 
-func (k *kernel) at(o, i, y, x int) float16.Float16 {
+// weight returns the weight of output channel o, input channel i, row y and column x.
+func (k *convWeights) weight(o, i, y, x int) float16.Float16 {
 	return k.v[((o*k.cin+i)*k.kh+y)*k.kw+x]
 }
 
-// spread puts zeros between taps.
-func (k *kernel) spread(n *Chooser, dy, dx int) (kernel, error) {
-	s := kernel{k.cout, k.cin, (k.kh-1)*dy + 1, (k.kw-1)*dx + 1, nil}
+// dilate returns the weights with dy-1 rows and dx-1 columns of zeros between taps. Weights
+// without values get the new size only.
+func (k *convWeights) dilate(n *Chooser, dy, dx int) (convWeights, error) {
+	s := convWeights{k.cout, k.cin, (k.kh-1)*dy + 1, (k.kw-1)*dx + 1, nil}
 	if k.v == nil || dy == 1 && dx == 1 {
 		s.v = k.v
 		return s, nil
@@ -45,23 +47,25 @@ func (k *kernel) spread(n *Chooser, dy, dx int) (kernel, error) {
 	return s, nil
 }
 
-// kernelOf is the constant of an input, in rows and columns of taps.
-func kernelOf(n *Chooser, i int) (kernel, error) {
+// readWeights returns the weights in constant input i, which has one or two spatial axes. With one
+// axis, kh is 1. It returns an error if the input is computed.
+func readWeights(n *Chooser, i int) (convWeights, error) {
 	c := n.Const(i)
 	if c == nil {
-		return kernel{}, errors.New("its weights are computed, not constants")
+		return convWeights{}, errors.New("weights are computed; want constants")
 	}
 	v, err := c.Halves()
 	d := c.Dims
-	k := kernel{cout: d[0], cin: d[1], kh: 1, kw: d[len(d)-1], v: v}
+	k := convWeights{cout: d[0], cin: d[1], kh: 1, kw: d[len(d)-1], v: v}
 	if len(d) == 4 {
 		k.kh = d[2]
 	}
 	return k, err
 }
 
-// plane is a picture of one or two axes as N, C, H, W, and its window.
-func plane(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, error) {
+// viewAsImage returns x, which has one or two spatial axes, as an N, C, H, W tensor, and w as the
+// engine's window over it. Dilation is included in the size of the window.
+func viewAsImage(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, error) {
 	switch len(w.Taps) {
 	case 1:
 		return x.As(x.Dims[0], x.Dims[1], 1, x.Dims[2]), layer.Window{
@@ -73,18 +77,16 @@ func plane(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, error) {
 			Py: w.Before[0], Px: w.Before[1], Qy: w.After[0], Qx: w.After[1],
 		}, nil
 	}
-	return x, layer.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.Taps))
+	return x, layer.Window{}, fmt.Errorf("window has %d dimensions; want 1 or 2", len(w.Taps))
 }
 
-func conv(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildConv builds a convolution over one, two or three spatial axes. If the input is a
+// zero-padded tensor, it reads the unpadded one and adds the padding to its own where possible.
+func buildConv(n *Chooser, x Operand) (Operand, error) {
 	if len(x.Dims) == 5 {
-		return volumetric(n, x)
+		return convolve3D(n, x)
 	}
-	k, err := kernelOf(n, 1)
+	k, err := readWeights(n, 1)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -92,31 +94,33 @@ func conv(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	if p, ok := n.padded[n.In[0].Name]; ok && takes(n, p, w) {
-		x = p.of
+	if p, ok := n.paddings[n.In[0].Name]; ok && canAbsorb(n, p, w) {
+		x = p.source
 		for i := range w.Before {
 			w.Before[i] += p.before[i]
 			w.After[i] += p.after[i]
 		}
 	}
-	x, lw, err := plane(n, x, w)
+	x, lw, err := viewAsImage(n, x, w)
 	if err != nil {
 		return Operand{}, err
 	}
-	bias, err := bias(n, 2, k.cout)
+	bias, err := readBias(n, 2, k.cout)
 	if err != nil {
 		return Operand{}, err
 	}
 	dy, dx := w.Dilation()
-	if k, err = k.spread(n, dy, dx); err != nil {
+	if k, err = k.dilate(n, dy, dx); err != nil {
 		return Operand{}, err
 	}
-	y, err := convolved(n, x, k, lw, n.Int("group", 1), bias)
+	y, err := convolve(n, x, k, lw, n.Int("group", 1), bias)
 	return y.As(n.Results[0].Dims...), err
 }
 
-// takes reports whether a window can have a padding as its own: less than its taps.
-func takes(n *Chooser, p padding, w ops.Window) bool {
+// canAbsorb reports whether a convolution with window w can add the padding p to its own. The
+// convolution must have explicit padding, and the sum must be less than the extent of the dilated
+// window along every axis.
+func canAbsorb(n *Chooser, p padding, w ops.Window) bool {
 	if len(p.before) != len(w.Taps) || n.Text("auto_pad", "NOTSET") != "NOTSET" {
 		return false
 	}
@@ -128,37 +132,37 @@ func takes(n *Chooser, p padding, w ops.Window) bool {
 	return true
 }
 
-// A biasOf is a layer's addends.
-type biasOf struct {
-	given bool
-	v     []float16.Float16 // nil where they are not there
+// A biasValues holds the bias of a layer.
+type biasValues struct {
+	given bool              // whether the layer has a bias
+	v     []float16.Float16 // one per channel; nil if they are in a file that was not read
 }
 
-// bias is the constant of an optional input, one value a channel.
-func bias(n *Chooser, i, channels int) (b biasOf, err error) {
+// readBias returns the constant bias in the optional input i. It returns an error if the bias is
+// computed or does not have one value per channel.
+func readBias(n *Chooser, i, channels int) (b biasValues, err error) {
 	if !n.Given(i) {
 		return b, nil
 	}
 	c := n.Const(i)
 	switch {
 	case c == nil:
-		return b, errors.New("its bias is computed, not a constant")
+		return b, errors.New("bias is computed; want a constant")
 	case c.Elements() != channels:
-		return b, fmt.Errorf("a bias of shape %v for %d channels", c.Dims, channels)
+		return b, fmt.Errorf("bias has shape %v; want one value for each of %d channels", c.Dims, channels)
 	}
 	b.given = true
 	b.v, err = c.Halves()
 	return b, err
 }
 
-// convolved convolves N, C, H, W. A window beyond the engine's is another's: padding
-// that fills it is a task of its own, and steps that are too long take blocks of the
-// picture as channels.
-func convolved(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
+// convolve convolves an N, C, H, W tensor. Padding as large as the window is added by a separate
+// layer. Strides or strided windows above the engine's limits are handled by [convolveBlocks].
+func convolve(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
 	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 		var err error
-		if x, err = bordered(n, x, 2, w.Py, w.Qy, 0); err == nil {
-			x, err = bordered(n, x, 3, w.Px, w.Qx, 0)
+		if x, err = padConstant(n, x, 2, w.Py, w.Qy, 0); err == nil {
+			x, err = padConstant(n, x, 3, w.Px, w.Qx, 0)
 		}
 		if err != nil {
 			return x, err
@@ -166,47 +170,49 @@ func convolved(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b bi
 		w.Py, w.Qy, w.Px, w.Qx = 0, 0, 0, 0
 	}
 	if w.Sx > layer.MaxStride || w.Sy > layer.MaxStride || w.Sx > 1 && w.Kw > layer.MaxKernel || w.Sy > 1 && w.Kh > layer.MaxKernel {
-		return blocked(n, x, k, w, groups, b)
+		return convolveBlocks(n, x, k, w, groups, b)
 	}
 	l := layer.Conv(x.shape(), k.cout, w)
 	l.Groups, l.Bias = groups, b.given
-	return n.layer(l, layer.Weights{Filter: k.v, Bias: b.v}, nil, x)
+	return n.addLayer(l, layer.Weights{Filter: k.v, Bias: b.v}, nil, x)
 }
 
-// blocked is a convolution of long steps: blocks of the picture as large as a step become
-// channels, and the window goes over them by ones.
-func blocked(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
+// convolveBlocks computes a strided convolution with stride 1: each block of Sy x Sx pixels
+// becomes a pixel with Sy*Sx times as many channels, and the weights are rearranged to match. It
+// does not support groups.
+func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
 	if groups != 1 {
-		return x, fmt.Errorf("steps of %dx%d in groups; the engine takes at most %d", w.Sy, w.Sx, layer.MaxStride)
+		return x, fmt.Errorf("grouped convolution has a %dx%d window and strides %dx%d; want strides of at most %d, and a window of at most %d along a strided axis",
+			w.Kh, w.Kw, w.Sy, w.Sx, layer.MaxStride, layer.MaxKernel)
 	}
 	d := x.Dims
 	outY, outX := (d[2]+w.Py+w.Qy-w.Kh)/w.Sy+1, (d[3]+w.Px+w.Qx-w.Kw)/w.Sx+1
 	ky, kx := (w.Kh+w.Sy-1)/w.Sy, (w.Kw+w.Sx-1)/w.Sx
-	// The extents that the window's blocks cover.
+	// The height and width of the image that the windows cover, in whole blocks.
 	high, wide := (outY+ky-1)*w.Sy, (outX+kx-1)*w.Sx
-	fit := func(x Operand, axis, before, extent int) (Operand, error) {
-		x, err := bordered(n, x, axis, before, max(0, extent-before-x.Dims[axis]), 0)
+	fitExtent := func(x Operand, axis, before, extent int) (Operand, error) {
+		x, err := padConstant(n, x, axis, before, max(0, extent-before-x.Dims[axis]), 0)
 		if err == nil && x.Dims[axis] > extent {
-			x, err = n.sliced(x, axis, 0, extent)
+			x, err = n.sliceAxis(x, axis, 0, extent)
 		}
 		return x, err
 	}
 	var err error
 	if high != d[2] || w.Py > 0 {
-		x, err = fit(x, 2, w.Py, high)
+		x, err = fitExtent(x, 2, w.Py, high)
 	}
 	if err == nil && (wide != d[3] || w.Px > 0) {
-		x, err = fit(x, 3, w.Px, wide)
+		x, err = fitExtent(x, 3, w.Px, wide)
 	}
 	if err != nil {
 		return x, err
 	}
 	by, bx := high/w.Sy, wide/w.Sx
-	if x, err = n.permuted(x.As(d[0], d[1], by, w.Sy, bx, w.Sx), []int{0, 1, 3, 5, 2, 4}); err != nil {
+	if x, err = n.permute(x.As(d[0], d[1], by, w.Sy, bx, w.Sx), []int{0, 1, 3, 5, 2, 4}); err != nil {
 		return x, err
 	}
 	block := w.Sy * w.Sx
-	m := kernel{k.cout, d[1] * block, ky, kx, nil}
+	m := convWeights{k.cout, d[1] * block, ky, kx, nil}
 	if k.v != nil {
 		if err := n.Spend(HalfBytes, m.cout, m.cin, ky, kx); err != nil {
 			return x, err
@@ -217,7 +223,7 @@ func blocked(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b bias
 				for y := range k.kh {
 					for x := range k.kw {
 						ch := c*block + y%w.Sy*w.Sx + x%w.Sx
-						m.v[((o*m.cin+ch)*ky+y/w.Sy)*kx+x/w.Sx] = k.at(o, c, y, x)
+						m.v[((o*m.cin+ch)*ky+y/w.Sy)*kx+x/w.Sx] = k.weight(o, c, y, x)
 					}
 				}
 			}
@@ -225,17 +231,14 @@ func blocked(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b bias
 	}
 	l := layer.Conv(layer.Shape{N: d[0], C: m.cin, H: by, W: bx}, k.cout, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1})
 	l.Bias = b.given
-	return n.layer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
+	return n.addLayer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
 }
 
-// convTranspose is a convolution to as many channels a result as a step has places, and
-// those channels put beside one another.
-func convTranspose(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
-	k, err := kernelOf(n, 1) // [cin][cout/groups]
+// buildConvTranspose builds a transposed convolution. An ordinary convolution computes the output
+// positions within one stride as separate channels, which are then interleaved. See
+// [convolvePhases].
+func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
+	k, err := readWeights(n, 1) // cout and cin change places: [cin][cout/groups][kh][kw]
 	if err != nil {
 		return Operand{}, err
 	}
@@ -244,19 +247,19 @@ func convTranspose(n *Chooser) (Operand, error) {
 		return Operand{}, err
 	}
 	groups := n.Int("group", 1)
-	bias, err := bias(n, 2, k.cin*groups)
+	bias, err := readBias(n, 2, k.cin*groups)
 	if err != nil {
 		return Operand{}, err
 	}
 	if k.v == nil {
-		return Operand{}, errors.New("its weights stand in a file that is not there")
+		return Operand{}, errors.New("weights are in a file that was not read")
 	}
-	x, lw, err := plane(n, x, w)
+	x, lw, err := viewAsImage(n, x, w)
 	if err != nil {
 		return Operand{}, err
 	}
 	dy, dx := w.Dilation()
-	if k, err = k.spread(n, dy, dx); err != nil {
+	if k, err = k.dilate(n, dy, dx); err != nil {
 		return Operand{}, err
 	}
 	out := n.Results[0].Dims
@@ -264,81 +267,82 @@ func convTranspose(n *Chooser) (Operand, error) {
 	if len(out) == 4 {
 		high = out[2]
 	}
-	// Places that no element reaches have the bias and nothing else: zeros put around the
-	// result would lack it, so that it is added behind them.
+	// Output positions that no input element reaches hold only the bias. If there are any, they
+	// are first filled with zeros, and the bias is added afterwards.
 	full := func(in, taps, step int) int { return (in + (taps+step-1)/step - 1) * step }
-	beyond := lw.Py < 0 || lw.Px < 0 || lw.Py+high > full(x.Dims[2], k.kh, lw.Sy) || lw.Px+wide > full(x.Dims[3], k.kw, lw.Sx)
+	unreached := lw.Py < 0 || lw.Px < 0 || lw.Py+high > full(x.Dims[2], k.kh, lw.Sy) || lw.Px+wide > full(x.Dims[3], k.kw, lw.Sx)
 	inside := bias
-	if beyond {
-		inside = biasOf{}
+	if unreached {
+		inside = biasValues{}
 	}
-	y, err := phases(n, x, k, lw, groups, inside)
+	y, err := convolvePhases(n, x, k, lw, groups, inside)
 	if err != nil {
 		return Operand{}, err
 	}
-	if y, err = cropped(n, y, [2][2]int{{lw.Py, high}, {lw.Px, wide}}); err != nil {
+	if y, err = cropImage(n, y, [2][2]int{{lw.Py, high}, {lw.Px, wide}}); err != nil {
 		return Operand{}, err
 	}
-	if beyond && bias.given {
-		if y, err = n.withConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
+	if unreached && bias.given {
+		if y, err = n.applyConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
 			return Operand{}, err
 		}
 	}
 	return y.As(out...), nil
 }
 
-// cropped is a part of a picture, from a row and a column on and so many; zeros stand where it
-// is beyond the picture.
-func cropped(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
+// cropImage returns part of an image. For rows and columns, parts has the first position and the
+// size. Positions outside the image are filled with zeros.
+func cropImage(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 	var err error
 	for i, p := range parts {
 		axis := 2 + i
 		if before := -p[0]; before > 0 {
-			if y, err = bordered(n, y, axis, before, 0, 0); err != nil {
+			if y, err = padConstant(n, y, axis, before, 0, 0); err != nil {
 				return y, err
 			}
 			p[0] = 0
 		}
 		if short := p[0] + p[1] - y.Dims[axis]; short > 0 {
-			if y, err = bordered(n, y, axis, 0, short, 0); err != nil {
+			if y, err = padConstant(n, y, axis, 0, short, 0); err != nil {
 				return y, err
 			}
 		}
-		if y, err = n.sliced(y, axis, p[0], p[1]); err != nil {
+		if y, err = n.sliceAxis(y, axis, p[0], p[1]); err != nil {
 			return y, err
 		}
 	}
 	return y, nil
 }
 
-// phases is the full result of a transposed convolution, a whole number of steps long:
-// place p of a step sees taps p, p+s, p+2s, ... of the kernel, the first of them over the
-// latest element.
-func phases(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
+// convolvePhases returns the full result of a transposed convolution, before cropping. Its extents
+// are multiples of the strides. Position p within a stride s depends on taps p, p+s, p+2s, ...
+// only. The first of these taps is applied to the last input element of the window.
+func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
 	sy, sx := w.Sy, w.Sx
 	ky, kx := (k.kh+sy-1)/sy, (k.kw+sx-1)/sx
-	each, cin := k.cin, x.Dims[1]/groups // of a group
+	each, cin := k.cin, x.Dims[1]/groups // output and input channels of a group
 	cout := groups * each
 	places := sy * sx
 	if err := n.Spend(HalfBytes, cout, places, cin, ky, kx); err != nil {
 		return x, err
 	}
-	m := kernel{cout * places, cin, ky, kx, make([]float16.Float16, cout*places*cin*ky*kx)}
-	wide := biasOf{given: b.given}
+	m := convWeights{cout * places, cin, ky, kx, make([]float16.Float16, cout*places*cin*ky*kx)}
+	repeated := biasValues{given: b.given}
 	for g := range groups {
 		for o := range each {
 			for p := range places {
-				// Channels of a group stay together; within, a channel's places are neighbours.
+				// The channels of a group stay together. The positions of one output channel
+				// are neighbouring channels.
 				ch := (g*each+o)*places + p
 				if b.v != nil {
-					wide.v = append(wide.v, b.v[g*each+o])
+					repeated.v = append(repeated.v, b.v[g*each+o])
 				}
 				for i := range cin {
 					for y := range ky {
 						for xx := range kx {
 							ty, tx := p/sx+(ky-1-y)*sy, p%sx+(kx-1-xx)*sx
 							if ty < k.kh && tx < k.kw {
-								m.v[((ch*cin+i)*ky+y)*kx+xx] = k.at(g*cin+i, o, ty, tx)
+								m.v[((ch*cin+i)*ky+y)*kx+xx] = k.weight(g*cin+i, o, ty, tx)
 							}
 						}
 					}
@@ -346,24 +350,20 @@ func phases(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasO
 			}
 		}
 	}
-	y, err := convolved(n, x, m, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, wide)
+	y, err := convolve(n, x, m, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, repeated)
 	if err != nil || places == 1 {
 		return y, err
 	}
 	d := y.Dims
-	y, err = n.permuted(y.As(d[0], cout, sy, sx, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
+	y, err = n.permute(y.As(d[0], cout, sy, sx, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
 	return y.As(d[0], cout, d[2]*sy, d[3]*sx), err
 }
 
-// pool is a maximum or an average over a window. An average that leaves the padding out
-// is corrected by a factor a place.
-func pool(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildPool builds a maximum or average pool. An average that does not count the padding is
+// corrected by a factor for each output position.
+func buildPool(n *Chooser, x Operand) (Operand, error) {
 	if len(n.Out) > 1 && n.Out[1].Given() {
-		return Operand{}, errors.New("the places of its maxima are asked for; the engine gives values")
+		return Operand{}, errors.New("output Indices is used; the engine computes only the maxima")
 	}
 	w, err := ops.WindowOf(n.Node, x.Dims[2:], nil)
 	if err != nil {
@@ -371,17 +371,17 @@ func pool(n *Chooser) (Operand, error) {
 	}
 	average := n.Op == "AveragePool"
 	if len(w.Taps) == 3 || slices.Max(w.Dilations) > 1 {
-		y, err := separated(n, x, w, average)
+		y, err := poolByAxis(n, x, w, average)
 		return y.As(n.Results[0].Dims...), err
 	}
 	extents := slices.Clone(x.Dims[2:])
-	x, lw, err := plane(n, x, w)
+	x, lw, err := viewAsImage(n, x, w)
 	if err != nil {
 		return Operand{}, err
 	}
-	y, err := n.append(list.Pooling(x.shape(), lw, average), nil, x)
+	y, err := n.addListLayer(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
-		y, err = averaged(n, y, w, extents, graph.Elements(w.Taps))
+		y, err = averageSums(n, y, w, extents, graph.Elements(w.Taps))
 	}
 	if err != nil {
 		return Operand{}, err

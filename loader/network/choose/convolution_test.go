@@ -9,11 +9,12 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Taps of a dilated window stand where its rows and columns say, with zeros between them.
-func TestSpreadTaps(t *testing.T) {
-	k := kernel{1, 1, 2, 3, []float16.Float16{1, 2, 3, 4, 5, 6}}
+// TestDilateWeights checks where the taps of a dilated window are, and that all other weights are
+// zero.
+func TestDilateWeights(t *testing.T) {
+	k := convWeights{1, 1, 2, 3, []float16.Float16{1, 2, 3, 4, 5, 6}}
 	n := &Chooser{Shared: NewShared(&graph.Budget{Bytes: 1 << 10})}
-	s, err := k.spread(n, 2, 3)
+	s, err := k.dilate(n, 2, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func TestSpreadTaps(t *testing.T) {
 	if s.kh != 3 || s.kw != 7 || !slices.Equal(s.v, want) {
 		t.Errorf("%dx%d: %v, want %v", s.kh, s.kw, s.v, want)
 	}
-	if same, err := k.spread(n, 1, 1); err != nil || same.kh != 2 || same.kw != 3 || !slices.Equal(same.v, k.v) {
+	if same, err := k.dilate(n, 1, 1); err != nil || same.kh != 2 || same.kw != 3 || !slices.Equal(same.v, k.v) {
 		t.Errorf("%+v", same)
 	}
 }

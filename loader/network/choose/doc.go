@@ -1,13 +1,13 @@
-// Package choose makes layers of operators: what the engine does for each of them.
+// Package choose builds the engine's layers for the operators of a network.
 //
-// The engine convolves, multiplies matrices, works element by element, reduces, moves rows and
-// looks values up in tables, all in fp16 and in four axes. An operator of a file is one such
-// layer or several: a Resize is a product with the weights of its interpolation along each
-// axis, a comparison is the sign of a difference, an LSTM is unrolled into products and
-// tables, a transpose of six axes is a chain of those that the engine has. A rule states that
-// for an operator, file by file for a family, with the help of a [Chooser], which has the
-// layers that all of them are made of. operators.go has the table from operator to rule.
+// The engine convolves, multiplies matrices, computes elementwise operations, reduces, moves rows
+// and looks up values in tables, all in fp16 and on four axes. An operator of a file becomes one
+// such layer or several. A Resize is a product with the weights of its interpolation along each
+// axis, a comparison uses the sign of a difference, an LSTM is unrolled into products and tables,
+// and a transpose of six axes is a chain of transposes that the engine supports.
 //
-// What a rule makes stands on a builder that is kept only if the rule succeeds, so that it
-// stops with an error wherever the engine has no form.
+// Each operator has a rule, and operators.go maps operators to rules. The other files have the
+// rules, one file per family. Rules use the methods of [Chooser] to add layers. The builder of a
+// Chooser is kept only if its rule succeeds, so a rule may return an error at any point where the
+// engine has no suitable layer.
 package choose

@@ -9,44 +9,37 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// localNorm divides by a power of the squares of a window of channels: sums over the window
-// are a product with a band of ones.
-func localNorm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildLRN divides each element by (bias + alpha/size * sum)^beta. The sum is over the squares of
+// a window of size neighbouring channels, and is computed with a band matrix of ones.
+func buildLRN(n *Chooser, x Operand) (Operand, error) {
 	size := n.Int("size", 0)
 	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
 	if size < 1 || len(x.Dims) < 3 {
-		return Operand{}, fmt.Errorf("a window of %d channels of %v", size, x.Dims)
+		return Operand{}, fmt.Errorf("size is %d and input has shape %v; want a size of at least 1 and at least 3 axes", size, x.Dims)
 	}
-	y, err := n.Binary(layer.Mul, x, x)
+	y, err := n.ApplyBinary(layer.Mul, x, x)
 	if err != nil {
 		return Operand{}, err
 	}
 	before, after := (size-1)/2, size-1-(size-1)/2
-	if y, err = n.along(y, 1, x.Dims[1], func(o, i int) float64 { return graph.Truth(i >= o-before && i <= o+after) }); err != nil {
+	if y, err = n.multiplyAlongAxis(y, 1, x.Dims[1], func(o, i int) float64 { return graph.Truth(i >= o-before && i <= o+after) }); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.scaled(y, alpha/float64(size)); err == nil {
-		y, err = n.shifted(y, bias)
+	if y, err = n.mulScalar(y, alpha/float64(size)); err == nil {
+		y, err = n.addScalar(y, bias)
 	}
 	if err == nil {
-		y, err = raised(n, y, -beta)
+		y, err = applyPower(n, y, -beta)
 	}
 	if err == nil {
-		y, err = n.Binary(layer.Mul, x, y)
+		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	return y, err
 }
 
-// meanVariance normalises over axes.
-func meanVariance(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildMeanVariance returns (x - mean)/sqrt(variance) over the node's axes. The default axes are
+// 0, 2 and 3.
+func buildMeanVariance(n *Chooser, x Operand) (Operand, error) {
 	list, given, err := n.List("axes", -1)
 	if err != nil {
 		return Operand{}, err
@@ -61,33 +54,12 @@ func meanVariance(n *Chooser) (Operand, error) {
 		}
 		axes[a] = true
 	}
-	mean, err := n.reduced(layer.ReduceMean, x, axes)
-	if err != nil {
-		return Operand{}, err
-	}
-	d, err := n.Binary(layer.Sub, x, mean)
-	if err != nil {
-		return Operand{}, err
-	}
-	v, err := n.Binary(layer.Mul, d, d)
-	if err == nil {
-		v, err = n.reduced(layer.ReduceMean, v, axes)
-	}
-	if err == nil {
-		v, err = n.unary(layer.Rsqrt, v)
-	}
-	if err == nil {
-		d, err = n.Binary(layer.Mul, d, v)
-	}
-	return d, err
+	return normaliseInSteps(n, x, axes, 0)
 }
 
-// lengthNorm divides by a vector's length: the sum of sizes, or the root of squares.
-func lengthNorm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildLpNorm divides each vector along an axis by its length: the root of the sum of squares if p
+// is 2, and the sum of magnitudes if p is 1.
+func buildLpNorm(n *Chooser, x Operand) (Operand, error) {
 	axis, err := ops.Axis(len(x.Dims), n.Int("axis", -1))
 	if err != nil {
 		return Operand{}, err
@@ -97,20 +69,20 @@ func lengthNorm(n *Chooser) (Operand, error) {
 	var y Operand
 	squares := n.Int("p", 2) == 2
 	if squares {
-		y, err = n.Binary(layer.Mul, x, x)
+		y, err = n.ApplyBinary(layer.Mul, x, x)
 	} else {
-		y, err = n.unary(layer.Abs, x)
+		y, err = n.applyUnary(layer.Abs, x)
 	}
 	if err == nil {
-		y, err = n.reduced(layer.ReduceSum, y, axes)
+		y, err = n.reduceAxes(layer.ReduceSum, y, axes)
 	}
 	if err == nil && squares {
-		y, err = n.unary(layer.Rsqrt, y)
+		y, err = n.applyUnary(layer.Rsqrt, y)
 	} else if err == nil {
-		y, err = n.unary(layer.Inverse, y)
+		y, err = n.applyUnary(layer.Inverse, y)
 	}
 	if err == nil {
-		y, err = n.Binary(layer.Mul, x, y)
+		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	return y, err
 }

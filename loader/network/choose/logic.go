@@ -10,37 +10,38 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// Truth values are ones and zeros in fp16. A comparison is the sign of a difference, which
-// the table has exactly and which is zero for equal values alone.
+// Truth values are ones and zeros in fp16. Comparisons use the sign of a difference. The sign
+// table is exact, and only equal values have a difference of zero.
 
-// Whole is an input as a tensor whose elements may be truth values or whole numbers: those
-// of the network's inputs are given as fp16, exact up to 2048, and all others are made by
-// what is here or are views.
-func (n *Chooser) Whole(i int) (Operand, error) {
+// AnyInput is like input, but also accepts computed integers and truth values, and inputs of the
+// network with such elements. The engine receives integer inputs as fp16, which is exact up to
+// 2048; a note says so. It returns an error if the tensor is not available on the engine.
+func (n *Chooser) AnyInput(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
 		return Operand{}, err
 	}
 	name := n.In[i].Name
 	if t := n.In[i].Type; n.In[i].Const != nil || t == 0 || t.IsFloat() {
-		return n.in(i)
+		return n.input(i)
 	}
 	if _, err := ShapeOf(d); err != nil {
 		return Operand{}, err
 	}
 	if _, ok := n.Shape(name); !ok {
-		return Operand{}, fmt.Errorf("%q is not computed", name)
+		return Operand{}, fmt.Errorf("%q is not available on the engine", name)
 	}
-	if n.In[i].Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.Inputs(), func(in list.Tensor) bool { return in.Name == name }) {
-		n.told[name] = true
-		n.Note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.In[i].Type)
+	if n.In[i].Type != graph.Bool && !n.noted[name] && slices.ContainsFunc(n.Inputs(), func(in list.Tensor) bool { return in.Name == name }) {
+		n.noted[name] = true
+		n.Note("input %q has elements of type %v; the engine receives them as fp16, which is exact for integers up to 2048", name, n.In[i].Type)
 	}
 	return Operand{name, d}, nil
 }
 
-// finite is an input's constant with infinities, and what fp16 has no number for, at its
-// ends: where it is not chosen it is multiplied by zero.
-func finite(n *Chooser, i int) *graph.Const {
+// clampConstant returns constant input i with all values clamped to the finite range of fp16, or
+// nil if the input is not a constant. Where an element is not selected it is multiplied by zero,
+// which must not give a NaN. Constants whose values cannot be read are returned unchanged.
+func clampConstant(n *Chooser, i int) *graph.Const {
 	c := n.Const(i)
 	if c == nil {
 		return nil
@@ -57,35 +58,37 @@ func finite(n *Chooser, i int) *graph.Const {
 	return out
 }
 
-// oneWhere is 1 where x is above 0, else 0.
-func oneWhere(n *Chooser, x Operand) (Operand, error) {
-	x, err := n.unary(layer.Sign, x)
+// markPositive returns 1 where x > 0, and 0 elsewhere.
+func markPositive(n *Chooser, x Operand) (Operand, error) {
+	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
 		return x, err
 	}
-	return n.unary(layer.ReLU, x)
+	return n.applyUnary(layer.ReLU, x)
 }
 
-// Negated is 1 - x.
-func (n *Chooser) Negated(x Operand) (Operand, error) {
-	x, err := n.scaled(x, -1)
+// Complement returns 1 - x.
+func (n *Chooser) Complement(x Operand) (Operand, error) {
+	x, err := n.mulScalar(x, -1)
 	if err != nil {
 		return x, err
 	}
-	return n.shifted(x, 1)
+	return n.addScalar(x, 1)
 }
 
-// difference is the first input less the second, or the other way round.
-func difference(n *Chooser, swapped bool) (Operand, error) {
+// subtractInputs returns the first input minus the second, or the second minus the first if
+// swapped is set. It refuses integer types that fp16 does not represent exactly, because different
+// values could compare equal.
+func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 	var side [2]Operand
 	for i := range side {
 		if n.Const(i) == nil {
-			// Two of them may be one value in fp16, which a comparison would take for equal.
+			// Different values may round to the same fp16 number, and would compare equal.
 			if t := n.Type(i); t == graph.Int64 || t == graph.Int32 || t == graph.Uint32 || t == graph.Uint64 {
-				return Operand{}, fmt.Errorf("whole numbers of %v, of which fp16 has not all", t)
+				return Operand{}, fmt.Errorf("operand has elements of type %v; fp16 does not represent all of them", t)
 			}
 			var err error
-			if side[i], err = n.Whole(i); err != nil {
+			if side[i], err = n.AnyInput(i); err != nil {
 				return Operand{}, err
 			}
 		}
@@ -98,60 +101,62 @@ func difference(n *Chooser, swapped bool) (Operand, error) {
 	case ca != nil && cb != nil:
 		return Operand{}, graph.ErrBudget
 	case cb != nil:
-		return n.withConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
-	case ca != nil: // a - b as -b + a
-		x, err := n.scaled(side[b], -1)
+		return n.applyConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
+	case ca != nil: // compute a - b as -b + a
+		x, err := n.mulScalar(side[b], -1)
 		if err != nil {
 			return x, err
 		}
-		return n.withConstant(layer.Add, x, ops.Repeatable(n.Node, ca))
+		return n.applyConstant(layer.Add, x, ops.Repeatable(n.Node, ca))
 	}
-	return n.Binary(layer.Sub, side[a], side[b])
+	return n.ApplyBinary(layer.Sub, side[a], side[b])
 }
 
-// compare is a comparison of the first input with the second: whether their difference,
-// one way or the other, is above 0, or whether it is not.
-func compare(swapped, not bool) rule {
+// compareRule returns the rule of a comparison: whether the first input is greater than the
+// second. If swapped is set, the inputs change places; if not is set, the result is inverted.
+func compareRule(swapped, not bool) rule {
 	return func(n *Chooser) (Operand, error) {
-		x, err := difference(n, swapped)
+		x, err := subtractInputs(n, swapped)
 		if err == nil {
-			x, err = oneWhere(n, x)
+			x, err = markPositive(n, x)
 		}
 		if err == nil && not {
-			x, err = n.Negated(x)
+			x, err = n.Complement(x)
 		}
 		return x, err
 	}
 }
 
-// equal is 1 less the size of the difference's sign.
-func equal(n *Chooser) (Operand, error) {
-	x, err := difference(n, false)
+// buildEqual returns 1 where the inputs are equal: one minus the magnitude of the sign of their
+// difference.
+func buildEqual(n *Chooser) (Operand, error) {
+	x, err := subtractInputs(n, false)
 	if err == nil {
-		x, err = differs(n, x)
+		x, err = markNonzero(n, x)
 	}
 	if err == nil {
-		x, err = n.Negated(x)
+		x, err = n.Complement(x)
 	}
 	return x, err
 }
 
-// differs is 1 where x is not 0.
-func differs(n *Chooser, x Operand) (Operand, error) {
-	x, err := n.unary(layer.Sign, x)
+// markNonzero returns 1 where x is not 0, and 0 elsewhere.
+func markNonzero(n *Chooser, x Operand) (Operand, error) {
+	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
 		return x, err
 	}
-	return n.unary(layer.Abs, x)
+	return n.applyUnary(layer.Abs, x)
 }
 
-// logic joins two truth values by an operation on their ones and zeros.
-func logic(op layer.Op) rule {
+// logicRule returns the rule of a logical operator on ones and zeros: Mul for And, Max for Or, and
+// Sub for Xor.
+func logicRule(op layer.Op) rule {
 	return func(n *Chooser) (Operand, error) {
-		if op == layer.Sub { // exclusive or: they differ
-			x, err := difference(n, false)
+		if op == layer.Sub { // Xor: the magnitude of the difference
+			x, err := subtractInputs(n, false)
 			if err == nil {
-				x, err = n.unary(layer.Abs, x)
+				x, err = n.applyUnary(layer.Abs, x)
 			}
 			return x, err
 		}
@@ -159,76 +164,76 @@ func logic(op layer.Op) rule {
 		if n.Const(0) != nil {
 			a, b = 1, 0
 		}
-		x, err := n.Whole(a)
+		x, err := n.AnyInput(a)
 		if err != nil {
 			return Operand{}, err
 		}
 		if c := n.Const(b); c != nil {
-			return n.withConstant(op, x, ops.Repeatable(n.Node, c))
+			return n.applyConstant(op, x, ops.Repeatable(n.Node, c))
 		}
-		z, err := n.Whole(b)
+		z, err := n.AnyInput(b)
 		if err == nil {
-			x, err = n.Binary(op, x, z)
+			x, err = n.ApplyBinary(op, x, z)
 		}
 		return x, err
 	}
 }
 
-func not(n *Chooser) (Operand, error) {
-	x, err := n.Whole(0)
+func buildNot(n *Chooser) (Operand, error) {
+	x, err := n.AnyInput(0)
 	if err == nil {
-		x, err = n.Negated(x)
+		x, err = n.Complement(x)
 	}
 	return x, err
 }
 
-// selected takes elements of two tensors by computed truth values: one times them, the other
-// times what they are not. Values that are infinite, or no numbers, where they are not
-// chosen spoil the sum, as zero times them is no number.
-func selected(n *Chooser) (Operand, error) {
-	c, err := n.Whole(0)
+// selectByTensor builds a Where with a computed condition c, as a*c + b*(1-c). An infinity or NaN
+// in a computed operand makes the result NaN even where it is not selected.
+func selectByTensor(n *Chooser) (Operand, error) {
+	c, err := n.AnyInput(0)
 	if err != nil {
 		return Operand{}, err
 	}
-	not, err := n.Negated(c)
+	not, err := n.Complement(c)
 	if err != nil {
 		return Operand{}, err
 	}
 	var sides [2]Operand
 	for i, mask := range [...]Operand{c, not} {
-		if k := finite(n, 1+i); k != nil {
-			sides[i], err = n.withConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
-		} else if sides[i], err = n.in(1 + i); err == nil {
-			sides[i], err = n.Binary(layer.Mul, sides[i], mask)
+		if k := clampConstant(n, 1+i); k != nil {
+			sides[i], err = n.applyConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
+		} else if sides[i], err = n.input(1 + i); err == nil {
+			sides[i], err = n.ApplyBinary(layer.Mul, sides[i], mask)
 		}
 		if err != nil {
 			return Operand{}, err
 		}
 	}
-	x, err := n.Binary(layer.Add, sides[0], sides[1])
+	x, err := n.ApplyBinary(layer.Add, sides[0], sides[1])
 	if out := n.Results[0].Dims; err == nil && !slices.Equal(x.Dims, out) {
-		x, err = n.expanded(x, out)
+		x, err = n.broadcastTo(x, out)
 	}
 	return x, err
 }
 
-// cast changes nothing between types with a fraction, all of which are fp16 to the engine,
-// and nothing of truth values. A truth value of a number is whether it is not 0.
-func cast(n *Chooser) (Operand, error) {
+// buildCast converts between element types. Floating-point types are all fp16 on the engine, so
+// such a cast returns its input, as does a cast from integers or truth values. A cast to truth
+// values tests for nonzero elements. A cast from floating-point to integer types is refused.
+func buildCast(n *Chooser) (Operand, error) {
 	from, to := n.Type(0), n.Results[0].Type
-	whole := from != 0 && !from.IsFloat()
+	integer := from != 0 && !from.IsFloat()
 	switch {
-	case !whole && to != 0 && !to.IsFloat() && to != graph.Bool:
-		return Operand{}, fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
+	case !integer && to != 0 && !to.IsFloat() && to != graph.Bool:
+		return Operand{}, fmt.Errorf("cannot cast %v to %v; the engine computes in fp16", from, to)
 	case to == graph.Bool && from != graph.Bool:
-		x, err := n.Whole(0)
+		x, err := n.AnyInput(0)
 		if err == nil {
-			x, err = differs(n, x)
+			x, err = markNonzero(n, x)
 		}
 		return x, err
-	case whole:
-		x, err := n.Whole(0)
+	case integer:
+		x, err := n.AnyInput(0)
 		return x.As(n.Results[0].Dims...), err
 	}
-	return view(n)
+	return buildView(n)
 }

@@ -11,16 +11,14 @@ import (
 	"anesim/loader/network/ops"
 )
 
-func transpose(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildTranspose permutes the axes of the input. If all readers of the result read the input
+// instead, its layers are marked as spare.
+func buildTranspose(n *Chooser, x Operand) (Operand, error) {
 	perm, err := ops.Permutation(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
 	}
-	x, err = n.permuted(x, perm)
+	x, err = n.permute(x, perm)
 	if n.Out[0].Bypassed {
 		for i := n.First; i < len(n.Net.Layers); i++ {
 			n.Net.Layers[i].Spare = true
@@ -29,8 +27,8 @@ func transpose(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// concat joins its inputs; empty ones add nothing.
-func concat(n *Chooser) (Operand, error) {
+// buildConcat concatenates the inputs and skips empty ones.
+func buildConcat(n *Chooser) (Operand, error) {
 	axis, err := ops.Axis(len(n.Results[0].Dims), n.Int("axis", 1))
 	if err != nil {
 		return Operand{}, err
@@ -40,29 +38,25 @@ func concat(n *Chooser) (Operand, error) {
 		if graph.Elements(v.Dims) == 0 {
 			continue
 		}
-		x, err := n.in(i)
+		x, err := n.input(i)
 		if err != nil {
 			return Operand{}, err
 		}
 		parts = append(parts, x)
 	}
-	return n.joined(axis, parts)
+	return n.concatenate(axis, parts)
 }
 
-func split(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildSplit(n *Chooser, x Operand) (Operand, error) {
 	axis, err := ops.Axis(len(x.Dims), n.Int("axis", 0))
 	if err != nil {
 		return Operand{}, err
 	}
 	begin := 0
 	for i, r := range n.Results {
-		part, err := n.sliced(x, axis, begin, r.Dims[axis])
+		part, err := n.sliceAxis(x, axis, begin, r.Dims[axis])
 		if err == nil {
-			err = n.Result(i, part)
+			err = n.NameResult(i, part)
 		}
 		if err != nil {
 			return Operand{}, err
@@ -72,18 +66,14 @@ func split(n *Chooser) (Operand, error) {
 	return Operand{}, nil
 }
 
-func slice(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildSlice(n *Chooser, x Operand) (Operand, error) {
 	runs, err := ops.Bounds(n.Node, x.Dims)
 	if err != nil {
 		return Operand{}, err
 	}
 	for axis, r := range runs {
 		if r.Step == 1 {
-			x, err = n.sliced(x, axis, r.Begin, r.Count)
+			x, err = n.sliceAxis(x, axis, r.Begin, r.Count)
 		} else {
 			if err := n.Spend(placeBytes * r.Count); err != nil {
 				return Operand{}, err
@@ -92,7 +82,7 @@ func slice(n *Chooser) (Operand, error) {
 			for i := range index {
 				index[i] = r.Begin + i*r.Step
 			}
-			x, err = n.picked(x, axis, index)
+			x, err = n.pickElements(x, axis, index)
 		}
 		if err != nil {
 			return Operand{}, err
@@ -101,17 +91,17 @@ func slice(n *Chooser) (Operand, error) {
 	return x, nil
 }
 
-// gather picks elements of an axis by constant places. By computed ones it is a table's
-// look-up, which is the host's.
-func gather(n *Chooser) (Operand, error) {
+// buildGather picks elements of an axis at constant indices. Computed indices are refused: that is
+// a table lookup, which the host does.
+func buildGather(n *Chooser) (Operand, error) {
 	index := n.Const(1)
 	switch {
 	case index == nil && n.Const(0) != nil:
-		return Operand{}, errors.New("rows of a table by computed places (an embedding); the host looks them up")
+		return Operand{}, errors.New("indices into a constant table are computed (an embedding); the host looks them up")
 	case index == nil:
-		return Operand{}, errors.New("its places are computed, not constants; the host does it")
+		return Operand{}, errors.New("indices are computed; the host gathers the elements")
 	}
-	x, err := n.in(0)
+	x, err := n.input(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -132,28 +122,20 @@ func gather(n *Chooser) (Operand, error) {
 			places[i] += x.Dims[axis]
 		}
 		if places[i] < 0 || places[i] >= x.Dims[axis] {
-			return Operand{}, fmt.Errorf("place %d of %d", places[i], x.Dims[axis])
+			return Operand{}, fmt.Errorf("index %d is out of range for %d elements", places[i], x.Dims[axis])
 		}
 	}
-	x, err = n.picked(x, axis, places)
+	x, err = n.pickElements(x, axis, places)
 	return x.As(n.Results[0].Dims...), err
 }
 
-func expand(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err == nil {
-		x, err = n.expanded(x, n.Results[0].Dims)
-	}
-	return x, err
+func buildExpand(n *Chooser, x Operand) (Operand, error) {
+	return n.broadcastTo(x, n.Results[0].Dims)
 }
 
-// tile repeats axes: a first one of a single element as a broadcast, others as what
-// stands behind itself.
-func tile(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildTile repeats the input along each axis. An axis with one element is broadcast; others are
+// repeated by concatenation.
+func buildTile(n *Chooser, x Operand) (Operand, error) {
 	times, _, err := n.List("repeats", 1)
 	if err != nil {
 		return Operand{}, err
@@ -168,9 +150,9 @@ func tile(n *Chooser) (Operand, error) {
 		if x.Dims[axis] == 1 {
 			d := slices.Clone(x.Dims)
 			d[axis] = t
-			x, err = n.expanded(x, d)
+			x, err = n.broadcastTo(x, d)
 		} else {
-			x, err = n.joined(axis, slices.Repeat([]Operand{x}, t))
+			x, err = n.concatenate(axis, slices.Repeat([]Operand{x}, t))
 		}
 		if err != nil {
 			return Operand{}, err
@@ -179,12 +161,10 @@ func tile(n *Chooser) (Operand, error) {
 	return x, nil
 }
 
-// pad adds a constant, the edge or a reflection around a tensor.
-func pad(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildPad adds constant values, copies of the edge, a reflection or a wrapped copy around a
+// tensor. Negative padding removes elements. Zeros around the spatial axes are recorded, so that
+// convolutions can add them themselves; the layers are then marked as spare.
+func buildPad(n *Chooser, x Operand) (Operand, error) {
 	before, after, err := ops.Padding(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -193,7 +173,7 @@ func pad(n *Chooser) (Operand, error) {
 	if n.Given(2) {
 		c := n.Const(2)
 		if c == nil {
-			return Operand{}, errors.New("its value is computed, not a constant")
+			return Operand{}, errors.New("padding value is computed; want a constant")
 		}
 		if value, err = c.Scalar(); err != nil {
 			return Operand{}, err
@@ -204,7 +184,7 @@ func pad(n *Chooser) (Operand, error) {
 		b, a := before[axis], after[axis]
 		spatial = spatial && (axis > 1 && min(a, b) >= 0 || a == 0 && b == 0)
 		if b < 0 || a < 0 {
-			if x, err = n.sliced(x, axis, max(0, -b), x.Dims[axis]+min(b, 0)+min(a, 0)); err != nil {
+			if x, err = n.sliceAxis(x, axis, max(0, -b), x.Dims[axis]+min(b, 0)+min(a, 0)); err != nil {
 				return Operand{}, err
 			}
 			b, a = max(0, b), max(0, a)
@@ -213,19 +193,19 @@ func pad(n *Chooser) (Operand, error) {
 			continue
 		}
 		if mode == "constant" {
-			x, err = bordered(n, x, axis, b, a, value)
+			x, err = padConstant(n, x, axis, b, a, value)
 		} else {
-			x, err = mirrored(n, x, axis, b, a, mode)
+			x, err = padByCopying(n, x, axis, b, a, mode)
 		}
 		if err != nil {
 			return Operand{}, err
 		}
 	}
-	if err := n.Result(0, x); err != nil {
+	if err := n.NameResult(0, x); err != nil {
 		return Operand{}, err
 	}
 	if spatial {
-		n.padded[n.Out[0].Name] = padding{source, before[2:], after[2:]}
+		n.paddings[n.Out[0].Name] = padding{source, before[2:], after[2:]}
 		for i := n.First; i < len(n.Net.Layers); i++ {
 			n.Net.Layers[i].Spare = true
 		}
@@ -233,9 +213,10 @@ func pad(n *Chooser) (Operand, error) {
 	return Operand{}, nil
 }
 
-// bordered puts a constant before and behind an axis: zeros are what a depthwise
-// convolution by a single one adds around a picture, others stand in memory.
-func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
+// padConstant adds elements with the given value before and after an axis of x. A few zeros around
+// the rows or columns of an image are added by a depthwise convolution, whose only nonzero tap is
+// one. Everything else is a concatenation with constant tensors.
+func padConstant(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	rank := len(x.Dims)
 	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {
 		w := layer.Valid(1, 1)
@@ -244,17 +225,17 @@ func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Op
 		} else {
 			w.Kw, w.Px, w.Qx = k, before+after, before+after
 		}
-		// The tap that is one stands where the padding of both sides is as long as asked.
+		// The position of the nonzero tap splits the padding between both sides.
 		l := layer.Depthwise(x.shape(), w)
 		if err := n.Spend((numberBytes + HalfBytes) * x.Dims[1] * k); err != nil {
 			return x, err
 		}
-		filter := make([]float64, x.Dims[1]*k)
+		taps := make([]float64, x.Dims[1]*k)
 		for c := range x.Dims[1] {
-			filter[c*k+after] = 1
+			taps[c*k+after] = 1
 		}
-		h, _ := (&graph.Const{Numbers: filter}).Halves()
-		return n.layer(l, layer.Weights{Filter: h}, nil, x)
+		h, _ := (&graph.Const{Numbers: taps}).Halves()
+		return n.addLayer(l, layer.Weights{Filter: h}, nil, x)
 	}
 	parts := []Operand{}
 	for i, size := range [...]int{before, 0, after} {
@@ -267,17 +248,18 @@ func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Op
 		}
 		d := slices.Clone(x.Dims)
 		d[axis] = size
-		border, err := n.repeated(fmt.Sprintf("border %g of %v", value, d), d, value)
+		border, err := n.storeFilled(fmt.Sprintf("border %g of %v", value, d), d, value)
 		if err != nil {
 			return x, err
 		}
 		parts = append(parts, border)
 	}
-	return n.joined(axis, parts)
+	return n.concatenate(axis, parts)
 }
 
-// mirrored repeats the edge, or what is inside of it.
-func mirrored(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
+// padByCopying pads an axis of x with copies of its own elements. The mode is "edge", "reflect" or
+// "wrap".
+func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
 	d := x.Dims[axis]
 	if err := n.Spend(placeBytes * (before + d + after)); err != nil {
 		return x, err
@@ -301,14 +283,14 @@ func mirrored(n *Chooser, x Operand, axis, before, after int, mode string) (Oper
 		case "wrap":
 			k = ((k % d) + d) % d
 		default:
-			return x, fmt.Errorf("padding of mode %q", mode)
+			return x, fmt.Errorf("unknown padding mode %q; want constant, edge, reflect or wrap", mode)
 		}
 		index = append(index, k)
 	}
-	if d <= mostPicked {
-		return n.picked(x, axis, index)
+	if d <= maxPickedAxis {
+		return n.pickElements(x, axis, index)
 	}
-	// Only the borders are picked: the places of a long axis would be a matrix of its square.
+	// Pick the borders only: the matrix for a whole long axis would be too large.
 	var parts []Operand
 	for _, border := range [...][]int{index[:before], nil, index[before+d:]} {
 		part := x
@@ -317,24 +299,22 @@ func mirrored(n *Chooser, x Operand, axis, before, after int, mode string) (Oper
 				continue
 			}
 			var err error
-			if part, err = n.picked(x, axis, border); err != nil {
+			if part, err = n.pickElements(x, axis, border); err != nil {
 				return x, err
 			}
 		}
 		parts = append(parts, part)
 	}
-	return n.joined(axis, parts)
+	return n.concatenate(axis, parts)
 }
 
-// mostPicked is the longest axis whose padding picks all of its elements anew.
-const mostPicked = 1024
+// maxPickedAxis is the longest axis for which padByCopying picks all elements with one matrix. On
+// a longer axis it picks the borders only.
+const maxPickedAxis = 1024
 
-// resize mixes rows, then columns, by the weights of its interpolation.
-func resize(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildResize resizes the input along each axis, the last first, by multiplying it by a matrix of
+// interpolation weights.
+func buildResize(n *Chooser, x Operand) (Operand, error) {
 	scales, out, err := ops.Scales(n.Node, x.Dims)
 	if err != nil {
 		return Operand{}, err
@@ -343,9 +323,9 @@ func resize(n *Chooser) (Operand, error) {
 		if scales[axis] == 1 && out[axis] == x.Dims[axis] {
 			continue
 		}
-		m, err := interpolation(n, x.Dims[axis], out[axis], scales[axis])
+		m, err := interpolationWeights(n, x.Dims[axis], out[axis], scales[axis])
 		if err == nil {
-			x, err = n.along(x, axis, out[axis], m)
+			x, err = n.multiplyAlongAxis(x, axis, out[axis], m)
 		}
 		if err != nil {
 			return Operand{}, err
@@ -354,55 +334,57 @@ func resize(n *Chooser) (Operand, error) {
 	return x, nil
 }
 
-// interpolation is the weight of each element of an axis in each of the resized one.
-func interpolation(n *Chooser, in, out int, scale float64) (func(o, i int) float64, error) {
-	mode, place := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
+// interpolationWeights returns a function that gives the weight of input element i in element o of
+// a resized axis. The axis has in elements and is resized to out.
+func interpolationWeights(n *Chooser, in, out int, scale float64) (func(o, i int) float64, error) {
+	mode, coordinates := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
 	if n.Op == "Upsample" || n.Opset < 11 {
-		place = "asymmetric"
+		coordinates = "asymmetric"
 	}
 	if n.Int("antialias", 0) != 0 && scale < 1 {
-		return nil, errors.New("a reduction with antialiasing")
+		return nil, errors.New("antialiasing is not supported when an axis shrinks")
 	}
-	source, err := resizedPlaces(place, in, out, scale)
+	source, err := mapCoordinates(coordinates, in, out, scale)
 	if err != nil {
 		return nil, err
 	}
-	inside := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
+	clampIndex := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
 	switch mode {
 	case "nearest":
-		pick := n.Text("nearest_mode", "round_prefer_floor")
+		rounding := n.Text("nearest_mode", "round_prefer_floor")
 		if n.Op == "Upsample" || n.Opset < 11 {
-			pick = "floor"
+			rounding = "floor"
 		}
 		return func(o, i int) float64 {
-			return graph.Truth(inside(nearest(source(o), pick)) == i)
+			return graph.Truth(clampIndex(roundCoordinate(source(o), rounding)) == i)
 		}, nil
 	case "linear", "bilinear":
 		return func(o, i int) float64 {
 			x := source(o)
 			low := math.Floor(x)
 			frac, sum := x-low, 0.0
-			if inside(low) == i {
+			if clampIndex(low) == i {
 				sum += 1 - frac
 			}
-			if inside(low+1) == i {
+			if clampIndex(low+1) == i {
 				sum += frac
 			}
 			return sum
 		}, nil
 	case "cubic":
-		a, outside := float64(n.Float("cubic_coeff_a", -0.75)), n.Int("exclude_outside", 0) != 0
-		return func(o, i int) float64 { return cubic(source(o), a, in, i, outside) }, nil
+		a, exclude := float64(n.Float("cubic_coeff_a", -0.75)), n.Int("exclude_outside", 0) != 0
+		return func(o, i int) float64 { return cubicWeight(source(o), a, in, i, exclude) }, nil
 	}
-	return nil, fmt.Errorf("a resize of mode %q", mode)
+	return nil, fmt.Errorf("unknown resize mode %q; want nearest, linear or cubic", mode)
 }
 
-// resizedPlaces is where on an axis each element of the resized one stands.
-func resizedPlaces(mode string, in, out int, scale float64) (func(o int) float64, error) {
+// mapCoordinates returns a function that maps an index on a resized axis to a coordinate on the
+// original one. The mode is an ONNX coordinate_transformation_mode.
+func mapCoordinates(mode string, in, out int, scale float64) (func(o int) float64, error) {
 	switch mode {
 	case "half_pixel", "pytorch_half_pixel", "align_corners", "tf_half_pixel_for_nn", "asymmetric", "half_pixel_symmetric":
 	default:
-		return nil, fmt.Errorf("coordinates of mode %q", mode)
+		return nil, fmt.Errorf("coordinate_transformation_mode %q is not supported", mode)
 	}
 	return func(o int) float64 {
 		x := float64(o)
@@ -415,9 +397,9 @@ func resizedPlaces(mode string, in, out int, scale float64) (func(o int) float64
 			}
 			return (x+0.5)/scale - 0.5
 		case "align_corners":
-			// The resized length is the unrounded one.
-			if long := scale * float64(in); long > 1 {
-				return x * float64(in-1) / (long - 1)
+			// Use the length before it is rounded down.
+			if length := scale * float64(in); length > 1 {
+				return x * float64(in-1) / (length - 1)
 			}
 			return 0
 		case "tf_half_pixel_for_nn":
@@ -430,8 +412,9 @@ func resizedPlaces(mode string, in, out int, scale float64) (func(o int) float64
 	}, nil
 }
 
-// nearest is the whole number that a place is taken for.
-func nearest(x float64, mode string) float64 {
+// roundCoordinate rounds a coordinate to an integer. The mode is an ONNX nearest_mode;
+// round_prefer_floor is the default.
+func roundCoordinate(x float64, mode string) float64 {
 	switch mode {
 	case "floor":
 		return math.Floor(x)
@@ -443,8 +426,11 @@ func nearest(x float64, mode string) float64 {
 	return math.Ceil(x - 0.5)
 }
 
-// cubic is the weight of element i in the cubic interpolation at x.
-func cubic(x, a float64, in, i int, outside bool) float64 {
+// cubicWeight returns the weight of element i of an axis with in elements in the cubic
+// interpolation at x. The parameter a is the cubic coefficient. If exclude is set, taps outside
+// the axis are dropped and the other weights are normalised; otherwise, they are taken from the
+// nearest element.
+func cubicWeight(x, a float64, in, i int, exclude bool) float64 {
 	low := math.Floor(x)
 	weight := func(d float64) float64 {
 		d = math.Abs(d)
@@ -456,7 +442,7 @@ func cubic(x, a float64, in, i int, outside bool) float64 {
 	sum, all := 0.0, 0.0
 	for k := -1.0; k <= 2; k++ {
 		at := low + k
-		if outside && (at < 0 || at >= float64(in)) {
+		if exclude && (at < 0 || at >= float64(in)) {
 			continue
 		}
 		w := weight(x - at)
@@ -465,58 +451,50 @@ func cubic(x, a float64, in, i int, outside bool) float64 {
 			sum += w
 		}
 	}
-	if outside {
+	if exclude {
 		return sum / all
 	}
 	return sum
 }
 
-func depthToSpace(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildDepthToSpace(n *Chooser, x Operand) (Operand, error) {
 	b, d := n.Int("blocksize", 1), x.Dims
 	c := d[1] / (b * b)
 	if n.Text("mode", "DCR") == "CRD" {
-		x, err = n.permuted(x.As(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
-	} else {
-		x, err = n.permuted(x.As(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
+		x, err := n.permute(x.As(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
+		return x.As(n.Results[0].Dims...), err
 	}
+	x, err := n.permute(x.As(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
 	return x.As(n.Results[0].Dims...), err
 }
 
-func spaceToDepth(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildSpaceToDepth(n *Chooser, x Operand) (Operand, error) {
 	b, d := n.Int("blocksize", 1), x.Dims
 	perm := []int{0, 3, 5, 1, 2, 4}
 	if n.Text("mode", "DCR") == "CRD" {
 		perm = []int{0, 1, 3, 5, 2, 4}
 	}
-	x, err = n.permuted(x.As(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
+	x, err := n.permute(x.As(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
 	return x.As(n.Results[0].Dims...), err
 }
 
-// dropout passes its input on, as it does in use.
-func dropout(n *Chooser) (Operand, error) {
+// buildDropout returns its input, as in inference. It refuses training mode.
+func buildDropout(n *Chooser) (Operand, error) {
 	if c := n.Const(2); c != nil {
 		if v, err := c.Scalar(); err != nil || v != 0 {
-			return Operand{}, errors.New("it is in training mode")
+			return Operand{}, errors.New("training mode is not supported")
 		}
 	} else if n.Given(2) {
-		return Operand{}, errors.New("its training mode is computed, not a constant")
+		return Operand{}, errors.New("training mode is computed; want a constant")
 	}
-	return view(n)
+	return buildView(n)
 }
 
-// view gives the same values another shape.
-func view(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
+// buildView returns the input with the dimensions of the result, without adding a layer.
+func buildView(n *Chooser) (Operand, error) {
+	x, err := n.input(0)
 	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {
-		// Elements that are no fp16 may be passed on all the same.
+		// A tensor of any type that is available on the engine may be viewed.
 		x, err = Operand{n.In[0].Name, n.In[0].Dims}, nil
 	}
 	if err != nil {

@@ -11,22 +11,20 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// reduce reduces the axes that the node names, and drops them where it says so.
-func reduce(n *Chooser, op layer.Op, x Operand) (Operand, error) {
+// reduceNode reduces the axes of x that the node names, and drops them from the result if the node
+// says so.
+func reduceNode(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
 		return x, err
 	}
-	x, err = n.reduced(op, x, axes)
+	x, err = n.reduceAxes(op, x, axes)
 	return x.As(n.Results[0].Dims...), err
 }
 
-// reduceProd multiplies slices.
-func reduceProd(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildReduceProd multiplies the elements along each reduced axis one by one. An axis may have up
+// to 64 elements.
+func buildReduceProd(n *Chooser, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -37,17 +35,17 @@ func reduceProd(n *Chooser) (Operand, error) {
 			continue
 		}
 		if x.Dims[i] > most {
-			return Operand{}, fmt.Errorf("a product of %d elements, at most %d are multiplied one by one", x.Dims[i], most)
+			return Operand{}, fmt.Errorf("axis %d has %d elements to multiply; want at most %d", i, x.Dims[i], most)
 		}
-		whole := x
-		for k := range whole.Dims[i] {
-			part, err := n.sliced(whole, i, k, 1)
+		full := x
+		for k := range full.Dims[i] {
+			part, err := n.sliceAxis(full, i, k, 1)
 			if err != nil {
 				return Operand{}, err
 			}
 			if k == 0 {
 				x = part
-			} else if x, err = n.Binary(layer.Mul, x, part); err != nil {
+			} else if x, err = n.ApplyBinary(layer.Mul, x, part); err != nil {
 				return Operand{}, err
 			}
 		}
@@ -55,48 +53,40 @@ func reduceProd(n *Chooser) (Operand, error) {
 	return x.As(n.Results[0].Dims...), nil
 }
 
-func reduceL1(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
+func buildReduceL1(n *Chooser, x Operand) (Operand, error) {
+	x, err := n.applyUnary(layer.Abs, x)
 	if err == nil {
-		x, err = n.unary(layer.Abs, x)
-	}
-	if err == nil {
-		x, err = reduce(n, layer.ReduceSum, x)
+		x, err = reduceNode(n, layer.ReduceSum, x)
 	}
 	return x, err
 }
 
-func sumOfSquares(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
+func buildReduceSumSquare(n *Chooser) (Operand, error) {
+	x, err := n.input(0)
 	if err == nil {
-		x, err = n.Binary(layer.Mul, x, x)
+		x, err = n.ApplyBinary(layer.Mul, x, x)
 	}
 	if err == nil {
-		x, err = reduce(n, layer.ReduceSum, x)
-	}
-	return x, err
-}
-
-func reduceSumSquare(n *Chooser) (Operand, error) { return sumOfSquares(n) }
-
-func reduceL2(n *Chooser) (Operand, error) {
-	x, err := sumOfSquares(n)
-	if err == nil {
-		x, err = n.unary(layer.Sqrt, x)
+		x, err = reduceNode(n, layer.ReduceSum, x)
 	}
 	return x, err
 }
 
-// reduceLogSum is the logarithm of a sum; of exponentials, less the largest, for
+func buildReduceL2(n *Chooser) (Operand, error) {
+	x, err := buildReduceSumSquare(n)
+	if err == nil {
+		x, err = n.applyUnary(layer.Sqrt, x)
+	}
+	return x, err
+}
+
+// buildReduceLogSum computes log(sum(x)) for ReduceLogSum, and max + log(sum(exp(x - max))) for
 // ReduceLogSumExp.
-func reduceLogSum(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	if n.Op == "ReduceLogSum" {
-		if x, err = reduce(n, layer.ReduceSum, x); err == nil {
-			x, err = n.unary(layer.Log, x)
+		x, err := reduceNode(n, layer.ReduceSum, x)
+		if err == nil {
+			x, err = n.applyUnary(layer.Log, x)
 		}
 		return x, err
 	}
@@ -104,52 +94,27 @@ func reduceLogSum(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	top, err := n.reduced(layer.ReduceMax, x, axes)
-	if err != nil {
-		return Operand{}, err
-	}
-	y, err := n.Binary(layer.Sub, x, top)
+	_, largest, y, err := shiftedLogSumExp(n, x, axes)
 	if err == nil {
-		y, err = n.unary(layer.Exp, y)
-	}
-	if err == nil {
-		y, err = n.reduced(layer.ReduceSum, y, axes)
-	}
-	if err == nil {
-		y, err = n.unary(layer.Log, y)
-	}
-	if err == nil {
-		y, err = n.Binary(layer.Add, y, top)
+		y, err = n.ApplyBinary(layer.Add, y, largest)
 	}
 	return y.As(n.Results[0].Dims...), err
 }
 
-func global(op layer.Op) rule {
-	return func(n *Chooser) (Operand, error) {
-		x, err := n.in(0)
-		if err != nil {
-			return Operand{}, err
-		}
+// globalPoolRule returns the rule that reduces all spatial axes with op.
+func globalPoolRule(op layer.Op) rule {
+	return inputRule(func(n *Chooser, x Operand) (Operand, error) {
 		axes := slices.Repeat([]bool{true}, len(x.Dims))
 		axes[0], axes[1] = false, false
-		return n.reduced(op, x, axes)
-	}
+		return n.reduceAxes(op, x, axes)
+	})
 }
 
-// probabilities is softmax over an axis; before version 13 over it and all behind it.
-func probabilities(n *Chooser) (Operand, error) {
-	x, axis, err := softmaxAxis(n)
-	if err != nil {
-		return x, err
-	}
-	s, set := axisView(x.Dims, axis)
-	return n.layer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, x.Dims, x)
-}
-
-// softmaxAxis returns the input of a softmax in the shape that it is normalised in, and the
-// axis of it. Before version 13 of the operators all axes from the one stated on are one.
-func softmaxAxis(n *Chooser) (x Operand, axis int, err error) {
-	if x, err = n.in(0); err != nil {
+// readSoftmaxInput returns the input of a softmax, viewed with the shape in which it is
+// normalised, and the normalised axis. Before operator set 13 the node's axis and all later axes
+// are normalised together, so they are merged.
+func readSoftmaxInput(n *Chooser) (x Operand, axis int, err error) {
+	if x, err = n.input(0); err != nil {
 		return x, 0, err
 	}
 	dims, missing := x.Dims, -1
@@ -169,53 +134,60 @@ func softmaxAxis(n *Chooser) (x Operand, axis int, err error) {
 	return x, axis, nil
 }
 
-func softmax(n *Chooser) (Operand, error) {
-	y, err := probabilities(n)
+func buildSoftmax(n *Chooser) (Operand, error) {
+	x, axis, err := readSoftmaxInput(n)
 	if err != nil {
 		return Operand{}, err
 	}
-	return y.As(n.Results[0].Dims...), nil
+	s, set := viewAxis(x.Dims, axis)
+	return n.addLayer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, n.Results[0].Dims, x)
 }
 
-// logSoftmax is x - max - log(sum(exp(x - max))). The logarithm of softmax's own result would
-// be that of 0 from -17 on, where fp16 has no probability.
-func logSoftmax(n *Chooser) (Operand, error) {
-	x, axis, err := softmaxAxis(n)
+// buildLogSoftmax computes x - max - log(sum(exp(x - max))). It does not take the logarithm of a
+// softmax, because fp16 rounds probabilities to zero where the logarithm is below about -17.
+func buildLogSoftmax(n *Chooser) (Operand, error) {
+	x, axis, err := readSoftmaxInput(n)
 	if err != nil {
 		return Operand{}, err
 	}
 	axes := make([]bool, len(x.Dims))
 	axes[axis] = true
-	largest, err := n.reduced(layer.ReduceMax, x, axes)
-	if err != nil {
-		return Operand{}, err
-	}
-	d, err := n.Binary(layer.Sub, x, largest)
-	if err != nil {
-		return Operand{}, err
-	}
-	sum, err := n.unary(layer.Exp, d)
+	d, _, sum, err := shiftedLogSumExp(n, x, axes)
 	if err == nil {
-		sum, err = n.reduced(layer.ReduceSum, sum, axes)
-	}
-	if err == nil {
-		sum, err = n.unary(layer.Log, sum)
-	}
-	if err == nil {
-		d, err = n.Binary(layer.Sub, d, sum)
+		d, err = n.ApplyBinary(layer.Sub, d, sum)
 	}
 	return d.As(n.Results[0].Dims...), err
 }
 
-// normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.
-func normalised(n *Chooser, x Operand, first int, epsilon float32) (Operand, error) {
+// shiftedLogSumExp returns the largest elements of x along the given axes, the differences x - largest,
+// and log(sum(exp(x - largest))). Subtracting the largest element keeps exp within fp16.
+func shiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, largest, sum Operand, err error) {
+	largest, err = n.reduceAxes(layer.ReduceMax, x, axes)
+	if err == nil {
+		difference, err = n.ApplyBinary(layer.Sub, x, largest)
+	}
+	if err == nil {
+		sum, err = n.applyUnary(layer.Exp, difference)
+	}
+	if err == nil {
+		sum, err = n.reduceAxes(layer.ReduceSum, sum, axes)
+	}
+	if err == nil {
+		sum, err = n.applyUnary(layer.Log, sum)
+	}
+	return difference, largest, sum, err
+}
+
+// applyLayerNorm returns (x - mean)/sqrt(variance + epsilon) over all axes of x from first on, in
+// one layer.
+func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand, error) {
 	dims := x.Dims
 	outer, inner := dims[:first], dims[first:]
 	var s layer.Shape
 	var set layer.Axes
 	switch {
 	case len(inner) == 0:
-		return x, errors.New("a norm of single elements")
+		return x, errors.New("norm has no axes to normalise")
 	case len(inner) == 1:
 		s, _ = ShapeOf(dims)
 		set = layer.AxisW
@@ -229,13 +201,14 @@ func normalised(n *Chooser, x Operand, first int, epsilon float32) (Operand, err
 	}
 	l := layer.Reduction(layer.LayerNorm, s, set)
 	l.Epsilon = epsilon
-	y, err := n.layer(l, layer.Weights{}, nil, x)
+	y, err := n.addLayer(l, layer.Weights{}, nil, x)
 	return y.As(dims...), err
 }
 
-// affine multiplies and adds the constants of two inputs, which stand along the axes from
-// first on; neutral ones are left out.
-func affine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
+// applyAffine multiplies x by input scale and adds input bias, each if it is present. The function
+// shape returns the dimensions with which a parameter broadcasts to x. Constants of only ones or
+// zeros, respectively, add no layer.
+func applyAffine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
 	for i, at := range [...]int{scale, bias} {
 		if !n.Given(at) {
 			continue
@@ -243,9 +216,9 @@ func affine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) [
 		op, neutral := [...]layer.Op{layer.Mul, layer.Add}[i], [...]float64{1, 0}[i]
 		c := n.Const(at)
 		if c == nil {
-			z, err := n.in(at)
+			z, err := n.input(at)
 			if err == nil {
-				x, err = n.Binary(op, x, z.As(shape(&graph.Const{Dims: z.Dims})...))
+				x, err = n.ApplyBinary(op, x, z.As(shape(&graph.Const{Dims: z.Dims})...))
 			}
 			if err != nil {
 				return x, err
@@ -262,41 +235,38 @@ func affine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) [
 			}
 		}
 		var err error
-		if x, err = n.withConstant(op, x, c.As(shape(c))); err != nil {
+		if x, err = n.applyConstant(op, x, c.As(shape(c))); err != nil {
 			return x, err
 		}
 	}
 	return x, nil
 }
 
-func asItIs(c *graph.Const) []int { return c.Dims }
+// constantShape returns the constant's own dimensions.
+func constantShape(c *graph.Const) []int { return c.Dims }
 
-func layerNorm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
-	axes, err := normAxes(n, len(x.Dims))
+func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
+	axes, err := readNormAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
 	}
 	first := max(0, slices.Index(axes, true))
 	if slices.Contains(axes[first:], false) {
-		return centred(n, x, axes, n.Float("epsilon", 1e-5))
+		return normaliseInSteps(n, x, axes, n.Float("epsilon", 1e-5))
 	}
-	y, err := normalised(n, x, first, n.Float("epsilon", 1e-5))
+	y, err := applyLayerNorm(n, x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = affine(n, y, 1, 2, asItIs)
+		y, err = applyAffine(n, y, 1, 2, constantShape)
 	}
 	if err != nil || len(n.Out) < 2 {
 		return y, err
 	}
-	return Operand{}, errors.Join(n.Result(0, y), statistics(n, x, first))
+	return Operand{}, errors.Join(n.NameResult(0, y), buildStatistics(n, x, first))
 }
 
-// normAxes are the axes of a norm: all from one on, or, of a norm that a file has in
-// pieces, a list.
-func normAxes(n *Chooser, rank int) ([]bool, error) {
+// readNormAxes marks the axes that a norm covers: those in the attribute axes if it is present,
+// and otherwise the node's axis and all later ones.
+func readNormAxes(n *Chooser, rank int) ([]bool, error) {
 	axes := make([]bool, rank)
 	if list, given, err := n.List("axes", -1); err != nil {
 		return nil, err
@@ -320,40 +290,49 @@ func normAxes(n *Chooser, rank int) ([]bool, error) {
 	return axes, nil
 }
 
-// centred is the layer norm over axes that are not the last, step by step.
-func centred(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
-	mean, err := n.reduced(layer.ReduceMean, x, axes)
+// normaliseInSteps returns (x - mean)/sqrt(variance + epsilon) over the given axes, which need not
+// be the last ones, in several layers.
+func normaliseInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
+	mean, err := n.reduceAxes(layer.ReduceMean, x, axes)
 	if err != nil {
 		return x, err
 	}
-	d, err := n.Binary(layer.Sub, x, mean)
+	d, err := n.ApplyBinary(layer.Sub, x, mean)
 	if err != nil {
 		return x, err
 	}
-	v, err := n.Binary(layer.Mul, d, d)
-	if err == nil {
-		v, err = n.reduced(layer.ReduceMean, v, axes)
-	}
+	v, err := inverseRMS(n, d, axes, epsilon)
 	if err != nil {
 		return x, err
 	}
-	l := layer.Unary(layer.Rsqrt, v.shape())
-	l.Epsilon = epsilon
-	if v, err = n.layer(l, layer.Weights{}, v.Dims, v); err != nil {
-		return x, err
-	}
-	return n.Binary(layer.Mul, d, v)
+	return n.ApplyBinary(layer.Mul, d, v)
 }
 
-// statistics are a norm's mean and one over its root, which it may be asked for.
-func statistics(n *Chooser, x Operand, first int) error {
+// inverseRMS returns 1/sqrt(mean(x*x) + epsilon). The mean is taken over the given axes, whose
+// extents become 1.
+func inverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
+	y, err := n.ApplyBinary(layer.Mul, x, x)
+	if err == nil {
+		y, err = n.reduceAxes(layer.ReduceMean, y, axes)
+	}
+	if err != nil {
+		return x, err
+	}
+	l := layer.Unary(layer.Rsqrt, y.shape())
+	l.Epsilon = epsilon
+	return n.addLayer(l, layer.Weights{}, y.Dims, y)
+}
+
+// buildStatistics builds the optional outputs of a layer norm: the mean, and 1/sqrt(variance +
+// epsilon).
+func buildStatistics(n *Chooser, x Operand, first int) error {
 	axes := make([]bool, len(x.Dims))
 	for i := range axes {
 		axes[i] = i >= first
 	}
-	mean, err := n.reduced(layer.ReduceMean, x, axes)
+	mean, err := n.reduceAxes(layer.ReduceMean, x, axes)
 	if err == nil {
-		err = n.Result(1, mean)
+		err = n.NameResult(1, mean)
 	}
 	if err != nil || len(n.Out) < 3 {
 		return err
@@ -361,117 +340,94 @@ func statistics(n *Chooser, x Operand, first int) error {
 	if n.Out[1].Given() {
 		mean.Name = n.Out[1].Name
 	}
-	d, err := n.Binary(layer.Sub, x, mean)
+	d, err := n.ApplyBinary(layer.Sub, x, mean)
 	if err == nil {
-		d, err = n.Binary(layer.Mul, d, d)
-	}
-	if err == nil {
-		d, err = n.reduced(layer.ReduceMean, d, axes)
+		d, err = inverseRMS(n, d, axes, n.Float("epsilon", 1e-5))
 	}
 	if err != nil {
 		return err
 	}
-	l := layer.Unary(layer.Rsqrt, d.shape())
-	l.Epsilon = n.Float("epsilon", 1e-5)
-	if d, err = n.layer(l, layer.Weights{}, d.Dims, d); err != nil {
-		return err
-	}
-	return n.Result(2, d)
+	return n.NameResult(2, d)
 }
 
-// rmsNorm is x*scale/sqrt(mean of squares + epsilon).
-func rmsNorm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
+// buildRMSNorm computes x*scale/sqrt(mean(x*x) + epsilon).
+func buildRMSNorm(n *Chooser, x Operand) (Operand, error) {
+	axes, err := readNormAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
 	}
-	axes, err := normAxes(n, len(x.Dims))
-	if err != nil {
-		return Operand{}, err
-	}
-	y, err := n.Binary(layer.Mul, x, x)
+	y, err := inverseRMS(n, x, axes, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = n.reduced(layer.ReduceMean, y, axes)
-	}
-	if err != nil {
-		return Operand{}, err
-	}
-	l := layer.Unary(layer.Rsqrt, y.shape())
-	l.Epsilon = n.Float("epsilon", 1e-5)
-	if y, err = n.layer(l, layer.Weights{}, y.Dims, y); err == nil {
-		y, err = n.Binary(layer.Mul, x, y)
+		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	if err == nil {
-		y, err = affine(n, y, 1, -1, asItIs)
+		y, err = applyAffine(n, y, 1, -1, constantShape)
 	}
 	return y, err
 }
 
-func instanceNorm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil || len(x.Dims) < 3 {
-		return Operand{}, errors.Join(err, errors.New("no picture"))
+func buildInstanceNorm(n *Chooser, x Operand) (Operand, error) {
+	if len(x.Dims) < 3 {
+		return Operand{}, fmt.Errorf("input has %d dimensions; want at least 3", len(x.Dims))
 	}
 	d := x.Dims
-	if len(d) > 4 { // all axes behind the channels are one norm
+	if len(d) > 4 { // merge axes so that the tensor has four
 		x = x.As(d[0], d[1], graph.Elements(d[2:len(d)-1]), d[len(d)-1])
 	}
-	y, err := normalised(n, x, 2, n.Float("epsilon", 1e-5))
+	y, err := applyLayerNorm(n, x, 2, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = affine(n, y, 1, 2, perChannel(y.Dims))
+		y, err = applyAffine(n, y, 1, 2, channelShape(y.Dims))
 	}
 	return y.As(d...), err
 }
 
-// perChannel is the shape in which a list of values stands along the channels of dims.
-func perChannel(dims []int) func(c *graph.Const) []int {
+// channelShape returns a function that gives the dimensions with which a list of values, one per
+// channel, broadcasts to a tensor with dimensions dims.
+func channelShape(dims []int) func(c *graph.Const) []int {
 	return func(c *graph.Const) []int {
 		return append([]int{c.Elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
 	}
 }
 
-// groupNorm normalises groups of channels.
-func groupNorm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
+// buildGroupNorm normalises each group of channels.
+func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
-	if err != nil || len(x.Dims) < 3 || groups < 1 || x.Dims[1]%groups != 0 {
-		return Operand{}, errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.Dims))
+	if len(x.Dims) < 3 || groups < 1 || x.Dims[1]%groups != 0 {
+		return Operand{}, fmt.Errorf("cannot split the channels of shape %v into %d groups", x.Dims, groups)
 	}
 	d := x.Dims
-	y, err := normalised(n, x.As(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
+	y, err := applyLayerNorm(n, x.As(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
 	if err != nil {
 		return Operand{}, err
 	}
-	shape := func(c *graph.Const) []int { return perChannel(d)(c) }
+	shape := func(c *graph.Const) []int { return channelShape(d)(c) }
 	if c := n.Const(1); c != nil && c.Elements() == groups && groups != d[1] {
-		// Before version 21 a group has one scale.
+		// Before operator set 21 there is one scale per group.
 		y = y.As(d[0], groups, graph.Elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
-		shape = perChannel(y.Dims)
+		shape = channelShape(y.Dims)
 	} else {
 		y = y.As(d...)
 	}
-	y, err = affine(n, y, 1, 2, shape)
+	y, err = applyAffine(n, y, 1, 2, shape)
 	return y.As(d...), err
 }
 
-// batchNorm is a factor and an addend a channel; folding puts them into a convolution.
-func batchNorm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildBatchNorm multiplies each channel by a factor and adds a constant to it. Both are computed
+// from the node's statistics; a preceding convolution can absorb them later.
+func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
+	var err error
 	if len(x.Dims) < 2 {
-		return Operand{}, fmt.Errorf("%v has no channels", x.Dims)
+		return Operand{}, fmt.Errorf("input has shape %v; want at least 2 axes", x.Dims)
 	}
 	if n.Int("training_mode", 0) != 0 || n.Opset < 7 && n.Int("is_test", 0) == 0 && len(n.Out) > 1 {
-		return Operand{}, errors.New("batch normalisation in training mode")
+		return Operand{}, errors.New("training mode is not supported")
 	}
 	var v [4][]float64 // scale, bias, mean, variance
 	channels, absent := x.Dims[1], false
 	for i := range v {
 		c := n.Const(1 + i)
 		if c == nil || c.Elements() != channels {
-			return Operand{}, errors.New("its statistics are no constants a channel")
+			return Operand{}, errors.New("scale, bias, mean or variance is not a constant with one value per channel")
 		}
 		if absent = absent || c.Absent(); absent {
 			continue
@@ -482,7 +438,7 @@ func batchNorm(n *Chooser) (Operand, error) {
 	}
 	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.Dims)-2)...)
 	if absent {
-		return made1(n, x, dims)
+		return applyAbsentAffine(n, x, dims)
 	}
 	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
@@ -492,23 +448,24 @@ func batchNorm(n *Chooser) (Operand, error) {
 		factor.Numbers[c] = f
 		addend.Numbers[c] = v[1][c] - float64(v[2][c]*f)
 	}
-	y, err := n.withConstant(layer.Mul, x, factor)
+	y, err := n.applyConstant(layer.Mul, x, factor)
 	if err == nil {
-		y, err = n.withConstant(layer.Add, y, addend)
+		y, err = n.applyConstant(layer.Add, y, addend)
 	}
 	return y, err
 }
 
-// made1 is a factor and an addend whose values stand in a file that is not there.
-func made1(n *Chooser, x Operand, dims []int) (Operand, error) {
+// applyAbsentAffine multiplies x by a factor and adds a constant per channel whose values are in a
+// file that was not read. The input must have four axes.
+func applyAbsentAffine(n *Chooser, x Operand, dims []int) (Operand, error) {
 	s := x.shape()
 	if len(x.Dims) != 4 {
-		return Operand{}, errors.New("its statistics stand in a file that is not there")
+		return Operand{}, errors.New("scale, bias, mean or variance is in a file that was not read")
 	}
 	var err error
 	for _, op := range [...]layer.Op{layer.Mul, layer.Add} {
 		l := layer.Layer{Op: op, In: s, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: s.C, H: 1, W: 1}}
-		if x, err = n.layer(l, layer.Weights{}, x.Dims, x); err != nil {
+		if x, err = n.addLayer(l, layer.Weights{}, x.Dims, x); err != nil {
 			return Operand{}, err
 		}
 	}

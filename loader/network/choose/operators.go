@@ -9,32 +9,44 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A rule makes layers of a node and returns the result. If there are several it gives them
-// their names itself, and returns none.
+// A rule builds the layers of a node and returns the result. A rule for a node with several
+// results names them itself, and returns the zero Operand.
 type rule func(n *Chooser) (Operand, error)
 
-// operators find what reads an operator's nodes.
-var operators = operatorTable()
+// inputRule returns the rule that calls build with the node's first input as a tensor.
+func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
+	return func(n *Chooser) (Operand, error) {
+		x, err := n.input(0)
+		if err != nil {
+			return Operand{}, err
+		}
+		return build(n, x)
+	}
+}
 
-// Takes reports whether layers are made of an operator.
-func Takes(op string) bool { return operators[op] != nil }
+// operators maps the name of an operator to its rule.
+var operators = newOperators()
 
-// Choose makes layers of the node.
+// Supports reports whether there is a rule for the operator.
+func Supports(op string) bool { return operators[op] != nil }
+
+// Choose adds the layers of the node and names its results. It returns an error if the engine
+// cannot compute the node.
 func (n *Chooser) Choose() error {
 	for _, r := range n.Results {
 		if graph.Elements(r.Dims) == 0 {
-			return fmt.Errorf("a result of shape %v has no elements", r.Dims)
+			return fmt.Errorf("result has shape %v; want at least one element", r.Dims)
 		}
 	}
 	f, ok := operators[n.Op]
 	if !ok {
-		if why := ops.Of(n.Op).Refuse; why != "" {
-			return errors.New(why)
+		if reason := ops.Of(n.Op).Refuse; reason != "" {
+			return errors.New(reason)
 		}
-		return errors.New("no layer of the engine does this operator")
+		return errors.New("operator is not supported by the engine")
 	}
 	if len(n.In) == 0 {
-		return errors.New("it has no input")
+		return errors.New("node has no input")
 	}
 	if r := ops.Of(n.Op).Range; r != nil {
 		n.Out[0].Range = r
@@ -43,54 +55,48 @@ func (n *Chooser) Choose() error {
 	if err != nil || x.Name == "" {
 		return err
 	}
-	return n.Result(0, x)
+	return n.NameResult(0, x)
 }
 
-// operatorTable is the rule of each operator that the engine does something for.
-func operatorTable() map[string]rule {
+// newOperators returns the rules of all operators that the engine computes.
+func newOperators() map[string]rule {
 	t := map[string]rule{
-		"Conv": conv, "ConvTranspose": convTranspose, "Gemm": gemm, "Linear": linear,
-		"MatMul": matmul, "Einsum": einsums,
-		"MaxPool": pool, "AveragePool": pool,
-		"GlobalAveragePool": global(layer.ReduceMean), "GlobalMaxPool": global(layer.ReduceMax),
-		"Add": binary(layer.Add), "Sub": binary(layer.Sub), "Mul": binary(layer.Mul), "Max": binary(layer.Max),
-		"Min": binary(layer.Min), "Sum": binary(layer.Add), "Mean": mean,
-		"Div": divide, "Pow": power, "Where": where,
-		"Clip": clip, "LeakyRelu": leakyRelu, "PRelu": prelu,
-		"Elu": elu, "Selu": elu, "Celu": elu,
-		"HardSigmoid": hardSigmoid, "HardSwish": unaryOp(layer.HardSwish), "ThresholdedRelu": thresholdedRelu,
-		"Shrink": shrink, "Mish": mish, "CumSum": cumulated, "Trilu": triangle,
-		"LRN": localNorm, "MeanVarianceNormalization": meanVariance, "LpNormalization": lengthNorm, "RNN": recurrent(1),
-		"Neg": negate,
-		"Erf": unaryOp(layer.Erf), "Softplus": unaryOp(layer.Softplus), "Log": unaryOp(layer.Log), "Floor": unaryOp(layer.Floor), "Ceil": unaryOp(layer.Ceil),
-		"Sign": unaryOp(layer.Sign), "Abs": unaryOp(layer.Abs), "Reciprocal": unaryOp(layer.Inverse), "Softsign": softsign, "Sin": unaryOp(layer.Sin), "Cos": unaryOp(layer.Cos),
-		"Relu": unaryOp(layer.ReLU), "Sigmoid": unaryOp(layer.Sigmoid), "Tanh": unaryOp(layer.Tanh), "Exp": unaryOp(layer.Exp),
-		"Sqrt": unaryOp(layer.Sqrt), "Gelu": unaryOp(layer.GELU), "FastGelu": unaryOp(layer.GELU), "Swish": unaryOp(layer.SiLU), "SiLU": unaryOp(layer.SiLU),
-		"Greater": compare(false, false), "Less": compare(true, false), "GreaterOrEqual": compare(true, true), "LessOrEqual": compare(false, true),
-		"Equal": equal, "Not": not, "And": logic(layer.Mul), "Or": logic(layer.Max), "Xor": logic(layer.Sub),
-		"Rsqrt": rsqrt, "RoundSmall": roundSmall, "QuickGelu": quickGelu,
-		"Softmax": softmax, "LogSoftmax": logSoftmax,
-		"BatchNormalization": batchNorm, "InstanceNormalization": instanceNorm, "GroupNormalization": groupNorm,
-		"LayerNormalization": layerNorm, "RMSNormalization": rmsNorm, "ScaledLog": scaledLog, "SimplifiedLayerNormalization": rmsNorm,
-		"Identity": view, "Dropout": dropout, "Reshape": view, "Flatten": view,
-		"Squeeze": view, "Unsqueeze": view, "Cast": cast, "CastLike": cast,
-		"Transpose": transpose, "Concat": concat, "Split": split, "Slice": slice,
-		"Gather": gather, "Expand": expand, "Tile": tile, "Pad": pad,
-		"Resize": resize, "Upsample": resize,
-		"DepthToSpace": depthToSpace, "SpaceToDepth": spaceToDepth,
-		"LSTM": recurrent(4), "GRU": recurrent(3),
-		"ReduceProd": reduceProd, "ReduceL1": reduceL1,
-		"ReduceL2": reduceL2, "ReduceSumSquare": reduceSumSquare,
-		"ReduceLogSum": reduceLogSum, "ReduceLogSumExp": reduceLogSum,
+		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinear),
+		"MatMul": buildMatMul, "Einsum": buildEinsum,
+		"MaxPool": inputRule(buildPool), "AveragePool": inputRule(buildPool),
+		"GlobalAveragePool": globalPoolRule(layer.ReduceMean), "GlobalMaxPool": globalPoolRule(layer.ReduceMax),
+		"Add": binaryRule(layer.Add), "Sub": binaryRule(layer.Sub), "Mul": binaryRule(layer.Mul), "Max": binaryRule(layer.Max),
+		"Min": binaryRule(layer.Min), "Sum": binaryRule(layer.Add), "Mean": buildMean,
+		"Div": buildDiv, "Pow": buildPow, "Where": buildWhere,
+		"Clip": inputRule(buildClip), "LeakyRelu": inputRule(buildLeakyRelu), "PRelu": inputRule(buildPRelu),
+		"Elu": inputRule(buildElu), "Selu": inputRule(buildElu), "Celu": inputRule(buildElu),
+		"HardSigmoid": inputRule(buildHardSigmoid), "HardSwish": unaryRule(layer.HardSwish), "ThresholdedRelu": inputRule(buildThresholdedRelu),
+		"Shrink": inputRule(buildShrink), "Mish": inputRule(buildMish), "CumSum": inputRule(buildCumSum), "Trilu": inputRule(buildTrilu),
+		"LRN": inputRule(buildLRN), "MeanVarianceNormalization": inputRule(buildMeanVariance), "LpNormalization": inputRule(buildLpNorm), "RNN": recurrentRule(1),
+		"Neg": inputRule(buildNeg),
+		"Erf": unaryRule(layer.Erf), "Softplus": unaryRule(layer.Softplus), "Log": unaryRule(layer.Log), "Floor": unaryRule(layer.Floor), "Ceil": unaryRule(layer.Ceil),
+		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": inputRule(buildSoftsign), "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
+		"Relu": unaryRule(layer.ReLU), "Sigmoid": unaryRule(layer.Sigmoid), "Tanh": unaryRule(layer.Tanh), "Exp": unaryRule(layer.Exp),
+		"Sqrt": unaryRule(layer.Sqrt), "Gelu": unaryRule(layer.GELU), "FastGelu": unaryRule(layer.GELU), "Swish": unaryRule(layer.SiLU), "SiLU": unaryRule(layer.SiLU),
+		"Greater": compareRule(false, false), "Less": compareRule(true, false), "GreaterOrEqual": compareRule(true, true), "LessOrEqual": compareRule(false, true),
+		"Equal": buildEqual, "Not": buildNot, "And": logicRule(layer.Mul), "Or": logicRule(layer.Max), "Xor": logicRule(layer.Sub),
+		"Rsqrt": inputRule(buildRsqrt), "RoundSmall": inputRule(buildRoundSmall), "QuickGelu": inputRule(buildQuickGelu),
+		"Softmax": buildSoftmax, "LogSoftmax": buildLogSoftmax,
+		"BatchNormalization": inputRule(buildBatchNorm), "InstanceNormalization": inputRule(buildInstanceNorm), "GroupNormalization": inputRule(buildGroupNorm),
+		"LayerNormalization": inputRule(buildLayerNorm), "RMSNormalization": inputRule(buildRMSNorm), "ScaledLog": inputRule(buildScaledLog), "SimplifiedLayerNormalization": inputRule(buildRMSNorm),
+		"Identity": buildView, "Dropout": buildDropout, "Reshape": buildView, "Flatten": buildView,
+		"Squeeze": buildView, "Unsqueeze": buildView, "Cast": buildCast, "CastLike": buildCast,
+		"Transpose": inputRule(buildTranspose), "Concat": buildConcat, "Split": inputRule(buildSplit), "Slice": inputRule(buildSlice),
+		"Gather": buildGather, "Expand": inputRule(buildExpand), "Tile": inputRule(buildTile), "Pad": inputRule(buildPad),
+		"Resize": inputRule(buildResize), "Upsample": inputRule(buildResize),
+		"DepthToSpace": inputRule(buildDepthToSpace), "SpaceToDepth": inputRule(buildSpaceToDepth),
+		"LSTM": recurrentRule(4), "GRU": recurrentRule(3),
+		"ReduceProd": inputRule(buildReduceProd), "ReduceL1": inputRule(buildReduceL1),
+		"ReduceL2": buildReduceL2, "ReduceSumSquare": buildReduceSumSquare,
+		"ReduceLogSum": inputRule(buildReduceLogSum), "ReduceLogSumExp": inputRule(buildReduceLogSum),
 	}
 	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
-		t[name] = func(n *Chooser) (Operand, error) {
-			x, err := n.in(0)
-			if err != nil {
-				return x, err
-			}
-			return reduce(n, op, x)
-		}
+		t[name] = inputRule(func(n *Chooser, x Operand) (Operand, error) { return reduceNode(n, op, x) })
 	}
 	return t
 }

@@ -8,19 +8,19 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// turned transposes channels and columns of the engine's shape.
-func (n *Chooser) turned(x Operand) (Operand, error) {
+// swapChannelsColumns returns x, in the engine's four axes, with channels and columns transposed.
+func (n *Chooser) swapChannelsColumns(x Operand) (Operand, error) {
 	s := x.shape()
-	return n.layer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.As(s.N, s.C, s.H, s.W))
+	return n.addLayer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.As(s.N, s.C, s.H, s.W))
 }
 
-// errAxes is a permutation that would take too many steps to find.
-var errAxes = errors.New("a permutation of more than six axes that matter")
+// errAxes reports a permutation whose sequence of layers would take too long to find.
+var errAxes = errors.New("permutation has more than six axes after neighbours are merged")
 
-// permuted puts axes in another order: a task puts C, H and W in any, with any cut of the
-// axes into four runs. The fewest tasks are found by breadth; extents keep to the engine's
-// limits.
-func (n *Chooser) permuted(x Operand, perm []int) (Operand, error) {
+// permute returns x with its axes reordered: axis i of the result is axis perm[i] of x. One layer
+// can put C, H and W in any order, for any grouping of the axes into four. The shortest sequence
+// of such layers is found by a breadth-first search that keeps extents within the engine's limits.
+func (n *Chooser) permute(x Operand, perm []int) (Operand, error) {
 	result := make([]int, len(perm))
 	var start, goal []int // axes of more than one element
 	for i, p := range perm {
@@ -32,7 +32,8 @@ func (n *Chooser) permuted(x Operand, perm []int) (Operand, error) {
 			start = append(start, i)
 		}
 	}
-	// Neighbours that stay neighbours are one axis where that is no more than a row holds.
+	// Merge axes that stay next to each other. With six axes or fewer, only do so while the
+	// merged axis fits in a row.
 	size := map[int]int{}
 	for _, a := range start {
 		size[a] = x.Dims[a]
@@ -58,7 +59,7 @@ func (n *Chooser) permuted(x Operand, perm []int) (Operand, error) {
 		return x, err
 	}
 	for _, t := range steps {
-		if x, err = n.layer(t, layer.Weights{}, nil, x); err != nil {
+		if x, err = n.addLayer(t, layer.Weights{}, nil, x); err != nil {
 			return x, err
 		}
 	}

@@ -10,20 +10,20 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// power raises elements to constant exponents, of which there may be a few.
-func power(n *Chooser) (Operand, error) {
+// buildPow raises elements to constant exponents. It supports up to eight different exponents.
+func buildPow(n *Chooser) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("its exponent is computed, not a constant")
+		return Operand{}, errors.New("exponent is computed; want a constant")
 	}
 	if c.Absent() {
-		return Operand{}, errors.New("its exponent stands in a file that is not there")
+		return Operand{}, errors.New("exponent is in a file that was not read")
 	}
 	v, err := c.Values()
 	if err != nil {
 		return Operand{}, err
 	}
-	x, err := n.in(0)
+	x, err := n.input(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -33,21 +33,22 @@ func power(n *Chooser) (Operand, error) {
 	const most = 8
 	switch {
 	case len(distinct) == 1:
-		x, err = raised(n, x, v[0])
+		x, err = applyPower(n, x, v[0])
 	case len(distinct) > most:
-		err = fmt.Errorf("%d different exponents, at most %d are worked out one by one", len(distinct), most)
+		err = fmt.Errorf("exponent has %d different values; want at most %d", len(distinct), most)
 	default:
-		x, err = raisedApart(n, x, c.Dims, v, distinct)
+		x, err = applyPowers(n, x, c.Dims, v, distinct)
 	}
 	if out := n.Results[0].Dims; err == nil && !slices.Equal(x.Dims, out) {
-		x, err = n.expanded(x, out)
+		x, err = n.broadcastTo(x, out)
 	}
 	return x, err
 }
 
-// raisedApart raises elements to one exponent after the other. Those that have another are 1
-// meanwhile, which no power makes infinite, and are left out of the sum.
-func raisedApart(n *Chooser, x Operand, dims []int, v, distinct []float64) (Operand, error) {
+// applyPowers raises each element of x to its own exponent. The exponents v have dimensions dims,
+// and distinct lists their different values. For each of them, all elements with another exponent
+// are first replaced by 1, whose powers are all 1, and are then masked out of the sum.
+func applyPowers(n *Chooser, x Operand, dims []int, v, distinct []float64) (Operand, error) {
 	var sum Operand
 	for i, e := range distinct {
 		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
@@ -55,19 +56,19 @@ func raisedApart(n *Chooser, x Operand, dims []int, v, distinct []float64) (Oper
 			has[k] = graph.Truth(v[k] == e)
 			hasNot[k] = 1 - has[k]
 		}
-		mask, rest := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
-		y, err := n.withConstant(layer.Mul, x, mask)
+		mask, others := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
+		y, err := n.applyConstant(layer.Mul, x, mask)
 		if err == nil {
-			y, err = n.withConstant(layer.Add, y, rest)
+			y, err = n.applyConstant(layer.Add, y, others)
 		}
 		if err == nil {
-			y, err = raised(n, y, e)
+			y, err = applyPower(n, y, e)
 		}
 		if err == nil {
-			y, err = n.withConstant(layer.Mul, y, mask)
+			y, err = n.applyConstant(layer.Mul, y, mask)
 		}
 		if err == nil && i > 0 {
-			y, err = n.Binary(layer.Add, sum, y)
+			y, err = n.ApplyBinary(layer.Add, sum, y)
 		}
 		if err != nil {
 			return x, err
@@ -77,49 +78,50 @@ func raisedApart(n *Chooser, x Operand, dims []int, v, distinct []float64) (Oper
 	return sum, nil
 }
 
-// raised is x to a power: products for the whole part of an exponent, square roots for halves
-// and quarters of it, the reciprocal for one below 0.
-func raised(n *Chooser, x Operand, e float64) (Operand, error) {
+// applyPower returns x to the power e. It multiplies x for the integer part of e, takes square
+// roots for halves and quarters, and a reciprocal if e is negative. Exponents must be multiples of
+// 0.25 from -8 to 8.
+func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
 	switch e {
 	case -0.5:
-		return n.unary(layer.Rsqrt, x)
+		return n.applyUnary(layer.Rsqrt, x)
 	case 0:
-		y, err := n.scaled(x, 0)
+		y, err := n.mulScalar(x, 0)
 		if err != nil {
 			return x, err
 		}
-		return n.shifted(y, 1)
+		return n.addScalar(y, 1)
 	}
 	const most = 8
 	if e != math.Trunc(4*e)/4 || math.Abs(e) > most {
-		return x, fmt.Errorf("an exponent of %g; products and roots give quarters from -%d to %[2]d", e, most)
+		return x, fmt.Errorf("exponent is %g; want a multiple of 0.25 from -%d to %[2]d", e, most)
 	}
 	if e < 0 {
-		y, err := raised(n, x, -e)
+		y, err := applyPower(n, x, -e)
 		if err != nil {
 			return x, err
 		}
-		return n.unary(layer.Inverse, y)
+		return n.applyUnary(layer.Inverse, y)
 	}
 	var y Operand
-	times := func(z Operand) (err error) {
+	multiply := func(z Operand) (err error) {
 		if y.Name == "" {
 			y = z
 			return nil
 		}
-		y, err = n.Binary(layer.Mul, y, z)
+		y, err = n.ApplyBinary(layer.Mul, y, z)
 		return err
 	}
 	for range int(e) {
-		if err := times(x); err != nil {
+		if err := multiply(x); err != nil {
 			return x, err
 		}
 	}
 	root := x
 	for part := e - math.Trunc(e); part > 0; part = 2*part - math.Trunc(2*part) {
 		var err error
-		if root, err = n.unary(layer.Sqrt, root); err == nil && part >= 0.5 {
-			err = times(root)
+		if root, err = n.applyUnary(layer.Sqrt, root); err == nil && part >= 0.5 {
+			err = multiply(root)
 		}
 		if err != nil {
 			return x, err

@@ -13,11 +13,11 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// gemm is alpha times a product, and beta times an addend.
-func gemm(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
+// buildGemm computes alpha*A*B + beta*C, where A and B may be transposed.
+func buildGemm(n *Chooser) (Operand, error) {
+	x, err := n.input(0)
 	if err == nil && n.Int("transA", 0) != 0 {
-		x, err = n.permuted(x, []int{1, 0})
+		x, err = n.permute(x, []int{1, 0})
 	}
 	if err != nil {
 		return Operand{}, err
@@ -26,22 +26,24 @@ func gemm(n *Chooser) (Operand, error) {
 	var y Operand
 	added := false
 	if c := n.Const(1); c != nil {
-		y, added, err = gemmByConstant(n, x, c, alpha, beta)
+		y, added, err = multiplyGemmConstant(n, x, c, alpha, beta)
 	} else {
-		y, err = gemmByTensor(n, x, alpha)
+		y, err = multiplyGemmTensor(n, x, alpha)
 	}
 	if err != nil {
 		return Operand{}, err
 	}
 	if n.Given(2) && !added && beta != 0 {
-		return gemmAddend(n, y, beta)
+		return addGemmAddend(n, y, beta)
 	}
 	return y, nil
 }
 
-// gemmByConstant is alpha*x times a constant. An addend that is a bias is added, too, which
-// added reports; the factors go into the weights and the bias where fp16 has the products.
-func gemmByConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
+// multiplyGemmConstant returns alpha*x*B for a constant B, which is c. If C is a constant with one
+// value per column, or a single value, beta*C is added as the layer's bias, and added is true. The
+// factors alpha and beta are multiplied into the weights and the bias if fp16 keeps their
+// precision; otherwise alpha is a layer of its own, and C is not added.
+func multiplyGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
 	out := n.Results[0].Dims
 	columns := out[1]
 	l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
@@ -53,11 +55,11 @@ func gemmByConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) 
 		return x, false, err
 	}
 	w := layer.Weights{Filter: h}
-	scaled, fits := times(h, alpha)
-	if fits {
+	scaled, exact := scaleHalves(h, alpha)
+	if exact {
 		w.Filter = scaled
 	}
-	if b := n.Const(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
+	if b := n.Const(2); exact && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
 		v, err := b.Halves()
 		if err != nil {
 			return x, false, err
@@ -65,34 +67,34 @@ func gemmByConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) 
 		if len(v) == 1 && columns > 1 {
 			v = slices.Repeat(v, columns)
 		}
-		if v, ok := times(v, beta); ok {
+		if v, ok := scaleHalves(v, beta); ok {
 			l.Bias, w.Bias, added = true, v, true
 		}
 	}
-	if y, err = n.layer(l, w, out, x); err == nil && !fits {
-		y, err = n.scaled(y, alpha)
+	if y, err = n.addLayer(l, w, out, x); err == nil && !exact {
+		y, err = n.mulScalar(y, alpha)
 	}
 	return y, added, err
 }
 
-// gemmByTensor is alpha*x times a computed tensor.
-func gemmByTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
-	z, err := n.in(1)
+// multiplyGemmTensor returns alpha*x*B for a computed B.
+func multiplyGemmTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
+	z, err := n.input(1)
 	if err == nil && n.Int("transB", 0) != 0 {
-		z, err = n.permuted(z, []int{1, 0})
+		z, err = n.permute(z, []int{1, 0})
 	}
 	if err != nil {
 		return x, err
 	}
-	y, err := multiplied(n, x, z)
+	y, err := multiplyMatrices(n, x, z)
 	if err != nil {
 		return x, err
 	}
-	return n.scaled(y, alpha)
+	return n.mulScalar(y, alpha)
 }
 
-// gemmAddend is y and beta times the addend.
-func gemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
+// addGemmAddend returns y + beta*C.
+func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	if c := n.Const(2); c != nil {
 		v, err := c.Values()
 		if err != nil {
@@ -102,29 +104,30 @@ func gemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 		for i := range v {
 			scaled.Numbers[i] = v[i] * beta
 		}
-		return n.withConstant(layer.Add, y, scaled)
+		return n.applyConstant(layer.Add, y, scaled)
 	}
-	z, err := n.in(2)
+	z, err := n.input(2)
 	if err == nil {
-		z, err = n.scaled(z, beta)
+		z, err = n.mulScalar(z, beta)
 	}
 	if err != nil {
 		return y, err
 	}
-	return n.Binary(layer.Add, y, z)
+	return n.ApplyBinary(layer.Add, y, z)
 }
 
-// times returns the values times a factor, and false if they lose their precision, see [layer.Scaled].
-func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
+// scaleHalves returns the values multiplied by a factor. It returns false if they lose precision,
+// see [layer.Scale].
+func scaleHalves(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
 	}
 	return layer.Scale(v, func(int) float32 { return float32(by) })
 }
 
-func matmul(n *Chooser) (Operand, error) {
+func buildMatMul(n *Chooser) (Operand, error) {
 	out := n.Results[0].Dims
-	x, err := n.in(0)
+	x, err := n.input(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -143,32 +146,28 @@ func matmul(n *Chooser) (Operand, error) {
 				return Operand{}, err
 			}
 			l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
-			return n.layer(l, layer.Weights{Filter: h}, out, x)
+			return n.addLayer(l, layer.Weights{Filter: h}, out, x)
 		}
 	}
-	z, err := n.in(1)
+	z, err := n.input(1)
 	if err != nil {
 		return Operand{}, err
 	}
 	if len(z.Dims) == 1 {
 		z = z.As(z.Dims[0], 1)
 	}
-	y, err := multiplied(n, x, z)
+	y, err := multiplyMatrices(n, x, z)
 	return y.As(out...), err
 }
 
-// linear is a product with weights [columns][k], and its bias.
-func linear(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildLinear multiplies the input by constant weights [columns][k] and adds an optional bias.
+func buildLinear(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("its weights are computed, not constants")
+		return Operand{}, errors.New("weights are computed; want constants")
 	}
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
-	b, err := bias(n, 2, c.Dims[0])
+	b, err := readBias(n, 2, c.Dims[0])
 	if err != nil {
 		return Operand{}, err
 	}
@@ -177,12 +176,13 @@ func linear(n *Chooser) (Operand, error) {
 	if w.Filter, err = c.Halves(); err != nil {
 		return Operand{}, err
 	}
-	return n.layer(l, w, n.Results[0].Dims, x)
+	return n.addLayer(l, w, n.Results[0].Dims, x)
 }
 
-// multiplied is the product of two tensors of matrices. Where the right side is one
-// matrix the left's rows are all of one; else the one of fewer matrices repeats.
-func multiplied(n *Chooser, x, z Operand) (Operand, error) {
+// multiplyMatrices returns the matrix products of x and z, whose leading axes broadcast. If z is a
+// single matrix, all rows of x form one matrix; otherwise both are broadcast to the same number of
+// matrices.
+func multiplyMatrices(n *Chooser, x, z Operand) (Operand, error) {
 	rows, k, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1], z.Dims[len(z.Dims)-1]
 	batch, err := graph.Broadcast(x.Dims[:len(x.Dims)-2], z.Dims[:len(z.Dims)-2])
 	if err != nil {
@@ -192,71 +192,73 @@ func multiplied(n *Chooser, x, z Operand) (Operand, error) {
 	if graph.Elements(z.Dims[:len(z.Dims)-2]) == 1 {
 		x, z = x.As(graph.Elements(batch)*rows, k), z.As(k, columns)
 	} else {
-		if x, err = n.expanded(x, append(slices.Clone(batch), rows, k)); err != nil {
+		if x, err = n.broadcastTo(x, append(slices.Clone(batch), rows, k)); err != nil {
 			return x, err
 		}
-		if z, err = n.expanded(z, append(slices.Clone(batch), k, columns)); err != nil {
+		if z, err = n.broadcastTo(z, append(slices.Clone(batch), k, columns)); err != nil {
 			return x, err
 		}
 	}
 	s := x.shape()
 	l := layer.Layer{Op: layer.MatMul, In: s, Second: layer.Runtime, Columns: columns}
-	return n.layer(l, layer.Weights{}, out, x, z)
+	return n.addLayer(l, layer.Weights{}, out, x, z)
 }
 
-// einsumOf sums axes of one tensor and puts those that are left in another order.
-func einsumOf(n *Chooser, term, right string) (Operand, error) {
-	x, err := n.in(0)
+// buildOneInputEinsum sums the axes of the only input whose labels are not in the result, and
+// reorders the others. The labels of the input are term, those of the result right.
+func buildOneInputEinsum(n *Chooser, term, right string) (Operand, error) {
+	x, err := n.input(0)
 	if err != nil {
 		return Operand{}, err
 	}
 	axes, left, dims := make([]bool, len(term)), "", []int{}
 	for i, l := range term {
 		if strings.IndexRune(term, l) != i {
-			return Operand{}, fmt.Errorf("equation %q takes a diagonal", n.Text("equation", ""))
+			return Operand{}, fmt.Errorf("equation %q repeats a label in one term; diagonals are not supported", n.Text("equation", ""))
 		}
 		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
 			left += string(l)
 			dims = append(dims, x.Dims[i])
 		}
 	}
-	if x, err = n.reduced(layer.ReduceSum, x, axes); err != nil {
+	if x, err = n.reduceAxes(layer.ReduceSum, x, axes); err != nil {
 		return Operand{}, err
 	}
 	var perm []int
 	for _, l := range right {
 		perm = append(perm, strings.IndexRune(left, l))
 	}
-	return n.permuted(x.As(dims...), perm)
+	return n.permute(x.As(dims...), perm)
 }
 
-// einsums are products of two tensors of matrices: letters of both and the result are
-// batch, of both alone summed.
-func einsums(n *Chooser) (Operand, error) {
+// buildEinsum computes an einsum of two inputs as a batched matmul. Labels in both inputs and the
+// result are batch axes; labels in both inputs only are summed over. For one input, see
+// [buildOneInputEinsum].
+func buildEinsum(n *Chooser) (Operand, error) {
 	terms, right, err := ops.EinsumTerms(n.Node)
 	if err != nil {
 		return Operand{}, err
 	}
 	if len(terms) == 1 {
-		return einsumOf(n, terms[0], right)
+		return buildOneInputEinsum(n, terms[0], right)
 	}
 	if len(terms) != 2 {
-		return Operand{}, fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
+		return Operand{}, fmt.Errorf("equation %q has %d inputs; want 1 or 2", n.Text("equation", ""), len(terms))
 	}
 	var side [2]Operand
 	sizes := map[rune]int{}
 	for i := range side {
-		if side[i], err = n.in(i); err != nil {
+		if side[i], err = n.input(i); err != nil {
 			return Operand{}, err
 		}
 		for k, l := range terms[i] {
 			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
-				return Operand{}, fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
+				return Operand{}, fmt.Errorf("equation %q takes a diagonal or sums over one input alone; want a product of matrices", n.Text("equation", ""))
 			}
 			sizes[l] = side[i].Dims[k]
 		}
 	}
-	batch, sum, rows, columns := einsumAxes(terms, right)
+	batch, sum, rows, columns := classifyLabels(terms, right)
 	count := func(letters []rune) int {
 		e := 1
 		for _, l := range letters {
@@ -269,30 +271,31 @@ func einsums(n *Chooser) (Operand, error) {
 		for _, l := range order {
 			perm = append(perm, strings.IndexRune(terms[i], l))
 		}
-		if side[i], err = n.permuted(side[i], perm); err != nil {
+		if side[i], err = n.permute(side[i], perm); err != nil {
 			return Operand{}, err
 		}
 	}
 	x := side[0].As(count(batch), count(rows), count(sum))
 	z := side[1].As(count(batch), count(sum), count(columns))
-	y, err := multiplied(n, x, z)
+	y, err := multiplyMatrices(n, x, z)
 	if err != nil {
 		return Operand{}, err
 	}
-	made := slices.Concat(batch, rows, columns)
+	labels := slices.Concat(batch, rows, columns)
 	var dims, perm []int
-	for _, l := range made {
+	for _, l := range labels {
 		dims = append(dims, sizes[l])
 	}
 	for _, l := range right {
-		perm = append(perm, slices.Index(made, l))
+		perm = append(perm, slices.Index(labels, l))
 	}
-	return n.permuted(y.As(dims...), perm)
+	return n.permute(y.As(dims...), perm)
 }
 
-// einsumAxes are the axes of a product of two tensors: of both and the result, of both alone,
-// of the first and of the second.
-func einsumAxes(terms []string, right string) (batch, sum, rows, columns []rune) {
+// classifyLabels splits the labels of two einsum terms into those in both terms and the result
+// right (batch), in both terms only (sum), in the first term only (rows) and in the second term
+// only (columns).
+func classifyLabels(terms []string, right string) (batch, sum, rows, columns []rune) {
 	for i, t := range terms {
 		for _, l := range t {
 			both, kept := strings.ContainsRune(terms[1-i], l), strings.ContainsRune(right, l)

@@ -10,45 +10,38 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// cumulated is the sum of what stands before along an axis: a product with a triangle of
+// buildCumSum computes cumulative sums along an axis by multiplying it by a triangular matrix of
 // ones.
-func cumulated(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+func buildCumSum(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("its axis is computed, not a constant")
+		return Operand{}, errors.New("axis is computed; want a constant")
 	}
 	v, err := c.Ints()
 	if err != nil || len(v) != 1 {
-		return Operand{}, errors.Join(err, fmt.Errorf("%d axes", len(v)))
+		return Operand{}, errors.Join(err, fmt.Errorf("axis has %d values; want 1", len(v)))
 	}
 	axis, err := ops.Axis(len(x.Dims), v[0])
 	if err != nil {
 		return Operand{}, err
 	}
-	own, back := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
-	return n.along(x, axis, x.Dims[axis], func(o, i int) float64 {
-		if back {
+	inclusive, reverse := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
+	return n.multiplyAlongAxis(x, axis, x.Dims[axis], func(o, i int) float64 {
+		if reverse {
 			o, i = i, o
 		}
-		return graph.Truth(i < o || own && i == o)
+		return graph.Truth(i < o || inclusive && i == o)
 	})
 }
 
-// triangle keeps one side of matrices: a product with a triangle of ones.
-func triangle(n *Chooser) (Operand, error) {
-	x, err := n.in(0)
-	if err != nil {
-		return Operand{}, err
-	}
+// buildTrilu keeps the upper or lower triangle of each matrix and sets all other elements to zero.
+// It multiplies by a constant mask of ones and zeros.
+func buildTrilu(n *Chooser, x Operand) (Operand, error) {
 	k, rank := 0, len(x.Dims)
 	if n.Given(1) {
 		c := n.Const(1)
 		if c == nil {
-			return Operand{}, errors.New("its diagonal is computed, not a constant")
+			return Operand{}, errors.New("diagonal is computed; want a constant")
 		}
 		v, err := c.Scalar()
 		if err != nil {
@@ -57,7 +50,7 @@ func triangle(n *Chooser) (Operand, error) {
 		k = int(max(-list.MaxExtent, min(list.MaxExtent, v)))
 	}
 	if rank < 2 {
-		return Operand{}, fmt.Errorf("a triangle of %v", x.Dims)
+		return Operand{}, fmt.Errorf("input has shape %v; want at least 2 axes", x.Dims)
 	}
 	rows, columns := x.Dims[rank-2], x.Dims[rank-1]
 	if err := n.Spend(2 * numberBytes * rows * columns); err != nil {
@@ -70,5 +63,5 @@ func triangle(n *Chooser) (Operand, error) {
 			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
 		}
 	}
-	return n.withConstant(layer.Mul, x, mask)
+	return n.applyConstant(layer.Mul, x, mask)
 }

@@ -12,25 +12,25 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// Windows of three axes, and pools whose taps stand apart, are more than the engine has. A
-// pool is one along each axis, and a convolution the sum of those of pictures at each depth.
+// The engine has neither windows over three axes nor dilated pools. Such a pool is computed along
+// one axis at a time, and a convolution as a sum of convolutions of images.
 
-// separated is a pool along one axis after the other, each the largest, or the sum, of as
-// many parts of the tensor as it has taps.
-func separated(n *Chooser, x Operand, w ops.Window, average bool) (Operand, error) {
-	op, outside := layer.Max, -65504.0
+// poolByAxis pools along one axis after the other. Along each, it takes the maximum or the sum of
+// as many strided parts of the tensor as the window has taps.
+func poolByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, error) {
+	op, border := layer.Max, -65504.0
 	if average {
-		op, outside = layer.Add, 0
+		op, border = layer.Add, 0
 	}
 	extents := slices.Clone(x.Dims[2:])
 	const most = 32 // taps of an axis
 	for i, taps := range w.Taps {
 		if taps > most {
-			return x, fmt.Errorf("%d taps along an axis, at most %d are joined one by one", taps, most)
+			return x, fmt.Errorf("window has %d taps along an axis; want at most %d", taps, most)
 		}
 		var err error
 		need := (w.Out[i]-1)*w.Strides[i] + (taps-1)*w.Dilations[i] + 1
-		if x, err = surrounded(n, x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.Dims[2+i]), outside); err != nil {
+		if x, err = padIfNeeded(n, x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.Dims[2+i]), border); err != nil {
 			return x, err
 		}
 		var y Operand
@@ -38,9 +38,9 @@ func separated(n *Chooser, x Operand, w ops.Window, average bool) (Operand, erro
 			if err := n.Spend(placeBytes, w.Out[i]); err != nil {
 				return x, err
 			}
-			part, err := n.picked(x, 2+i, everyOther(w.Out[i], w.Strides[i], t*w.Dilations[i]))
+			part, err := n.pickElements(x, 2+i, stridedIndices(w.Out[i], w.Strides[i], t*w.Dilations[i]))
 			if err == nil && t > 0 {
-				part, err = n.Binary(op, y, part)
+				part, err = n.ApplyBinary(op, y, part)
 			}
 			if err != nil {
 				return x, err
@@ -52,31 +52,31 @@ func separated(n *Chooser, x Operand, w ops.Window, average bool) (Operand, erro
 	if !average {
 		return x, nil
 	}
-	return averaged(n, x, w, extents, 1)
+	return averageSums(n, x, w, extents, 1)
 }
 
-// averaged turns the sums of windows, each divided by divisor, into averages over the elements
-// that count. Elements beyond the padding, which only the rounding up of the result's extents
-// reaches, never count.
-func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
+// averageSums turns the sums of windows, each already divided by divisor, into averages over the
+// elements that count. Padding counts only if count_include_pad is set. Positions after the
+// padding, which windows reach if ceil_mode rounds the result's extents up, never count.
+func averageSums(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
 	padded := n.Int("count_include_pad", 0) != 0
 	counts, alike, all := make([][]int, len(extents)), true, 1
 	for i, in := range extents {
 		low, high := 0, in
 		if padded {
-			low, high = -w.Before[i], in+paddingBehind(n, w, i)
+			low, high = -w.Before[i], in+paddingAfter(n, w, i)
 		}
 		if err := n.Spend(numberBytes * w.Out[i]); err != nil {
 			return x, err
 		}
 		for o := range w.Out[i] {
-			counts[i] = append(counts[i], max(1, tapsWithin(low, high, o*w.Strides[i]-w.Before[i], w.Taps[i], w.Dilations[i])))
+			counts[i] = append(counts[i], max(1, countTaps(low, high, o*w.Strides[i]-w.Before[i], w.Taps[i], w.Dilations[i])))
 			alike = alike && counts[i][o] == counts[i][0]
 		}
 		all *= counts[i][0]
 	}
 	if alike {
-		return n.scaled(x, float64(divisor)/float64(all))
+		return n.mulScalar(x, float64(divisor)/float64(all))
 	}
 	if err := n.Spend(2 * numberBytes * graph.Elements(w.Out)); err != nil {
 		return x, err
@@ -90,20 +90,21 @@ func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (
 		}
 		factors[k] = float64(divisor) / float64(count)
 	}
-	return n.withConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
+	return n.applyConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
 }
 
-// tapsWithin returns how many of a window's taps are at places from low to high-1: the first tap
-// is at place first, and the others follow dilation places apart.
-func tapsWithin(low, high, first, taps, dilation int) int {
-	at := func(place int) int { // the first tap at or behind a place
+// countTaps returns how many taps of a window are at places from low to high-1. The first tap is
+// at place first, and the others follow dilation places apart.
+func countTaps(low, high, first, taps, dilation int) int {
+	firstTapAt := func(place int) int { // index of the first tap at or after a place
 		return min(taps, max(0, (place-first+dilation-1)/dilation))
 	}
-	return max(0, at(high)-at(low))
+	return max(0, firstTapAt(high)-firstTapAt(low))
 }
 
-// paddingBehind returns the padding that the file asks for behind an axis of a pool.
-func paddingBehind(n *Chooser, w ops.Window, axis int) int {
+// paddingAfter returns the padding that the node specifies after the elements of a spatial axis.
+// In ceil_mode, w.After may be larger; it returns the value from the attribute pads then, or 0.
+func paddingAfter(n *Chooser, w ops.Window, axis int) int {
 	if n.Int("ceil_mode", 0) == 0 {
 		return w.After[axis]
 	}
@@ -113,16 +114,16 @@ func paddingBehind(n *Chooser, w ops.Window, axis int) int {
 	return 0
 }
 
-// surrounded has a number before and behind an axis.
-func surrounded(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
+// padIfNeeded is like padConstant, but returns x unchanged if there is nothing to add.
+func padIfNeeded(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	if before == 0 && after == 0 {
 		return x, nil
 	}
-	return bordered(n, x, axis, before, after, value)
+	return padConstant(n, x, axis, before, after, value)
 }
 
-// everyOther are count places from one on, each so many behind the other.
-func everyOther(count, step, first int) []int {
+// stridedIndices returns count indices that start at first and are step apart.
+func stridedIndices(count, step, first int) []int {
 	list := make([]int, count)
 	for i := range list {
 		list[i] = first + i*step
@@ -130,12 +131,12 @@ func everyOther(count, step, first int) []int {
 	return list
 }
 
-// volumetric is a convolution over depth, height and width: of the picture that each tap of
-// depth meets, and their sum.
-func volumetric(n *Chooser, x Operand) (Operand, error) {
+// convolve3D convolves x over depth, height and width. For each tap of the depth axis it convolves
+// the images at that depth, and it sums the results.
+func convolve3D(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("its weights are computed, not constants")
+		return Operand{}, errors.New("weights are computed; want constants")
 	}
 	w, err := ops.WindowOf(n.Node, x.Dims[2:], c.Dims[2:])
 	if err != nil {
@@ -145,17 +146,17 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	cout, deep := c.Dims[0], c.Dims[2]
-	bias, err := bias(n, 2, cout)
+	cout, depth := c.Dims[0], c.Dims[2]
+	bias, err := readBias(n, 2, cout)
 	if err != nil {
 		return Operand{}, err
 	}
 	d := x.Dims
-	if x, err = n.permuted(x, []int{0, 2, 1, 3, 4}); err != nil {
+	if x, err = n.permute(x, []int{0, 2, 1, 3, 4}); err != nil {
 		return Operand{}, err
 	}
-	need := (w.Out[0]-1)*w.Strides[0] + (deep-1)*w.Dilations[0] + 1
-	if x, err = surrounded(n, x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
+	need := (w.Out[0]-1)*w.Strides[0] + (depth-1)*w.Dilations[0] + 1
+	if x, err = padIfNeeded(n, x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
 		return Operand{}, err
 	}
 	lw := layer.Window{
@@ -163,41 +164,42 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 		Py: w.Before[1], Px: w.Before[2], Qy: w.After[1], Qx: w.After[2],
 	}
 	var sum Operand
-	for t := range deep {
+	for t := range depth {
 		if err := n.Spend(placeBytes * w.Out[0]); err != nil {
 			return Operand{}, err
 		}
-		part, err := n.picked(x, 1, everyOther(w.Out[0], w.Strides[0], t*w.Dilations[0]))
+		part, err := n.pickElements(x, 1, stridedIndices(w.Out[0], w.Strides[0], t*w.Dilations[0]))
 		if err != nil {
 			return Operand{}, err
 		}
-		k := atDepth(c.Dims, v, t)
-		if k, err = k.spread(n, w.Dilations[1], w.Dilations[2]); err != nil {
+		k := sliceDepth(c.Dims, v, t)
+		if k, err = k.dilate(n, w.Dilations[1], w.Dilations[2]); err != nil {
 			return Operand{}, err
 		}
-		y, err := convolved(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k, lw, n.Int("group", 1), bias)
+		y, err := convolve(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k, lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
-			y, err = n.Binary(layer.Add, sum, y)
+			y, err = n.ApplyBinary(layer.Add, sum, y)
 		}
 		if err != nil {
 			return Operand{}, err
 		}
-		sum, bias = y, biasOf{}
+		sum, bias = y, biasValues{}
 	}
-	y, err := n.permuted(sum.As(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
+	y, err := n.permute(sum.As(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
 	return y.As(n.Results[0].Dims...), err
 }
 
-// atDepth are the weights of one tap of depth; v is nil where they are not known.
-func atDepth(dims []int, v []float16.Float16, t int) kernel {
-	k := kernel{cout: dims[0], cin: dims[1], kh: dims[3], kw: dims[4]}
+// sliceDepth returns the two-dimensional weights at tap t of the depth axis. The weights v have
+// dimensions dims; if v is nil, the result has no values.
+func sliceDepth(dims []int, v []float16.Float16, t int) convWeights {
+	k := convWeights{cout: dims[0], cin: dims[1], kh: dims[3], kw: dims[4]}
 	if v == nil {
 		return k
 	}
-	each := k.kh * k.kw
-	k.v = make([]float16.Float16, 0, k.cout*k.cin*each)
+	area := k.kh * k.kw
+	k.v = make([]float16.Float16, 0, k.cout*k.cin*area)
 	for p := range k.cout * k.cin {
-		k.v = append(k.v, v[(p*dims[2]+t)*each:][:each]...)
+		k.v = append(k.v, v[(p*dims[2]+t)*area:][:area]...)
 	}
 	return k
 }

@@ -124,7 +124,7 @@ func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilatio
 	if d == 1 {
 		return w, 0
 	}
-	w = w.WithDilation(d)
+	w = w.Dilate(d)
 	if a.values["pad"] == "same" {
 		w.Py, w.Qy = layer.SamePad(w.Kh, w.Sy, s.H)
 		w.Px, w.Qx = layer.SamePad(w.Kw, w.Sx, s.W)

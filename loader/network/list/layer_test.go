@@ -12,9 +12,9 @@ import (
 func TestMACs(t *testing.T) {
 	in := layer.Shape{N: 2, C: 8, H: 16, W: 16}
 	window := layer.Window{Kh: 3, Kw: 3, Sy: 1, Sx: 1}
-	dilated := layer.Conv(in, 4, window.WithDilation(2))
+	dilated := layer.Conv(in, 4, window.Dilate(2))
 	dilated.Dilation = 2
-	apart := layer.Depthwise(in, window.WithDilation(3))
+	apart := layer.Depthwise(in, window.Dilate(3))
 	apart.Dilation = 3
 	for _, tc := range []struct {
 		name string

@@ -1,6 +1,6 @@
-// Command manual writes the manual of anesim: a man page of each command, and completions
-// for bash, zsh, fish and PowerShell. It is a module of its own, so that what makes man
-// pages is no dependency of the command.
+// Command manual writes the manual of anesim: a man page for each command, and completions
+// for bash, zsh, fish and PowerShell. It is a separate module, so that the command does not
+// depend on the library for man pages.
 //
 //	go run . -o /usr/local/share
 //
@@ -35,7 +35,8 @@ func main() {
 	}
 }
 
-// date is that of the revision, so that one revision has one manual; today without one.
+// date returns the time of the revision, so that one revision always gives the same manual. It
+// returns the current time if the revision is unknown.
 func date() time.Time {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -47,7 +48,7 @@ func date() time.Time {
 	return time.Now()
 }
 
-// write writes the manual below a directory.
+// write writes the manual to a directory.
 func write(dir string, date time.Time) error {
 	root := command.Root(io.Discard)
 	root.DisableAutoGenTag = true

@@ -1,6 +1,6 @@
-// Command commandgen writes the controller's command numbers from commands.txt.
+// Command commandgen generates the controller's command numbers from commands.txt.
 //
-// Run it from firmware/command through go generate; its test generates again and compares.
+// Run it with go generate in firmware/command. Its test generates the file again and compares.
 package main
 
 import (
@@ -15,6 +15,7 @@ func main() {
 	}
 }
 
+// run generates the file out for a table.
 func run(table, out string) error {
 	text, err := os.ReadFile(table)
 	if err != nil {

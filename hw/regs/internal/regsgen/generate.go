@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// A block gives the struct name and the comment of a register group.
+// A block has the struct name and the comment of a register group.
 type block struct{ id, name, doc string }
 
 var blocks = []block{
-	{"G0", "KernelDMASrc", "is group G0, the kernel-DMA engine: one enable, base and size per coefficient lane"},
+	{"G0", "KernelDMASrc", "is group G0, the kernel-DMA engine: one enable, base and size per lane of weights"},
 	{"G1", "Common", "is group G1, the shape of the work, which all units share (the documents' dimensions)"},
 	{"G2", "TileDMASrc", "is group G2, the tile-DMA engine that reads the one or two sources"},
-	{"G3", "L2", "is group G3, the layout of buffers in the L2 (the documents' element-wise group)"},
+	{"G3", "L2", "is group G3, the layout of buffers in the L2 (the documents' elementwise group)"},
 	{"G4", "PE", "is group G4, the planar engine (the documents' L2 group)"},
 	{"G5", "NE", "is group G5, the MAC engines: kernel format, operation, bias and scale"},
 	{"G6", "TileDMADst", "is group G6, the tile-DMA engine that writes the result (the documents' L2 result)"},
 }
 
-// shared lists word types that are written by hand because many registers use them.
+// shared has the word types that many registers use and that are therefore not generated.
 var shared = map[string]bool{"DMAWord": true, "L2Word": true}
 
-// Generate returns the Go files for the table by file name.
+// Generate parses the table and returns the Go files for it by file name.
 func Generate(text []byte) (map[string][]byte, error) {
 	groups, err := parse(text)
 	if err != nil {
@@ -95,9 +95,9 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 	}
 	fmt.Fprintf(&w, "}\n\n// %s is the name of %s in the documents.\ntype %s = %s\n\n", b.id, b.name, b.id, b.name)
 	fmt.Fprintf(&w, "func (g *%s) load(w *[%d]uint32) {\n", b.name, words)
-	forEachField(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s(w[%d])\n", field, t, word) })
+	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s(w[%d])\n", field, t, word) })
 	fmt.Fprintf(&w, "}\n\nfunc (g *%s) store(w *[%d]uint32) {\n", b.name, words)
-	forEachField(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "w[%d] = uint32(g.%s)\n", word, field) })
+	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "w[%d] = uint32(g.%s)\n", word, field) })
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
 		t := wordType(b, r, uses)
@@ -110,8 +110,8 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 	return w.Bytes()
 }
 
-// forEachField calls f for every word of a group.
-func forEachField(g Group, b block, uses map[string]int, f func(field, t string, word int)) {
+// forEachWord calls f with the Go field, the type and the index of every word of a group.
+func forEachWord(g Group, b block, uses map[string]int, f func(field, t string, word int)) {
 	for _, r := range g.Registers {
 		t := wordType(b, r, uses)
 		if r.Count == 0 {
@@ -146,9 +146,10 @@ func headerSource(g Group) []byte {
 	return w.Bytes()
 }
 
-// wordSource writes a word type with its getters and setters to w. what describes the word.
-func wordSource(w *bytes.Buffer, t, what string, fields []Field) {
-	fmt.Fprintf(w, "// %s is the type of %s.\ntype %s uint32\n\n", t, what, t)
+// wordSource writes a word type t with its getters and setters to w. The description of the word
+// is for its comment.
+func wordSource(w *bytes.Buffer, t, description string, fields []Field) {
+	fmt.Fprintf(w, "// %s is the type of %s.\ntype %s uint32\n\n", t, description, t)
 	for _, f := range fields {
 		fieldSource(w, t, f)
 	}
@@ -181,7 +182,8 @@ func fieldSource(w *bytes.Buffer, t string, f Field) {
 	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(withField(uint32(w), %d, %d, %s)) }\n\n", t, name, gt, t, t, f.Low, f.Width, sx)
 }
 
-// tableSource returns the source of the table that the dump and the text form use.
+// tableSource returns the Go source of the register table, which the dump and the descriptor text
+// use.
 func tableSource(groups []Group) []byte {
 	var w bytes.Buffer
 	w.WriteString("var registerTable = [...]Register{\n")

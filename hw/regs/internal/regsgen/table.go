@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Field is one line of the table.
+// A Field is a range of bits in a register: one line of the table.
 type Field struct {
 	Name       string
 	Low, Width int
@@ -33,9 +33,11 @@ type Group struct {
 	Registers []Register
 }
 
+// evidences are the ways in which a field may be known.
 var evidences = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 
-// parse parses the table and checks that no two fields of a word overlap.
+// parse parses the table. It returns an error with the line number if a line is malformed or two
+// fields of a word overlap.
 func parse(text []byte) ([]Group, error) {
 	var groups []Group
 	sc := bufio.NewScanner(bytes.NewReader(text))
@@ -69,7 +71,7 @@ func addLine(groups *[]Group, col []string) error {
 		return err
 	}
 	if low < 0 || width < 1 || low+width > 32 {
-		return fmt.Errorf("field %s: bits %d to %d leave the word", col[3], low, low+width-1)
+		return fmt.Errorf("field %s: bits %d to %d do not fit a 32-bit word", col[3], low, low+width-1)
 	}
 	if !slices.Contains(evidences, col[7]) {
 		return fmt.Errorf("field %s: unknown evidence %q; want one of %v", col[3], col[7], evidences)

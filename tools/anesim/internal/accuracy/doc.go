@@ -1,5 +1,5 @@
-// Package accuracy says how far the model is from published measurements: for people, as JSON,
-// as a page and as Markdown, with the errors of fits that had not seen a row beside those of the
-// fit to all, and with what its intervals hold. Package bench compares and fits; what is here
-// lays the comparison out.
+// Package accuracy reports how far the model is from published measurements: as text, as JSON, as
+// an HTML page and as Markdown. Next to the errors of the fit to all rows it shows the errors of
+// fits that leave a row out, and how many measurements lie in their intervals. Package bench does
+// the comparison and the fits; this package formats them.
 package accuracy

@@ -131,7 +131,7 @@ func (f *figures) list() []figure {
 // short is a row of the README's table.
 func (f *figures) short(begins string, groups func(*bench.Accuracy) []bench.Group, name string) figure {
 	s := f.summaries(groups, name)
-	return figure{"README.md", begins, fmt.Sprintf("%s %d rows | median error %.1f %%, p90 %.0f %% with the row's session left out of the fit; its shape left out %s; fitted to all %s |",
+	return figure{"README.md", begins, fmt.Sprintf("%s %d rows | median error %.1f%%, p90 %.0f%% with the row's session left out of the fit; its shape left out %s; fitted to all %s |",
 		begins, s[0].N, 100*s[2].Median, 100*s[2].P90, cell(s[1]), cell(s[0]))}
 }
 
@@ -145,22 +145,22 @@ func (f *figures) row(what string, groups func(*bench.Accuracy) []bench.Group, n
 // summaries are a group's of the fit to all and with shape and session left out.
 func (f *figures) summaries(groups func(*bench.Accuracy) []bench.Group, name string) (s [3]bench.Summary) {
 	for i, a := range []*bench.Accuracy{f.Accuracy, f.left[bench.ByShape], f.left[bench.BySession]} {
-		s[i] = groupNamed(groups(a), name)
+		s[i] = findGroup(groups(a), name)
 	}
 	return s
 }
 
-func cell(s bench.Summary) string { return fmt.Sprintf("%.1f %%, %.0f %%", 100*s.Median, 100*s.P90) }
+func cell(s bench.Summary) string { return fmt.Sprintf("%.1f%%, %.0f%%", 100*s.Median, 100*s.P90) }
 
 // readme says what the README's figures are worth.
 func (f *figures) readme() figure {
 	var medians []float64
 	for _, name := range []string{"linux", "linux-m1", "macos-guide"} {
-		medians = append(medians, 100*groupNamed(f.left[bench.BySession].Sessions, name).Median)
+		medians = append(medians, 100*findGroup(f.left[bench.BySession].Sessions, name).Median)
 	}
-	energy := groupNamed(f.left[bench.BySession].Energy, "all")
+	energy := findGroup(f.left[bench.BySession].Energy, "all")
 	return figure{"README.md", "Use the figures with the session left out", wrap(fmt.Sprintf(
-		"Use the figures with the session left out: they are for a machine that the fit has not seen. The model is weak for hosts without a second session (Linux, the guide's machine: medians of %.0f to %.0f %%), for 1x1 convolutions inside a stack, and for the energy of calls that wait long, because the time that a rail stays on differs between machines. The median error of all energies is %.1f %%, %.0f %% at the 90th percentile. With the session left out, intervals of %s hold %s of all rows and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print hold %s of engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
+		"Use the figures with the session left out: they are for a machine that the fit has not seen. The model is weak for hosts without a second session (Linux, the guide's machine: medians of %.0f to %.0f%%), for 1x1 convolutions inside a stack, and for the energy of calls that wait long, because the time that a rail stays on differs between machines. The median error of all energies is %.1f%%, %.0f%% at the 90th percentile. With the session left out, intervals of %s hold %s of all rows and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print hold %s of engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
 		slices.Min(medians), slices.Max(medians), 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
 		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}
 }
@@ -175,9 +175,10 @@ func (f *figures) page() []figure {
 	}
 	t0 := f.left[bench.BySession]
 	list := []figure{{"docs/accuracy.md", "Intervals of", wrap(fmt.Sprintf(
-		"Intervals of %s hold %s of the rows with the shape left out and %s with the session left out. Of engine-dominated and mixed rows they hold %s and %s, and of engine-dominated ones alone (median error %.0f %% with the session left out) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. With the session left out, they hold the fewest rows of these sessions: %s. No other session shows what the memory or the software of one session does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they hold %s of the rows whose time is mostly the engine's.",
+		"Intervals of %s hold %s of the rows with the shape left out and %s with the session left out. Of engine-dominated and mixed rows they hold %s and %s, and of engine-dominated ones alone (median error %.0f%% with the session left out) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. With the session left out, they hold the fewest rows of these sessions: %s. No other session shows what the memory or the software of one session does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they hold %s of the rows whose time is mostly the engine's.",
 		hw.IntervalPercent, f.held(bench.ByShape, "all"), f.held(bench.BySession, "all"), f.held(bench.ByShape, "T0+T1"), f.held(bench.BySession, "T0+T1"),
-		100*groupNamed(t0.Tiers, "T0").Median, f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
+		100*findGroup(t0.Tiers, "T0").Median, f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
+	list = append(list, f.covered())
 	var holds []float64
 	for _, h := range host.Presets() {
 		if h.Hold.Value > 0 {
@@ -205,12 +206,12 @@ func (f *figures) page() []figure {
 					copies += float64(l.Kept)
 				}
 			}
-			others = append(others, fmt.Sprintf("%s on an %s %s %%, %.0f %% of its engine time copies of concatenated tensors",
+			others = append(others, fmt.Sprintf("%s on an %s %s%%, %.0f%% of its engine time copies of concatenated tensors",
 				n.Row.Network, strings.TrimPrefix(strings.Split(n.Row.Machine, " (")[0], "MacBookPro "), miss, 100*copies/float64(n.Engine.Kept)))
 		}
 	}
 	return append(list, figure{"docs/accuracy.md", "Whole networks", wrap(fmt.Sprintf(
-		"Whole networks (`anesim accuracy --networks`): MobileOne %s on an A14 %s %%, with the phone's overhead estimated from the other two models; %s.",
+		"Whole networks (`anesim accuracy --networks`): MobileOne %s on an A14 %s%%, with the phone's overhead estimated from the other two models; %s.",
 		strings.Join(names, ", "), strings.Join(phone, ", "), strings.Join(others, ", ")), "")})
 }
 
@@ -223,13 +224,29 @@ func (f *figures) coverage(by bench.Protocol) []bench.Coverage {
 func (f *figures) held(by bench.Protocol, name string) string {
 	list := f.coverage(by)
 	i := slices.IndexFunc(list, func(c bench.Coverage) bool { return c.Name == name })
-	return fmt.Sprintf("%.0f %%", 100*list[i].Share())
+	return fmt.Sprintf("%.0f%%", 100*list[i].Share())
 }
 
 // heldEngine is what the intervals of kinds of descriptors hold, where that is least.
 func (f *figures) heldEngine() string {
 	b := slices.MinFunc(f.bands, func(a, b bench.EngineBand) int { return cmp.Compare(a.Holds.Share(), b.Holds.Share()) })
-	return fmt.Sprintf("%.0f %%", 100*b.Holds.Share())
+	return fmt.Sprintf("%.0f%%", 100*b.Holds.Share())
+}
+
+// covered says which work measured rows cover, and what interval the other has.
+func (f *figures) covered() figure {
+	var covered, not []string
+	for i := range f.works {
+		if w := &f.works[i]; w.Rows > 0 {
+			covered = append(covered, fmt.Sprintf("%v (%d)", w.Work, w.Rows))
+		} else {
+			not = append(not, w.Work.String())
+		}
+	}
+	b := &f.bands[slices.IndexFunc(f.bands, func(b bench.EngineBand) bool { return b.Kind == bench.Unmeasured })]
+	return figure{"docs/accuracy.md", "Measured rows cover", wrap(fmt.Sprintf(
+		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work. A pass or copy that prepares a matmul counts as part of it. No row covers the rest: %s. Such work has an interval of %+.0f to %+.0f %%, and reports, JSON and advice say so. The interval is computed from fits without the row's kind (windows, 1x1, matmuls, passes). It holds %s operations of measured rows, one more than there are taken to lie outside, and %d of %d rows.",
+		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), hw.IntervalWords, b.Holds.Holds, b.Holds.N), "")}
 }
 
 // stack are the errors of the rows that are a 1x1 layer of a stack.
@@ -240,7 +257,7 @@ func (f *figures) stack() string {
 			list = append(list, fmt.Sprintf("%+.0f", 100*r.Time.Error()))
 		}
 	}
-	return strings.Join(list, " and ") + " %"
+	return strings.Join(list, " and ") + "%"
 }
 
 // wrap breaks a paragraph into lines as the pages have them, those behind the first

@@ -7,21 +7,31 @@ import (
 	"anesim/bench/report"
 )
 
-// A Document is the accuracy as JSON has it.
+// A Document is the accuracy as written to JSON.
 type Document struct {
 	report.Header
 	Rows        []jsonRow                `json:"rows"`
 	Summary     map[string]any           `json:"summary"`
 	NotModelled []jsonUnmodelled         `json:"not_modelled"`
 	Baselines   map[string]jsonSummaries `json:"baselines"`
-	LeftOut     map[string]jsonSummaries `json:"left_out,omitempty"`         // the row's shape
-	LeftSession map[string]jsonSummaries `json:"left_out_session,omitempty"` // the row's session
-	// Coverage is by what was left out, then by tier or session; of "engine" by kind of
-	// descriptor.
+	LeftOut     map[string]jsonSummaries `json:"left_out,omitempty"`         // fits without rows of the same shape
+	LeftSession map[string]jsonSummaries `json:"left_out_session,omitempty"` // fits without rows of the same session
+	// Coverage is keyed by what the fit left out, then by tier or session. The key "engine"
+	// is followed by the kind of descriptor.
 	Coverage map[string]map[string]jsonCoverage `json:"coverage"`
+	Work     []jsonWork                         `json:"work,omitempty"`
 }
 
-// A jsonRow leaves out what was not published.
+// A jsonWork is a kind of the engine's work, with the rows that cover it and the bounds of
+// measured over estimated time.
+type jsonWork struct {
+	Work string  `json:"work"`
+	Rows int     `json:"rows"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// A jsonRow is a measured row. Fields that were not published are null or missing.
 type jsonRow struct {
 	ID           string   `json:"id"`
 	Tier         string   `json:"tier"`
@@ -62,7 +72,7 @@ type jsonUnmodelled struct {
 	What string `json:"what"`
 }
 
-func summariesOf(groups []bench.Group) jsonSummaries {
+func toSummaries(groups []bench.Group) jsonSummaries {
 	m := make(jsonSummaries)
 	for _, g := range groups {
 		m[g.Name] = jsonSummary{g.N, 100 * g.Median, 100 * g.P90, g.Near}
@@ -70,35 +80,36 @@ func summariesOf(groups []bench.Group) jsonSummaries {
 	return m
 }
 
-// leftOutOf are the summaries of a left-out fit.
-func leftOutOf(a *bench.Accuracy) map[string]jsonSummaries {
+// toLeftOut returns the summaries of a left-out fit by the name of the grouping.
+func toLeftOut(a *bench.Accuracy) map[string]jsonSummaries {
 	return map[string]jsonSummaries{
-		"latency": summariesOf(a.Tiers), "op": summariesOf(a.Ops), "session": summariesOf(a.Sessions),
-		"state": summariesOf(a.States), "energy": summariesOf(a.Energy),
+		"latency": toSummaries(a.Tiers), "op": toSummaries(a.Ops), "session": toSummaries(a.Sessions),
+		"state": toSummaries(a.States), "energy": toSummaries(a.Energy),
 	}
 }
 
+// WriteJSON writes the report as a Document.
 func (r *Report) WriteJSON(w io.Writer) error {
-	return report.WriteDocument(w, r.document())
+	return report.WriteDocument(w, r.newDocument())
 }
 
-// document is the accuracy as JSON has it.
-func (r *Report) document() *Document {
+// newDocument returns the report as a Document.
+func (r *Report) newDocument() *Document {
 	out := &Document{
 		Header: report.NewHeader(), Rows: []jsonRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{
-			"op": summariesOf(r.Ops), "session": summariesOf(r.Sessions), "state": summariesOf(r.States), "energy": summariesOf(r.Energy),
+			"op": toSummaries(r.Ops), "session": toSummaries(r.Sessions), "state": toSummaries(r.States), "energy": toSummaries(r.Energy),
 		},
 		Baselines: map[string]jsonSummaries{
-			"roofline": summariesOf(r.Roofline), "cost_columns": summariesOf(r.Columns), "vendor": summariesOf(r.Vendor),
+			"roofline": toSummaries(r.Roofline), "cost_columns": toSummaries(r.Columns), "vendor": toSummaries(r.Vendor),
 		},
 		Coverage: make(map[string]map[string]jsonCoverage),
 	}
-	for name, s := range summariesOf(r.Tiers) {
+	for name, s := range toSummaries(r.Tiers) {
 		out.Summary[name] = s
 	}
 	if r.left != nil {
-		out.LeftOut, out.LeftSession = leftOutOf(r.left[bench.ByShape]), leftOutOf(r.left[bench.BySession])
+		out.LeftOut, out.LeftSession = toLeftOut(r.left[bench.ByShape]), toLeftOut(r.left[bench.BySession])
 	}
 	for _, c := range r.coverages() {
 		m := make(map[string]jsonCoverage)
@@ -106,6 +117,9 @@ func (r *Report) document() *Document {
 			m[x.Name] = jsonCoverage{x.N, x.Holds, x.Share()}
 		}
 		out.Coverage[c.key] = m
+	}
+	for _, x := range r.works {
+		out.Work = append(out.Work, jsonWork{x.Work.String(), x.Rows, x.Low, x.High})
 	}
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]
@@ -127,7 +141,7 @@ func (r *Report) document() *Document {
 		out.Rows = append(out.Rows, j)
 	}
 	for _, err := range r.Unmodelled {
-		out.NotModelled = append(out.NotModelled, unmodelledOf(err))
+		out.NotModelled = append(out.NotModelled, toUnmodelled(err))
 	}
 	return out
 }

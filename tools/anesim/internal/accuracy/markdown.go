@@ -10,36 +10,37 @@ import (
 	"anesim/tools/anesim/internal/outfile"
 )
 
-// A pageTable is a table of an accuracy: cells as text.
+// A pageTable is a table of text cells for a page or for Markdown.
 type pageTable struct {
 	Title string
 	Head  []string
 	Rows  [][]string
 }
 
-// A markdown is an accuracy with its figures.
+// A markdown holds the tables and figures of a Markdown report.
 type markdown struct {
 	Modelled, Unmodelled int
 	Tables               []pageTable
 	Times, Errors        []byte // SVG
 }
 
-func (r *Report) markdown() (*markdown, error) {
+func (r *Report) newMarkdown() (*markdown, error) {
 	p := &markdown{Modelled: len(r.Rows), Unmodelled: len(r.Unmodelled)}
 	for _, x := range tables() {
 		if len(x.groups(r.Accuracy)) > 0 {
-			p.Tables = append(p.Tables, r.pageTable(&x))
+			p.Tables = append(p.Tables, r.newPageTable(&x))
 		}
 	}
-	p.Tables = append(p.Tables, r.coverageTables()...)
-	p.Tables = append(p.Tables, r.rowsTable())
+	p.Tables = append(p.Tables, r.newCoverageTables()...)
+	p.Tables = append(p.Tables, r.newRowsTable())
 	var err error
 	p.Times, p.Errors, err = r.Pictures()
 	return p, err
 }
 
-// pageTable is groups with what left-out fits make of them.
-func (r *Report) pageTable(x *table) pageTable {
+// newPageTable returns a table of groups, with columns for the fit to all rows and for each
+// left-out fit.
+func (r *Report) newPageTable(x *table) pageTable {
 	t := pageTable{Title: strings.ToUpper(x.title[:1]) + x.title[1:], Head: []string{"", "n"}}
 	fits := []*bench.Accuracy{r.Accuracy}
 	names := []string{"fitted to all"}
@@ -55,16 +56,16 @@ func (r *Report) pageTable(x *table) pageTable {
 	for _, g := range x.groups(r.Accuracy) {
 		row := []string{g.Name, fmt.Sprint(g.N)}
 		for _, a := range fits {
-			s := groupNamed(x.groups(a), g.Name)
-			row = append(row, fmt.Sprintf("%.1f %%", 100*s.Median), fmt.Sprintf("%.1f %%", 100*s.P90))
+			s := findGroup(x.groups(a), g.Name)
+			row = append(row, fmt.Sprintf("%.1f%%", 100*s.Median), fmt.Sprintf("%.1f%%", 100*s.P90))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-// rowsTable is every row with where it was published.
-func (r *Report) rowsTable() pageTable {
+// newRowsTable returns a table of all rows with the source of each.
+func (r *Report) newRowsTable() pageTable {
 	t := pageTable{Title: "Rows", Head: []string{"row", "operation", "session", "latency us", "sustained us", "model us", hw.IntervalPercent + " interval us", "its rows", "measured mJ", "model mJ", "source"}}
 	number := func(v float64) string {
 		if v == 0 {
@@ -87,16 +88,17 @@ func (r *Report) rowsTable() pageTable {
 	return t
 }
 
-// WriteMarkdown writes the report as Markdown, and its figures beside it.
+// WriteMarkdown writes the report as Markdown to the named file, and its figures to SVG files
+// next to it.
 func (r *Report) WriteMarkdown(name string) error {
-	p, err := r.markdown()
+	p, err := r.newMarkdown()
 	if err != nil {
 		return err
 	}
 	return p.write(name)
 }
 
-// write writes the page, and its figures beside it.
+// write writes the Markdown file, and its figures to SVG files next to it.
 func (p *markdown) write(name string) error {
 	base := strings.TrimSuffix(name, filepath.Ext(name))
 	var b strings.Builder

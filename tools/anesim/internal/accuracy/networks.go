@@ -9,7 +9,7 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A jsonNetwork is a whole network beside its published time.
+// A jsonNetwork compares the modelled time of a whole network with its published time.
 type jsonNetwork struct {
 	ID         string         `json:"id"`
 	Network    string         `json:"network"`
@@ -33,8 +33,8 @@ type jsonNetLayer struct {
 	InMemoryUs float64 `json:"engine_in_memory_us"`
 }
 
-// WriteNetworks writes the report on whole networks, as JSON or for people, with every layer if
-// layers.
+// WriteNetworks writes the comparison of whole networks with their published times, as JSON or as
+// a table. If layers is set, the text has a table of every network's layers.
 func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	list, err := bench.CompareNetworks(bench.DefaultPresets())
 	if err != nil {
@@ -43,24 +43,28 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	if asJSON {
 		return writeNetworksJSON(w, list)
 	}
-	t := terminal.Numbers("network", "machine", "measured us", "model us", "error", "host us", "engine us", "with all in memory", "saved", "not modelled")
+	p := terminal.NewPager(w)
+	t := terminal.NewTable(
+		terminal.Word("network", 0), terminal.Word("machine", 0), terminal.Number("measured us", 0), terminal.Number("model us", 0), terminal.Number("error", 0), terminal.Number("host us", 1),
+		terminal.Number("engine us", 0), terminal.Number("all in memory", 1), terminal.Number("saved", 2), terminal.Number("not modelled", 3),
+	)
 	for i := range list {
 		r := &list[i]
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
-		t.Add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f %%", 100*r.Time.Error()),
-			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f %%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
+		t.Add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f%%", 100*r.Time.Error()),
+			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
-	if err := t.Print(w, terminal.Gap); err != nil || !layers {
-		return err
+	if p.WideTable(t, 0); p.Err != nil || !layers {
+		return p.Err
 	}
 	for i := range list {
 		fmt.Fprintf(w, "\n%s\n", list[i].Row.Network)
-		t := terminal.Numbers("layer", "op", "engine us", "with all in memory")
+		t := terminal.NewTable(terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("engine us", 0), terminal.Number("all in memory", 0))
 		for _, l := range list[i].Engine.Layers {
 			t.Add(l.Name, l.Op, fmt.Sprintf("%.2f", float64(l.Kept)/1e3), fmt.Sprintf("%.2f", float64(l.InMemory)/1e3))
 		}
-		if err := t.Print(w, 2*terminal.Gap); err != nil {
+		if err := t.Print(w, terminal.Gap); err != nil {
 			return err
 		}
 	}

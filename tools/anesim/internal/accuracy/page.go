@@ -13,26 +13,26 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// errNoRows is the error for an accuracy without a measured time.
+// errNoRows is returned if no row of an accuracy has a measured time.
 var errNoRows = errors.New("no row has a measured time")
 
-// View is the accuracy as pages show it.
+// View returns the report in the form that HTML pages show.
 func (r *Report) View() (*view.Report, error) {
-	doc := r.document()
+	doc := r.newDocument()
 	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
 	p.Facts = []view.Fact{{Label: "Rows modelled", Text: fmt.Sprint(len(doc.Rows)), Name: "rows", Value: float64(len(doc.Rows)), Note: fmt.Sprintf("%d not modelled", len(doc.NotModelled))}}
-	p.Facts = append(p.Facts, r.facts(doc)...)
+	p.Facts = append(p.Facts, r.newFacts(doc)...)
 	if p.Points = doc.points(); len(p.Points) == 0 {
 		return nil, errNoRows
 	}
-	p.Table = r.rowTable(doc)
+	p.Table = r.newRowTable(doc)
 	for _, x := range tables() {
 		if len(x.groups(r.Accuracy)) > 0 {
-			p.Tables = append(p.Tables, namedTable(r.pageTable(&x)))
+			p.Tables = append(p.Tables, toNamedTable(r.newPageTable(&x)))
 		}
 	}
-	for _, t := range r.coverageTables() {
-		p.Tables = append(p.Tables, namedTable(t))
+	for _, t := range r.newCoverageTables() {
+		p.Tables = append(p.Tables, toNamedTable(t))
 	}
 	for _, x := range doc.NotModelled {
 		p.Notes = append(p.Notes, fmt.Sprintf("row %s is not modelled: %s", x.ID, x.What))
@@ -40,7 +40,7 @@ func (r *Report) View() (*view.Report, error) {
 	return p, nil
 }
 
-// points are the rows that have a measured time, by session.
+// points returns a point for each row that has a measured time, ordered by session.
 func (d *Document) points() (list []view.Point) {
 	for i := range d.Rows {
 		x := &d.Rows[i]
@@ -52,9 +52,10 @@ func (d *Document) points() (list []view.Point) {
 	return list
 }
 
-// Pictures returns the model's times and their errors over the measured times, as SVG files.
+// Pictures returns two SVG files: the model's times against the measured times, and the errors by
+// measured time. It returns errNoRows if there is nothing to draw.
 func (r *Report) Pictures() (times, misses []byte, err error) {
-	list := r.document().points()
+	list := r.newDocument().points()
 	if len(list) == 0 {
 		return nil, nil, errNoRows
 	}
@@ -63,9 +64,9 @@ func (r *Report) Pictures() (times, misses []byte, err error) {
 	return picture.Times(list).File("Time of a call, model against measurement", rows), p.File(p.Title, rows), nil
 }
 
-// facts are the median errors of the time, with the row's session left out where fits to
-// the other rows are known.
-func (r *Report) facts(doc *Document) (list []view.Fact) {
+// newFacts returns the median errors for the head of a page. If left-out fits are known, the
+// errors are those with a row's session left out of the fit.
+func (r *Report) newFacts(doc *Document) (list []view.Fact) {
 	all, place, what := doc.Summary, "summary", "fitted to all rows"
 	if r.left != nil {
 		all, place, what = map[string]any{}, "left_out_session.latency", "its session left out of the fit"
@@ -76,16 +77,17 @@ func (r *Report) facts(doc *Document) (list []view.Fact) {
 	for _, g := range [...]struct{ name, label string }{{"T0+T1", "Engine-dominated and mixed rows"}, {"all", "All rows"}} {
 		if s, ok := all[g.name].(jsonSummary); ok {
 			list = append(list, view.Fact{
-				Label: g.label, Text: fmt.Sprintf("%.1f %%", s.Median), Name: place + "." + g.name + ".median_abs_pct", Value: s.Median,
-				Note: fmt.Sprintf("median error of the time of %d rows, 90th percentile %.0f %%; %s", s.N, s.P90, what),
+				Label: g.label, Text: fmt.Sprintf("%.1f%%", s.Median), Name: place + "." + g.name + ".median_abs_pct", Value: s.Median,
+				Note: fmt.Sprintf("median error of the time of %d rows, 90th percentile %.0f%%; %s", s.N, s.P90, what),
 			})
 		}
 	}
 	return list
 }
 
-// namedTable is a table whose first column is names and whose others are numbers.
-func namedTable(t pageTable) view.NamedTable {
+// toNamedTable converts t to a table whose first column has names and whose other columns have
+// numbers.
+func toNamedTable(t pageTable) view.NamedTable {
 	n := view.NamedTable{Title: t.Title}
 	for i, h := range t.Head {
 		n.Columns = append(n.Columns, view.Column{Title: h, Number: i > 0})
@@ -100,8 +102,8 @@ func namedTable(t pageTable) view.NamedTable {
 	return n
 }
 
-// rowTable is every row, with the document's numbers.
-func (r *Report) rowTable(doc *Document) (t view.Table) {
+// newRowTable returns a table of all rows that is sorted by the numbers of doc.
+func (r *Report) newRowTable(doc *Document) (t view.Table) {
 	t.Columns = []view.Column{
 		{Title: "row", Help: "its number in the published tables"}, {Title: "tier", Help: "how much of the time is the engine's, as published"}, {Title: "op", Help: "operation"},
 		{Title: "chip", Help: "chip"}, {Title: "session", Help: "a machine with its software"},
@@ -132,21 +134,25 @@ func (r *Report) rowTable(doc *Document) (t view.Table) {
 		}
 		t.Rows = append(t.Rows, []view.Cell{
 			{Text: x.ID}, {Text: x.Tier}, {Text: x.Op}, {Text: x.Chip}, {Text: x.Session}, {Text: state},
-			number("%.4g", x.MeasuredUs), number("%.4g", x.SustainedUs), number("%.4g", &x.ModelUs), number("%+.1f %%", x.ErrorPct), number("%.4g", &x.ModelLowUs), number("%.4g", &x.ModelHighUs),
-			number("%.4g", x.MeasuredMJ), number("%.4g", energy), number("%+.1f %%", x.EnergyError), {Text: r.Rows[i].Sample.Row.Source},
+			number("%.4g", x.MeasuredUs), number("%.4g", x.SustainedUs), number("%.4g", &x.ModelUs), number("%+.1f%%", x.ErrorPct), number("%.4g", &x.ModelLowUs), number("%.4g", &x.ModelHighUs),
+			number("%.4g", x.MeasuredMJ), number("%.4g", energy), number("%+.1f%%", x.EnergyError), {Text: r.Rows[i].Sample.Row.Source},
 		})
 	}
 	return t
 }
 
-// coverageTables are what intervals hold.
-func (r *Report) coverageTables() (list []pageTable) {
+// newCoverageTables returns a table for each protocol that says how many measurements lie in
+// their interval.
+func (r *Report) newCoverageTables() (list []pageTable) {
 	for _, c := range r.coverages() {
-		t := pageTable{"Measurements that their interval holds" + c.what, []string{"", "n", "held", "share"}, nil}
+		t := pageTable{"Measurements inside their interval" + c.what, []string{"", "n", "held", "share"}, nil}
 		for _, x := range c.rows {
-			t.Rows = append(t.Rows, []string{x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f %%", 100*x.Share())})
+			t.Rows = append(t.Rows, []string{x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f%%", 100*x.Share())})
 		}
 		list = append(list, t)
+	}
+	if len(r.works) > 0 {
+		list = append(list, pageTable{"Work of the engine, the rows that cover it and its interval", []string{"", "rows", "low", "high"}, r.formatWorks()})
 	}
 	return list
 }

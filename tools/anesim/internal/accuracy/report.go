@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"anesim/bench"
 	"anesim/bench/measured"
@@ -16,16 +17,18 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A Report is an accuracy with what left-out fits make of its rows.
+// A Report is an accuracy together with the results of left-out fits.
 type Report struct {
 	*bench.Accuracy
-	left      []*bench.Accuracy // by protocol; nil for rows of a file
+	left      []*bench.Accuracy // by protocol; nil for rows from a file
 	spreads   *bench.Spreads
-	bands     []bench.EngineBand // nil for rows of a file
-	intervals []bench.Interval   // of the rows
+	bands     []bench.EngineBand // nil for rows from a file
+	works     []bench.WorkBand   // nil for rows from a file
+	intervals []bench.Interval   // one per row
 }
 
-// New compares the model with rows. Of the built-in ones it has the errors of left-out fits, too.
+// New compares the model with rows. If builtin is set, the rows are the built-in ones, and the
+// report also has the errors of left-out fits.
 func New(rows []measured.Row, builtin bool) (*Report, error) {
 	a, err := bench.Compare(rows, bench.DefaultPresets())
 	if err != nil {
@@ -45,6 +48,9 @@ func New(rows []measured.Row, builtin bool) (*Report, error) {
 	if r.bands, err = bench.EngineBands(); err != nil {
 		return nil, err
 	}
+	if r.works, err = bench.WorkBands(); err != nil {
+		return nil, err
+	}
 	errs, err := bench.LeftOuts()
 	if err != nil {
 		return nil, err
@@ -59,11 +65,11 @@ func New(rows []measured.Row, builtin bool) (*Report, error) {
 	return r, nil
 }
 
-// A table is groups under a title.
+// A table selects groups of an accuracy and gives them a title.
 type table struct {
 	title  string
 	groups func(*bench.Accuracy) []bench.Group
-	left   bool // whether left-out fits have it too
+	left   bool // whether left-out fits have these groups, too
 }
 
 func tables() []table {
@@ -79,30 +85,35 @@ func tables() []table {
 	}
 }
 
-// Write writes the report for people, with every row if rows.
+// Write writes the report as text. If rows is set, it lists every row.
 func (r *Report) Write(w io.Writer, rows bool) error {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	if rows {
-		r.writeRows(w)
+		if err := r.writeRows(w); err != nil {
+			return err
+		}
 	}
 	for _, t := range tables() {
 		if len(t.groups(r.Accuracy)) == 0 {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s\n", t.title)
-		if err := r.writeTable(w, &t); err != nil {
+		if err := r.writeGroups(w, &t); err != nil {
 			return err
 		}
 	}
 	for _, c := range r.coverages() {
-		fmt.Fprintf(w, "\nmeasurements that their interval holds%s\n", c.what)
-		t := terminal.Numbers("", "", "")
+		fmt.Fprintf(w, "\nmeasurements inside their interval%s\n", c.what)
+		t := terminal.NewTable(terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
 		for _, x := range c.rows {
-			t.Add(x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f %%", 100*x.Share()))
+			t.Add(x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f%%", 100*x.Share()))
 		}
-		if err := t.Print(w, 2*terminal.Gap); err != nil {
+		if err := t.Print(w, 0); err != nil {
 			return err
 		}
+	}
+	if err := r.writeWorks(w); err != nil {
+		return err
 	}
 	if len(r.Unmodelled) > 0 {
 		fmt.Fprintln(w, "\nnot modelled")
@@ -113,54 +124,98 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 	return nil
 }
 
-// writeTable writes groups, with left-out fits side by side.
-func (r *Report) writeTable(w io.Writer, x *table) error {
-	left := r.left
-	if !x.left {
-		left = nil
+// formatWorks returns the cells of the table of what rows cover.
+func (r *Report) formatWorks() (rows [][]string) {
+	for i := range r.works {
+		x := &r.works[i]
+		rows = append(rows, []string{x.Work.String(), strconv.Itoa(x.Rows), fmt.Sprintf("%+.0f%%", 100*(x.Low-1)), fmt.Sprintf("%+.0f%%", 100*(x.High-1))})
 	}
-	over := []string{"", "", "fitted to all", "", "", "left out: shape", "", "", "session", "", ""}
-	titles := []string{"", "n"}
-	for range len(left) + 1 {
-		titles = append(titles, "median", "p90", "within 17 %")
+	return rows
+}
+
+// writeWorks writes how many rows cover each kind of work, and its interval.
+func (r *Report) writeWorks(w io.Writer) error {
+	if len(r.works) == 0 {
+		return nil
 	}
-	t := terminal.Numbers(make([]string, len(titles))...)
-	if left != nil {
-		t.Add(over...)
+	fmt.Fprintf(w, "\nwork of the engine, the rows that cover it and its interval\n")
+	t := terminal.NewTable(terminal.Word("", 0), terminal.Number("rows", 0), terminal.Number("low", 0), terminal.Number("high", 0))
+	for _, row := range r.formatWorks() {
+		t.Add(row...)
 	}
-	t.Add(titles...)
+	return t.Print(w, 0)
+}
+
+// writeGroups writes a table of groups, with columns for the fit to all rows and for each left-out
+// fit. It fits in 80 columns.
+func (r *Report) writeGroups(w io.Writer, x *table) error {
+	columns := []terminal.Column{terminal.Word("", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("p90", 0), terminal.Number("≤17%", 0)}
+	var left []*bench.Accuracy
+	if x.left {
+		left = r.left
+	}
+	for range left {
+		columns = append(columns, terminal.Number("median", 0), terminal.Number("p90", 0))
+	}
+	t := terminal.NewTable(columns...)
 	for _, g := range x.groups(r.Accuracy) {
-		row := []string{g.Name, strconv.Itoa(g.N)}
-		for _, a := range slices.Concat([]*bench.Accuracy{r.Accuracy}, left) {
-			s := groupNamed(x.groups(a), g.Name)
-			row = append(row, fmt.Sprintf("%.1f %%", 100*s.Median), fmt.Sprintf("%.1f %%", 100*s.P90), fmt.Sprintf("%.0f %%", 100*s.Near))
+		row := []string{g.Name, strconv.Itoa(g.N), formatPercent(g.Median), formatPercent(g.P90), fmt.Sprintf("%.0f%%", 100*g.Near)}
+		for _, a := range left {
+			s := findGroup(x.groups(a), g.Name)
+			row = append(row, formatPercent(s.Median), formatPercent(s.P90))
 		}
 		t.Add(row...)
 	}
-	lines := t.Lines(math.MaxInt, 2*terminal.Gap)
-	for _, line := range lines { // the first ends where its last group of columns does
-		if _, err := fmt.Fprintf(w, "%-*s\n", len(lines[1]), line); err != nil {
+	lines := t.Lines(math.MaxInt, 0)
+	if left != nil {
+		const fitted = 4 // column of the last title of the fit to all rows
+		ends := titleEnds(lines[0])
+		over := fmt.Sprintf("%*s", ends[fitted-1], "fitted to all")
+		for i, by := range bench.Protocols() {
+			end := ends[fitted-1+2*(i+1)]
+			over += fmt.Sprintf("%*s", end-utf8.RuneCountInString(over), "unseen "+by.String())
+		}
+		lines = slices.Insert(lines, 0, over)
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func groupNamed(list []bench.Group, name string) bench.Summary {
+func formatPercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
+
+// titleEnds returns the column after the last character of each word in a line of titles.
+func titleEnds(line string) (ends []int) {
+	column := 0
+	for field := range strings.FieldsSeq(line) {
+		column += strings.Index(line, field)
+		line = line[strings.Index(line, field)+len(field):]
+		column += utf8.RuneCountInString(field)
+		ends = append(ends, column)
+	}
+	return ends
+}
+
+func findGroup(list []bench.Group, name string) bench.Summary {
 	if i := slices.IndexFunc(list, func(g bench.Group) bool { return g.Name == name }); i >= 0 {
 		return list[i].Summary
 	}
 	return bench.Summary{}
 }
 
-// A coverage is what intervals hold, one fold left out: by tier, then by session.
+// A coverage says how many measurements lie in their intervals under one protocol. Its rows are
+// tiers, followed by sessions.
 type coverage struct {
 	key  string // in JSON
-	what string // after a comma
+	what string // end of the title, such as ", the row's shape left out"
 	rows []bench.Coverage
 }
 
-// coverages are those of left-out fits, or of the rows of a file.
+// coverages returns the coverage of each left-out fit and of the engine's part, or one coverage
+// if the rows come from a file.
 func (r *Report) coverages() (list []coverage) {
 	add := func(a *bench.Accuracy, by bench.Protocol, what string) {
 		tiers, sessions := r.spreads.Coverage(a, by)
@@ -172,28 +227,38 @@ func (r *Report) coverages() (list []coverage) {
 		add(r.Accuracy, bench.ByShape, "")
 	}
 	for i, by := range bench.Protocols()[:len(r.left)] {
-		add(r.left[i], by, fmt.Sprintf(", the row's %v left out", by))
+		add(r.left[i], by, fmt.Sprintf(", with the row's %v left out of the fit", by))
 	}
-	var engine []bench.Coverage
+	var engine, kind []bench.Coverage
 	for _, b := range r.bands {
-		engine = append(engine, b.Holds)
+		if b.Kind == bench.Unmeasured {
+			kind = append(kind, b.Holds)
+		} else {
+			engine = append(engine, b.Holds)
+		}
 	}
 	if len(engine) > 0 {
-		list = append(list, coverage{"engine", " of the engine's part, as run and model print it, the row's session left out", engine})
+		list = append(list, coverage{"engine", ": engine's part, with the row's session left out", engine})
+		list = append(list, coverage{bench.ByKind.String(), ": engine's part as for work without rows, with the row's kind left out", kind})
 	}
 	return list
 }
 
-func (r *Report) writeRows(w io.Writer) {
-	fmt.Fprintln(w)
-	t := terminal.Numbers("row", "tier", "op", "chip", "session", "state", "latency us", "sustained us", "model us", "error",
-		hw.IntervalPercent+" interval us", "measured mJ", "model mJ", "error")
+// writeRows writes a table of all rows. On a terminal it leaves out columns that do not fit in its width.
+func (r *Report) writeRows(w io.Writer) error {
+	p := terminal.NewPager(w)
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Number("row", 0), terminal.Number("tier", 4), terminal.Number("op", 0), terminal.Number("chip", 4), terminal.Number("session", 3), terminal.Number("state", 4),
+		terminal.Number("latency us", 0), terminal.Number("sustained us", 4), terminal.Number("model us", 0), terminal.Number("error", 0), terminal.Number(hw.IntervalPercent+" interval us", 1),
+		terminal.Number("measured mJ", 2), terminal.Number("model mJ", 2), terminal.Number("error", 2),
+	)
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]
 		s := x.Sample
 		latency, sustained, miss, state := "-", "-", "-", ""
 		if x.Time.Reference > 0 {
-			latency, miss = fmt.Sprintf("%.4g", s.Row.Latency), fmt.Sprintf("%+.1f %%", 100*x.Time.Error())
+			latency, miss = fmt.Sprintf("%.4g", s.Row.Latency), fmt.Sprintf("%+.1f%%", 100*x.Time.Error())
 		}
 		if s.Row.Sustained > 0 {
 			sustained, state = fmt.Sprintf("%.4g", s.Row.Sustained), "warm"
@@ -204,16 +269,17 @@ func (r *Report) writeRows(w io.Writer) {
 		measured, model, off := "-", "-", "-"
 		if x.Energy.Reference > 0 {
 			measured, model = fmt.Sprintf("%.4g", x.Energy.Reference/1e6), fmt.Sprintf("%.4g", x.Energy.Model/1e6)
-			off = fmt.Sprintf("%+.1f %%", 100*x.Energy.Error())
+			off = fmt.Sprintf("%+.1f%%", 100*x.Energy.Error())
 		}
 		t.Add(s.Row.ID, fmt.Sprint(s.Row.Tier), fmt.Sprint(s.Row.Op), s.Chip, s.Session, state, latency, sustained,
 			fmt.Sprintf("%.4g", x.Time.Model/1e3), miss, fmt.Sprintf("%.4g-%.4g", in.Low/1e3, in.High/1e3), measured, model, off)
 	}
-	t.Print(w, terminal.Gap)
+	p.WideTable(t, 0)
+	return p.Err
 }
 
-// unmodelledOf is a row that no chain is built for, for JSON.
-func unmodelledOf(err error) jsonUnmodelled {
+// toUnmodelled splits the error of a row that is not modelled into the row and the reason.
+func toUnmodelled(err error) jsonUnmodelled {
 	var u *bench.UnmodelledError
 	if errors.As(err, &u) {
 		return jsonUnmodelled{u.Row, u.What}

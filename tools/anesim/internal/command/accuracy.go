@@ -18,33 +18,33 @@ func accuracyCommand() *cobra.Command {
 	var f accuracyFlags
 	c := &cobra.Command{
 		Use:   "accuracy",
-		Short: "The model against measured rows",
-		Long: `Accuracy lowers every measured row to descriptors, times them, adds the host's part
-and says how far the model is from the measurement: n, the median and the 90th
-percentile of the absolute error and the share within 17 %, by tier, operation and
-session, for latency and energy, beside a roofline, the columns of the vendor's cost
-dump and the vendor compiler's stored estimate on the same rows.
+		Short: "Compare the model with measured rows",
+		Long: `Accuracy compiles every measured row to descriptors, times them, adds the host's part and
+compares the result with the measurement. For each tier, operation and session it prints n,
+the median and the 90th percentile (p90) of the absolute error, and the share of rows with
+an error of at most 17%, for latency and for energy. It does the same for three baselines: a
+roofline, the columns of the vendor's cost dump, and the vendor compiler's estimate.
 
 The rows are the built-in published ones, or those of a CSV file with the columns tier,
 id, chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
 weight_format, latency_us, iter_us, gflops, power_w, energy_mj, dram_bytes, source,
-notes. For the built-in rows every table has the errors of fits that had not seen a
-row's shape, and of fits that had not seen its session, beside those of the fit to all.
+notes. For the built-in rows the tables also have the errors of fits that did not see a
+row's shape ("unseen shape") or its session ("unseen session").
 
-A row is cold when its least call took longer than the mean of its sustained loop. An
-interval holds ` + hw.IntervalWords + ` measurements of its kind; the coverage says how many it
-holds of rows that it does not rest on.`,
+A row is cold if its fastest call took longer than the mean of its sustained loop. An
+interval is made to contain ` + hw.IntervalWords + ` measurements of its kind; the last tables say how
+many measurements it contains of rows that it was not computed from.`,
 		Example: `  anesim accuracy
   anesim accuracy --csv mine.csv --rows`,
 		Args: usage.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },
 	}
-	c.Flags().StringVar(&f.csv, "csv", "", "rows from `FILE` in place of the built-in ones")
+	c.Flags().StringVar(&f.csv, "csv", "", "read rows from `FILE` instead of the built-in ones")
 	c.Flags().BoolVar(&f.rows, "rows", false, "print every row")
 	c.Flags().BoolVar(&f.json, "json", false, "report as JSON")
-	c.Flags().BoolVar(&f.networks, "networks", false, "whole networks in place of rows, with tensors kept in the L2 and in memory; with --rows layer by layer")
-	c.Flags().StringVar(&f.html, "html", "", "write the tables with figures as a page to `FILE`")
-	c.Flags().StringVar(&f.md, "md", "", "write the tables as Markdown to `FILE`, and figures beside it")
+	c.Flags().BoolVar(&f.networks, "networks", false, "compare whole networks instead of rows, with tensors kept in L2 and in memory; --rows lists layers")
+	c.Flags().StringVar(&f.html, "html", "", "write an HTML page with tables and figures to `FILE`")
+	c.Flags().StringVar(&f.md, "md", "", "write tables as Markdown to `FILE`, and figures next to it")
 	return c
 }
 
@@ -60,7 +60,7 @@ func (f *accuracyFlags) run(w io.Writer) error {
 	if f.networks {
 		return accuracy.WriteNetworks(w, f.json, f.rows)
 	}
-	rows, err := f.read()
+	rows, err := f.readRows()
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (f *accuracyFlags) run(w io.Writer) error {
 	return r.Write(w, f.rows)
 }
 
-func (f *accuracyFlags) read() ([]measured.Row, error) {
+func (f *accuracyFlags) readRows() ([]measured.Row, error) {
 	if f.csv == "" {
 		return measured.Rows()
 	}
@@ -93,7 +93,7 @@ func (f *accuracyFlags) read() ([]measured.Row, error) {
 	return rows, nil
 }
 
-// writePages writes the report to files.
+// writePages writes the report to an HTML page and a Markdown file, as the flags select.
 func (f *accuracyFlags) writePages(r *accuracy.Report) error {
 	if f.html != "" {
 		p, err := r.View()

@@ -18,8 +18,8 @@ func TestAccuracy(t *testing.T) {
 	}
 	for _, want := range []string{
 		"105 rows modelled, 23 not", "latency by tier", "T0+T1", "latency by operation", "latency by the roofline",
-		"left out: shape", "latency by state", "cold, by sustained mean", "matmul+conv+decode",
-		"measurements that their interval holds, the row's session left out", `row r0173: operation "wake" is not modelled`,
+		"unseen shape", "latency by state", "cold, by sustained mean", "matmul+conv+decode",
+		"measurements inside their interval, with the row's session left out of the fit", `row r0173: operation "wake" is not modelled`,
 		"r0003    T2        matmul     m1  macos-air/22b6e4fa   cold        4961          4920",
 	} {
 		if !strings.Contains(out, want) {
@@ -174,7 +174,7 @@ func TestAccuracyCSV(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if !strings.Contains(out, "5 rows modelled, 1 not") || strings.Contains(out, "left out") || !strings.Contains(out, "measurements that their interval holds\n") {
+	if !strings.Contains(out, "5 rows modelled, 1 not") || strings.Contains(out, "unseen") || !strings.Contains(out, "measurements inside their interval\n") {
 		t.Errorf("%s", out)
 	}
 	if err := os.WriteFile(name, []byte("op,latency_us,M\nmatmul,1,x\n"), 0o644); err != nil {

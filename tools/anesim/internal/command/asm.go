@@ -13,7 +13,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// asmFlags are the flags of asm.
+// asmFlags holds the flags of asm.
 type asmFlags struct {
 	out  string
 	bind []string
@@ -24,9 +24,9 @@ func asmCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "asm FILE.td -o OUT",
 		Short: "Assemble a descriptor text",
-		Long: `Asm makes a program of a descriptor text: a container when the text has ports, else a
-bare chain. What dump --text prints assembles to the bytes it was printed from.
-docs/assembler.md describes the text, with a program that computes.`,
+		Long: `Asm assembles a descriptor text to a program. The program is a container if the text has
+ports, and a bare chain otherwise. The output of dump --text assembles to the bytes that
+it was printed from. docs/assembler.md describes the text, with a program that computes.`,
 		Example: "  anesim asm relu.td -o relu.hwx\n  anesim asm relu.td --bind factor=3 -o relu3.hwx",
 		Args:    usage.OneFile,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -36,15 +36,15 @@ docs/assembler.md describes the text, with a program that computes.`,
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (required)")
-	s.StringArrayVar(&f.bind, "bind", nil, "give a parameter of the text a value, `NAME=VALUE`; may be repeated")
+	s.StringArrayVar(&f.bind, "bind", nil, "set a parameter of the text, `NAME=VALUE`; repeatable")
 	return c
 }
 
 func (f *asmFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.out == "" {
-		return usage.Errorf("asm requires -o FILE")
+		return usage.Errorf("missing -o FILE")
 	}
-	bind, err := flags.Bindings(f.bind)
+	bind, err := flags.ParseBindings(f.bind)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (f *asmFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if err != nil {
 		return input.InFile(name, err)
 	}
-	if err := outfile.Avoiding(f.out, read...); err != nil {
+	if err := outfile.CheckInputs(f.out, read...); err != nil {
 		return err
 	}
 	if err := outfile.Write(f.out, file); err != nil {

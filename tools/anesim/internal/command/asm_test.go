@@ -132,7 +132,7 @@ func TestAsmErrors(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"asm", source}, exitUsage, "requires -o"},
+		{[]string{"asm", source}, exitUsage, "missing -o"},
 		{[]string{"asm", source, "-o", filepath.Join(dir, "out")}, exitFailed, `a.td:2:14: unknown field "Wim" of Common.InDim; did you mean Win?`},
 		{[]string{"asm", source, "-o", filepath.Join(dir, "out"), "--bind", "x"}, exitUsage, "NAME=VALUE"},
 		{[]string{"asm", filepath.Join(dir, "none.td"), "-o", filepath.Join(dir, "out")}, exitFailed, "none.td"},

@@ -10,19 +10,19 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// cacheFlags are what a command says of the program cache.
+// cacheFlags holds the flags of the program cache.
 type cacheFlags struct {
 	dir              string
 	recompile, fetch bool
 }
 
 func (f *cacheFlags) register(s *pflag.FlagSet) {
-	s.StringVar(&f.dir, "cache", "", "take the lowered programs from `DIR`, or make them and keep them there")
-	s.BoolVar(&f.recompile, "force-recompilation", false, "with --cache: make the programs whether or not they are there")
-	s.BoolVar(&f.fetch, "force-fetch", false, "with --cache: fail where they are not there")
+	s.StringVar(&f.dir, "cache", "", "fetch compiled programs from `DIR`, or compile them and store them there")
+	s.BoolVar(&f.recompile, "force-recompilation", false, "with --cache: compile the programs even if they are there")
+	s.BoolVar(&f.fetch, "force-fetch", false, "with --cache: fail if they are not there")
 }
 
-// open is the cache for the programs of a file, nil without one.
+// open opens the cache for the programs of a file. It returns nil if no cache is requested.
 func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	switch {
 	case f.dir == "" && (f.recompile || f.fetch):
@@ -46,7 +46,7 @@ func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	return c, nil
 }
 
-// sourceURL is the resolved URL of a file, empty of standard input.
+// sourceURL returns the resolved URL of a file, or "" for standard input.
 func sourceURL(file string) string {
 	if file == "-" {
 		return ""

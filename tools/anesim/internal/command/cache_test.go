@@ -19,7 +19,7 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 	file := exampleLoad("observed.yaml")
 	plain, _, _ := invoke("model", file)
 	out, errs, code := invoke("model", file, "--cache", dir)
-	if code != exitDone || !strings.HasPrefix(out, plain) || !strings.Contains(out, "warning: the program is not kept: cache: ") {
+	if code != exitDone || !strings.HasPrefix(out, plain) || !strings.Contains(out, "warning: cannot store the program in the cache: cache: ") {
 		t.Errorf("exit %d: %s%s", code, out[max(0, len(out)-300):], errs)
 	}
 	if _, errs, code := invoke("model", file, "--cache", dir, "--force-fetch"); code != exitFailed {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// checkFlags are the flags of check: those of run that decide what a model costs, and the
+// checkFlags holds the flags of check: those of run that change a model's cost, and those for the
 // baseline.
 type checkFlags struct {
 	runFlags
@@ -43,17 +44,16 @@ func checkCommand() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check --baseline FILE INPUT...",
-		Short: "Compare what models cost with a baseline",
-		Long: `Check runs programs, networks and layers and compares cycles, time, energy, bytes and
-the vendor's estimate with a baseline, in total, by layer and by descriptor, and, with
---values, the checksums of outputs. A measure may differ by --max of the baseline's value.
-What differs is printed with the registers and the causes that explain it, and the exit
-status is 1. With --lint, which looks for mistakes as anesim lint does, a finding
-is a failure too.
+		Short: "Compare the cost of models with a baseline",
+		Long: `Check runs programs, networks and layers and compares their cycles, time, energy, bytes and
+the vendor's estimate with a baseline: in total, by layer and by descriptor and, with
+--values, the checksums of outputs. --max allows a measure to differ by a share of the
+baseline's value. Differences are printed with the registers and causes that explain
+them, and the exit status is 1. With --lint, the findings of anesim lint are failures, too.
 
---update writes the baseline instead. Its file is sorted JSON, a line per descriptor, made
-to be kept under version control. It holds the tool's version and the hash of its
-constants, so that a changed model is told apart from a changed program.`,
+--update writes the baseline instead. The file is sorted JSON with a line per descriptor,
+suitable for version control. It contains the tool's version and the hash of its
+constants, so that a change of the model can be distinguished from a change of the program.`,
 		Example: `  anesim check --baseline perf.json --update model.hwx net.onnx
   anesim check --baseline perf.json --max 2% model.hwx net.onnx
   anesim check --baseline perf.json --layer "conv cin=64 h=28 w=28 cout=64 k=3 pad=1" --junit report.xml`,
@@ -62,20 +62,20 @@ constants, so that a changed model is told apart from a changed program.`,
 	}
 	s := c.Flags()
 	s.SortFlags = false
-	s.StringVar(&f.baseline, "baseline", "", "the baseline's `FILE`")
-	s.StringVar(&f.most, "max", "0%", "the `SHARE` that a measure may differ by, like 2%")
-	s.StringArrayVar(&f.layers, "layer", nil, "a layer to check, `\"OP key=value...\"`; repeatable")
+	s.StringVar(&f.baseline, "baseline", "", "`FILE` of the baseline")
+	s.StringVar(&f.most, "max", "0%", "allowed difference as a `SHARE` of the baseline, like 2%")
+	s.StringArrayVar(&f.layers, "layer", nil, "check a layer, `\"OP key=value...\"`; repeatable")
 	s.BoolVar(&f.update, "update", false, "write the baseline")
-	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
-	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
-	s.BoolVar(&f.lint, "lint", false, "look for mistakes as well, as anesim lint does")
+	s.StringVar(&f.junit, "junit", "", "also write the verdicts to `FILE` as JUnit XML")
+	s.BoolVar(&f.values, "values", false, "compute values and compare the checksums of outputs")
+	s.BoolVar(&f.lint, "lint", false, "also look for mistakes, as anesim lint does")
 	f.Dims.Register(s)
 	f.RegisterOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
 	return c
 }
 
-// share reads "2%" or "0.02".
-func share(text string) (float64, error) {
+// parseShare parses the argument of --max, such as "2%" or "0.02".
+func parseShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if percent {
@@ -90,36 +90,36 @@ func share(text string) (float64, error) {
 	return v, nil
 }
 
-// A checked is a model with the name it has on the command line and in the baseline.
-type checked struct {
+// A checkedModel is a model with its names on the command line and in the baseline.
+type checkedModel struct {
 	name, entry string
 	model       *anesim.Model
 }
 
-// entryName returns the name that a file has in a baseline: the path from the baseline to it,
-// with slashes, so that both are found from any directory. Older baselines have names as they
-// stood on the command line; one that has such a name alone is taken as it is.
+// entryName returns the name of a file in a baseline: its path relative to the baseline, with
+// slashes, so that the check works from any directory. Older baselines have names as written on
+// the command line; such a name is used if it is the only match.
 func entryName(b *check.Baseline, baseline, file string) string {
 	if file == "-" {
 		return file
 	}
-	name := filepath.ToSlash(besideOf(baseline, file))
+	name := filepath.ToSlash(relativeName(baseline, file))
 	if b.Has(file) && !b.Has(name) {
 		return file
 	}
 	return name
 }
 
-// models opens what is to be checked.
-func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []string) ([]checked, error) {
-	var list []checked
+// openModels opens all models to be checked.
+func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []string) ([]checkedModel, error) {
+	var list []checkedModel
 	seen := map[string]bool{}
 	add := func(name, entry string, m *anesim.Model) error {
 		if seen[entry] {
-			return usage.Errorf("%s is given twice", report.Printable(name))
+			return usage.Errorf("duplicate model %s", report.Printable(name))
 		}
 		seen[entry] = true
-		list = append(list, checked{name, entry, m})
+		list = append(list, checkedModel{name, entry, m})
 		return nil
 	}
 	for _, file := range files {
@@ -129,7 +129,7 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 		}
 		entry := entryName(base, f.baseline, file)
 		if f.update && entry == file && file != "-" {
-			entry = filepath.ToSlash(besideOf(f.baseline, file))
+			entry = filepath.ToSlash(relativeName(f.baseline, file))
 			base.Rename(file, entry)
 		}
 		if err := add(file, entry, m); err != nil {
@@ -147,16 +147,16 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 		}
 	}
 	if len(list) == 0 {
-		return nil, usage.Errorf("nothing to check: name programs or networks, or layers with --layer")
+		return nil, usage.Errorf("missing models: want programs, networks, or layers with --layer")
 	}
 	return list, nil
 }
 
 func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.baseline == "" {
-		return usage.Errorf("--baseline FILE is required")
+		return usage.Errorf("missing --baseline FILE")
 	}
-	most, err := share(f.most)
+	most, err := parseShare(f.most)
 	if err != nil {
 		return err
 	}
@@ -165,32 +165,28 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
+	if f.lint && len(o.Overrides) > 0 {
+		return usage.Errorf("cannot combine --lint with --set: lint reads the registers of the file; anesim patch --set writes them to a file")
+	}
 	base, err := readBaseline(f.baseline, f.update)
 	if err != nil {
 		return input.InFile(f.baseline, err)
 	}
-	models, err := f.models(c, base, files)
+	models, err := f.openModels(c, base, files)
 	if err != nil {
 		return err
 	}
 	var verdicts []check.Verdict
-	var linted []jsonLinted
+	var linted []jsonLintedProgram
 	ctx, stop := flags.Interruptible()
 	defer stop()
 	for _, x := range models {
-		res, err := x.model.Run(ctx, o)
+		res, err := x.run(ctx, o)
 		if err != nil {
-			return input.ModelError(x.model, err)
-		}
-		if faults := res.Report.Faults; len(faults) > 0 {
-			return input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+			return err
 		}
 		if f.lint {
-			var programs []*loader.Program
-			for i := range res.Programs {
-				programs = append(programs, res.Programs[i].Program)
-			}
-			list, err := lintPrograms(x.name, programs)
+			list, err := lintResult(x.name, res)
 			if err != nil {
 				return err
 			}
@@ -208,9 +204,9 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		v.Input = x.name
 		verdicts = append(verdicts, v)
 	}
-	err = f.conclude(c.OutOrStdout(), base, verdicts, linted, most)
+	err = f.finish(c.OutOrStdout(), base, verdicts, linted, most)
 	if f.lint {
-		if e := writeLinted(c.OutOrStdout(), linted); e != nil {
+		if e := writeFindings(c.OutOrStdout(), linted); e != nil {
 			return e
 		}
 		err = cmp.Or(err, lintError(linted))
@@ -218,8 +214,29 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	return err
 }
 
-// conclude writes the baseline, or says what differs from it.
-func (f *checkFlags) conclude(w io.Writer, base *check.Baseline, verdicts []check.Verdict, linted []jsonLinted, most float64) error {
+// run runs the model. It returns an error if the device faults.
+func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
+	res, err := x.model.Run(ctx, o)
+	if err != nil {
+		return nil, input.ModelError(x.model, err)
+	}
+	if faults := res.Report.Faults; len(faults) > 0 {
+		return nil, input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+	}
+	return res, nil
+}
+
+// lintResult lints the programs of a run.
+func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
+	var programs []*loader.Program
+	for i := range res.Programs {
+		programs = append(programs, res.Programs[i].Program)
+	}
+	return lintPrograms(name, programs)
+}
+
+// finish writes the baseline, or reports the differences from it.
+func (f *checkFlags) finish(w io.Writer, base *check.Baseline, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
 	if f.update {
 		return f.write(w, base)
 	}
@@ -231,9 +248,9 @@ func (f *checkFlags) conclude(w io.Writer, base *check.Baseline, verdicts []chec
 	return printVerdicts(w, verdicts, most)
 }
 
-// readBaseline reads the baseline; one that is to be written may be missing. What is kept of
-// an old one has been made by an older model, which its header no longer says: entries that
-// are not written again are dropped when the model has changed.
+// readBaseline reads a baseline. If it is to be updated, the file may be missing, and entries
+// made by another version of the model are dropped, since the header of the new file would not
+// match them.
 func readBaseline(name string, update bool) (*check.Baseline, error) {
 	fresh := &check.Baseline{Header: report.NewHeader()}
 	file, err := os.Open(name)
@@ -272,10 +289,10 @@ func (f *checkFlags) write(w io.Writer, b *check.Baseline) error {
 	return err
 }
 
-// mostDifferences is how many differences of one model are printed.
+// mostDifferences is the most differences that are printed for a model.
 const mostDifferences = 40
 
-// printVerdicts says what differs. It is an error when anything does.
+// printVerdicts prints the differences of each model. It returns an error if there are any.
 func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	missed := 0
 	for i := range verdicts {
@@ -294,7 +311,7 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 			d := &v.Differences[k]
 			fmt.Fprintf(w, "      %s\n", report.Printable(d.String()))
 			if k+1 < len(v.Differences) && slices.Equal(d.Why, v.Differences[k+1].Why) {
-				continue // what explains both stands below the last of them
+				continue // print a shared explanation after the last of them
 			}
 			for _, why := range d.Why {
 				fmt.Fprintf(w, "        %s\n", why)
@@ -311,7 +328,7 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	return nil
 }
 
-// junitSuite is the verdicts as JUnit has tests.
+// A junitSuite holds the verdicts in the format of JUnit.
 type junitSuite struct {
 	XMLName  xml.Name    `xml:"testsuite"`
 	Name     string      `xml:"name,attr"`
@@ -331,7 +348,7 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) error {
+func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLintedProgram) error {
 	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(linted)}
 	for i := range verdicts {
 		v := &verdicts[i]

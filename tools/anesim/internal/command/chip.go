@@ -15,18 +15,18 @@ import (
 func chipCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "chip [NAME|FILE]",
-		Short: "Write a chip as a file, for chips of your own",
-		Long: `Chip prints a preset as YAML: every constant with its unit, what it rests on, where that
-is from, and the bounds that a value must keep. Change what you like and give the file to
---chip of any command. Without an argument it lists the presets. Of a FILE it checks every
-constant and prints the chip as it was read.`,
+		Short: "Print a chip as YAML, as a start for your own",
+		Long: `Chip prints a preset as YAML: each constant with its unit, its evidence and source, and the
+range of valid values. Edit the file and pass it to --chip of any command. Without an
+argument, chip lists the presets. With a FILE, it checks every constant and prints the
+chip as read.`,
 		Example: `  anesim chip
   anesim chip m1 > my.yaml
   anesim layer conv cin=64 h=56 w=56 cout=64 k=3 --chip my.yaml
   anesim sweep conv cin=64,256 h=28 w=28 cout=64 k=3 chip.Clock=0.8e9,1.2e9 --chip my.yaml`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.Errorf("%s takes one chip, not %d", c.CommandPath(), len(args))
+				return usage.Errorf("%s: found %d arguments, want one chip", c.CommandPath(), len(args))
 			}
 			return nil
 		},

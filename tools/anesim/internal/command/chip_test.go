@@ -103,8 +103,8 @@ func TestSweepChipConstants(t *testing.T) {
 		{"conv cin=3 cout=1 --pareto time,speed", "unknown goal"},
 		{"conv cin=3 cout=1 --pareto time,time", "duplicate goal"},
 		{"conv cin=3 cout=1 --pareto time,energy --resume x.csv", "mutually exclusive"},
-		{"conv cin=3 cout=1 --workers 4611686018427387904", "must be between 1 and 4096"},
-		{"conv cin=3 cout=1 --workers 0", "must be between 1 and 4096"},
+		{"conv cin=3 cout=1 --workers 4611686018427387904", "want 1 to 4096"},
+		{"conv cin=3 cout=1 --workers 0", "want 1 to 4096"},
 		{"conv cin=3 cout=1 --shard 1/9223372036854775807", "more than 268435456 parts"},
 		{"conv cin=3 cout=1 --shard 1/92233720368547758070", "want I/N"},
 	} {

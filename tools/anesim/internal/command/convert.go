@@ -17,17 +17,18 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// converters write a program in other forms, by the extension of the output.
+// converters lists the output formats by extension, each with a function that writes programs in
+// it.
 var converters = [...]struct {
 	extension, what string
 	write           func(programs []e5.Part) ([]byte, error)
 }{
-	{".hwx", "a hardware container", hardwareContainer},
+	{".hwx", "a hardware container", toContainer},
 	{".anec", "the Linux driver's form", func(p []e5.Part) ([]byte, error) { return p[0].Program.ANEC() }},
-	{".anefw", "a firmware container", firmwareContainer},
+	{".anefw", "a firmware container", toFirmware},
 	{".bin", "the bare chain", func(p []e5.Part) ([]byte, error) { return bytes.Clone(p[0].Program.Text), nil }},
 	{".td", "descriptor text", func(p []e5.Part) ([]byte, error) { return asm.Disassemble(p[0].Program) }},
-	{".e5", "the dispatch descriptor of the containers", dispatchDescriptor},
+	{".e5", "the dispatch descriptor of the containers", toDispatch},
 }
 
 func convertCommand() *cobra.Command {
@@ -38,19 +39,19 @@ func convertCommand() *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "convert FILE... -o OUT",
-		Short: "Write a program in another form",
-		Long: `Convert writes a program in the form that the output's extension names:
+		Short: "Convert a program to another form",
+		Long: `Convert writes a program in another form, which the extension of the output selects:
 
 ` + strings.Join(forms, "\n") + `
 
-A firmware container takes several programs, and so does a dispatch descriptor, which
-names them in the order they run. The layouts of both are the project's own where the
-documents leave them open. A hardware container is made of a program of any other form
-that has its weights. anesim run and anesim dump read what convert writes.`,
+A firmware container can hold several programs. A dispatch descriptor can refer to
+several, in the order in which they run. Where the documents leave the layout of these
+two open, it is the project's own. Any program that has its weights can be converted to a
+hardware container. anesim run and anesim dump read all of these files.`,
 		Example: "  anesim convert conv.hwx -o conv.anec\n  anesim convert a.hwx b.hwx -o net.e5",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage.Errorf("%s requires a file", c.CommandPath())
+				return usage.Errorf("%s: missing FILE argument", c.CommandPath())
 			}
 			return nil
 		},
@@ -61,17 +62,17 @@ that has its weights. anesim run and anesim dump read what convert writes.`,
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringVarP(&out, "output", "o", "", "write to `FILE` (required)")
-	s.StringVar(&procedure, "procedure", "", "the `NAME` of the procedure of containers that have several; the first without")
+	s.StringVar(&procedure, "procedure", "", "`NAME` of the procedure, for containers with several; default is the first")
 	return c
 }
 
-// maxConverted bounds the file of a program that is converted or patched, which is in memory
-// as a whole.
+// maxConverted is the largest file that is converted or patched, which is kept in memory as a
+// whole.
 const maxConverted = 1 << 30
 
 func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string) error {
 	if out == "" {
-		return usage.Errorf("convert requires -o FILE")
+		return usage.Errorf("missing -o FILE")
 	}
 	extension := strings.ToLower(filepath.Ext(out))
 	for _, f := range converters {
@@ -79,7 +80,7 @@ func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string
 			continue
 		}
 		if len(names) > 1 && f.extension != ".anefw" && f.extension != ".e5" {
-			return usage.Errorf("%s holds one program, not %d", f.what, len(names))
+			return usage.Errorf("%s holds one program: found %d", f.what, len(names))
 		}
 		var programs []e5.Part
 		for _, name := range names {
@@ -107,11 +108,11 @@ func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string
 	for _, f := range converters {
 		known = append(known, f.extension)
 	}
-	return usage.Errorf("no form has the extension %q; there are %s", extension, strings.Join(known, ", "))
+	return usage.Errorf("unknown unknown extension %q: want one of %s", extension, strings.Join(known, ", "))
 }
 
-// hardwareContainer is a container as it is, or one made of a program of another form.
-func hardwareContainer(programs []e5.Part) ([]byte, error) {
+// toContainer returns the bytes of a container. It builds one if the program has another form.
+func toContainer(programs []e5.Part) ([]byte, error) {
 	p := programs[0].Program
 	if p.Form == loader.FormContainer {
 		return p.Bytes(), nil
@@ -123,8 +124,9 @@ func hardwareContainer(programs []e5.Part) ([]byte, error) {
 	return made.Bytes(), nil
 }
 
-// firmwareContainer puts programs into one package, named by their files.
-func firmwareContainer(programs []e5.Part) ([]byte, error) {
+// toFirmware returns a firmware container with all programs. Several programs are named by their
+// files.
+func toFirmware(programs []e5.Part) ([]byte, error) {
 	all := new(loader.Package)
 	for i, p := range programs {
 		one, err := p.Program.Package()
@@ -141,7 +143,7 @@ func firmwareContainer(programs []e5.Part) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-func dispatchDescriptor(programs []e5.Part) ([]byte, error) {
+func toDispatch(programs []e5.Part) ([]byte, error) {
 	p, err := e5.New([]e5.Entry{
 		{Key: "built-for-profiling", Value: "false"},
 		{Key: "input-file-path", Value: programs[0].Program.Name},

@@ -79,8 +79,8 @@ func TestConvert(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{conv}, "requires -o"},
-		{[]string{"-o", "x.anec"}, "requires a file"},
+		{[]string{conv}, "missing -o"},
+		{[]string{"-o", "x.anec"}, "missing FILE"},
 		{[]string{conv, "-o", "x.exe"}, ".anec"},
 		{[]string{conv, conv, "-o", "x.anec"}, "one program"},
 	} {

@@ -18,7 +18,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// diffFlags are the flags of diff.
+// diffFlags holds the flags of diff.
 type diffFlags struct {
 	runFlags
 	flags.Dims
@@ -28,13 +28,13 @@ func diffCommand() *cobra.Command {
 	var f diffFlags
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "What changed between two programs, networks or results, and what it did",
+		Short: "Show what changed between two programs, networks or results",
 		Long: `Diff runs two programs or networks, or reads two results that --json wrote,
 pairs their descriptors by what they do, and prints what changed: register
-fields by name, and time, energy and bytes term by term. Of two programs or
-networks it also compares the weights: how many bytes and values of each
-descriptor's constants differ, and by how much at most. The exit status is 0
-whether or not they differ.`,
+fields by name, and time, energy and bytes by part. For programs and
+networks it also compares weights: how many bytes and values of each
+descriptor's constants differ, and by how much at most. The exit status is
+0 whether or not they differ.`,
 		Example: `  anesim diff old.hwx new.hwx
   anesim diff before.json after.json`,
 		Args: cobra.ExactArgs(2),
@@ -43,7 +43,7 @@ whether or not they differ.`,
 			var e [2]side
 			for i, file := range args {
 				var err error
-				if e[i], err = f.side(c, file, args); err != nil {
+				if e[i], err = f.readSide(c, file, args); err != nil {
 					return err
 				}
 			}
@@ -55,17 +55,17 @@ whether or not they differ.`,
 	return c
 }
 
-// maxResult bounds the file of a result.
+// maxResult is the largest file of a result.
 const maxResult = 1 << 30
 
-// A side is one of the two that are compared.
+// A side is one of the two results that are compared.
 type side struct {
 	*check.Entry
-	constants []check.Constants // of its descriptors, none of a result
+	constants []check.Constants // of its descriptors; none if it was read from a result
 }
 
-// side runs a model, or reads a result.
-func (f *diffFlags) side(c *cobra.Command, file string, files []string) (s side, err error) {
+// readSide runs a model, or reads a result from a .json file.
+func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s side, err error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		b, err := input.ReadFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
@@ -86,7 +86,7 @@ func (f *diffFlags) side(c *cobra.Command, file string, files []string) (s side,
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	if _, err := m.Programs(ctx, o); err != nil { // with their weights: the run takes them
+	if _, err := m.Programs(ctx, o); err != nil { // keeps their weights for the run
 		return s, input.ModelError(m, err)
 	}
 	res, err := m.Run(ctx, o)
@@ -112,7 +112,7 @@ func printDiff(w io.Writer, a, b *side) error {
 		if x.Of != "" {
 			name = x.Of + " of " + x.Name
 		}
-		t.Add(withUnit(name, x.Unit), exact(x.A), exact(x.B), view.Change(x.A, x.B))
+		t.Add(appendUnit(name, x.Unit), formatExact(x.A), formatExact(x.B), view.Change(x.A, x.B))
 	}
 	if err := t.Print(w, terminal.Gap); err != nil {
 		return err
@@ -124,7 +124,7 @@ func printDiff(w io.Writer, a, b *side) error {
 	same, n, unknown, left := 0, 0, 0, int64(check.MostCompared)
 	for _, d := range check.Diff(a.Entry, b.Entry) {
 		n++
-		weights, known := weightsBetween(&d, a, b, &left)
+		weights, known := compareWeights(&d, a, b, &left)
 		if !known {
 			unknown++
 		}
@@ -137,7 +137,7 @@ func printDiff(w io.Writer, a, b *side) error {
 			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, report.Printable(d.A.Op), d.A.Cycles)
 		default:
 			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, report.Printable(d.B.Op), d.A.Cycles, d.B.Cycles, view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
-			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", exact(float64(d.A.DMABytes)), exact(float64(d.B.DMABytes)), exact(float64(d.A.EnergyNJ)), exact(float64(d.B.EnergyNJ)))
+			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", formatExact(float64(d.A.DMABytes)), formatExact(float64(d.B.DMABytes)), formatExact(float64(d.A.EnergyNJ)), formatExact(float64(d.B.EnergyNJ)))
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)
 			}
@@ -154,16 +154,16 @@ func printDiff(w io.Writer, a, b *side) error {
 	return err
 }
 
-// weightsBetween compares the constants of a descriptor on both sides, where both are known.
-// known is false where it took too many bytes.
-func weightsBetween(d *check.Delta, a, b *side, left *int64) (c check.ConstantsChange, known bool) {
+// compareWeights compares the constants of a descriptor on both sides, if both are known. It
+// returns known false if the comparison would exceed the limit on bytes.
+func compareWeights(d *check.Delta, a, b *side, left *int64) (c check.ConstantsChange, known bool) {
 	if d.A == nil || d.B == nil || d.AAt >= len(a.constants) || d.BAt >= len(b.constants) {
 		return c, true
 	}
 	return a.constants[d.AAt].Compare(&b.constants[d.BAt], left)
 }
 
-// printWeights says how many of a descriptor's constants differ, on one line.
+// printWeights prints how many of a descriptor's constants differ, on one line.
 func printWeights(w io.Writer, c *check.ConstantsChange) {
 	switch {
 	case !c.Changed():
@@ -174,12 +174,12 @@ func printWeights(w io.Writer, c *check.ConstantsChange) {
 	}
 }
 
-// printTerms says which terms of a measure differ, on one line.
+// printTerms prints the terms of a measure that differ, on one line.
 func printTerms(w io.Writer, of string, list []check.CostChange) {
 	var text []string
 	for _, x := range list {
 		if x.Of == of && x.A != x.B {
-			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, exact(x.A), exact(x.B), x.Unit)))
+			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, formatExact(x.A), formatExact(x.B), x.Unit)))
 		}
 	}
 	if len(text) > 0 {
@@ -187,17 +187,17 @@ func printTerms(w io.Writer, of string, list []check.CostChange) {
 	}
 }
 
-func withUnit(name, unit string) string {
+func appendUnit(name, unit string) string {
 	if unit == "" {
 		return name
 	}
 	return name + " (" + unit + ")"
 }
 
-// exact formats a number with all its digits: a whole one in groups of three, such as
+// formatExact formats a number with all its digits. Integers have groups of three digits, as in
 // "2,866,855,936".
-func exact(v float64) string {
-	const most = 1 << 53 // what a float64 has every whole number to
+func formatExact(v float64) string {
+	const most = 1 << 53 // float64 represents all integers below this
 	if v >= 0 && v < most && v == math.Trunc(v) {
 		return report.Thousands(uint64(v))
 	}

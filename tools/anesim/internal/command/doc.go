@@ -1,8 +1,7 @@
-// Package command is the anesim command line: one file a command, each a function from
-// flags to writers, so that tests run what a person runs. The flags that commands share are
-// package flags, what they read package input, what they print package text, and what the
-// commands of a topic have in common a package of the topic.
+// Package command implements the anesim command line. Each command has its own file and is a
+// function from flags to writers, so that tests run the same code as a user. Packages flags,
+// input and text hold what commands share: flags, reading of files, and reports.
 //
-// Exit status: 0 done, 1 the check failed, the input is bad or the device faulted, 2
-// usage. An error is one line on standard error.
+// The exit status is 0 for success, 1 if a check failed, the input is bad or the device faulted,
+// and 2 for a wrong command line. An error is one line on standard error.
 package command

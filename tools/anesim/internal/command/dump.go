@@ -17,7 +17,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// dumpFlags are the flags of dump.
+// dumpFlags holds the flags of dump.
 type dumpFlags struct {
 	all        bool
 	json       bool
@@ -31,28 +31,29 @@ func dumpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump FILE...",
 		Short: "Print a program's container, descriptors and registers",
-		Long: `Dump prints what a program says: memory and ports, then for each descriptor its
-header and the registers it writes, group by group with fields by name.
+		Long: `Dump prints the contents of a program: memory and ports, and for each descriptor its
+header and the registers it writes, by block and with named fields.
 
-Each descriptor begins with what it computes, in words. Fields that are zero are left out
-and registers that are zero share a line; --all prints them. Sizes, strides and offsets
-are bytes in hexadecimal; +0x... are set bits that no field names. Equal neighbours of an array share a line, and so do offsets in
-equal steps. A register that is not written keeps its value from the descriptor before.
+Each descriptor begins with a description of what it computes. Fields that are zero are
+left out, and registers that are zero share a line; --all prints them. Sizes, strides and
+offsets are bytes in hexadecimal. +0x... are bits that are set outside all known fields.
+Consecutive elements of an array share a line if they are equal or differ by a constant
+step. A register that is not written keeps its value from the descriptor before.
 
 Several FILEs are printed one after the other; - is standard input.
 
-With --text, dump prints the program as descriptor text, which anesim asm makes the same
-bytes of; docs/assembler.md describes it.
+With --text, dump prints descriptor text, which anesim asm assembles to the same bytes;
+see docs/assembler.md.
 
 FILE is a container, a bare chain, a firmware container, a program in the Linux driver's
-form, captured registers or a dispatch descriptor. Containers of other generations than
-the M1's print without their descriptors, whose layout is not known. Captured registers
-have no descriptors: their words stand by place in the image, and under "v10" in the JSON.`,
+form, captured registers or a dispatch descriptor. Containers for generations other than
+the M1's are printed without descriptors, whose layout is not known. Captured registers
+have no descriptors: their words are listed by position in the image, and under "v10" in JSON.`,
 		Example: `  anesim dump model.hwx
   anesim dump --all --json a.hwx b.hwx
   cat model.hwx | anesim dump -`,
 		Args:              usage.SomeFiles,
-		ValidArgsFunction: flags.ProgramFiles,
+		ValidArgsFunction: flags.CompleteProgram,
 		RunE:              f.runFiles,
 	}
 	s := c.Flags()
@@ -60,13 +61,12 @@ have no descriptors: their words stand by place in the image, and under "v10" in
 	s.BoolVar(&f.all, "all", false, "print zero fields and zero registers")
 	s.BoolVar(&f.json, "json", false, "print as JSON: whole words and raw fields")
 	s.BoolVar(&f.text, "text", false, "print as descriptor text for anesim asm")
-	s.StringVar(&f.procedure, "procedure", "", "the `NAME` of the procedure of a container that has several; the first without")
-	s.IntVar(&f.firstWords, "first-words", 0, "size of a bare text's first descriptor in `WORDS`; 0 finds it")
+	s.StringVar(&f.procedure, "procedure", "", "`NAME` of the procedure, for containers with several; default is the first")
+	s.IntVar(&f.firstWords, "first-words", 0, "size of a bare text's first descriptor in `WORDS`; 0 detects it")
 	return c
 }
 
-// runFiles dumps programs one after the other. One that fails does not keep the others
-// from being dumped.
+// runFiles prints the programs in files one after the other.
 func (f *dumpFlags) runFiles(c *cobra.Command, files []string) error {
 	return eachFile(c, files, func(i int, file string) error {
 		if i > 0 && !f.json {
@@ -112,7 +112,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return dump.WriteDispatch(w, name, dispatch, containers, how)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
-		return usage.Errorf("--first-words says nothing to %s: only a bare text leaves it open", name)
+		return usage.Errorf("--first-words does not apply to %s; want a bare text", name)
 	}
 	if f.text {
 		if err := asm.Write(w, p); err != nil {

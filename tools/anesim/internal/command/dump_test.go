@@ -332,7 +332,7 @@ func TestDumpErrors(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{nil, exitUsage, []string{"requires a file"}},
+		{nil, exitUsage, []string{"missing FILE argument"}},
 		{[]string{"--frob", good}, exitUsage, []string{"--frob"}},
 		{[]string{"--first-words", "9", good}, exitUsage, []string{"--first-words 9: want 10 to 512"}},
 		{[]string{"--first-words", "157", good}, exitUsage, []string{"--first-words", good, "bare text"}},
@@ -405,7 +405,7 @@ func TestDumpOtherGeneration(t *testing.T) {
 	file[8] = 6
 	name := writeFile(t, "m3.hwx", file)
 	stdout, stderr, code := invoke("dump", name)
-	if code != exitDone || !strings.Contains(stdout, "A16/M3") || !strings.Contains(stdout, "text of this generation is not known") ||
+	if code != exitDone || !strings.Contains(stdout, "A16/M3") || !strings.Contains(stdout, "Descriptors of this generation are not supported") ||
 		!strings.Contains(stdout, "input   x") || strings.Contains(stdout, "descriptor 0") {
 		t.Errorf("status %d, %s\n%s", code, stderr, stdout)
 	}
@@ -484,7 +484,7 @@ func TestDumpDispatch(t *testing.T) {
 	if err := os.Remove(hwx); err != nil {
 		t.Fatal(err)
 	}
-	if out := dumped(t, net); !strings.Contains(out, "not beside this file") {
+	if out := dumped(t, net); !strings.Contains(out, "not in this file's directory") {
 		t.Error(out)
 	}
 }

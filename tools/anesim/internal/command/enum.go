@@ -19,14 +19,14 @@ func enumCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "enum [NAME|NUMBER]",
 		Short: "Look up a name or a number in the vendor's enumerations",
-		Long: `Enum prints what a name or a number stands for in every enumeration of the vendor's
-software that has it: operation classes, opcodes, activation modes, element types,
-reductions, paddings, return values. The name of an enumeration prints all its values,
-and so does a register field that has one; without an argument, enum lists them all.`,
+		Long: `Enum prints the meaning of a name or a number in every enumeration of the vendor's
+software that contains it: operation classes, opcodes, activation modes, element types,
+reductions, paddings, return values. The name of an enumeration, or a register field that
+has one, prints all its values. Without an argument, enum lists the enumerations.`,
 		Example: "  anesim enum fp16\n  anesim enum 0x3f\n  anesim enum UnitType\n  anesim enum NE.MACCfg.OpMode",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.Errorf("%s takes one name or number, not %d", c.CommandPath(), len(args))
+				return usage.Errorf("%s: found %d arguments, want one name or number", c.CommandPath(), len(args))
 			}
 			return nil
 		},
@@ -54,7 +54,7 @@ func listEnums(w io.Writer) error {
 	return t.Print(w, 0)
 }
 
-// registerFields are the register fields that an enumeration names the values of.
+// registerFields returns the register fields whose values an enumeration names.
 func registerFields(e regs.Enum) (fields []string) {
 	for r := range regs.Registers() {
 		for _, f := range r.Fields {
@@ -87,16 +87,16 @@ func findEnum(w io.Writer, text string) error {
 	}
 	var t terminal.Table
 	for m := range enums.Find(text) {
-		t.Add(m.Enum.Name, enumNumber(m.Value.Number), m.Value.Name, m.Value.Note, fmt.Sprintf("%s, %s", m.Enum.Source, m.Enum.Evidence))
+		t.Add(m.Enum.Name, formatNumber(m.Value.Number), m.Value.Name, m.Value.Note, fmt.Sprintf("%s, %s", m.Enum.Source, m.Enum.Evidence))
 	}
 	if t.Rows() == 0 {
-		return fmt.Errorf("no enumeration has %q; anesim enum lists them", text)
+		return fmt.Errorf("unknown name or number %q; list the enumerations with anesim enum", text)
 	}
 	return t.Print(w, 0)
 }
 
-// findField prints the names that a register field's values have, by the enumeration or by
-// the field.
+// findField prints the named values of a register field. The text is the name of the field or of
+// its enumeration. It returns false if there is no such field.
 func findField(w io.Writer, text string) (found bool, err error) {
 	for e := range regs.Enums() {
 		fields := registerFields(e)
@@ -108,14 +108,14 @@ func findField(w io.Writer, text string) (found bool, err error) {
 		}
 		var t terminal.Table
 		for n, name := range e.Values() {
-			t.Add(enumNumber(uint64(n)), name)
+			t.Add(formatNumber(uint64(n)), name)
 		}
 		return true, t.Print(w, 0)
 	}
 	return false, nil
 }
 
-// addValues adds a row for each value. Notes stand below each other where neighbours have one.
+// addValues adds a row for each value. It aligns the notes of consecutive values that have one.
 func addValues(t *terminal.Table, list []enums.Value) {
 	for len(list) > 0 {
 		n, width := 0, 0
@@ -124,18 +124,19 @@ func addValues(t *terminal.Table, list []enums.Value) {
 			n++
 		}
 		for _, v := range list[:n] {
-			t.Add(enumNumber(v.Number), fmt.Sprintf("%-*s%*s%s", width, v.Name, terminal.Gap, "", v.Note))
+			t.Add(formatNumber(v.Number), fmt.Sprintf("%-*s%*s%s", width, v.Name, terminal.Gap, "", v.Note))
 		}
 		list = list[n:]
 		if len(list) > 0 {
-			t.Add(enumNumber(list[0].Number), list[0].Name)
+			t.Add(formatNumber(list[0].Number), list[0].Name)
 			list = list[1:]
 		}
 	}
 }
 
-// enumNumber is a value's number, in hexadecimal too where that is another.
-func enumNumber(n uint64) string {
+// formatNumber formats the number of a value. Numbers from 10 are in hexadecimal, followed by the
+// decimal number if they are below 1000.
+func formatNumber(n uint64) string {
 	switch {
 	case n <= 9:
 		return fmt.Sprint(n)

@@ -19,8 +19,8 @@ func TestEnum(t *testing.T) {
 		{[]string{"enum"}, []string{"MACOp", "NE.MACCfg.OpMode"}, exitDone},
 		{[]string{"enum", "ne.maccfg.opmode"}, []string{"pass-through", "channel-product"}, exitDone},
 		{[]string{"enum", "PlanarForm"}, []string{"Common.Cfg.PlanarForm", "two-sources"}, exitDone},
-		{[]string{"enum", "no such thing"}, []string{"no enumeration has"}, exitFailed},
-		{[]string{"enum", "a", "b"}, []string{"takes one name"}, exitUsage},
+		{[]string{"enum", "no such thing"}, []string{"unknown name or number"}, exitFailed},
+		{[]string{"enum", "a", "b"}, []string{"want one name"}, exitUsage},
 	} {
 		stdout, stderr, code := invoke(tt.args...)
 		for _, want := range tt.want {

@@ -14,7 +14,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// explainFlags are the flags of explain.
+// explainFlags holds the flags of explain.
 type explainFlags struct {
 	runFlags
 	layer string
@@ -28,39 +28,36 @@ func explainCommand() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
 		Use:   "explain FILE",
-		Short: "What bounds a program, a network or a layer, and what makes it faster",
-		Long: `Explain runs a compiled program, a network or a layer, says what bounds each descriptor or
-layer and by how much, and tries changes: it runs each, and prints those that take less
-time, what gains most first, with the command that shows the gain and what the change
-costs elsewhere. Changes are ones that a user can make:
-
-  layers     pixels in a row or a column, height and width swapped, softmax, norms and
-             reductions along another axis, channels filled up to multiples of 16, a batch
-             as groups, a product as a 1x1 convolution or with its sides swapped
-  networks   those of the layers that take most (--top), convolutions and products side by
-             side or one behind the other merged, convolutions split, and tensors in the L2
-             or memory
+		Short: "Show what bounds a model and what makes it faster",
+		Long: `Explain runs a compiled program, a network or a layer, prints what bounds each descriptor
+or layer and by how much, and tries changes. It runs each change and prints those that
+take less time, largest gain first, with a command that shows the gain and with the cost
+elsewhere. All changes are ones that a user can make:
+  layers     pixels in a row or a column; height and width swapped; softmax, norms and
+             reductions along another axis; channels padded to multiples of 16; a batch
+             as groups; a matmul as a 1x1 convolution or with swapped operands
+  networks   the layers that take most (--top): parallel or consecutive convolutions and
+             matmuls merged, convolutions split, tensors in L2 or in memory
   programs   register fields that a compiler chooses (--set), on all descriptors at once:
-             strides in the L2, tile height, output-channel group, MAC engines; those that
-             change the values that come out are left out
-  weights    half of them zero, in convolutions of stride 2, where zeros are left out
-  all        tiles closed, where that saves energy and costs no time (--gate-tiles)
+             strides in L2, tile height, output-channel group, MAC engines; changes that
+             alter the output values are left out
+  weights    half of them zero, in convolutions of stride 2, where zeros are skipped
+  all        tiles gated, if that saves energy and costs no time (--gate-tiles)
+Then it times the model on variants of the chip (faster clock, more bandwidth, more L2
+banks), which shows limits that no change to the model can move.
 
-Then it times the whole on other machines (a faster clock, more bandwidth, more L2 banks):
-what limits it that no change to the model moves.
-
-Layers of a network are reshaped, merged and split within the network, and that is left out
-where it would take more dispatches. Other changes to a layer are tried on the layer by itself, with its
-tensors in memory; what they gain within the network also depends on its neighbours.`,
+Layers of a network are reshaped, merged and split within the network; a change that needs
+more dispatches is left out. Other changes are tried on the layer alone with its tensors
+in memory; what they gain within the network also depends on the neighbouring layers.`,
 		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
   anesim explain model.hwx --json
   anesim explain --layer "softmax c=64 h=8 w=8"`,
-		ValidArgsFunction: flags.NetworkFiles,
+		ValidArgsFunction: flags.CompleteNetwork,
 		RunE:              f.run,
 	}
 	s := c.Flags()
 	f.RegisterOnly(s, "chip", "gate-tiles", "seed", "json")
-	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, and no file")
+	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, instead of a file")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
 	s.BoolVar(&f.tables, "tables", false, "one table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
@@ -76,7 +73,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if f.top < 1 {
-		return usage.Errorf("--top %d: must be 1 or more", f.top)
+		return usage.Errorf("--top %d: want 1 or more", f.top)
 	}
 	how := explain.Options{Top: f.top}
 	var m *anesim.Model

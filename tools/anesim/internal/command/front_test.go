@@ -187,7 +187,7 @@ func TestInputsAreChecked(t *testing.T) {
 	}{
 		{"relu c=2 h=3 w=4 --in x=" + fits, exitDone, ""},
 		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "found shape [24]; the input has [1 2 3 4]"},
-		{"conv cin=2 cout=2 --in weights=" + four + " --in weights=" + four, exitUsage, "--in weights is given twice"},
+		{"conv cin=2 cout=2 --in weights=" + four + " --in weights=" + four, exitUsage, "duplicate --in weights"},
 	} {
 		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)
 		if code != tc.code || !strings.Contains(errs, tc.want) {
@@ -223,7 +223,7 @@ func TestState(t *testing.T) {
 	if len(r.Calls) != 4 || r.Calls[3].Outputs[0].CRC32 != four || r.Outputs[0].CRC32 != four || r.State.HostCopyBytes != 48 {
 		t.Errorf("%+v, %+v", r.Calls, r.State)
 	}
-	for _, tc := range []struct{ state, want string }{{"y", "requires OUT=IN"}, {"y=q", `unknown input "q"`}, {"q=z", `unknown output "q"`}} {
+	for _, tc := range []struct{ state, want string }{{"y", "want OUT=IN"}, {"y=q", `unknown input "q"`}, {"q=z", `unknown output "q"`}} {
 		if _, errs, code := invoke("layer", "add", "c=4", "--state", tc.state); code == exitDone || !strings.Contains(errs, tc.want) {
 			t.Errorf("%s: exit %d: %s", tc.state, code, errs)
 		}

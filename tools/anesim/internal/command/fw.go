@@ -23,46 +23,47 @@ func fwCommand() *cobra.Command {
 	var tables bool
 	c := &cobra.Command{
 		Use:   "fw SCRIPT",
-		Short: "Play commands and selectors: driver, firmware, queues",
-		Long: `Fw plays SCRIPT, a step a line, on an engine with its firmware and driver, and prints
-what comes of each step, the events of the task queues, the ledger of messages and
-statistics; - is standard input. An expectation that does not hold ends it with status 1.
+		Short: "Play a script of driver and firmware commands",
+		Long: `Fw plays SCRIPT, one step per line, on an engine with its firmware and driver. It prints the
+result of each step, the events of the task queues, the list of messages, and statistics.
+The SCRIPT - is standard input. A failed expectation ends the run with exit status 1.
 
   option host=macos-air seed=3 values=on     chip, host, seed, values, and depth= of the
-                                             rings; before all else
-  model NAME builtin|file FILE|layer OP KEYS a model that load commands can name; layers
+                                             rings; must come first
+  model NAME builtin|file FILE|layer OP KEYS a model for load commands; layers
                                              OP KEYS / OP KEYS has a procedure for each
   client NAME rights=user-access,realtime    a user client; kind=control|direct|hints,
                                              privileged, qos=CLASS connects it to the broker
   call NAME SELECTOR model=|program=|...     a selector with a struct of its size; size=N
-                                             gives another
+                                             changes the size
   map NAME BUFFER bytes=N                    a buffer, for surfaces=BUFFER,BUFFER of calls
   lend NAME OTHER program=N                  a handle to a program, for another client
-  ask NAME program=N                         a request by way of the broker
-  raw NAME METHOD NUMBERS                    a method beside the selectors
+  ask NAME program=N                         a request through the broker
+  raw NAME METHOD NUMBERS                    a method other than the selectors
   send control|execution COMMAND program=0   a command on the ring, by name or number;
                                              procedure=, wait=EVENT:VALUE, signal=,
                                              shared=, bars=PARAMETER:VALUE, buffers=
                                              PORT:BUFFER; a list may be a number of
                                              empty entries
   post control|execution COMMAND ...         the same without the doorbell
-  doorbell N                                 the word that it writes, and what is answered
+  doorbell N                                 write a doorbell word and show the answer
   signal EVENT VALUE                         an event, from the host
   set SLOT PORT VALUES                       an input of the program in a slot, or of
                                              SLOT:PROCEDURE
-  hold / step N / drain                      keep requests; run N runs; run all
+  hold / step N / drain                      hold requests; run N runs; run all
   until TIME                                 run, or idle, up to a time since the start
   wait DURATION                              let the engine idle
   close NAME                                 end a client
-  expect NAME|CODE                           what the last step came to: ok, refused,
+  expect NAME|CODE                           result of the last step: ok, refused,
                                              dropped, denied, Success, 0xe00002c7, ...
-  expect finished N                          requests so far
+  expect finished N                          finished requests so far
   expect event EVENT VALUE
-  expect notified NOTIFICATION N             messages of the controller's own so far
-  expect crc32|values SLOT PORT ...          an output of a slot's last call
+  expect notified NOTIFICATION N             unsolicited messages so far
+  expect crc32|values SLOT PORT ...          an output of the slot's last call
   expect cycles SLOT N
 
-anesim run --record FILE and anesim load --record FILE write such scripts. docs/firmware.md has transcripts.`,
+anesim run --record FILE and anesim load --record FILE write such scripts. See
+docs/firmware.md for transcripts.`,
 		Example: `  anesim fw tools/anesim/examples/preempt.fw
   anesim run model.hwx --record run.fw && anesim fw run.fw`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -74,14 +75,14 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 		RunE: func(c *cobra.Command, args []string) error {
 			if tables {
 				if len(args) > 0 {
-					return usage.Errorf("--tables takes no SCRIPT")
+					return usage.Errorf("--tables and SCRIPT are mutually exclusive")
 				}
 				return writeScriptTables(c.OutOrStdout())
 			}
 			return playScript(c, args[0])
 		},
 	}
-	c.Flags().BoolVar(&tables, "tables", false, "print the commands, selectors, methods and returns that a script can name")
+	c.Flags().BoolVar(&tables, "tables", false, "print the commands, selectors, methods and returns that a script can use")
 	return c
 }
 
@@ -101,7 +102,7 @@ func playScript(c *cobra.Command, file string) error {
 	ctx, stop := flags.Interruptible()
 	defer stop()
 	out := bufio.NewWriter(c.OutOrStdout())
-	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) { return input.OpenModel(beside(file, name), nil) }})
+	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) { return input.OpenModel(resolveName(file, name), nil) }})
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}
@@ -111,8 +112,9 @@ func playScript(c *cobra.Command, file string) error {
 	return nil
 }
 
-// besideOf is a file's name as a script of a name means it: relative to the script.
-func besideOf(script, file string) string {
+// relativeName returns the name of a file relative to the directory of a script, for use in that
+// script.
+func relativeName(script, file string) string {
 	if abs, err := filepath.Abs(file); err == nil {
 		if dir, err := filepath.Abs(filepath.Dir(script)); err == nil {
 			if rel, err := filepath.Rel(dir, abs); err == nil {
@@ -123,7 +125,7 @@ func besideOf(script, file string) string {
 	return file
 }
 
-// recordRun writes what a run sends as a script.
+// recordRun writes a script that repeats the commands of a run.
 func recordRun(file string, res *anesim.Result, model string) error {
 	if n := len(res.Programs); n != 1 {
 		return &anesim.OptionError{Option: "Record", What: fmt.Sprintf("requires a single program; %s has %d", res.Model.Name(), n)}
@@ -144,14 +146,14 @@ func recordRun(file string, res *anesim.Result, model string) error {
 	return f.Commit()
 }
 
-// recordLoad writes what a load sends as a script.
+// recordLoad writes a script that repeats the commands of a load.
 func recordLoad(file, script string, l *scripts.Load) error {
 	return outfile.WriteTo(file, func(w io.Writer) error {
 		return l.WriteMachineScript(w, func(c *traffic.ScriptClient) string {
 			if c.Layer != "" {
 				return "layer " + c.Layer
 			}
-			return "file " + besideOf(file, beside(script, c.Model))
+			return "file " + relativeName(file, resolveName(script, c.Model))
 		})
 	})
 }

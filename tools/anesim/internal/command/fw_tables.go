@@ -10,10 +10,9 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// writeScriptTables writes what scripts can name, and where the layout of each comes
-// from: the commands with the source of their bodies, the selectors with their sizes, the
-// methods beside them with their gates, returns, properties, and the places where the
-// documents disagree.
+// writeScriptTables writes tables of the names that a script can use: commands with the source of
+// their layout, selectors with the sizes of their structs, methods with their entitlements,
+// returns and properties. The last table lists conflicts between the documents.
 func writeScriptTables(w io.Writer) error {
 	for i, t := range scriptTables() {
 		if i > 0 {

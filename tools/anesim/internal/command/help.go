@@ -12,8 +12,9 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// fitHelp makes a command print its help within the width of a terminal.
-func fitHelp(root *cobra.Command, full *watchedWriter) {
+// fitHelp makes help texts wrap at the width of the terminal. Errors of the writer are kept in
+// full.
+func fitHelp(root *cobra.Command, full *errorWriter) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		full.w = c.OutOrStdout()
@@ -30,12 +31,12 @@ func fitHelp(root *cobra.Command, full *watchedWriter) {
 	})
 }
 
-// flagLine is a line of help about a flag, up to what it says.
+// flagLine matches the part of a help line before the description of a flag.
 var flagLine = regexp.MustCompile(`^ +(-\w, +)?--\S+( \S+)*  +`)
 
-// wrapHelp breaks the lines of a help text that are wider than a terminal. Lines of prose are
-// filled anew, as far as they are not indented. The text behind a flag goes on below itself;
-// any other line goes on behind its own indentation. Words stay whole.
+// wrapHelp wraps the lines of a help text at a width. It fills paragraphs that are not indented,
+// and indents the continued lines of a flag to its description and of other lines to their own
+// indent. It never breaks words.
 func wrapHelp(text string, width int) string {
 	var b strings.Builder
 	var prose []string
@@ -62,8 +63,7 @@ func wrapHelp(text string, width int) string {
 	return b.String()
 }
 
-// wrapLine writes a line of at most so many columns, and the rest of it on lines of their own
-// behind an indentation.
+// wrapLine writes a line, wrapped at a width, with an indent before continued lines.
 func wrapLine(b *strings.Builder, line string, indent, width int) {
 	for utf8.RuneCountInString(line) > width {
 		runes := []rune(line)

@@ -17,16 +17,16 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// maxRegisterTexts bounds the descriptors whose registers a page has: at some 2 kB each
-// those of more would be most of the file.
+// maxRegisterTexts is the most descriptors whose registers are in a page. They take about 2 kB
+// each.
 const maxRegisterTexts = 2000
 
-// writeRunPage writes the page of the run of a layer, or of the program in a file.
+// writeRunPage writes the page of a layer or of the program in a file.
 func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *report.Run, file string) error {
-	r := view.OfRun(doc)
+	r := view.FromRun(doc)
 	o := page.Options{}
 	if len(doc.Descriptors) > maxRegisterTexts {
-		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim dump", maxRegisterTexts))
+		r.Notes = append(r.Notes, fmt.Sprintf("registers are left out for more than %d descriptors; print them with anesim dump", maxRegisterTexts))
 	} else {
 		texts, err := dump.Registers(res.Programs[0].Program)
 		if err != nil {
@@ -38,27 +38,27 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *re
 			}
 		}
 	}
-	if err := f.compare(res, cmp.Or(file, doc.Program), &o); err != nil {
+	if err := f.compareBaseline(res, cmp.Or(file, doc.Program), &o); err != nil {
 		return err
 	}
 	var err error
-	if o.Explained, err = f.explained(ctx, res, file); err != nil {
+	if o.Explained, err = f.explainRun(ctx, res, file); err != nil {
 		return err
 	}
 	return page.WriteFile(f.HTML, r, o, append(f.InputFiles(), file)...)
 }
 
-// writeNetworkPage writes the page of a network's run. A layer's registers are those of its
-// descriptors. The explanation is what was tried, nil where nothing was.
+// writeNetworkPage writes the page of a network. The details of a layer are the registers of its
+// descriptors. The explanation x may be nil.
 func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
-	r := view.OfNetwork(doc)
+	r := view.FromNetwork(doc)
 	o := page.Options{Explained: x}
 	total := 0
 	for k := range res.Programs {
 		total += res.Programs[k].Program.TaskCount
 	}
 	if total > maxRegisterTexts {
-		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim model --emit and anesim dump", maxRegisterTexts))
+		r.Notes = append(r.Notes, fmt.Sprintf("registers are left out for more than %d descriptors; print them with anesim model --emit and anesim dump", maxRegisterTexts))
 	} else {
 		o.Details = make([]string, len(doc.Layers))
 		for k := range res.Programs {
@@ -74,14 +74,14 @@ func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *
 			}
 		}
 	}
-	if err := f.compare(res, doc.File, &o); err != nil {
+	if err := f.compareBaseline(res, doc.File, &o); err != nil {
 		return err
 	}
 	return page.WriteFile(f.HTML, r, o, append(f.InputFiles(), doc.File)...)
 }
 
-// compare holds a result against the baseline where one is named.
-func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) error {
+// compareBaseline adds a comparison with the baseline to the page if --baseline names one.
+func (f *runFlags) compareBaseline(res *anesim.Result, name string, o *page.Options) error {
 	if f.HTMLBaseline == "" {
 		return nil
 	}
@@ -103,27 +103,27 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 	return nil
 }
 
-// maxExplained bounds the descriptors of what is explained in a page: each change that is
-// tried runs all of them.
+// maxExplained is the most descriptors of a program that is explained in a page. Each change that
+// is tried runs all of them.
 const maxExplained = 2000
 
-// explained are the changes that were tried to a program or a layer, nil of one that is too
-// long, faulted or ran in a way that explain has no flags for.
-func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file string) (*explain.Explanation, error) {
-	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.altered() {
+// explainRun tries changes to a program or a layer. It returns nil if the program is too long,
+// has faulted, or ran with options for which explain has no flags.
+func (f *runFlags) explainRun(ctx context.Context, res *anesim.Result, file string) (*explain.Explanation, error) {
+	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.isAltered() {
 		return nil, nil
 	}
-	return explain.Explain(ctx, res.Model, res.Options, f.explaining(file))
+	return explain.Explain(ctx, res.Model, res.Options, f.explainOptions(file))
 }
 
-// altered reports whether a run differs from the model's own in a way that explain and the
-// commands in its answer have no flags for.
-func (f *runFlags) altered() bool {
+// isAltered reports whether a run used options for which explain has no flags.
+func (f *runFlags) isAltered() bool {
 	return len(f.State)+len(f.Set)+len(f.Bind) > 0 || f.Init != "" || f.Watts != 0 || f.Power != ""
 }
 
-// explaining is a model for explain, with the flags of both commands.
-func (f *runFlags) explaining(file string) explain.Options {
+// explainOptions returns the options of explain for a model, with the flags that both commands
+// share.
+func (f *runFlags) explainOptions(file string) explain.Options {
 	how := explain.Options{File: file}
 	if f.Chip != chip.Default {
 		how.Flags = append(how.Flags, "--chip", f.Chip)

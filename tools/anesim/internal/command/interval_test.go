@@ -14,12 +14,12 @@ import (
 // intervalWords and intervalPercent are how texts write an interval's share.
 var (
 	intervalWords   = regexp.MustCompile(`((?:two|three|four|nine) of (?:three|four|five|ten))\s+(?:measurements|rows)`)
-	intervalPercent = regexp.MustCompile(`(\d+ ?%) (?:prediction\s+)?intervals?|[Ii]ntervals? of\s+(\d+ ?%)`)
+	intervalPercent = regexp.MustCompile(`(\d+%) (?:prediction\s+)?intervals?|[Ii]ntervals? of\s+(\d+%)`)
 )
 
 // Pages and help write the interval's share as hw has it.
 func TestPagesStateTheIntervalShare(t *testing.T) {
-	if want := strconv.Itoa(int(100*hw.IntervalShare)) + " %"; hw.IntervalPercent != want {
+	if want := strconv.Itoa(int(100*hw.IntervalShare)) + "%"; hw.IntervalPercent != want {
 		t.Errorf("hw.IntervalPercent is %q, the share is %q", hw.IntervalPercent, want)
 	}
 	if parts := strings.Split(hw.IntervalWords, " of "); len(parts) != 2 {
@@ -55,7 +55,7 @@ func TestPagesStateTheIntervalShare(t *testing.T) {
 			}
 		}
 		for _, m := range intervalPercent.FindAllStringSubmatch(text, -1) {
-			if got := m[1] + m[2]; got != hw.IntervalPercent && got != "95 %" { // percentiles of loads have 95 %
+			if got := m[1] + m[2]; got != hw.IntervalPercent && got != "95%" { // percentiles of loads have 95%
 				t.Errorf("%s: %q, want %q", name, m[0], hw.IntervalPercent)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"anesim/tools/anesim/internal/outfile"
 )
 
-// layerFlags are the flags of layer: run's, and where the program goes.
+// layerFlags holds the flags of layer.
 type layerFlags struct {
 	runFlags
 	emit, over string
@@ -23,25 +23,24 @@ func layerCommand() *cobra.Command {
 	var f layerFlags
 	c := &cobra.Command{
 		Use:   "layer OP key=value...",
-		Short: "Lower one layer to a program and run it",
-		Long: `Layer makes a program of one layer, as the engine's compiler would, and runs it.
+		Short: "Compile one layer to a program and run it",
+		Long: `Layer compiles one layer to a program, as the engine's compiler would, and runs it.
+Its inputs are the ports x and z (x0, x1, ... for concat). Weights are pseudo-random
+(--seed), scaled so that results keep the magnitude of the inputs. --in replaces them:
+"weights" ([cout][cin/groups][kh][kw], [k][n] for matmul, [n][k] for linear), "bias" and
+"second" (a constant operand). A layer that the engine cannot run is refused; the error
+names the limit that it exceeds.
 
-Its inputs are the ports x and z (x0, x1, ... of concat). Weights are pseudo-random from
---seed, scaled so that results keep the magnitude of the inputs, unless --in gives them:
-"weights" ([cout][cin/groups][kh][kw], [k][n] of matmul, [n][k] of linear), "bias" and
-"second" (a constant operand). A layer that the engine cannot run is refused with the
-limit it exceeds.
-
-With --over one program serves the layer at every size of a range: --emit writes that of
-the largest and, beside it, OUT.hwx.params, which says what of descriptors and ports
-follows the size. anesim run OUT.hwx --bind KEY=VALUE runs it at another. A layer whose
-descriptors do not follow the size in a straight line is refused.
+With --over, one program serves the layer at every size of a range. --emit writes the
+program for the largest size and OUT.hwx.params, which lists the register fields and port
+sizes that depend on the size. anesim run OUT.hwx --bind KEY=VALUE runs it at another
+size. A layer whose descriptors are not linear in the size is refused.
 
 ` + flags.IdleHelp + `
 
 ` + profilesHelp + `
 
-Operations and their keys; what a key is when left out stands in parentheses:
+Operations and their keys, with the default of each key in parentheses:
 
 ` + operationsHelp(),
 		Example: `  anesim layer conv n=1 cin=256 h=28 w=28 cout=256 k=3 pad=1 --timing-only
@@ -49,18 +48,18 @@ Operations and their keys; what a key is when left out stands in parentheses:
   anesim layer add c=4 --state y=z --repeat 4
   anesim layer softmax c=64 h=8 w=8 axis=c --emit softmax.hwx
   anesim layer matmul m=16 n=32 rhs=runtime --over k=32..128+32 --emit mm.hwx`,
-		ValidArgsFunction: flags.OperationWords,
+		ValidArgsFunction: flags.CompleteLayer,
 		RunE:              f.run,
 	}
 	f.Register(c.Flags())
 	c.Flags().StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
-	c.Flags().StringVar(&f.over, "over", "", "one program for every size of a range, `KEY=FROM..TO+STEP`; --bind KEY=VALUE chooses one")
+	c.Flags().StringVar(&f.over, "over", "", "write one program for all sizes of a range, `KEY=FROM..TO+STEP`; --bind KEY=VALUE selects one")
 	flags.CompleteFlags(c)
 	return c
 }
 
-// operationsHelp lists the operations with their keys; operations with the same keys
-// share an entry.
+// operationsHelp returns a list of the operations with their keys. Consecutive operations with
+// the same keys share an entry.
 func operationsHelp() string {
 	var names, texts []string
 	for _, o := range keys.Operations() {
@@ -87,7 +86,7 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	defer stop()
 	make := func() (*anesim.Model, error) { return input.ParseLayer(words) }
 	if f.over != "" {
-		make = func() (*anesim.Model, error) { return f.layerOver(ctx, words) }
+		make = func() (*anesim.Model, error) { return f.newLayerOver(ctx, words) }
 	}
 	m, err := make()
 	if err != nil {

@@ -25,7 +25,7 @@ func TestRawTensorTooLarge(t *testing.T) {
 	}
 	f.Close()
 	_, errs, code := invoke("layer", "relu", "c=4096", "--in", "x="+file)
-	if code != exitFailed || !strings.Contains(errs, "3221225472 bytes; a tensor has at most 536870912") {
+	if code != exitFailed || !strings.Contains(errs, "found 3221225472 bytes, want at most 536870912") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -73,7 +73,7 @@ func TestSecondDocument(t *testing.T) {
 func TestInputWithoutAFile(t *testing.T) {
 	for _, in := range []string{"weights=", "=x.npy", "weights"} {
 		_, errs, code := invoke("layer", "conv", "cin=2", "cout=4", "--in", in)
-		if code != exitUsage || !strings.Contains(errs, "requires NAME=FILE") {
+		if code != exitUsage || !strings.Contains(errs, "want NAME=FILE") {
 			t.Errorf("--in %q: exit %d: %s", in, code, errs)
 		}
 	}

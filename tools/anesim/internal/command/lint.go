@@ -20,7 +20,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// lintFlags are the flags of lint.
+// lintFlags holds the flags of lint.
 type lintFlags struct {
 	flags.Dims
 	layers   []string
@@ -33,56 +33,53 @@ func lintCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lint FILE...",
 		Short: "Find mistakes in programs that the engine does not report",
-		Long: `Lint reads compiled programs, descriptor text (.td), and networks and layers,
-which it lowers, and walks their descriptors. It reports, by descriptor and with
+		Long: `Lint reads compiled programs, descriptor text (.td), networks and layers, which it
+compiles, and checks their descriptors. It reports findings by descriptor, with
 the register to look at:
-
-  overlap    a result that is written over another, in memory or in the L2,
-             while that is still read or is an output
+  overlap    a result that overwrites another, in memory or in L2, while that is
+             still to be read or is an output
   unread     a result or a kept source that no descriptor and no output reads
-  unwritten  a read of scratch memory, of the L2 or of an output before anything
-             is written there
-  fold       strides that put rows, planes, channels or groups on each other
-  hint       a field that says what a descriptor waits for, whose bytes it
-             reads or where a tensor is, and that the addresses contradict
-
-Each rule rests on what the programs of the vendor's compiler do; with every
-finding stands on what. Nothing is run, and no cost depends on a finding.
-
-The exit status is 0 when there is no finding, and 1 when there is one.`,
+  unwritten  a read of scratch memory, of L2 or of an output before anything is
+             written there
+  fold       strides that place rows, planes, channels or groups over each other
+  hint       a field that contradicts the addresses: what a descriptor waits for,
+             whose bytes it reads, or where a tensor is
+Each rule is based on what the programs of the vendor's compiler do; every
+finding states its evidence. Nothing is run, and no cost depends on a finding.
+The exit status is 0 without findings and 1 with any.`,
 		Example: `  anesim lint model.hwx
   anesim lint chain.td net.onnx --json
   anesim lint --layer "softmax c=64 h=8 w=8"`,
-		ValidArgsFunction: flags.NetworkFiles,
+		ValidArgsFunction: flags.CompleteNetwork,
 		RunE:              f.run,
 	}
 	s := c.Flags()
 	s.SortFlags = false
-	s.StringArrayVar(&f.layers, "layer", nil, "a layer to lint, `\"OP key=value...\"`; repeatable")
+	s.StringArrayVar(&f.layers, "layer", nil, "lint a layer, `\"OP key=value...\"`; repeatable")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send tensors between layers to memory and back")
 	s.BoolVar(&f.json, "json", false, "print the findings as JSON (docs/json.md)")
 	return c
 }
 
-// jsonLint is what lint --json prints.
+// jsonLint is the document that lint --json prints.
 type jsonLint struct {
 	report.Header
-	Programs []jsonLinted `json:"programs"`
+	Programs []jsonLintedProgram `json:"programs"`
 }
 
-// A jsonLinted is a program with what is wrong with it.
-type jsonLinted struct {
+// A jsonLintedProgram is a program with its findings.
+type jsonLintedProgram struct {
 	Input       string         `json:"input"`
-	Program     int            `json:"program"` // of the input's
+	Program     int            `json:"program"` // index among the programs of the input
 	Descriptors int            `json:"descriptors"`
 	Findings    []lint.Finding `json:"findings"`
 	More        int            `json:"more"`
 	Undecided   int            `json:"undecided"`
 }
 
-// name is the input, and which of its programs it is where that is not the first.
-func (x *jsonLinted) name() string {
+// name returns the input, followed by the index of the program unless that is 0.
+func (x *jsonLintedProgram) name() string {
 	if x.Program == 0 {
 		return x.Input
 	}
@@ -91,11 +88,11 @@ func (x *jsonLinted) name() string {
 
 func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if len(files)+len(f.layers) == 0 {
-		return usage.Errorf("nothing to lint: name programs or networks, or layers with --layer")
+		return usage.Errorf("missing models: want programs, networks, or layers with --layer")
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	doc := jsonLint{Header: report.NewHeader(), Programs: []jsonLinted{}}
+	doc := jsonLint{Header: report.NewHeader(), Programs: []jsonLintedProgram{}}
 	add := func(name string, m *anesim.Model, err error) error {
 		if err != nil {
 			return err
@@ -116,9 +113,9 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 			return err
 		}
 	}
-	write := writeLinted
+	write := writeFindings
 	if f.json {
-		write = func(w io.Writer, _ []jsonLinted) error { return report.WriteDocument(w, &doc) }
+		write = func(w io.Writer, _ []jsonLintedProgram) error { return report.WriteDocument(w, &doc) }
 	}
 	if err := write(c.OutOrStdout(), doc.Programs); err != nil {
 		return err
@@ -126,7 +123,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	return lintError(doc.Programs)
 }
 
-// openText opens a model, or assembles descriptor text.
+// openText opens a model. It assembles the file first if that is descriptor text.
 func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	if !strings.EqualFold(filepath.Ext(file), ".td") {
 		return f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, file, files, stdin)
@@ -154,7 +151,7 @@ func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*ane
 }
 
 // lintModel lints the programs of a model.
-func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLinted, error) {
+func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLintedProgram, error) {
 	programs, err := m.Programs(ctx, anesim.Options{})
 	if err != nil {
 		return nil, input.ModelError(m, err)
@@ -162,13 +159,13 @@ func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLinted,
 	return lintPrograms(name, programs)
 }
 
-func lintPrograms(name string, programs []*loader.Program) (list []jsonLinted, err error) {
+func lintPrograms(name string, programs []*loader.Program) (list []jsonLintedProgram, err error) {
 	for i, p := range programs {
 		r, err := lint.Program(p)
 		if err != nil {
 			return nil, input.InFile(name, err)
 		}
-		x := jsonLinted{name, i, r.Descriptors, r.Findings, r.More, r.Undecided}
+		x := jsonLintedProgram{name, i, r.Descriptors, r.Findings, r.More, r.Undecided}
 		if x.Findings == nil {
 			x.Findings = []lint.Finding{}
 		}
@@ -177,13 +174,13 @@ func lintPrograms(name string, programs []*loader.Program) (list []jsonLinted, e
 	return list, nil
 }
 
-// lintWidth is the width of the text that goes to no terminal.
+// lintWidth is the width of the text if it is not printed on a terminal.
 const lintWidth = 80
 
-// mostFindings is how many findings of one program are printed.
+// mostFindings is the most findings that are printed for a program.
 const mostFindings = 100
 
-func writeLinted(w io.Writer, list []jsonLinted) error {
+func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 	p := terminal.NewPager(w)
 	if p.Width == 0 {
 		p.Width = lintWidth
@@ -212,14 +209,14 @@ func writeLinted(w io.Writer, list []jsonLinted) error {
 			}
 		}
 		if x.Undecided > 0 {
-			p.Printf("  %s not decided: they have too many parts", report.Plural(x.Undecided, "surface"))
+			p.Printf("  %s not checked: too many parts", report.Plural(x.Undecided, "surface"))
 		}
 	}
 	return p.Err
 }
 
-// lintError is an error when anything was found.
-func lintError(list []jsonLinted) error {
+// lintError returns an error if there are findings.
+func lintError(list []jsonLintedProgram) error {
 	n, programs := 0, 0
 	for i := range list {
 		if k := len(list[i].Findings) + list[i].More; k > 0 {

@@ -131,3 +131,11 @@ func TestDiffComparesWeights(t *testing.T) {
 		t.Errorf("%d: %s%s", code, errs, out)
 	}
 }
+
+// Register changes of --set are made as a program runs; lint reads the file.
+func TestCheckLintRefusesSet(t *testing.T) {
+	_, errs, code := invoke("check", "--baseline", filepath.Join(t.TempDir(), "b.json"), "--update", "--lint", "--set", "PE.Cfg.OpMode=1", "--layer", "relu c=4")
+	if code != exitUsage || !strings.Contains(errs, "cannot combine --lint with --set") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

@@ -21,7 +21,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// loadFlags are those of run's that say what is written, and how many events are listed.
+// loadFlags holds the flags of load.
 type loadFlags struct {
 	runFlags
 	events int
@@ -31,54 +31,54 @@ func loadCommand() *cobra.Command {
 	var f loadFlags
 	c := &cobra.Command{
 		Use:   "load SCRIPT",
-		Short: "Clients that share the engine: latencies, utilisation, power",
-		Long: `Load times the program of each client in SCRIPT once, with the engine to itself, and
-simulates all of them calling: percentiles of the latency with their 95 % intervals, the
-engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input:
+		Short: "Simulate clients that share the engine: latency, utilisation, power",
+		Long: `Load times the program of each client in SCRIPT once on an idle engine, and then
+simulates all clients calling. It prints percentiles of the latency with 95% intervals,
+the engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input:
 
   chip: m1                 # ` + strings.Join(chip.Names(), " or ") + `
-  host: macos-air          # what a call costs outside the engine; none without it
-  duration: 2s             # of arrivals; what has arrived is worked off
+  host: macos-air          # cost of a call outside the engine; default none
+  duration: 2s             # of arrivals; calls that have arrived are completed
   seed: 1                  # of random arrivals
-  power: hysteresis=50ms   # also management=off and gating=off; the chip's own without it
-  in_flight: 1             # commands let in at a time; 1 as on macOS
+  power: hysteresis=50ms   # also management=off and gating=off; default is the chip's
+  in_flight: 1             # commands admitted at the same time; 1 as on macOS
   clients:
     - name: camera
       layer: conv cin=64 h=56 w=56 cout=64 k=3 pad=same
-      priority: 2          # 0 the most urgent, to 7
-      arrival: fixed       # or poisson, at rate calls a second
+      priority: 2          # 0 (most urgent) to 7
+      arrival: fixed       # or poisson, with rate calls per second
       rate: 30
     - name: batch
-      model: resnet50.yaml # or a .hwx or .onnx, beside the script
+      model: resnet50.yaml # or a .hwx or .onnx, relative to the script
       priority: 6
       arrival: back-to-back
-      threads: 2           # that call again when their call returns
+      threads: 2           # each calls again when its call returns
     - name: detect
       layer: sigmoid c=64 h=56 w=56
-      after: camera        # calls when a call of that one returns
-      reads: {x: y}        # its input x stands where camera's y does: no copy
+      after: camera        # calls when a call of that client returns
+      reads: {x: y}        # its input x shares camera's buffer y: no copy
 
-A call of higher priority has the engine where a run of descriptors ends, once it is let
-in: with one command in flight it waits for whole programs. A second overlapped stream of
-one client (streams: 2) never completes on an M1; it is counted as stuck.`,
+An admitted call of higher priority gets the engine when a run of descriptors ends. With
+one command in flight, it waits for whole programs. A second overlapped stream of one
+client (streams: 2) never completes on an M1; its calls are counted as stuck.`,
 		Example: `  anesim load tools/anesim/examples/load.yaml
   anesim load script.yaml --json
   anesim load script.yaml --events 20
   anesim load script.yaml --trace load.perfetto-trace`,
 		Args:              usage.OneFile,
-		ValidArgsFunction: flags.NetworkFiles,
+		ValidArgsFunction: flags.CompleteNetwork,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c, args[0])
 		},
 	}
-	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events: what happened to calls")
+	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events of calls")
 	f.RegisterOnly(c.Flags(), "json", "pprof", "trace", "record", "html")
 	return c
 }
 
 func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if f.events < 0 || f.events > traffic.MaxEvents {
-		return usage.Errorf("--events %d: 0 to %d", f.events, traffic.MaxEvents)
+		return usage.Errorf("--events %d: want 0 to %d", f.events, traffic.MaxEvents)
 	}
 	var s_ *traffic.Script
 	err := input.Open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
@@ -97,23 +97,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) {
-		name := beside(file, c.Model)
-		for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
-			if outfile.Same(out, name) {
-				return nil, &outfile.InputError{Output: out, Input: name}
-			}
-		}
-		var dims flags.Dims
-		if c.Dim != "" {
-			dims.Dims = []string{c.Dim}
-		}
-		m, err := dims.Open(anesim.OpenOptions{}, name, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		return input.WithParameters(m, name)
-	})
+	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) { return f.openModel(file, c) })
 	if err != nil {
 		return input.InFile(file, err)
 	}
@@ -131,7 +115,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	d := report.NewLoad(l)
 	if f.HTML != "" {
-		if err := page.WriteFile(f.HTML, view.OfLoad(d), page.Options{}, file); err != nil {
+		if err := page.WriteFile(f.HTML, view.FromLoad(d), page.Options{}, file); err != nil {
 			return err
 		}
 	}
@@ -141,8 +125,28 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	return text.WriteLoad(c.OutOrStdout(), d)
 }
 
-// beside is a file's name as one in a script means it: relative to the script.
-func beside(script, name string) string {
+// openModel opens the model of a client. It returns an error if the command writes to that file.
+func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.Model, error) {
+	name := resolveName(script, c.Model)
+	for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
+		if outfile.Same(out, name) {
+			return nil, &outfile.InputError{Output: out, Input: name}
+		}
+	}
+	var dims flags.Dims
+	if c.Dim != "" {
+		dims.Dims = []string{c.Dim}
+	}
+	m, err := dims.Open(anesim.OpenOptions{}, name, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return input.WithParameters(m, name)
+}
+
+// resolveName returns the path of a file named in a script. Relative names are relative to the
+// directory of the script.
+func resolveName(script, name string) string {
 	if filepath.IsAbs(name) || script == "-" {
 		return name
 	}

@@ -62,7 +62,7 @@ func TestLoadTimeline(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	for _, want := range []string{"\ntimeline, 166.667 us a column", "\na     |", "\nb     |", "\npower |", "a          1  arrives", "let in", "run 1", "host, each call: binding and copies"} {
+	for _, want := range []string{"\ntimeline, 166.667 us per column", "\na     |", "\nb     |", "\npower |", "a          1  arrives", "let in", "run 1", "host, each call: binding and copies"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -142,7 +142,7 @@ func TestLoadErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"load"}, exitUsage, "takes one file"},
+		{[]string{"load"}, exitUsage, "found 0 files, want one"},
 		{[]string{"load", bad}, exitFailed, `bad.yaml: line 3: unknown key "prio"`},
 		{[]string{"load", missing}, exitFailed, "gone.hwx"},
 	} {

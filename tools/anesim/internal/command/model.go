@@ -25,7 +25,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// modelFlags are the flags of model: those of run's that a network has a use for.
+// modelFlags holds the flags of model: its own, and those of run that apply to a network.
 type modelFlags struct {
 	runFlags
 	placeFlags
@@ -98,7 +98,7 @@ and --backends replaces them:
   anesim model net.onnx --dim batch=4,height=640 --emit net.hwx
   anesim model net.yaml --pprof net.pb.gz && go tool pprof -top -cum net.pb.gz`,
 		Args:              usage.OneFile,
-		ValidArgsFunction: flags.NetworkFiles,
+		ValidArgsFunction: flags.CompleteNetwork,
 		RunE:              f.run,
 	}
 	s := c.Flags()
@@ -151,7 +151,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		if err != nil {
 			return input.InFile(file, err)
 		}
-		if written, err = emit(f.emit, programs, append(f.InputFiles(), file)); err != nil {
+		if written, err = writePrograms(f.emit, programs, append(f.InputFiles(), file)); err != nil {
 			return err
 		}
 	}
@@ -171,11 +171,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if doc.Placement, err = f.place(res); err != nil {
 		return input.InFile(file, err)
 	}
-	var x *explain.Explanation
-	if f.HTML != "" || !f.JSON && !f.CSV {
-		if x, err = f.advice(ctx, m, o, file); err != nil {
-			return input.InFile(file, err)
-		}
+	x, err := f.explainNetwork(ctx, m, o, file)
+	if err != nil {
+		return input.InFile(file, err)
 	}
 	if err := f.print(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
@@ -185,10 +183,10 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	return f.conclude(res, doc)
+	return f.finish(res, doc)
 }
 
-// check refuses flags that contradict each other.
+// check returns an error if flags contradict each other or have invalid values.
 func (f *modelFlags) check() error {
 	switch {
 	case f.values && f.TimingOnly:
@@ -201,7 +199,7 @@ func (f *modelFlags) check() error {
 	return f.placeFlags.check()
 }
 
-// print writes the report in the form that was asked for.
+// print writes the report as text, JSON or CSV.
 func (f *modelFlags) print(w io.Writer, res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
 	switch {
 	case f.JSON:
@@ -220,15 +218,16 @@ func (f *modelFlags) print(w io.Writer, res *anesim.Result, doc *report.Network,
 	return text.WriteCache(w, doc.Cache)
 }
 
-// conclude writes the outputs behind a report, and says what it is that the network failed by.
-func (f *modelFlags) conclude(res *anesim.Result, doc *report.Network) error {
+// finish writes the output tensors, and returns an error if the network faulted or is not covered
+// completely with --strict.
+func (f *modelFlags) finish(res *anesim.Result, doc *report.Network) error {
 	file := doc.File
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {
 			return input.InFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
 		}
 	}
-	if f.Out != "" { // the report stands whatever becomes of the values
+	if f.Out != "" { // the report is complete even if writing the values fails
 		if err := writeResults(f.Out, res, doc, f.OtherFiles(file)); err != nil {
 			return err
 		}
@@ -239,16 +238,17 @@ func (f *modelFlags) conclude(res *anesim.Result, doc *report.Network) error {
 	return nil
 }
 
-// explaining is the network for explain, with the flags of both commands.
-func (f *modelFlags) explaining(file string) explain.Options {
-	how := f.runFlags.explaining(file)
+// explainOptions returns the options of explain for the network, with the flags that both
+// commands share.
+func (f *modelFlags) explainOptions(file string) explain.Options {
+	how := f.runFlags.explainOptions(file)
 	how.Flags = append(how.Flags, f.Dims.Flags()...)
 	return how
 }
 
-// explainCommand tells more of what to change.
+// explainCommand returns the command that explains more about what to change.
 func (f *modelFlags) explainCommand(file string) string {
-	how := f.explaining(file)
+	how := f.explainOptions(file)
 	var flags []string
 	if f.inMemory {
 		flags = append(flags, "--in-memory")
@@ -259,32 +259,37 @@ func (f *modelFlags) explainCommand(file string) string {
 	return how.Command("explain", flags...)
 }
 
-// advice is what makes the network faster, of what can be tried on a network by itself.
-func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*explain.Explanation, error) {
-	if f.altered() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
-		return nil, nil // what explain would say is of the network without them
+// explainNetwork tries changes to the network. It returns nil if no output
+// shows the result, or if the run used options for which
+// explain has no flags.
+func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*explain.Explanation, error) {
+	if f.HTML == "" && (f.JSON || f.CSV) {
+		return nil, nil // JSON and CSV have no explanation
 	}
-	return explain.Explain(ctx, m, o, f.explaining(file))
+	if f.isAltered() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
+		return nil, nil // explain would describe the network without these changes
+	}
+	return explain.Explain(ctx, m, o, f.explainOptions(file))
 }
 
-// writeResults writes the outputs of a network that were computed. The error names those that
-// were not, with the reason.
+// writeResults writes the computed outputs of a network to dir. It returns an error with the
+// reasons if any output was not computed.
 func writeResults(dir string, res *anesim.Result, doc *report.Network, others []string) error {
 	missing := missingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
-		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(missing, "the network has none"))
+		return fmt.Errorf("--out %s: found no outputs to write: %s", dir, cmp.Or(missing, "the network has no outputs"))
 	}
 	if err := output.Write(dir, res, others); err != nil {
 		return err
 	}
 	if missing != "" {
-		return fmt.Errorf("--out %s: not all outputs are written: %s", dir, missing)
+		return fmt.Errorf("--out %s: some outputs were not written: %s", dir, missing)
 	}
 	return nil
 }
 
-// missingOutputs names the outputs of a network that a run has no values of, with what each one
-// lacks, and is "" if there are none.
+// missingOutputs returns the outputs of a network without values, with the reason for each, or ""
+// if there are none.
 func missingOutputs(res *anesim.Result, doc *report.Network) string {
 	given := map[string]bool{}
 	for i := range res.Outputs {
@@ -313,14 +318,15 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 	return strings.Join(missing, "; ")
 }
 
-// openNetwork opens a network, and says of anything else what it is.
+// openNetwork opens a network and applies --reshape, --merge and --split. It returns an error for
+// a compiled program or an unknown extension.
 func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
 	m, err := f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory, Tables: f.tables}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage.Errorf("%s is a compiled program: anesim run %[1]s", report.Printable(file))
 	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*input.MissingError)):
-		return nil, input.InFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
+		return nil, input.InFile(file, fmt.Errorf("unknown extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}
 	var list []explain.Reshape
 	for _, text := range f.reshape {
@@ -330,7 +336,7 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 		}
 		list = append(list, explain.Reshape{Layer: layer, H: h, W: w})
 	}
-	groups, bad := f.regroups()
+	groups, bad := f.parseRegroups()
 	if bad != nil {
 		return nil, bad
 	}
@@ -343,8 +349,8 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	return m, err
 }
 
-// regroups are the layers that --merge and --split name.
-func (f *modelFlags) regroups() (list []explain.Regroup, err error) {
+// parseRegroups parses the arguments of --merge and --split.
+func (f *modelFlags) parseRegroups() (list []explain.Regroup, err error) {
 	for _, text := range f.merge {
 		r, err := explain.ParseMerge(text)
 		if err != nil {
@@ -362,11 +368,11 @@ func (f *modelFlags) regroups() (list []explain.Regroup, err error) {
 	return list, nil
 }
 
-// emit writes the programs to a file, or to one each, numbered from 1. None is written
-// over a file that the command reads.
-func emit[P interface{ Bytes() []byte }](file string, programs []P, inputs []string) ([]string, error) {
+// writePrograms writes one program to the named file, or several to files numbered from 1, and
+// returns their names. It returns an error if a file is one of the inputs.
+func writePrograms[P interface{ Bytes() []byte }](file string, programs []P, inputs []string) ([]string, error) {
 	if len(programs) == 0 {
-		return nil, fmt.Errorf("--emit %s: no program to write: no layer was lowered", file)
+		return nil, fmt.Errorf("--emit %s: found no program to write: no layer was compiled", file)
 	}
 	names := []string{file}
 	if ext := filepath.Ext(file); len(programs) > 1 {
@@ -376,7 +382,7 @@ func emit[P interface{ Bytes() []byte }](file string, programs []P, inputs []str
 		}
 	}
 	for _, name := range names {
-		if err := outfile.Avoiding(name, inputs...); err != nil {
+		if err := outfile.CheckInputs(name, inputs...); err != nil {
 			return nil, fmt.Errorf("--emit: %w", err)
 		}
 	}

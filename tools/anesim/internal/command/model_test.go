@@ -84,8 +84,8 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(code)
 	}
 	for _, want := range []string{
-		"INCOMPLETE: 1 layer without a cost, in no total: relu1 (relu)\nwide  2 layers, 1 program, chip m1",
-		"\ncovers: 1 of 2 nodes (50.0%), 100% of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, in no total\n  relu1 (relu): " + why,
+		"INCOMPLETE: 1 layer without a cost, left out of all totals: relu1 (relu)\nwide  2 layers, 1 program, chip m1",
+		"\ncovers: 1 of 2 nodes (50.0%), 100% of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, left out of all totals\n  relu1 (relu): " + why,
 		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 bytes of scratch\nnote: which tensors stay in the L2",
 	} {
 		if !strings.Contains(out, want) {
@@ -190,7 +190,7 @@ func TestModelValuesBehindAGap(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("no report beside the error of --out: %v: %s", err, errs)
 	}
-	if code != exitFailed || !strings.Contains(errs, "not all outputs are written: y needs r, which is not modelled") {
+	if code != exitFailed || !strings.Contains(errs, "some outputs were not written: y needs r, which is not modelled") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if len(r.NotModelled) != 1 || len(r.Outputs) != 2 || len(r.Coverage.Lost) != 1 || r.Coverage.Lost[0].Output != "y" {
@@ -320,7 +320,7 @@ func TestModelErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", exitUsage, "anesim model takes one file"},
+		{"", exitUsage, "anesim model: found 0 files, want one"},
 		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: key is missing"},
 		{cut, exitFailed, cut + ": byte 0x0: field 7: unexpected EOF"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -15,8 +16,9 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// onlyAreas takes the rows of other areas out. Areas of two words are given as one argument.
-func onlyAreas(d *paper.Document, areas []string) error {
+// selectAreas removes the rows of all areas but the given ones. It keeps all rows if areas is
+// empty.
+func selectAreas(d *paper.Document, areas []string) error {
 	var known []string
 	for _, r := range d.Rows {
 		if !slices.Contains(known, r.Area) {
@@ -38,13 +40,14 @@ func paperCommand() *cobra.Command {
 	var asJSON, differs bool
 	c := &cobra.Command{
 		Use:   "paper [AREA...]",
-		Short: "The documents' figures beside the model's",
-		Long: `Paper prints a row for each claim of the published descriptions of the engine that
-carries a number and that a run can show: the document's figure, what the model comes to,
-whether the two agree within the row's tolerance, and what in the documents says otherwise.
-Figures that the model has from the documents as data have no row, unless two documents
-differ. Places where documents disagree without such a number follow. With AREAs, such as latency or power, it prints their rows
-alone; with --differs those alone that do not agree.`,
+		Short: "Compare the documents' figures with the model's",
+		Long: `Paper compares the published descriptions of the engine with the model. It prints a row for
+each claim that has a number and that a run can show: the document's figure, the model's,
+whether they agree within the row's tolerance, and which other document contradicts the
+claim. Figures that the model takes from the documents as data have no row, unless two
+documents differ. After the rows it lists conflicts between documents without such a
+number. AREA arguments, such as latency or power, select rows; --differs selects the rows
+that do not agree.`,
 		Example: `  anesim paper
   anesim paper latency sharing state
   anesim paper --differs
@@ -56,7 +59,7 @@ alone; with --differs those alone that do not agree.`,
 			if err != nil {
 				return err
 			}
-			if err := onlyAreas(d, areas); err != nil {
+			if err := selectAreas(d, areas); err != nil {
 				return err
 			}
 			if differs {
@@ -65,41 +68,52 @@ alone; with --differs those alone that do not agree.`,
 			if asJSON {
 				return report.WriteDocument(c.OutOrStdout(), d)
 			}
-			p := terminal.NewPager(c.OutOrStdout())
-			agree := 0
-			t := terminal.NewTable(terminal.Word("area", 1), terminal.Word("claim", 0), terminal.Number("document", 0), terminal.Number("model", 0), terminal.Word("verdict", 0), terminal.Word("basis", 1), terminal.Word("but", 2))
-			for _, r := range d.Rows {
-				if r.Verdict == "agrees" {
-					agree++
-				}
-				text := func(v float64) string {
-					switch r.Unit {
-					case "":
-						return fmt.Sprintf("%.6g", v)
-					case "hex":
-						return fmt.Sprintf("%#x", uint64(v))
-					}
-					return fmt.Sprintf("%.4g %s", v, r.Unit)
-				}
-				t.Add(r.Area, r.Claim, text(r.Document), text(r.Model), r.Verdict, r.Basis, r.Against)
-			}
-			p.Table(t, 0)
-			p.Printf("")
-			if !differs {
-				p.Printf("%d of %d agree", agree, len(d.Rows))
-			}
-			if len(areas) > 0 || differs {
-				return p.Err
-			}
-			p.Printf("")
-			p.Printf("where documents disagree:")
-			for _, x := range d.Conflicts {
-				p.Printf("  %s: %s; %s. Taken: %s", x.What, x.One, x.Other, x.Taken)
-			}
-			return p.Err
+			return writePaper(c.OutOrStdout(), d, differs, differs || len(areas) > 0)
 		},
 	}
-	c.Flags().BoolVar(&differs, "differs", false, "only rows that do not agree")
+	c.Flags().BoolVar(&differs, "differs", false, "print only rows that do not agree")
 	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
 	return c
+}
+
+// writePaper prints a row for each claim, and the conflicts between documents unless rows were
+// selected. If differs is set, the rows are those that do not agree.
+func writePaper(w io.Writer, d *paper.Document, differs, selected bool) error {
+	p := terminal.NewPager(w)
+	agree := 0
+	t := terminal.NewTable(
+		terminal.Word("area", 1), terminal.Word("claim", 0), terminal.Number("document", 0), terminal.Number("model", 0),
+		terminal.Word("verdict", 0), terminal.Word("basis", 1), terminal.Word("but", 2),
+	)
+	for _, r := range d.Rows {
+		if r.Verdict == "agrees" {
+			agree++
+		}
+		t.Add(r.Area, r.Claim, formatFigure(r.Document, r.Unit), formatFigure(r.Model, r.Unit), r.Verdict, r.Basis, r.Against)
+	}
+	p.Table(t, 0)
+	p.Printf("")
+	if !differs {
+		p.Printf("%d of %d agree", agree, len(d.Rows))
+	}
+	if selected {
+		return p.Err
+	}
+	p.Printf("")
+	p.Printf("conflicts between documents:")
+	for _, x := range d.Conflicts {
+		p.Printf("  %s: %s; %s. Taken: %s", x.What, x.One, x.Other, x.Taken)
+	}
+	return p.Err
+}
+
+// formatFigure formats a figure with its unit. The unit "hex" selects hexadecimal.
+func formatFigure(v float64, unit string) string {
+	switch unit {
+	case "":
+		return fmt.Sprintf("%.6g", v)
+	case "hex":
+		return fmt.Sprintf("%#x", uint64(v))
+	}
+	return fmt.Sprintf("%.4g %s", v, unit)
 }

@@ -14,8 +14,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// overRange reads KEY=FROM..TO or KEY=FROM..TO+STEP.
-func overRange(text string) (key string, r loader.Range, err error) {
+// parseOver parses the argument of --over: KEY=FROM..TO or KEY=FROM..TO+STEP.
+func parseOver(text string) (key string, r loader.Range, err error) {
 	key, rest, ok := strings.Cut(text, "=")
 	from, rest, dots := strings.Cut(rest, "..")
 	to, step, stepped := strings.Cut(rest, "+")
@@ -31,20 +31,21 @@ func overRange(text string) (key string, r loader.Range, err error) {
 		}
 	}
 	if !ok || !dots || key == "" {
-		return "", r, usage.Errorf("--over %q: want KEY=FROM..TO or KEY=FROM..TO+STEP, numbers", text)
+		return "", r, usage.Errorf("--over %q: want KEY=FROM..TO or KEY=FROM..TO+STEP with numbers", text)
 	}
 	return key, r, nil
 }
 
-// over is one program for a layer of every size, written with its parameters beside it.
-func (f *layerFlags) layerOver(ctx context.Context, words []string) (*anesim.Model, error) {
+// newLayerOver returns one program for a layer of every size in the range of --over, and writes
+// the file of its run-time parameters.
+func (f *layerFlags) newLayerOver(ctx context.Context, words []string) (*anesim.Model, error) {
 	if f.emit == "" {
-		return nil, usage.Errorf("--over requires --emit: the program and %s are written", input.ParametersOf("OUT.hwx"))
+		return nil, usage.Errorf("--over requires --emit, since it writes the program and %s", input.ParametersFile("OUT.hwx"))
 	}
 	if len(words) == 0 {
 		return nil, usage.Errorf("missing operation: want one of %s", strings.Join(keys.Names(), " "))
 	}
-	key, sizes, err := overRange(f.over)
+	key, sizes, err := parseOver(f.over)
 	if err != nil {
 		return nil, err
 	}
@@ -56,5 +57,5 @@ func (f *layerFlags) layerOver(ctx context.Context, words []string) (*anesim.Mod
 		return nil, err
 	}
 	text := append([]byte("# run-time parameters of "+f.emit+": "+m.Name()+"\n"), set.Append(nil)...)
-	return m, outfile.Write(input.ParametersOf(f.emit), text)
+	return m, outfile.Write(input.ParametersFile(f.emit), text)
 }

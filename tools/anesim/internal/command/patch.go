@@ -20,7 +20,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// patchFlags are the flags of patch.
+// patchFlags holds the flags of patch.
 type patchFlags struct {
 	out                string
 	weights, set, bind []string
@@ -34,23 +34,23 @@ func patchCommand() *cobra.Command {
 		Use:   "patch FILE -o OUT",
 		Short: "Replace weights and register fields of a compiled program",
 		Long: `Patch writes a copy of a program with other weights, register fields or parameters.
-Everything else of the file stays as it is, byte for byte.
+All other bytes of the file stay the same.
 
---weights replaces the weights of a descriptor in place; no descriptor changes.
-NAME is td and the descriptor's number, as anesim dump counts them, or the beginning of
-the weight's name in the symbol table (K and its digest). The file holds fp16 values in
+--weights replaces the weights of a descriptor in place; no descriptor changes. NAME is
+the number of the descriptor as anesim dump counts them (0 or td0), or the beginning of
+the weights' name in the symbol table (K and its digest). The file holds fp16 values in
 the order output channel, input channel, row, column, group after group. NAME.bias
-replaces the biases instead. A layout that is not known is refused: palettes,
-zero-skipping, windows of several taps with a stride.
+replaces the biases instead. Unknown layouts are refused: palettes, zero-skipping, and
+windows of several taps with a stride.
 
---set writes a field into every descriptor that writes its register, or with a number
-and a colon ahead (1:NE.MACCfg.BiasMode=1) into that descriptor alone.
+--set writes a field in every descriptor that writes its register, or only in the
+descriptor whose number and a colon come first (1:NE.MACCfg.BiasMode=1).
 
---bind gives a run-time parameter of the program a value and writes it into the fields
-that take it. A container has no place for parameters: --params names the text that has
-them. Descriptor text has parameters of its own (.bind); FILE may be one, and is assembled
-with the values.`,
-		Example: "  anesim patch conv.hwx --weights td0=w.npy -o out.hwx\n  anesim patch add.hwx --set PE.Cfg.OpMode=1 -o mul.hwx",
+--bind sets a run-time parameter of the program and writes it to the fields that depend
+on it. A container cannot store parameters: --params names the file that describes them.
+FILE may also be descriptor text, which defines its own parameters (.bind); it is
+assembled with the values.`,
+		Example: "  anesim patch conv.hwx --weights 0=w.npy -o out.hwx\n  anesim patch add.hwx --set PE.Cfg.OpMode=1 -o mul.hwx",
 		Args:    usage.OneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), c.InOrStdin(), args[0])
@@ -59,22 +59,22 @@ with the values.`,
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (required)")
-	s.StringArrayVar(&f.weights, "weights", nil, "replace weights, `NAME=FILE`; may be repeated")
-	s.StringArrayVar(&f.set, "set", nil, "write a register field, `BLOCK.REGISTER.FIELD=VALUE`; may be repeated")
-	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter a value, `NAME=VALUE`; may be repeated")
+	s.StringArrayVar(&f.weights, "weights", nil, "replace weights, `NAME=FILE`; repeatable")
+	s.StringArrayVar(&f.set, "set", nil, "write a register field, `BLOCK.REGISTER.FIELD=VALUE`; repeatable")
+	s.StringArrayVar(&f.bind, "bind", nil, "set a run-time parameter, `NAME=VALUE`; repeatable")
 	s.StringVar(&f.params, "params", "", "read the program's run-time parameters from `FILE`")
-	s.StringVar(&f.procedure, "procedure", "", "the `NAME` of the procedure of a container that has several; the first without")
+	s.StringVar(&f.procedure, "procedure", "", "`NAME` of the procedure, for containers with several; default is the first")
 	return c
 }
 
 func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.out == "" {
-		return usage.Errorf("patch requires -o FILE")
+		return usage.Errorf("missing -o FILE")
 	}
 	if len(f.weights)+len(f.set)+len(f.bind) == 0 {
-		return usage.Errorf("patch requires --weights, --set or --bind")
+		return usage.Errorf("missing --weights, --set or --bind")
 	}
-	bind, err := flags.Bindings(f.bind)
+	bind, err := flags.ParseBindings(f.bind)
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 			return fmt.Errorf("--weights %w", err)
 		}
 	}
-	// What comes out has to load as what went in did.
+	// Check that the patched program still loads.
 	if _, err := p.Link(); err != nil {
 		return input.InFile(name, err)
 	}
-	if err := outfile.Avoiding(f.out, read...); err != nil {
+	if err := outfile.CheckInputs(f.out, read...); err != nil {
 		return err
 	}
 	if err := outfile.Write(f.out, p.Bytes()); err != nil {
@@ -115,8 +115,8 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	return err
 }
 
-// open reads a program and binds its parameters; a descriptor text is assembled with them.
-// read are the files it took.
+// open reads a program and binds its parameters. It assembles a descriptor text first. It also
+// returns the names of the files it read.
 func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) (p *patch.Program, read []string, err error) {
 	data, err := input.ReadFile(name, stdin, maxConverted)
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) 
 	opened, err := (&loader.Options{Procedure: f.procedure}).Read(filepath.Base(name), bytes.NewReader(data), int64(len(data)))
 	var u *loader.UnsupportedError
 	if errors.As(err, &u) && u.Form == loader.DescriptorText {
-		return f.assembled(name, data, bind)
+		return f.assemble(name, data, bind)
 	}
 	if err != nil {
 		return nil, nil, input.InFile(name, err)
@@ -155,9 +155,10 @@ func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) 
 	return p, read, nil
 }
 
-func (f *patchFlags) assembled(name string, text []byte, bind map[string]uint64) (*patch.Program, []string, error) {
+// assemble assembles a descriptor text with values for its parameters.
+func (f *patchFlags) assemble(name string, text []byte, bind map[string]uint64) (*patch.Program, []string, error) {
 	if f.params != "" {
-		return nil, nil, usage.Errorf("--params: descriptor text has parameters of its own")
+		return nil, nil, usage.Errorf("--params does not apply to descriptor text, which defines its own parameters")
 	}
 	unit, read, err := input.Assemble(name, text, bind)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestPatchWeights(t *testing.T) {
 			if err := os.WriteFile(in, before, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			td := "td0"
+			td := "0" // with and without "td"
 			if tt.layer.Op == layer.Linear {
 				td = "td1"
 			}
@@ -131,8 +131,8 @@ func TestPatchErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{in}, exitUsage, "requires -o"},
-		{[]string{in, "-o", out}, exitUsage, "requires --weights"},
+		{[]string{in}, exitUsage, "missing -o"},
+		{[]string{in, "-o", out}, exitUsage, "missing --weights"},
 		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMode"}, exitFailed, "missing value"},
 		{[]string{in, "-o", out, "--set", "x:PE.Cfg.OpMode=1"}, exitFailed, `invalid descriptor number "x"`},
 		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMod=1"}, exitFailed, "did you mean OpMode?"},

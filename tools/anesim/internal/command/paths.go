@@ -11,22 +11,21 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// fileUse is what a command does with the file that a flag names.
+// A fileUse says what a command does with a file that a flag names.
 type fileUse int
 
 const (
-	reads  fileUse = iota + 1
-	writes         // under this very name
-	fills          // a directory
+	readsFile      fileUse = iota + 1
+	writesFile             // writes a file of exactly this name
+	fillsDirectory         // writes files in a directory
 )
 
-// fileFlags are the flags that name files, by name. A flag that is read by one command and
-// written by another stands a second time behind the command's name.
+// fileFlags lists the flags whose values are files, with their use.
 var fileFlags = map[string]fileUse{
-	"in": reads, "init": reads, "backends": reads, "params": reads, "weights": reads, "chip": reads, "baseline": reads, "csv": reads,
-	"output": writes, "emit": writes, "html": writes, "pprof": writes, "trace": writes, "record": writes, "md": writes,
-	"junit": writes, "plot": writes, "resume": writes,
-	"out": fills, "cache": fills,
+	"in": readsFile, "init": readsFile, "backends": readsFile, "params": readsFile, "weights": readsFile, "chip": readsFile, "baseline": readsFile, "csv": readsFile,
+	"output": writesFile, "emit": writesFile, "html": writesFile, "pprof": writesFile, "trace": writesFile, "record": writesFile, "md": writesFile,
+	"junit": writesFile, "plot": writesFile, "resume": writesFile,
+	"out": fillsDirectory, "cache": fillsDirectory,
 }
 
 // A namedFile is a file on the command line.
@@ -36,31 +35,31 @@ type namedFile struct {
 	use  fileUse
 }
 
-// checkPaths refuses a command line on which a file that is written is also read, or written
-// a second time. Names, links to a file and other spellings of its path count as the file.
+// checkPaths returns an error if a command line writes a file that it also reads or writes under
+// another flag. Links and different spellings of a path count as the same file.
 func checkPaths(c *cobra.Command, args []string) error {
 	files := namedFiles(c, args)
 	for i := range files {
 		for k := range files {
 			a, b := &files[i], &files[k]
 			switch {
-			case i == k || a.use != writes || b.use == fills || !outfile.Same(a.path, b.path):
-			case b.use == reads:
+			case i == k || a.use != writesFile || b.use == fillsDirectory || !outfile.Same(a.path, b.path):
+			case b.use == readsFile:
 				return fmt.Errorf("%s: %w", a.flag, &outfile.InputError{Output: a.path, Input: b.path})
 			case i < k:
-				return usage.Errorf("%s and %s both write %s; name two files", a.flag, b.flag, b.path)
+				return usage.Errorf("%s and %s both write %s; use different files", a.flag, b.flag, b.path)
 			}
 		}
 	}
 	return nil
 }
 
-// namedFiles returns the files that a command line names.
+// namedFiles returns the files on a command line, from flags and arguments.
 func namedFiles(c *cobra.Command, args []string) (files []namedFile) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		use := fileFlags[f.Name]
 		if f.Name == "baseline" && c.Flags().Changed("update") {
-			use = writes
+			use = writesFile
 		}
 		values := []string{f.Value.String()}
 		switch f.Value.Type() {
@@ -84,7 +83,7 @@ func namedFiles(c *cobra.Command, args []string) (files []namedFile) {
 	})
 	if c.Name() != "layer" && c.Name() != "enum" && c.Name() != "paper" {
 		for _, path := range args {
-			files = append(files, namedFile{"", path, reads})
+			files = append(files, namedFile{"", path, readsFile})
 		}
 	}
 	return files

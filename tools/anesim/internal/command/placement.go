@@ -13,7 +13,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// placeFlags are those of placement.
+// placeFlags holds the flags of placement.
 type placeFlags struct {
 	compute, backends string
 }
@@ -27,14 +27,14 @@ func (f *placeFlags) register(c *cobra.Command) {
 func (f *placeFlags) check() error {
 	switch {
 	case f.compute != "" && !slices.Contains(report.Computes(), f.compute):
-		return usage.Errorf("--compute %s: want engine, all or cpu", f.compute)
+		return usage.Errorf("unknown --compute %q: want engine, all or cpu", f.compute)
 	case f.compute == "" && f.backends != "":
 		return usage.Errorf("--backends requires --compute")
 	}
 	return nil
 }
 
-// place is the plan that was asked for, nil for none.
+// place returns the placement selected by --compute, or nil without that flag.
 func (f *placeFlags) place(res *anesim.Result) (*report.Placement, error) {
 	if f.compute == "" {
 		return nil, nil
@@ -47,7 +47,7 @@ func (f *placeFlags) place(res *anesim.Result) (*report.Placement, error) {
 		return nil, err
 	}
 	defer file.Close()
-	const most = 1 << 17 // more than is read of rates
+	const most = 1 << 17 // larger than any file of rates
 	data, err := io.ReadAll(io.LimitReader(file, most))
 	if err != nil {
 		return nil, err

@@ -24,37 +24,36 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// plotFlags are the flags of plot.
+// plotFlags holds the flags of plot.
 type plotFlags struct {
 	runFlags
 	flags.Dims
-	file string // of the picture
+	file string // output file of the picture
 }
 
-// pictures are the kinds of plot.
-var pictures = [...]string{"roofline", "timeline", "energy", "accuracy"}
+// pictureKinds lists the kinds of pictures that plot draws.
+var pictureKinds = [...]string{"roofline", "timeline", "energy", "accuracy"}
 
 func plotCommand() *cobra.Command {
 	var f plotFlags
 	c := &cobra.Command{
 		Use:   "plot roofline|timeline|energy|accuracy FILE -o OUT.svg",
-		Short: "Draw a result: roofline, power over time, energy",
-		Long: `Plot draws a picture of a result, with its units, chip and what its constants rest on.
-FILE is a program, a network, or what run, layer, model or load printed with --json; - is
+		Short: "Draw a result: roofline, power over time, energy, accuracy",
+		Long: `Plot draws a picture of a result, with its units, the chip, and the evidence for its
+constants. FILE is a program, a network, or the JSON of run, layer, model or load; - is
 standard input. A program or a network is run first, without values.
-
-  roofline   TFLOP/s over operations for each byte moved, below what array and memory can
-             do, with whiskers where a time has an interval
+  roofline   TFLOP/s over operations per byte moved, below the limits of array and
+             memory, with whiskers if a time has an interval
   timeline   the engine's power over the wall time
-  energy     areas of the energy of each layer or descriptor, by part
-  accuracy   the model's time against the measured one, of the built-in rows, or of FILE,
-             a CSV file as for anesim accuracy --csv`,
+  energy     the energy of each layer or descriptor by part, as areas
+  accuracy   the model's time against the measured time, for the built-in rows or for
+             FILE, a CSV file as for anesim accuracy --csv`,
 		Example: `  anesim plot roofline tools/anesim/examples/resnet50.yaml -o roofline.svg
   anesim model net.onnx --host macos-air --json | anesim plot timeline - -o power.svg
   anesim plot accuracy -o accuracy.svg`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
-				return pictures[:], cobra.ShellCompDirectiveNoFileComp
+				return pictureKinds[:], cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveDefault
 		},
@@ -70,12 +69,12 @@ standard input. A program or a network is run first, without values.
 }
 
 func (f *plotFlags) run(c *cobra.Command, args []string) error {
-	if len(args) == 0 || !slices.Contains(pictures[:], args[0]) {
-		return usage.Errorf("missing picture: want one of %s", strings.Join(pictures[:], ", "))
+	if len(args) == 0 || !slices.Contains(pictureKinds[:], args[0]) {
+		return usage.Errorf("missing picture: want one of %s", strings.Join(pictureKinds[:], ", "))
 	}
 	what, files := args[0], args[1:]
 	if len(files) > 1 || len(files) == 0 && what != "accuracy" {
-		return usage.Errorf("plot %s takes one file, not %d", what, len(files))
+		return usage.Errorf("plot %s: found %d files, want one", what, len(files))
 	}
 	if err := flags.CheckSVG("-o", f.file); err != nil {
 		return err
@@ -92,7 +91,7 @@ func (f *plotFlags) draw(c *cobra.Command, what string, files []string) ([]byte,
 	if what == "accuracy" {
 		return drawAccuracy(strings.Join(files, ""))
 	}
-	r, err := f.report(c, files[0])
+	r, err := f.readReport(c, files[0])
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +111,11 @@ func (f *plotFlags) draw(c *cobra.Command, what string, files []string) ([]byte,
 	return p.File(p.Caption(r)...), nil
 }
 
-// drawAccuracy returns the picture of the measured rows in a CSV file, or of the built-in
-// ones if file is empty.
+// drawAccuracy returns a picture of the measured rows in a CSV file, or of the built-in rows if
+// file is "".
 func drawAccuracy(file string) ([]byte, error) {
 	a := accuracyFlags{csv: file}
-	rows, err := a.read()
+	rows, err := a.readRows()
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +127,8 @@ func drawAccuracy(file string) ([]byte, error) {
 	return times, err
 }
 
-// report reads a result, or runs a model.
-func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) {
+// readReport reads a result from a JSON file, or runs a model.
+func (f *plotFlags) readReport(c *cobra.Command, file string) (*view.Report, error) {
 	f.TimingOnly = true
 	o, err := f.Options()
 	if err != nil {
@@ -140,13 +139,13 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) 
 		var r *view.Report
 		var data []byte
 		err := input.Open(file, in, func(_ string, src io.ReaderAt, size int64) (err error) {
-			r, data, err = resultOf(src, size, file == "-")
+			r, data, err = readResult(src, size, file == "-")
 			return err
 		})
 		if err != nil || r != nil {
 			return r, err
 		}
-		if file == "-" { // read already
+		if file == "-" { // already read
 			in = bytes.NewReader(data)
 		}
 	}
@@ -165,14 +164,14 @@ func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Re
 		return nil, input.ModelError(m, err)
 	}
 	if m.Kind() == anesim.KindNetwork {
-		return view.OfNetwork(report.NewNetwork(res)), nil
+		return view.FromNetwork(report.NewNetwork(res)), nil
 	}
-	return view.OfRun(report.NewRun(res)), nil
+	return view.FromRun(report.NewRun(res)), nil
 }
 
-// resultOf reads the JSON of a result. It returns no report for what is no JSON object, and
-// then its bytes where keep is set.
-func resultOf(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, error) {
+// readResult reads the JSON document of a result. If the data is not a JSON object it returns a
+// nil report, and the data itself if keep is set.
+func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, error) {
 	first := make([]byte, min(size, 1))
 	if _, err := src.ReadAt(first, 0); err != nil && err != io.EOF {
 		return nil, nil, err
@@ -181,7 +180,7 @@ func resultOf(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, err
 		return nil, nil, nil
 	}
 	if size > loader.MaxFile {
-		return nil, nil, fmt.Errorf("more than %d bytes", int64(loader.MaxFile))
+		return nil, nil, fmt.Errorf("found more than %d bytes", int64(loader.MaxFile))
 	}
 	data := make([]byte, size)
 	if _, err := src.ReadAt(data, 0); err != nil && err != io.EOF {
@@ -201,19 +200,19 @@ func resultOf(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, err
 	}
 	switch {
 	case kind.Schema != report.Schema:
-		return nil, nil, fmt.Errorf("schema %d of a result: want %d", kind.Schema, report.Schema)
+		return nil, nil, fmt.Errorf("unsupported schema %d of a result: want %d", kind.Schema, report.Schema)
 	case kind.Network != nil:
 		d := new(report.Network)
 		err := json.Unmarshal(data, d)
-		return view.OfNetwork(d), nil, err
+		return view.FromNetwork(d), nil, err
 	case kind.Program != nil:
 		d := new(report.Run)
 		err := json.Unmarshal(data, d)
-		return view.OfRun(d), nil, err
+		return view.FromRun(d), nil, err
 	case kind.Clients != nil:
 		d := new(report.Load)
 		err := json.Unmarshal(data, d)
-		return view.OfLoad(d), nil, err
+		return view.FromLoad(d), nil, err
 	}
-	return nil, nil, fmt.Errorf("it is the result of no command that plot draws: want one of run, layer, model, load")
+	return nil, nil, fmt.Errorf("unknown kind of result: want one of run, layer, model or load")
 }

@@ -59,10 +59,10 @@ func TestPlotMistakes(t *testing.T) {
 	}{
 		{[]string{"plot"}, exitUsage, "want one of roofline"},
 		{[]string{"plot", "pie", model, "-o", svg}, exitUsage, "want one of roofline"},
-		{[]string{"plot", "roofline", "-o", svg}, exitUsage, "one file"},
+		{[]string{"plot", "roofline", "-o", svg}, exitUsage, "found 0 files, want one"},
 		{[]string{"plot", "roofline", model}, exitUsage, "ends in .svg"},
 		{[]string{"plot", "roofline", model, "-o", "x.png"}, exitUsage, "ends in .svg"},
-		{[]string{"plot", "roofline", other, "-o", svg}, exitFailed, "no command that plot draws"},
+		{[]string{"plot", "roofline", other, "-o", svg}, exitFailed, "unknown kind of result"},
 		{[]string{"plot", "roofline", newer, "-o", svg}, exitFailed, "schema 99"},
 		{[]string{"plot", "roofline", broken, "-o", svg}, exitFailed, "broken.json"},
 		{[]string{"plot", "roofline", filepath.Join(dir, "none.hwx"), "-o", svg}, exitFailed, "none.hwx"},

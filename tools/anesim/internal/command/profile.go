@@ -9,12 +9,12 @@ import (
 	"anesim/tools/anesim/internal/outfile"
 )
 
-// profilesHelp says what --pprof and --trace write.
-const profilesHelp = `--pprof writes where cycles, time, energy and bytes went, by layer, descriptor and cause,
-for go tool pprof; --trace the run on the wall clock, for ui.perfetto.dev.`
+// profilesHelp is the help text of --pprof and --trace.
+const profilesHelp = `--pprof writes a profile of cycles, time, energy and bytes by layer, descriptor and cause,
+for go tool pprof. --trace writes a trace over wall time, for ui.perfetto.dev.`
 
-// writeProfiles writes the profile and the trace that the flags ask for. File is where the
-// model was read from, "" for nowhere.
+// writeProfiles writes the profile and the trace that the flags select. The argument file is the
+// file of the model, or "".
 func (f *runFlags) writeProfiles(ctx context.Context, res *anesim.Result, file string) error {
 	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error { return report.WriteProfile(w, res, file) }); err != nil {
 		return err
@@ -22,7 +22,8 @@ func (f *runFlags) writeProfiles(ctx context.Context, res *anesim.Result, file s
 	return outfile.WriteTo(f.Trace, func(w io.Writer) error { return report.WriteTrace(&stoppable{ctx, w}, res) })
 }
 
-// A stoppable writer fails once its context is done: a trace may take long.
+// A stoppable writer returns an error once its context is cancelled, since writing a trace can
+// take long.
 type stoppable struct {
 	ctx context.Context
 	w   io.Writer

@@ -21,7 +21,7 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 
-	exitInterrupted = 130 // as shells have it: 128 and the number of the signal
+	exitInterrupted = 130 // as in shells: 128 plus the number of the signal
 )
 
 // Main runs the command line and returns its exit status.
@@ -29,8 +29,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root := Root(stdout, args...)
 	root.SetArgs(args)
 	root.SetErr(stderr)
-	// The command library drops what writing help fails with.
-	full := new(watchedWriter)
+	// The command library drops errors of writing help.
+	full := new(errorWriter)
 	fitHelp(root, full)
 	err := root.Execute()
 	if err == nil {
@@ -39,7 +39,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return conclude(stderr, err)
 }
 
-// conclude prints how a command ended and returns its exit status.
+// conclude prints the error of a command, if any, and returns the exit status.
 func conclude(stderr io.Writer, err error) int {
 	var u *usage.Error
 	switch {
@@ -56,15 +56,15 @@ func conclude(stderr io.Writer, err error) int {
 	return exitFailed
 }
 
-// Root is the command with all commands below it, which write to stdout. Some are made for
-// the arguments that it is to run with.
+// Root returns the root command with all subcommands, which write to stdout. The arguments select
+// the completion scripts that the command library adds.
 func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",
 		Short: "A register-level model of the Apple M1 neural engine",
-		Long: `Anesim runs compiled programs of the Apple M1 neural engine, single layers and whole
-networks on a model of it: the values the engine would compute, the cycles and what they
-wait for, the bytes moved and the energy.`,
+		Long: `Anesim runs compiled programs, single layers and whole networks on a model of the Apple M1
+neural engine. It reports the values that the engine would compute, the cycles and what
+they wait for, the bytes moved and the energy.`,
 		Example: `  anesim run model.hwx
   anesim layer conv cin=64 h=56 w=56 cout=64 k=3 pad=1
   anesim model net.onnx --host macos-air
@@ -105,7 +105,7 @@ wait for, the bytes moved and the energy.`,
 		accuracyCommand(),
 		versionCommand(),
 	)
-	root.SetOut(stdout) // which the completion command takes as it is made
+	root.SetOut(stdout) // before the completion command is added, which keeps it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
@@ -123,13 +123,13 @@ wait for, the bytes moved and the energy.`,
 	return root
 }
 
-// A watchedWriter remembers the first error of a writer.
-type watchedWriter struct {
+// An errorWriter remembers the first error of a writer.
+type errorWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (w *watchedWriter) Write(b []byte) (int, error) {
+func (w *errorWriter) Write(b []byte) (int, error) {
 	n, err := w.w.Write(b)
 	if w.err == nil {
 		w.err = err
@@ -137,16 +137,16 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// printError prints an error on one line, without what a terminal would obey.
+// printError prints an error on one line, with terminal escapes quoted.
 func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", report.Printable(err.Error())) }
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "The version, the revision and the hash of the constants",
-		Long: `Version prints the module's version, the revision that it was built of and the hash of
-the constants. Two versions with one hash give the same figures of the same descriptors
-unless the model's code has changed between them.`,
+		Short: "Print the version, the revision and the hash of the constants",
+		Long: `Version prints the module's version, the revision that it was built from and the hash of
+the constants. Two builds with the same hash report the same figures for the same
+descriptors unless the code of the model has changed between them.`,
 		Example: "  anesim version",
 		Args:    usage.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return printVersion(c.OutOrStdout()) },
@@ -163,7 +163,7 @@ func printVersion(w io.Writer) error {
 	return err
 }
 
-// helpOn prints the help of the command that the words name.
+// helpOn prints the help of the command that args names.
 func helpOn(c *cobra.Command, args []string) error {
 	root := c.Root()
 	found, rest, err := root.Find(args)

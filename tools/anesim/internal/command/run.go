@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// runFlags are the flags of every command that runs a model, with what the commands make of them.
+// runFlags holds the flags of every command that runs a model.
 type runFlags struct{ flags.Run }
 
 func runCommand() *cobra.Command {
@@ -27,32 +28,32 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [FILE...]",
 		Short: "Run a program: values, cycles, bytes, energy",
-		Long: `Run loads a program, applies the register-init records, walks its descriptors and
-prints a table per descriptor with totals. Without FILE it runs the built-in program,
-a 64-to-64 linear layer with the identity as weights; - is standard input.
+		Long: `Run loads a program, applies the register-init records, runs its descriptors and prints
+a row per descriptor, and totals. Without FILE it runs the built-in program, a 64-to-64
+linear layer with the identity as weights; - is standard input.
 
-With --state an output stays in device memory and is an input of the next dispatch: it
-starts at zero, or at what --in gives. The report has the outputs of every listed dispatch,
-and the copies that state saves.
+With --state, an output stays in device memory and becomes an input of the next dispatch.
+It starts with zeros or with the file given by --in. The report has the outputs of every
+listed dispatch, and the copies that state saves.
 
-FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
-weights and no ports of its own: its memory is laid out from its descriptors, and its
-weights are an input like any other ("weights"). Networks are run by anesim model.
+FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no weights
+and no ports: its memory is laid out from its descriptors, and its weights are an input
+named "weights". To run a network, use anesim model.
 
-Of more than 65,536 descriptors that are only timed, the table, --json and --html list the
-first 4,096; the rest are in every total. --html and --pprof add the rest up by operation
-and shape; --csv and --trace have all of them.
+If more than 65,536 descriptors are only timed, the table, --json and --html list the
+first 4,096; the totals include the rest. --html and --pprof add the rest up by operation
+and shape; --csv and --trace list all of them.
 
---bind gives a run-time parameter a value. FILE.params, which is read where it stands beside
-FILE, says which there are, what they may be, and the register fields and port sizes that
-follow them; anesim layer --over writes both.
+--bind sets a run-time parameter. FILE.params, in the same directory, lists the
+parameters, their valid values, and the register fields and port sizes that depend on
+them; anesim layer --over writes both files.
 
 ` + flags.IdleHelp + `
 
-With --json, "power" lists the engine's power from start to end of the wall time, in
-watts: idle, rails off, wake, host, then each descriptor; peak_w is its highest. A span
-of no time ("dispatch", where no host is named) has energy alone. Several FILEs give as
-many JSON documents, one after the other.
+With --json, "power" lists the engine's power in watts over the wall time: idle, rails
+off, wake, host, then each descriptor; peak_w is the maximum. A span of no time
+("dispatch", if there is no host) has energy only. Several FILEs give several JSON
+documents, one after the other.
 
 ` + profilesHelp,
 		Example: `  anesim run
@@ -64,22 +65,22 @@ many JSON documents, one after the other.
   anesim run a.hwx b.hwx --csv > descriptors.csv
   anesim run model.hwx --timing-only --trace model.perfetto-trace
   cat model.hwx | anesim run -`,
-		ValidArgsFunction: flags.ProgramFiles,
+		ValidArgsFunction: flags.CompleteProgram,
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := f.Options()
 			if err != nil {
 				return err
 			}
-			// A recording has every descriptor, as has a baseline to hold a page against.
+			// A recording and a comparison with a baseline need every descriptor.
 			o.Brief = f.Record == "" && f.HTMLBaseline == ""
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
 			if len(args) > 1 && (len(f.In) > 0 || f.Out != "" || f.Record != "" || f.HTML != "") {
-				return usage.Errorf("--in, --out, --record and --html require a single FILE, not %d", len(args))
+				return usage.Errorf("--in, --out, --record and --html require a single FILE: found %d", len(args))
 			}
 			if len(args) > 1 && (f.Pprof != "" || f.Trace != "") {
-				return usage.Errorf("--pprof and --trace require a single FILE, not %d", len(args))
+				return usage.Errorf("--pprof and --trace require a single FILE: found %d", len(args))
 			}
 			return f.runFiles(c, args, o)
 		},
@@ -89,7 +90,7 @@ many JSON documents, one after the other.
 	return c
 }
 
-// runFiles runs programs one after the other.
+// runFiles runs the programs in files one after the other.
 func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) error {
 	return eachFile(c, files, func(i int, file string) error {
 		var open anesim.OpenOptions
@@ -107,12 +108,12 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if i > 0 && !f.JSON && !f.CSV {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + besideOf(f.Record, file)})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + relativeName(f.Record, file)})
 	})
 }
 
-// eachFile does something with files one after the other. One that fails does not keep
-// the others from being done, unless it is the command line that is wrong.
+// eachFile calls do for each file. It continues with the next file after an error, unless the
+// error is about the command line.
 func eachFile(c *cobra.Command, files []string, do func(i int, file string) error) error {
 	failed := 0
 	for i, file := range files {
@@ -132,12 +133,12 @@ func eachFile(c *cobra.Command, files []string, do func(i int, file string) erro
 	return nil
 }
 
-// printing says how a report stands among others.
+// A printing describes the position of a report among others.
 type printing struct {
-	file    string // that the model was read from, "" for none
-	several bool   // there are others
-	header  bool   // this one has the CSV's first row
-	model   string // what a script's model line says it is
+	file    string // file of the model, or ""
+	several bool   // whether there are several reports
+	header  bool   // whether to print the header row of CSV
+	model   string // source of the model in a recorded script
 }
 
 // run executes a program or a layer and prints the report.
@@ -147,7 +148,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	var rows *report.RunCSV
 	if f.CSV {
 		rows = report.NewRunCSV(stdout, m.Name(), how.several, how.header)
-		if !o.Values { // rows are written as the run goes on: nothing of them is kept
+		if !o.Values { // write rows during the run, so that none are kept
 			var doc report.Descriptor
 			o.Each = func(d *hw.DescriptorReport) {
 				doc = report.NewDescriptor(d)
@@ -165,38 +166,23 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		}
 		return input.ModelError(m, err)
 	}
-	if f.Out != "" {
-		if err := output.Write(f.Out, res, f.OtherFiles(how.file)); err != nil {
-			return err
-		}
-	}
-	if err := f.writeProfiles(ctx, res, how.file); err != nil {
+	if err := f.writeFiles(ctx, res, how); err != nil {
 		return err
-	}
-	if f.Record != "" {
-		if err := recordRun(f.Record, res, how.model); err != nil {
-			return err
-		}
 	}
 	doc := report.NewRun(res)
 	if f.Constants {
 		doc.Constants = report.ConstantsOf(res)
 	}
-	switch {
-	case f.JSON:
-		err = report.WriteDocument(stdout, doc)
-	case f.CSV:
-		for i := range doc.Descriptors {
-			if o.Each == nil {
+	if rows != nil {
+		if o.Each == nil {
+			for i := range doc.Descriptors {
 				rows.Descriptor(&doc.Descriptors[i])
 			}
 		}
 		rows.Repeat(doc.Descriptors, res.Report)
 		err = rows.End()
-	default:
-		if err = text.WriteRun(stdout, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err == nil {
-			err = writeExplainHint(stdout, m, how)
-		}
+	} else {
+		err = f.writeReport(stdout, m, res, doc, how)
 	}
 	if err != nil {
 		return err
@@ -212,7 +198,35 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	return nil
 }
 
-// writeExplainHint says how to find out what to change.
+// writeFiles writes the outputs, the profiles and the recording that the flags select.
+func (f *runFlags) writeFiles(ctx context.Context, res *anesim.Result, how printing) error {
+	if f.Out != "" {
+		if err := output.Write(f.Out, res, f.OtherFiles(how.file)); err != nil {
+			return err
+		}
+	}
+	if err := f.writeProfiles(ctx, res, how.file); err != nil {
+		return err
+	}
+	if f.Record == "" {
+		return nil
+	}
+	return recordRun(f.Record, res, how.model)
+}
+
+// writeReport writes the report of a run as JSON or text.
+func (f *runFlags) writeReport(w io.Writer, m *anesim.Model, res *anesim.Result, doc *report.Run, how printing) error {
+	if f.JSON {
+		return report.WriteDocument(w, doc)
+	}
+	if err := text.WriteRun(w, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err != nil {
+		return err
+	}
+	return writeExplainHint(w, m, how)
+}
+
+// writeExplainHint prints the command that explains what to change. It prints nothing for a model
+// on standard input.
 func writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
 	what := report.Printable(how.file)
 	switch {

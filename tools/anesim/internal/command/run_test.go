@@ -231,7 +231,7 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{"frobnicate"}, exitUsage, "frobnicate"},
 		{[]string{"run", "--no-such-flag"}, exitUsage, "no-such-flag"},
 		{[]string{"run", "a", "b", "--out", "d"}, exitUsage, "single FILE"},
-		{[]string{"model", "a", "b"}, exitUsage, "one file"},
+		{[]string{"model", "a", "b"}, exitUsage, "found 2 files"},
 		{[]string{"run", "--chip", "m9"}, exitUsage, "m1max"},
 		{[]string{"run", "--json", "--csv"}, exitUsage, "mutually exclusive"},
 		{[]string{"run", "--repeat", "0"}, exitUsage, "repeat"},

@@ -60,7 +60,7 @@ func TestSweepStatus(t *testing.T) {
 		t.Fatal(errs)
 	}
 	out, errs, code = invoke("sweep", "status", files[0], other, filepath.Join(dir, "none.csv"))
-	if code != exitFailed || !strings.Contains(out, "belongs to another sweep") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "2 files cannot be read") {
+	if code != exitFailed || !strings.Contains(out, "belongs to another sweep") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "cannot read 2 files") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }
@@ -84,5 +84,19 @@ func TestSweepStatusOver(t *testing.T) {
 	}
 	if code != exitDone || !strings.Contains(out, "6.00 rows/s, done in 1s") {
 		t.Errorf("exit %d: %s%s", code, errs, out)
+	}
+}
+
+// Shards that were timed on different chips are not one sweep, though their columns agree.
+func TestSweepStatusOfOtherOrigins(t *testing.T) {
+	dir := t.TempDir()
+	first, other := filepath.Join(dir, "1.csv"), filepath.Join(dir, "2.csv")
+	for file, args := range map[string][]string{first: {"c=4,8"}, other: {"c=16,32", "--chip", "m1max"}} {
+		if _, errs, code := invoke(append([]string{"sweep", "relu", "--resume", file}, args...)...); code != exitDone {
+			t.Fatal(errs)
+		}
+	}
+	if out, _, code := invoke("sweep", "status", first, other); code != exitFailed || !strings.Contains(out, "chip m1max here, m1 there") {
+		t.Errorf("exit %d: %s", code, out)
 	}
 }

@@ -174,7 +174,7 @@ func TestSweepOrigins(t *testing.T) {
 func TestSweepErrors(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"", "missing operation or file"},
-		{"convolve cin=3", `"convolve" is no file and no operation`},
+		{"convolve cin=3", `unknown file or operation "convolve"`},
 		{"conv cin=3 cout=1 dilations=2", "conv: dilations: unknown key; conv has"},
 		{"conv cin=3 cin=4 cout=1", "duplicate axis cin"},
 		{"conv cin=8..4 cout=1", `cin: invalid range "8..4"`},

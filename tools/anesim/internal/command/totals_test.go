@@ -25,7 +25,7 @@ func TestNetworkTotals(t *testing.T) {
 		}
 	}
 	few, _, _ := invoke("model", file, "--top", "3")
-	if !strings.Contains(few, "\nand 69 layers more, in the totals") || strings.Count(few, "\nres2") != strings.Count(few, "\nres2a_add")+strings.Count(few, "\nres2b_add") {
+	if !strings.Contains(few, "\nand 69 layers more, counted in the totals") || strings.Count(few, "\nres2") != strings.Count(few, "\nres2a_add")+strings.Count(few, "\nres2b_add") {
 		t.Errorf("--top 3:\n%s", few)
 	}
 	if i := strings.Index(all, "total: "); i < 0 || !strings.Contains(few, all[i:]) {

@@ -14,16 +14,16 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A dispatchDumper prints a dispatch descriptor: what the runtime does, in order, and
-// which container holds the engine's part.
+// A dispatchDumper prints a dispatch descriptor: the steps of the runtime in order, and the
+// containerName that holds the engine's part.
 type dispatchDumper struct {
 	w          io.Writer
 	p          *e5.Program
 	containers map[string]string // file names by hash
 }
 
-// Containers looks for the containers that a dispatch descriptor names beside its file, and
-// returns their names by hash. Standard input has nothing beside it.
+// Containers finds the container files in file's directory that a dispatch descriptor refers to
+// by hash, and returns their names by hash. It returns nil for standard input, "-".
 func Containers(file string, p *e5.Program) (map[string]string, error) {
 	if file == "-" {
 		return nil, nil
@@ -31,7 +31,7 @@ func Containers(file string, p *e5.Program) (map[string]string, error) {
 	return p.Find(os.DirFS(filepath.Dir(file)))
 }
 
-// WriteDispatch prints the dispatch descriptor in a file.
+// WriteDispatch prints the dispatch descriptor p of the named file.
 func WriteDispatch(w io.Writer, file string, p *e5.Program, containers map[string]string, o Options) error {
 	d := &dispatchDumper{w, p, containers}
 	if o.JSON {
@@ -42,18 +42,18 @@ func WriteDispatch(w io.Writer, file string, p *e5.Program, containers map[strin
 
 func (d *dispatchDumper) writeText(name string) error {
 	p := d.p
-	fmt.Fprintf(d.w, "%s: dispatch descriptor, format version %d, %s, %s\n\nbuild\n", legible(name), p.Version,
+	fmt.Fprintf(d.w, "%s: dispatch descriptor, format version %d, %s, %s\n\nbuild\n", quoteName(name), p.Version,
 		report.Plural(len(p.Symbols), "symbol"), report.Plural(len(p.Sections), "section"))
 	var build, chain terminal.Table
 	for _, e := range p.Build {
-		build.Add(legible(e.Key), legible(e.Value))
+		build.Add(quoteName(e.Key), quoteName(e.Value))
 	}
 	if err := build.Print(d.w, terminal.Gap); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.w, "\nchain\n")
 	if len(p.Chain()) == 0 {
-		_, err := fmt.Fprintf(d.w, "  not reachable: sections have no bytes, as in the documents' schema\n")
+		_, err := fmt.Fprintf(d.w, "  not available: sections have no bytes, as in the documents' schema\n")
 		return err
 	}
 	for i := range p.Sections {
@@ -61,10 +61,10 @@ func (d *dispatchDumper) writeText(name string) error {
 		switch {
 		case s.Operation != nil:
 			o := s.Operation
-			chain.Add(legible(o.Name), o.Type.String(), d.operands(s.Operands, o.Inputs, 0)+" to "+d.operands(s.Operands, o.Outputs, len(o.Inputs)))
+			chain.Add(quoteName(o.Name), o.Type.String(), d.formatOperands(s.Operands, o.Inputs, 0)+" to "+d.formatOperands(s.Operands, o.Outputs, len(o.Inputs)))
 		case s.Inference != nil:
 			a := s.Inference
-			chain.Add("", "", fmt.Sprintf("procedure %s of %s", legible(a.Procedure), d.container(a)))
+			chain.Add("", "", fmt.Sprintf("procedure %s of %s", quoteName(a.Procedure), d.containerName(a)))
 		case s.Cast != nil:
 			chain.Add("", "", fmt.Sprintf("%v to %v", s.Cast.From, s.Cast.To))
 		}
@@ -72,20 +72,21 @@ func (d *dispatchDumper) writeText(name string) error {
 	return chain.Print(d.w, terminal.Gap)
 }
 
-// container names the container of an inference.
-func (d *dispatchDumper) container(a *e5.Inference) string {
+// containerName returns the file name of the container of an inference, or a phrase with its hash
+// if the file was not found.
+func (d *dispatchDumper) containerName(a *e5.Inference) string {
 	if name := d.containers[strings.ToUpper(a.Hash)]; name != "" {
-		return legible(name)
+		return quoteName(name)
 	}
-	return fmt.Sprintf("the container with SHA-256 %s, which is not beside this file", legible(cmp.Or(a.Hash, "of no digits")))
+	return fmt.Sprintf("the container with SHA-256 %s, which is not in this file's directory", quoteName(cmp.Or(a.Hash, "missing")))
 }
 
-// operands names an operation's tensors with their shapes; first is the place of the first
-// among the operation's operands.
-func (d *dispatchDumper) operands(tensors []e5.Tensor, indices []uint32, first int) string {
+// formatOperands returns the names and shapes of the tensors with the given symbol indices. The
+// argument first is the index of the first of them in tensors.
+func (d *dispatchDumper) formatOperands(tensors []e5.Tensor, indices []uint32, first int) string {
 	var names []string
 	for i, s := range indices {
-		name := d.symbol(s)
+		name := d.symbolName(s)
 		if at := first + i; at < len(tensors) {
 			t := &tensors[at]
 			name += fmt.Sprintf(" %dx%dx%dx%d", t.Batch, t.Channels, t.Height, t.Width)
@@ -95,13 +96,14 @@ func (d *dispatchDumper) operands(tensors []e5.Tensor, indices []uint32, first i
 	return strings.Join(names, ", ")
 }
 
-func (d *dispatchDumper) symbol(i uint32) string {
+func (d *dispatchDumper) symbolName(i uint32) string {
 	if uint64(i) < uint64(len(d.p.Symbols)) {
-		return legible(d.p.Symbols[i])
+		return quoteName(d.p.Symbols[i])
 	}
 	return fmt.Sprintf("symbol %d", i)
 }
 
+// A Dispatch is a dispatch descriptor as written to JSON.
 type Dispatch struct {
 	report.Header
 	Form       string          `json:"form"`
@@ -154,7 +156,7 @@ func (d *dispatchDumper) writeJSON() error {
 		if o := s.Operation; o != nil {
 			out.Operations = append(out.Operations, jsonOperation{
 				Name: o.Name, Type: o.Type.String(),
-				Inputs: d.jsonOperands(s.Operands, o.Inputs, 0), Outputs: d.jsonOperands(s.Operands, o.Outputs, len(o.Inputs)),
+				Inputs: d.toOperands(s.Operands, o.Inputs, 0), Outputs: d.toOperands(s.Operands, o.Outputs, len(o.Inputs)),
 			})
 		}
 		if len(out.Operations) == 0 {
@@ -173,10 +175,10 @@ func (d *dispatchDumper) writeJSON() error {
 	return e.Encode(&out)
 }
 
-func (d *dispatchDumper) jsonOperands(tensors []e5.Tensor, indices []uint32, first int) []jsonOperand {
+func (d *dispatchDumper) toOperands(tensors []e5.Tensor, indices []uint32, first int) []jsonOperand {
 	out := []jsonOperand{}
 	for i, s := range indices {
-		o := jsonOperand{Name: d.symbol(s)}
+		o := jsonOperand{Name: d.symbolName(s)}
 		if at := first + i; at < len(tensors) {
 			t := &tensors[at]
 			o.Shape = [4]uint64{t.Batch, t.Channels, t.Height, t.Width}

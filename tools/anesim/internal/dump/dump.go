@@ -13,13 +13,13 @@ import (
 	"anesim/loader"
 )
 
-// Options are how a program is printed.
+// Options selects how a program is printed.
 type Options struct {
-	All  bool // fields and registers that are zero too
+	All  bool // print fields and registers that are zero, too
 	JSON bool
 }
 
-// Write prints a program.
+// Write prints a program as text or JSON.
 func Write(w io.Writer, p *loader.Program, o Options) error {
 	b := bufio.NewWriter(w)
 	d := &dumper{b, p, o.All}
@@ -33,7 +33,8 @@ func Write(w io.Writer, p *loader.Program, o Options) error {
 	return b.Flush()
 }
 
-// Registers returns the registers that each descriptor of a program writes, a line each.
+// Registers returns the registers that a program's descriptors write, as a text of several lines
+// for each descriptor.
 func Registers(p *loader.Program) ([]string, error) {
 	var list []string
 	for desc, err := range p.Descriptors() {
@@ -42,8 +43,8 @@ func Registers(p *loader.Program) ([]string, error) {
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "registers of td %d, at byte %#x\n", desc.Index, desc.Offset)
-		for _, w := range written(desc) {
-			fmt.Fprintf(&b, "%s.%s = %#x  %s\n", w.reg.Block, w.reg.Name, w.word, fieldText(w, false))
+		for _, w := range writtenWords(desc) {
+			fmt.Fprintf(&b, "%s.%s = %#x  %s\n", w.reg.Block, w.reg.Name, w.word, formatFields(w, false))
 		}
 		list = append(list, b.String())
 	}
@@ -57,13 +58,13 @@ type dumper struct {
 	all bool
 }
 
-// A described is a descriptor with what it computes in words.
+// A described descriptor comes with a description of its operation in words.
 type described struct {
 	*regs.Descriptor
 	words *loader.Description
 }
 
-// descriptors walks the program's descriptors.
+// descriptors returns an iterator over the program's descriptors and their descriptions.
 func (d *dumper) descriptors() iter.Seq2[described, error] {
 	return func(yield func(described, error) bool) {
 		words, stop := iter.Pull2(d.p.Describe())
@@ -83,8 +84,8 @@ type registerWord struct {
 	word uint32
 }
 
-// header returns a descriptor's header words.
-func header(d *regs.Descriptor) []registerWord {
+// headerWords returns the words of a descriptor's header with their registers.
+func headerWords(d *regs.Descriptor) []registerWord {
 	var words []registerWord
 	encoded := (&regs.Descriptor{Header: d.Header}).Append(nil)
 	for r := range regs.HeaderRegisters() {
@@ -93,9 +94,10 @@ func header(d *regs.Descriptor) []registerWord {
 	return words
 }
 
-// written returns the registers a descriptor writes, in the order of the stream; of a
-// register written twice the last word, in the first place.
-func written(desc *regs.Descriptor) []registerWord {
+// writtenWords returns the registers that a descriptor writes, in the order in which it writes
+// them. A register that is written twice is listed once, at its first position and with its last
+// value.
+func writtenWords(desc *regs.Descriptor) []registerWord {
 	var words []registerWord
 	at := make(map[uint32]int)
 	for _, r := range desc.Records {

@@ -8,10 +8,11 @@ import (
 	"anesim/loader/asm"
 )
 
-// fieldText prints a register's fields: those that are not zero, or all.
-func fieldText(w registerWord, all bool) string {
+// formatFields returns the fields of a register as text. It leaves out fields that are zero and
+// have no name for zero, unless all is set.
+func formatFields(w registerWord, all bool) string {
 	if len(w.reg.Fields) == 0 {
-		return hexOrZero(w.word)
+		return formatHex(w.word)
 	}
 	var parts []string
 	for _, f := range w.reg.Fields {
@@ -39,31 +40,33 @@ func fieldText(w registerWord, all bool) string {
 	return strings.Join(parts, ", ")
 }
 
-func hexOrZero(v uint32) string {
+func formatHex(v uint32) string {
 	if v == 0 {
 		return "0"
 	}
 	return fmt.Sprintf("%#x", v)
 }
 
-// A run is neighbours of one array in equal steps, or one register.
+// A run is a range of adjacent registers of one array whose values differ by a constant step, or
+// a single register.
 type run struct {
 	words []registerWord
 	step  uint32
 }
 
-// runs folds neighbours: equal words from two on, byte offsets in equal steps from three.
-func runs(words []registerWord) []run {
+// groupRuns groups adjacent registers of an array into runs: two or more equal words, or three or
+// more byte offsets with a constant step.
+func groupRuns(words []registerWord) []run {
 	var out []run
 	for len(words) > 0 {
 		n, step := 1, uint32(0)
 		if len(words) > 1 {
 			step = words[1].word - words[0].word
 		}
-		for n < len(words) && neighbours(words[n-1].reg, words[n].reg) && words[n].word-words[n-1].word == step {
+		for n < len(words) && areAdjacent(words[n-1].reg, words[n].reg) && words[n].word-words[n-1].word == step {
 			n++
 		}
-		if n > 1 && step != 0 && (n < 3 || !inBytes(words[0].reg, words[0].word, step)) {
+		if n > 1 && step != 0 && (n < 3 || !isByteCount(words[0].reg, words[0].word, step)) {
 			n = 1
 		}
 		if n == 1 {
@@ -75,8 +78,8 @@ func runs(words []registerWord) []run {
 	return out
 }
 
-// inBytes reports whether the register is a byte count and nothing else is in the words.
-func inBytes(r regs.Register, words ...uint32) bool {
+// isByteCount reports whether r is a byte count and no unknown bits of it are set in words.
+func isByteCount(r regs.Register, words ...uint32) bool {
 	for _, w := range words {
 		if r.Unknown(w) != 0 {
 			return false
@@ -85,7 +88,7 @@ func inBytes(r regs.Register, words ...uint32) bool {
 	return r.Sole() && r.Fields[0].Unit() > 0
 }
 
-func neighbours(a, b regs.Register) bool {
+func areAdjacent(a, b regs.Register) bool {
 	nameA, _, arrayA := strings.Cut(a.Name, "[")
 	nameB, _, arrayB := strings.Cut(b.Name, "[")
 	return arrayA && arrayB && a.Block == b.Block && nameA == nameB && a.Word+1 == b.Word
@@ -102,17 +105,17 @@ func (r run) name() string {
 
 func (r run) text(all bool) string {
 	if r.step == 0 {
-		return fieldText(r.words[0], all)
+		return formatFields(r.words[0], all)
 	}
 	first, last := r.words[0], r.words[len(r.words)-1]
 	if down := -r.step; r.step > down {
-		return fmt.Sprintf("%s to %s, %#x down", fieldText(first, true), fieldText(last, true), down)
+		return fmt.Sprintf("%s to %s, %#x down", formatFields(first, true), formatFields(last, true), down)
 	}
-	return fmt.Sprintf("%s to %s by %#x", fieldText(first, true), fieldText(last, true), r.step)
+	return fmt.Sprintf("%s to %s by %#x", formatFields(first, true), formatFields(last, true), r.step)
 }
 
-// zero reports whether the run says nothing: zeros, none of them a named choice.
-func (r run) zero() bool {
+// isZero reports whether all words of the run are zero and no field has a name for zero.
+func (r run) isZero() bool {
 	if r.step != 0 || r.words[0].word != 0 {
 		return false
 	}

@@ -42,14 +42,14 @@ func TestFieldText(t *testing.T) {
 		if !ok {
 			t.Fatalf("no register %s", test.register)
 		}
-		if got := fieldText(registerWord{r, test.word}, false); got != test.want {
+		if got := formatFields(registerWord{r, test.word}, false); got != test.want {
 			t.Errorf("%s %#x is %q, want %q", test.register, test.word, got, test.want)
 		}
 		want := test.all
 		if want == "" {
 			want = test.want
 		}
-		if got := fieldText(registerWord{r, test.word}, true); got != want {
+		if got := formatFields(registerWord{r, test.word}, true); got != want {
 			t.Errorf("%s %#x with --all is %q, want %q", test.register, test.word, got, want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestRuns(t *testing.T) {
 		{"a gap", slicesAt(lane("CoeffBfrSize", 0x40, 0x40, 0x40), 0, 2), []string{"CoeffBfrSize[0] 0x40", "CoeffBfrSize[2] 0x40"}},
 	} {
 		var got []string
-		for _, r := range runs(test.words) {
+		for _, r := range groupRuns(test.words) {
 			got = append(got, r.name()+" "+r.text(false))
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -109,7 +109,7 @@ func TestLegible(t *testing.T) {
 	for name, want := range map[string]string{
 		"probs@output": "probs@output", "\x1b[31mred": `"\x1b[31mred"`, "a\nb": `"a\nb"`, "größe": "größe",
 	} {
-		if got := legible(name); got != want {
+		if got := quoteName(name); got != want {
 			t.Errorf("%q is %s, want %s", name, got, want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestProtection(t *testing.T) {
 }
 
 func TestWrittenTwice(t *testing.T) {
-	words := written(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
+	words := writtenWords(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
 	if len(words) != 2 || words[0].reg.Name != "InDim" || words[0].word != 3 || words[1].word != 2 {
 		t.Errorf("%v", words)
 	}

@@ -10,7 +10,7 @@ import (
 	"anesim/loader"
 )
 
-// An Object is a JSON object whose members keep their order.
+// An Object is a JSON object that keeps the order of its members.
 type Object []member
 
 type member struct {
@@ -20,10 +20,11 @@ type member struct {
 
 func (o *Object) add(name string, value any) { *o = append(*o, member{name, value}) }
 
+// MarshalJSON returns the object as JSON, with its members in order.
 func (o Object) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
 
-// appendJSON spells the object behind b. Numbers and objects inside are spelled in place:
-// a large chain has millions of them.
+// appendJSON appends the object to b as JSON. It formats numbers and nested objects without
+// json.Marshal, since a long chain has millions of them.
 func (o Object) appendJSON(b []byte) (_ []byte, err error) {
 	b = append(b, '{')
 	for i, m := range o {
@@ -53,19 +54,20 @@ func (o Object) appendJSON(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
+// A Document is a program as written to JSON.
 type Document struct {
 	report.Header
 	Form        loader.Form      `json:"form"`
 	Subtype     uint32           `json:"subtype"`
-	Banner      *jsonBanner      `json:"banner,omitempty"` // of a container that has one
+	Banner      *jsonBanner      `json:"banner,omitempty"` // if the container has one
 	Procedures  []string         `json:"procedures,omitempty"`
 	Segments    []jsonSegment    `json:"segments"`
 	Ports       []jsonPort       `json:"ports"`
 	Descriptors []jsonDescriptor `json:"descriptors"`
 	Relocations []jsonRelocation `json:"relocations"`
 	Symbols     []jsonSymbol     `json:"symbols"`
-	V10         Object           `json:"v10,omitempty"`       // of captured registers, which have no descriptors
-	Transfers   []jsonTransfer   `json:"transfers,omitempty"` // of captured registers
+	V10         Object           `json:"v10,omitempty"`       // captured registers, which have no descriptors
+	Transfers   []jsonTransfer   `json:"transfers,omitempty"` // if the program is captured registers
 }
 
 type jsonBanner struct {
@@ -113,11 +115,11 @@ type jsonDescription struct {
 type jsonRegister struct {
 	Value   uint32 `json:"value"`
 	Fields  Object `json:"fields"`
-	Unknown uint32 `json:"unknown,omitempty"` // bits that no field names
+	Unknown uint32 `json:"unknown,omitempty"` // bits outside all known fields
 }
 
-// A jsonV10Register says where in the image the word is, and which base address the
-// loader fills in there.
+// A jsonV10Register is a captured register with the position of its word in the image, and the
+// name of the base address that the loader fills in there.
 type jsonV10Register struct {
 	Address uint32 `json:"address"`
 	Image   int    `json:"image"`
@@ -125,7 +127,8 @@ type jsonV10Register struct {
 	Relocation string `json:"relocation,omitempty"`
 }
 
-// A jsonTransfer is a tensor that captured registers place; a shape of zeros is not placed.
+// A jsonTransfer is a tensor that captured registers read or write. Its shape is all zeros if the
+// registers do not determine it.
 type jsonTransfer struct {
 	Role    string   `json:"role"`
 	Address uint64   `json:"address"`
@@ -163,10 +166,10 @@ type jsonSymbol struct {
 	Value   uint64 `json:"value"`
 }
 
-// writeJSON writes the document with one descriptor at a time, so that a chain of a
-// million takes no more memory than one of ten.
+// writeJSON writes the document one descriptor at a time, so that the memory it takes does not
+// grow with the number of descriptors.
 func (d *dumper) writeJSON() error {
-	document, err := d.jsonDocument()
+	document, err := d.newDocument()
 	if err != nil {
 		return err
 	}
@@ -179,15 +182,15 @@ func (d *dumper) writeJSON() error {
 				yield(nil, err)
 				return
 			}
-			if !yield(d.jsonDescriptor(desc), nil) {
+			if !yield(d.toDescriptor(desc), nil) {
 				return
 			}
 		}
 	}})
 }
 
-// jsonDocument is the document without its descriptors.
-func (d *dumper) jsonDocument() (*Document, error) {
+// newDocument returns the document without its descriptors.
+func (d *dumper) newDocument() (*Document, error) {
 	p := d.p
 	out := &Document{
 		Header:      report.NewHeader(),
@@ -215,7 +218,7 @@ func (d *dumper) jsonDocument() (*Document, error) {
 		out.Ports = append(out.Ports, jsonPort{q.Name, q.Direction.String(), q.Shape, q.Strides, q.Address, q.Bytes, q.Type.String(), q.BAR})
 	}
 	if p.Form == loader.FormRegisters {
-		out.V10 = d.jsonV10()
+		out.V10 = d.toV10()
 		transfers, err := p.Transfers()
 		if err != nil {
 			return nil, err
@@ -230,7 +233,7 @@ func (d *dumper) jsonDocument() (*Document, error) {
 		}
 	}
 	for i := range p.Relocations {
-		out.Relocations = append(out.Relocations, d.jsonRelocation(&p.Relocations[i]))
+		out.Relocations = append(out.Relocations, d.toRelocation(&p.Relocations[i]))
 	}
 	for _, s := range p.Symbols {
 		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, uint8(s.Type), s.Section, s.Desc, s.Value})
@@ -238,15 +241,15 @@ func (d *dumper) jsonDocument() (*Document, error) {
 	return out, nil
 }
 
-func (d *dumper) jsonDescriptor(desc described) *jsonDescriptor {
+func (d *dumper) toDescriptor(desc described) *jsonDescriptor {
 	w := desc.words
 	out := &jsonDescriptor{
 		Index: desc.Index, Offset: desc.Offset, Registers: Object{},
 		Description: jsonDescription{w.Operation, w.Sources, w.Weights, w.Result},
 	}
 	var unknown Object
-	for _, w := range header(desc.Descriptor) {
-		out.Header = append(out.Header, rawFields(w)...)
+	for _, w := range headerWords(desc.Descriptor) {
+		out.Header = append(out.Header, toFields(w)...)
 		if u := w.reg.Unknown(w.word); u != 0 {
 			unknown.add(w.reg.Name, u)
 		}
@@ -257,8 +260,8 @@ func (d *dumper) jsonDescriptor(desc described) *jsonDescriptor {
 	if unknown != nil {
 		out.Header.add("unknown", unknown)
 	}
-	for _, w := range written(desc.Descriptor) {
-		r := Object{{"value", w.word}, {"fields", rawFields(w)}}
+	for _, w := range writtenWords(desc.Descriptor) {
+		r := Object{{"value", w.word}, {"fields", toFields(w)}}
 		if u := w.reg.Unknown(w.word); u != 0 {
 			r.add("unknown", u)
 		}
@@ -267,11 +270,11 @@ func (d *dumper) jsonDescriptor(desc described) *jsonDescriptor {
 	return out
 }
 
-func rawRegister(w registerWord) jsonRegister {
-	return jsonRegister{w.word, rawFields(w), w.reg.Unknown(w.word)}
+func toRegister(w registerWord) jsonRegister {
+	return jsonRegister{w.word, toFields(w), w.reg.Unknown(w.word)}
 }
 
-func rawFields(w registerWord) Object {
+func toFields(w registerWord) Object {
 	fields := Object{}
 	for _, f := range w.reg.Fields {
 		fields.add(f.Name, f.Of(w.word))
@@ -279,7 +282,7 @@ func rawFields(w registerWord) Object {
 	return fields
 }
 
-func (d *dumper) jsonRelocation(r *loader.Relocation) jsonRelocation {
+func (d *dumper) toRelocation(r *loader.Relocation) jsonRelocation {
 	out := jsonRelocation{
 		Kind: r.Kind.String(), Descriptor: r.Task, Register: registerName(r.Register), Offset: r.Off,
 		Bit: r.Bit, Width: r.Width, Shift: r.Shift, Target: r.Target, Value: r.Value, Name: r.Name,
@@ -297,20 +300,21 @@ func registerName(addr uint32) string {
 	return fmt.Sprintf("%#x", addr)
 }
 
-func (d *dumper) jsonV10() Object {
+func (d *dumper) toV10() Object {
 	out := Object{}
 	for _, w := range d.p.Registers.Words() {
 		out.add(w.Name(), jsonV10Register{
 			Address: w.Addr, Image: w.Image,
-			jsonRegister: rawRegister(registerWord{w.Reg, w.Value}),
-			Relocation:   v10Relocation(w.Addr),
+			jsonRegister: toRegister(registerWord{w.Reg, w.Value}),
+			Relocation:   v10BaseName(w.Addr),
 		})
 	}
 	return out
 }
 
-// v10Relocation names the base address that the loader fills in at a register.
-func v10Relocation(addr uint32) string {
+// v10BaseName returns the name of the base address that the loader stores in a register, or "" if
+// it stores none.
+func v10BaseName(addr uint32) string {
 	for _, r := range regs.V10Relocations() {
 		if 4*r.Word == addr {
 			return r.Name

@@ -15,35 +15,35 @@ import (
 
 func (d *dumper) printf(format string, args ...any) { fmt.Fprintf(d.w, format, args...) }
 
-// table prints a table; an error of the writer shows when it is flushed.
-func (d *dumper) table(t *terminal.Table) { t.Print(d.w, terminal.Gap) }
+// printTable prints a table. Errors of the writer are reported when it is flushed.
+func (d *dumper) printTable(t *terminal.Table) { t.Print(d.w, terminal.Gap) }
 
 func (d *dumper) writeText() error {
 	if d.p.Form == loader.FormRegisters {
-		d.captured()
+		d.printCaptured()
 		return nil
 	}
-	d.summary()
+	d.printSummary()
 	if d.p.Subtype != loader.SubtypeM1 {
-		d.printf("\nThe text of this generation is not known: the model reads that of subtype %d, %v.\n", uint32(loader.SubtypeM1), loader.SubtypeM1)
+		d.printf("\nDescriptors of this generation are not supported: want subtype %d, %v.\n", uint32(loader.SubtypeM1), loader.SubtypeM1)
 		return nil
 	}
 	for desc, err := range d.descriptors() {
 		if err != nil {
 			return err
 		}
-		d.descriptor(desc)
+		d.printDescriptor(desc)
 	}
 	return nil
 }
 
-func (d *dumper) summary() {
+func (d *dumper) printSummary() {
 	p := d.p
-	d.printf("%s: ", legible(p.Name))
+	d.printf("%s: ", quoteName(p.Name))
 	if p.Form == loader.FormContainer {
 		d.printf("container for %s (subtype %d)", p.Subtype, uint32(p.Subtype))
 		if b := &p.Banner; b.Compiler != "" {
-			d.printf(", compiled for %s by %s %s", legible(cmp.Or(b.Target, "?")), legible(b.Compiler), legible(b.Version))
+			d.printf(", compiled for %s by %s %s", quoteName(cmp.Or(b.Target, "?")), quoteName(b.Compiler), quoteName(b.Version))
 		}
 	} else if p.Form != loader.FormText {
 		d.printf("%s of %s", map[loader.Form]string{
@@ -52,7 +52,7 @@ func (d *dumper) summary() {
 	} else {
 		d.printf("bare text of %#x bytes, ", len(p.Text))
 		if len(p.Segments) == 0 {
-			d.printf("its memory not to be laid out from its descriptors\n")
+			d.printf("its memory cannot be laid out from its descriptors\n")
 			return
 		}
 		d.printf("its memory laid out from its descriptors")
@@ -61,22 +61,23 @@ func (d *dumper) summary() {
 	var memory, ports terminal.Table
 	for i := range p.Segments {
 		s := &p.Segments[i]
-		memory.Add(legible(s.String()), hex(s.Addr), hex(s.Size)+" bytes", protection(s.Prot), d.bufferAt(s.Addr))
+		memory.Add(quoteName(s.String()), formatAddress(s.Addr), formatAddress(s.Size)+" bytes", protection(s.Prot), d.bufferName(s.Addr))
 	}
-	d.table(&memory)
+	d.printTable(&memory)
 	d.printf("\nports\n")
 	for i := range p.Ports {
 		q := &p.Ports[i]
-		ports.Add(q.Direction.String(), legible(q.Name), joined(q.Shape, "x"), "strides "+joined(q.Strides, " "), hex(q.Address), hex(q.Bytes)+" bytes", buffer(q.BAR))
+		ports.Add(q.Direction.String(), quoteName(q.Name), joinAxes(q.Shape, "x"), "strides "+joinAxes(q.Strides, " "), formatAddress(q.Address), formatAddress(q.Bytes)+" bytes", buffer(q.BAR))
 	}
-	d.table(&ports)
+	d.printTable(&ports)
 	if p.Form == loader.FormContainer {
-		d.printf("\n%s\n", d.counts())
+		d.printf("\n%s\n", d.formatCounts())
 	}
 }
 
-// counts says how much of the rest the container has.
-func (d *dumper) counts() string {
+// formatCounts returns the number of descriptors, weight tiles, relocations, symbols and element
+// types of a container, as text.
+func (d *dumper) formatCounts() string {
 	live := 0
 	for _, t := range d.p.Tiles {
 		if t.Live {
@@ -102,7 +103,7 @@ func (d *dumper) counts() string {
 	}, ", ")
 }
 
-func (d *dumper) descriptor(desc described) {
+func (d *dumper) printDescriptor(desc described) {
 	h := &desc.Header
 	d.printf("\ndescriptor %d: %s\n", desc.Index, desc.words.Operation)
 	for label, text := range desc.words.Lines() {
@@ -110,15 +111,15 @@ func (d *dumper) descriptor(desc described) {
 	}
 	d.printf("\n  at %#x: %d words, TID %d, ExeCycles %d, events %#x, %s to %s\n",
 		desc.Offset, desc.Words, h.Task.TID(), h.Timing.ExeCycles(), h.LogEvents.LogEvents(),
-		place(h.Control.SrcLoc()), place(h.Control.DstLoc()))
-	if b := d.buffers(h); b != "" {
+		memoryName(h.Control.SrcLoc()), memoryName(h.Control.DstLoc()))
+	if b := d.formatBuffers(h); b != "" {
 		d.printf("  buffers: %s\n", b)
 	}
 	if desc.Extended {
 		d.printf("  extra header word %#x\n", desc.Extra)
 	}
-	d.group("Header", header(desc.Descriptor))
-	words := written(desc.Descriptor)
+	d.printBlock("Header", headerWords(desc.Descriptor))
+	words := writtenWords(desc.Descriptor)
 	for len(words) > 0 {
 		block := words[0].reg.Block
 		var mine, rest []registerWord
@@ -129,13 +130,13 @@ func (d *dumper) descriptor(desc described) {
 				rest = append(rest, w)
 			}
 		}
-		d.group(block, mine)
+		d.printBlock(block, mine)
 		words = rest
 	}
 }
 
-// buffers lists the buffers that the header turns on.
-func (d *dumper) buffers(h *regs.Header) string {
+// formatBuffers returns the buffers that the header enables, as text.
+func (d *dumper) formatBuffers(h *regs.Header) string {
 	b, k := h.Bases, h.KernelBases
 	var list []string
 	for _, u := range [...]struct {
@@ -153,29 +154,31 @@ func (d *dumper) buffers(h *regs.Header) string {
 		{"kernel 3", k.KBE3(), k.KBase3()},
 	} {
 		if u.on {
-			list = append(list, u.name+" "+buffer(int(u.bar))+d.portOf(int(u.bar)))
+			list = append(list, u.name+" "+buffer(int(u.bar))+d.portSuffix(int(u.bar)))
 		}
 	}
 	return strings.Join(list, ", ")
 }
 
-// portOf names the port behind a buffer when it has a name of its own.
-func (d *dumper) portOf(bar int) string {
+// portSuffix returns the name of the port that uses a buffer, in parentheses, or "" if the port
+// has no name of its own.
+func (d *dumper) portSuffix(bar int) string {
 	for i := range d.p.Ports {
 		if p := &d.p.Ports[i]; p.BAR == bar && p.Name != buffer(bar) {
-			return " (" + legible(p.Name) + ")"
+			return " (" + quoteName(p.Name) + ")"
 		}
 	}
 	return ""
 }
 
-// group prints registers of one block: a line each, then the zeros and the absent.
-func (d *dumper) group(block string, words []registerWord) {
+// printBlock prints the registers of one block, one per line, followed by lists of those that are
+// zero and those that are not written.
+func (d *dumper) printBlock(block string, words []registerWord) {
 	var lines []run
 	var zeros []string
 	idle := !d.all && !slices.ContainsFunc(words, func(w registerWord) bool { return w.word != 0 })
-	for _, r := range runs(words) {
-		if idle || !d.all && r.zero() {
+	for _, r := range groupRuns(words) {
+		if idle || !d.all && r.isZero() {
 			zeros = append(zeros, r.name())
 			continue
 		}
@@ -189,12 +192,12 @@ func (d *dumper) group(block string, words []registerWord) {
 	for _, r := range lines {
 		d.printf("    %-*s  %s\n", width, r.name(), r.text(d.all))
 	}
-	d.list("zero", zeros)
-	d.list("not written", d.absent(block, words))
+	d.printNames("zero", zeros)
+	d.printNames("not written", d.missingRegisters(block, words))
 }
 
-// absent names the registers of a block that words leave out.
-func (d *dumper) absent(block string, words []registerWord) []string {
+// missingRegisters returns the names of the registers of a block that are not in words.
+func (d *dumper) missingRegisters(block string, words []registerWord) []string {
 	there := make(map[int]bool)
 	for _, w := range words {
 		there[w.reg.Word] = true
@@ -206,16 +209,16 @@ func (d *dumper) absent(block string, words []registerWord) []string {
 		}
 	}
 	var names []string
-	for _, r := range runs(missing) {
+	for _, r := range groupRuns(missing) {
 		names = append(names, r.name())
 	}
 	return names
 }
 
-// lineWidth is where lists of names wrap.
+// lineWidth is the width at which lists of names wrap.
 const lineWidth = 100
 
-func (d *dumper) list(what string, names []string) {
+func (d *dumper) printNames(what string, names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -233,19 +236,19 @@ func (d *dumper) list(what string, names []string) {
 	d.printf("%s\n", line)
 }
 
-// captured prints the image of captured registers.
-func (d *dumper) captured() {
+// printCaptured prints captured registers and the transfers they describe.
+func (d *dumper) printCaptured() {
 	words := d.p.Registers.Words()
-	d.printf("%s: %s captured, version 10\n\n", legible(d.p.Name), report.Plural(len(words), "register"))
+	d.printf("%s: %s captured, version 10\n\n", quoteName(d.p.Name), report.Plural(len(words), "register"))
 	t := terminal.Words("image", "address", "register", "value")
 	for _, w := range words {
-		value := fieldText(registerWord{w.Reg, w.Value}, d.all)
-		if name := v10Relocation(w.Addr); name != "" {
+		value := formatFields(registerWord{w.Reg, w.Value}, d.all)
+		if name := v10BaseName(w.Addr); name != "" {
 			value += "; base of " + name + ", filled in by the loader"
 		}
 		t.Add(fmt.Sprintf("0x%03x", w.Image), fmt.Sprintf("0x%04x", w.Addr), w.Name(), value)
 	}
-	d.table(t)
+	d.printTable(t)
 	if addresses, err := d.p.Addresses(); err != nil {
 		d.printf("\naddresses: %v\n", err)
 	} else if len(addresses) > 0 {
@@ -267,8 +270,8 @@ func (d *dumper) captured() {
 	}
 }
 
-// bufferAt names the buffer whose address is addr.
-func (d *dumper) bufferAt(addr uint64) string {
+// bufferName returns the name of the buffer with the base address addr, or "".
+func (d *dumper) bufferName(addr uint64) string {
 	for i, a := range d.p.BARs {
 		if a != 0 && a == addr {
 			return buffer(i)
@@ -277,7 +280,7 @@ func (d *dumper) bufferAt(addr uint64) string {
 	return ""
 }
 
-func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
+func formatAddress(v uint64) string { return fmt.Sprintf("%#x", v) }
 
 func buffer(bar int) string {
 	if bar < 0 {
@@ -286,7 +289,7 @@ func buffer(bar int) string {
 	return fmt.Sprintf("b%d", bar)
 }
 
-func place(dram bool) string {
+func memoryName(dram bool) string {
 	if dram {
 		return "DRAM"
 	}
@@ -303,7 +306,7 @@ func protection(p loader.Protection) string {
 	return string(b)
 }
 
-func joined[T any](axes [4]T, separator string) string {
+func joinAxes[T any](axes [4]T, separator string) string {
 	var parts []string
 	for _, v := range axes {
 		parts = append(parts, fmt.Sprint(v))
@@ -311,8 +314,8 @@ func joined[T any](axes [4]T, separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// legible is a name from a file without what a terminal would obey.
-func legible(s string) string {
+// quoteName returns s, quoted if it has characters that do not print, such as terminal escapes.
+func quoteName(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}

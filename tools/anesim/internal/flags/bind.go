@@ -7,17 +7,18 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// Bindings reads NAME=VALUE words.
-func Bindings(words []string) (map[string]uint64, error) {
+// ParseBindings parses NAME=VALUE words, the arguments of --bind, into a map. Values are unsigned
+// and have at most 42 bits.
+func ParseBindings(words []string) (map[string]uint64, error) {
 	bind := make(map[string]uint64)
 	for _, s := range words {
 		name, value, ok := strings.Cut(s, "=")
 		n, err := strconv.ParseUint(value, 0, 42)
 		if !ok || name == "" || err != nil {
-			return nil, usage.Errorf("--bind %q: want NAME=VALUE, a number", s)
+			return nil, usage.Errorf("--bind %q: want NAME=VALUE with a number below 2^42", s)
 		}
 		if _, twice := bind[name]; twice {
-			return nil, usage.Errorf("--bind %s is given twice", name)
+			return nil, usage.Errorf("duplicate --bind %s", name)
 		}
 		bind[name] = n
 	}

@@ -16,13 +16,11 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ReadChip gives a run the chip that --chip names: a preset, or a file whose name has a dot
-// or a slash.
-//
-// Constants that are to be others stand behind the name: "m1,Clock=1.2e9".
+// ReadChip sets the chip of o to the one named by --chip: a preset, or a file if the name has a
+// dot or a slash. The name can be followed by overrides of constants, as in "m1,Clock=1.2e9".
 func ReadChip(o *anesim.Options, name string) (err error) {
 	if base, constants, ok := strings.Cut(name, ","); ok {
-		if _, err := os.Stat(name); err != nil { // no file of that name
+		if _, err := os.Stat(name); err != nil { // there is no file with that name
 			if err := ReadChip(o, base); err != nil {
 				return err
 			}
@@ -41,7 +39,7 @@ func ReadChip(o *anesim.Options, name string) (err error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return input.InFile(name, errors.New("is a directory"))
+		return input.InFile(name, errors.New("is a directory, want a file"))
 	}
 	if o.Chip, err = chip.Read(f); err != nil {
 		return input.InFile(name, err)
@@ -49,7 +47,7 @@ func ReadChip(o *anesim.Options, name string) (err error) {
 	return nil
 }
 
-// setConstants reads NAME=VALUE,... into a chip.
+// setConstants sets constants of a chip from a list of NAME=VALUE, separated by commas.
 func setConstants(c *hw.Chip, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		name, value, _ := strings.Cut(word, "=")

@@ -11,13 +11,14 @@ import (
 	"anesim/loader/network/keys"
 )
 
-// ProgramFiles completes the names of programs.
-func ProgramFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// CompleteProgram completes the name of a program file in a shell.
+func CompleteProgram(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"hwx", "bin"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// NetworkFiles completes the name of a network.
-func NetworkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// CompleteNetwork completes the name of a network file in a shell. It completes one argument
+// only.
+func CompleteNetwork(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -28,8 +29,8 @@ func NetworkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return list, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// OperationWords completes an operation and its keys.
-func OperationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// CompleteLayer completes an operation, and then the keys of that operation.
+func CompleteLayer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return keys.Names(), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -45,7 +46,7 @@ func OperationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// CompleteFlags completes the values of a command's flags.
+// CompleteFlags registers completions for the values of a command's flags.
 func CompleteFlags(c *cobra.Command) {
 	words := func(name string, list []string) {
 		if c.Flags().Lookup(name) != nil {

@@ -14,14 +14,15 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// Dims are the sizes that a command line gives to the dimensions of networks.
+// Dims holds the --dim flags, which set the sizes of named dimensions of networks.
 type Dims struct{ Dims []string }
 
+// Register adds the --dim flag to s.
 func (f *Dims) Register(s *pflag.FlagSet) {
-	s.StringArrayVar(&f.Dims, "dim", nil, "sizes of dimensions of the networks, `NAME=SIZE,...`, or FILE:NAME=SIZE,... of one of them; repeatable")
+	s.StringArrayVar(&f.Dims, "dim", nil, "set dimensions of the networks, `NAME=SIZE,...`, or of one of them, FILE:NAME=SIZE,...; repeatable")
 }
 
-// Flags are the flags as another command takes them.
+// Flags returns the flags as arguments for another command.
 func (f *Dims) Flags() (list []string) {
 	for _, text := range f.Dims {
 		list = append(list, "--dim", text)
@@ -29,8 +30,8 @@ func (f *Dims) Flags() (list []string) {
 	return list
 }
 
-// Of returns the sizes for a file: own are those given to it by name, all those given to
-// every network. Files are all of the command line's.
+// Of returns the sizes for a file: own are the sizes given for this file by name, all are the
+// sizes given for every network. The argument files lists all files of the command line.
 func (f *Dims) Of(file string, files []string) (own, all map[string]int, err error) {
 	own, all = map[string]int{}, map[string]int{}
 	for _, text := range f.Dims {
@@ -54,8 +55,8 @@ func (f *Dims) Of(file string, files []string) (own, all map[string]int, err err
 	return own, all, nil
 }
 
-// Open opens a model with the sizes of its dimensions. Sizes that are given to every network
-// mean nothing to a compiled program among them.
+// Open opens the model in file with the sizes of its dimensions. If files names several models, a
+// compiled program among them ignores sizes that are given for every network.
 func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	own, all, err := f.Of(file, files)
 	if err != nil {

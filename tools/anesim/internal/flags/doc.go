@@ -1,4 +1,4 @@
-// Package flags has the flags that commands share: those of every command that runs a model, the
-// sizes of dimensions, the chip, and what a shell completes them with. It turns them into the
-// options of a run.
+// Package flags defines the flags that several commands share, converts them to the options of a
+// run, and completes their values in a shell. The flags are those of every command that runs a
+// model, the sizes of dimensions and the chip.
 package flags

@@ -20,7 +20,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// InputFiles are the files that the command reads.
+// InputFiles returns the names of the files that the flags read.
 func (f *Run) InputFiles() []string {
 	var files []string
 	for _, s := range f.In {
@@ -34,17 +34,17 @@ func (f *Run) InputFiles() []string {
 	return files
 }
 
-// OtherFiles are the files that the command reads or writes beside its outputs.
+// OtherFiles returns the files that the command reads or writes, other than its output tensors.
 func (f *Run) OtherFiles(model string) []string {
 	return append(f.InputFiles(), model, f.HTML, f.Pprof, f.Trace, f.Record, f.HTMLBaseline)
 }
 
-// Run are the flags of every command that runs a model.
+// Run holds the flags of every command that runs a model.
 type Run struct {
 	Chip       string
 	host       string
 	In         []string
-	Rounds     bool // floats of other widths in .npy files to fp16
+	Rounds     bool // round wider floats and integers in .npy files to fp16
 	Out        string
 	State      []string
 	seed       uint64
@@ -68,35 +68,36 @@ type Run struct {
 	HTML, HTMLBaseline string
 }
 
+// Register adds all flags to s.
 func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.Chip, "chip", chip.Default, "`CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file that anesim chip wrote; followed by overrides, as in m1,Clock=1.2e9")
-	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(engine.HostNames(), ", "))
+	s.StringVar(&f.host, "host", "none", "add the host's part of the wall time, `HOST`: "+strings.Join(engine.HostNames(), ", "))
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.Out, "out", "", "write each output port to `DIR`/<port>.npy")
 	s.StringArrayVar(&f.State, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of pseudo-random inputs and weights")
-	s.BoolVar(&f.TimingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
-	s.StringVar(&f.GateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
-	s.Float64Var(&f.Watts, "power-budget", 0, "arm peak-power control: throttle the engine to at most `WATTS`; 0 is off")
-	s.StringVar(&f.Power, "power", "", "power management, a `LIST` of management=off, gating=off and hysteresis=DURATION")
-	s.StringArrayVar(&f.Bind, "bind", nil, "give a run-time parameter of the program a value, `NAME=VALUE`; repeatable")
-	s.StringArrayVar(&f.Set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
+	s.BoolVar(&f.TimingOnly, "timing-only", false, "compute time, bytes and energy, but no values")
+	s.StringVar(&f.GateTiles, "gate-tiles", "", "gate tiles after register init; `LIST` is like 0-3,7")
+	s.Float64Var(&f.Watts, "power-budget", 0, "throttle the engine to at most `WATTS` (peak-power control); 0 is off")
+	s.StringVar(&f.Power, "power", "", "power management; `LIST` of management=off, gating=off and hysteresis=DURATION")
+	s.StringArrayVar(&f.Bind, "bind", nil, "set a run-time parameter of the program, `NAME=VALUE`; repeatable")
+	s.StringArrayVar(&f.Set, "set", nil, "what-if: set a register field of every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
 	s.IntVar(&f.Repeat, "repeat", 1, "dispatch the program `N` times")
-	s.DurationVar(&f.idle, "idle", 0, "let the engine idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
+	s.DurationVar(&f.idle, "idle", 0, "idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
 	s.StringVar(&f.Init, "init", "", "register-init table from `FILE`, binary or CSV")
-	s.StringVar(&f.Record, "record", "", "write the commands that the run sends to `FILE`, for anesim fw")
+	s.StringVar(&f.Record, "record", "", "write the commands of the run to `FILE`, for anesim fw")
 	s.BoolVar(&f.Counters, "counters", false, "print the 24 counters of each descriptor")
 	s.BoolVar(&f.Constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.JSON, "json", false, "report as JSON (see docs/json.md)")
 	s.BoolVar(&f.CSV, "csv", false, "report as CSV, a row per descriptor")
 	s.StringVar(&f.Pprof, "pprof", "", "write a profile to `FILE`, for go tool pprof")
 	s.StringVar(&f.Trace, "trace", "", "write a trace to `FILE`, for ui.perfetto.dev")
-	s.StringVar(&f.HTML, "html", "", "write the report as a page to `FILE` as well")
-	s.StringVar(&f.HTMLBaseline, "baseline", "", "baseline `FILE` of anesim check to hold against in the page, for --html")
+	s.StringVar(&f.HTML, "html", "", "also write the report as an HTML page to `FILE`")
+	s.StringVar(&f.HTMLBaseline, "baseline", "", "compare with this baseline `FILE` of anesim check in the page, for --html")
 }
 
-// RegisterOnly registers the named ones of run's flags.
+// RegisterOnly adds the named flags to s.
 func (f *Run) RegisterOnly(s *pflag.FlagSet, names ...string) {
 	s.SortFlags = false
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -106,17 +107,17 @@ func (f *Run) RegisterOnly(s *pflag.FlagSet, names ...string) {
 	}
 }
 
-// IdleHelp says what --idle does to a report.
-const IdleHelp = `With --idle the engine has idled before each dispatch. Idling and the wake after it are
-wall time, never the engine's, and cost energy: ActivePower for HoldTime (HostHold where the
---host has one), EngineStep of each engine that was at work for EngineHold, over the wake
-again, and nothing else. The constants are those, WakeGap, WakeTime, ColdGap, ColdWake and
-RailsOff of anesim run --constants.`
+// IdleHelp is the help text on how --idle changes a report.
+const IdleHelp = `With --idle, the engine idles before each dispatch. Idling and the wake-up after it are part
+of the wall time but not of engine time. They cost energy: ActivePower for HoldTime (HostHold
+if the --host has one), EngineStep for EngineHold for each engine that was working, and both
+again during the wake-up. These constants, and WakeGap, WakeTime, ColdGap, ColdWake and
+RailsOff, are printed by anesim run --constants.`
 
-// maxRowRepeat bounds the dispatches of a run that writes a row for each.
+// maxRowRepeat is the most dispatches of a run that writes a CSV row for each.
 const maxRowRepeat = 1 << 20
 
-// Options turns the flags into a run's.
+// Options converts the flags to the options of a run and reads the files that they name.
 func (f *Run) Options() (o anesim.Options, err error) {
 	if err := f.check(); err != nil {
 		return o, err
@@ -143,7 +144,7 @@ func (f *Run) Options() (o anesim.Options, err error) {
 		}
 		o.Overrides = append(o.Overrides, v)
 	}
-	if o.Bind, err = Bindings(f.Bind); err != nil {
+	if o.Bind, err = ParseBindings(f.Bind); err != nil {
 		return o, err
 	}
 	if f.Init != "" {
@@ -154,35 +155,35 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	for _, s := range f.State {
 		out, in, ok := strings.Cut(s, "=")
 		if !ok || out == "" || in == "" {
-			return o, usage.Errorf("--state %q: requires OUT=IN", s)
+			return o, usage.Errorf("--state %q: want OUT=IN", s)
 		}
 		o.State = append(o.State, anesim.StateAlias{Output: out, Input: in})
 	}
 	return o, f.readInputs(&o)
 }
 
-// check refuses flags that contradict each other.
+// check returns an error if flags contradict each other or have invalid values.
 func (f *Run) check() error {
 	switch {
 	case f.HTMLBaseline != "" && f.HTML == "":
-		return usage.Errorf("--baseline requires --html; anesim check compares without a page")
+		return usage.Errorf("--baseline requires --html; to compare without a page, use anesim check")
 	case f.JSON && f.CSV:
 		return usage.Errorf("--json and --csv are mutually exclusive")
 	case f.Repeat < 1:
-		return usage.Errorf("--repeat %d: must be 1 or more", f.Repeat)
+		return usage.Errorf("--repeat %d: want 1 or more", f.Repeat)
 	case f.CSV && f.Repeat > maxRowRepeat:
-		return usage.Errorf("--csv writes a row for each dispatch: found --repeat %d, want at most %d; --json and the table add them up", f.Repeat, maxRowRepeat)
+		return usage.Errorf("--repeat %d: want at most %d with --csv, which writes a row for each dispatch", f.Repeat, maxRowRepeat)
 	case f.idle < 0:
-		return usage.Errorf("--idle %v: must be 0 or more", f.idle)
+		return usage.Errorf("--idle %v: want 0 or more", f.idle)
 	case f.Record != "" && (len(f.In) > 0 || len(f.State) > 0 || f.GateTiles != "" || f.Watts != 0 || f.Power != "" || len(f.Bind) > 0 || len(f.Set) > 0 || f.Init != "" || f.idle != 0):
-		return usage.Errorf("--record has no steps for --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init and --idle")
+		return usage.Errorf("--record cannot record --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init or --idle")
 	case f.TimingOnly && f.Out != "":
-		return usage.Errorf("--out requires values: it and --timing-only are mutually exclusive")
+		return usage.Errorf("--out requires values; remove --timing-only")
 	}
 	return nil
 }
 
-// readInputs reads the tensors that --in names.
+// readInputs reads the tensor files of the --in flags.
 func (f *Run) readInputs(o *anesim.Options) error {
 	o.Inputs, o.Shapes, o.Numbers = make(map[string][]float16.Float16), make(map[string][]int), make(map[string][]float64)
 	read := npy.Read
@@ -192,10 +193,10 @@ func (f *Run) readInputs(o *anesim.Options) error {
 	for _, s := range f.In {
 		name, file, ok := strings.Cut(s, "=")
 		if !ok || name == "" || file == "" {
-			return usage.Errorf("--in %q: requires NAME=FILE", s)
+			return usage.Errorf("--in %q: want NAME=FILE", s)
 		}
 		if _, twice := o.Inputs[name]; twice {
-			return usage.Errorf("--in %s is given twice", name)
+			return usage.Errorf("duplicate --in %s", name)
 		}
 		a, err := input.ReadTensorAs(file, read)
 		if err != nil {
@@ -209,7 +210,7 @@ func (f *Run) readInputs(o *anesim.Options) error {
 	return nil
 }
 
-// Interruptible is a context that an interrupt ends.
+// Interruptible returns a context that is cancelled by an interrupt signal.
 func Interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt)
 }

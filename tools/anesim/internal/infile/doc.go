@@ -1,8 +1,7 @@
-// Package infile reads input files through a mapping of memory, and survives files that
-// shrink while they are read.
+// Package infile reads input files through a memory mapping and survives files that shrink while
+// they are read.
 //
-// A mapped file is read without a copy of its own in the program's memory. What stands
-// behind the mapping is the file as it is at that moment: one that is truncated, or
-// sparse on a full disk, has no page to give, and the kernel answers the read with a
-// fault, SIGBUS, that ends a program. Here the fault is an error of the read instead.
+// A mapping avoids a copy of the file in the program's memory. If the file is truncated while it
+// is mapped, or is sparse on a full disk, reading the missing part raises SIGBUS, which normally
+// ends a program. File.ReadAt returns an error instead.
 package infile

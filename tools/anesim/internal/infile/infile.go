@@ -10,25 +10,25 @@ import (
 	"golang.org/x/exp/mmap"
 )
 
-// A File is an input file, mapped. Its size is the one it had when it was opened.
+// A File is a memory-mapped input file. Its size is fixed when it is opened.
 type File struct {
 	name string
 	m    *mmap.ReaderAt
 }
 
-// A FaultError is a part of a file that could not be read: the file has been truncated
-// since it was opened, or its disk has no room for the part.
+// A FaultError reports a part of a file that could not be read because the file was truncated
+// after it was opened, or because its disk is full.
 type FaultError struct {
 	Name       string
 	Off, Bytes int64 // of the read that failed
 }
 
 func (e *FaultError) Error() string {
-	return fmt.Sprintf("%s: %d bytes at byte %#x cannot be read; the file changed while it was read, or its disk is full",
+	return fmt.Sprintf("%s: cannot read %d bytes at byte %#x; the file changed while it was read, or its disk is full",
 		e.Name, e.Bytes, e.Off)
 }
 
-// Open maps a file.
+// Open maps the named file into memory. The caller must close it.
 func Open(name string) (*File, error) {
 	m, err := mmap.Open(name)
 	var path *fs.PathError
@@ -41,13 +41,14 @@ func Open(name string) (*File, error) {
 	return &File{name, m}, nil
 }
 
-// Size is the file's size in bytes when it was opened.
+// Size returns the size of the file in bytes when it was opened.
 func (f *File) Size() int64 { return int64(f.m.Len()) }
 
-// ReadAt is as io.ReaderAt has it; a *FaultError is a part of the file that is gone.
+// ReadAt implements io.ReaderAt. It returns a *FaultError if that part of the file no longer
+// exists.
 func (f *File) ReadAt(p []byte, off int64) (n int, err error) {
-	// The setting is the goroutine's own; a fault in the copy below, and in nothing else,
-	// is a page without a file.
+	// SetPanicOnFault applies to this goroutine only. A fault in the copy below means that
+	// the file has no page to read.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch fault := recover().(type) {

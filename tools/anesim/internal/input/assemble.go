@@ -7,14 +7,14 @@ import (
 	"anesim/loader/asm"
 )
 
-// Assemble assembles a file's descriptor text with parameters' values; read are the files it
-// took.
+// Assemble assembles the descriptor text of the named file with values for its parameters. It
+// also returns the names of all files it read.
 func Assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
 	read = []string{name}
 	u, err = asm.Assemble(name, text, &asm.Options{
 		Bind: bind,
 		Weights: func(weights string) ([]byte, error) {
-			// A text names files from where it stands.
+			// File names are relative to the directory of the text.
 			if !filepath.IsAbs(weights) {
 				weights = filepath.Join(filepath.Dir(name), weights)
 			}
@@ -25,7 +25,7 @@ func Assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, re
 	return u, read, err
 }
 
-// readFP16 is the fp16 values of a file as little-endian bytes.
+// readFP16 returns the fp16 values of a file as little-endian bytes.
 func readFP16(name string) ([]byte, error) {
 	values, _, err := ReadTensor(name)
 	if err != nil {

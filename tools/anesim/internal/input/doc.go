@@ -1,4 +1,4 @@
-// Package input reads what a command line names: models in files and pipes, layers in words,
-// tensors, descriptor texts, register-init tables and the run-time parameters beside a program.
-// Errors name the file.
+// Package input reads what a command line refers to: models in files and pipes, layers given as
+// words, tensors, assembler text, register-init tables and the files with a program's run-time
+// parameters. Its errors contain the name of the file.
 package input

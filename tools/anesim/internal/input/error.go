@@ -8,7 +8,8 @@ import (
 	"anesim"
 )
 
-// ModelError puts a model's name before an error; a layer's says its operation already.
+// ModelError adds the model's name to an error. It returns the error of a layer unchanged, since
+// that already contains the operation.
 func ModelError(m *anesim.Model, err error) error {
 	if m.Kind() == anesim.KindLayer {
 		return err
@@ -16,7 +17,8 @@ func ModelError(m *anesim.Model, err error) error {
 	return InFile(m.Name(), err)
 }
 
-// InFile puts the file's name before an error; those of opening it have it already.
+// InFile adds a file name to an error, unless the error is a *fs.PathError, which already
+// contains it.
 func InFile(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Open gives a file to what reads it.
+// Open opens a file and calls read with its base name, contents and size. It reads standard input
+// if file is "-". Pipes are read into memory first.
 func Open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, size int64) error) error {
 	if file == "-" {
 		data, err := ReadAll(stdin)
@@ -48,21 +49,21 @@ func Open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, si
 	return nil
 }
 
-// MaxPiped bounds what is read from a pipe or a device, which has no size that could be
-// checked first. A file may be larger.
+// MaxPiped is the most bytes that are read from a pipe or a device, whose size cannot be checked
+// beforehand. Files may be larger.
 const MaxPiped = 256 << 20
 
-// ReadAll reads standard input or another pipe.
+// ReadAll reads a pipe to its end. It returns an error if there are more than MaxPiped bytes.
 func ReadAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxPiped+1))
 	if err == nil && len(data) > MaxPiped {
-		return nil, fmt.Errorf("more than %d bytes in a pipe; give a file", MaxPiped)
+		return nil, fmt.Errorf("found more than %d bytes in a pipe; use a file instead", MaxPiped)
 	}
 	return data, err
 }
 
-// ReadFile returns the bytes of a file or a pipe, standard input for "-". One of more than most
-// bytes is refused before it is read. Errors name the file.
+// ReadFile returns the contents of a file, or of standard input if file is "-". It refuses more
+// than most bytes before it reads them. Its errors contain the name of the file.
 func ReadFile(file string, stdin io.Reader, most int64) (data []byte, err error) {
 	err = Open(file, stdin, func(_ string, r io.ReaderAt, size int64) error {
 		data, err = ReadWhole(r, size, most)
@@ -71,7 +72,7 @@ func ReadFile(file string, stdin io.Reader, most int64) (data []byte, err error)
 	return data, err
 }
 
-// ReadWhole returns the size bytes of r, at most most.
+// ReadWhole returns the size bytes of r. It returns an error if size exceeds most.
 func ReadWhole(r io.ReaderAt, size, most int64) ([]byte, error) {
 	if size > most {
 		return nil, fmt.Errorf("found %d bytes, want at most %d", size, most)

@@ -9,7 +9,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ParseLayer makes a model of an operation and its key=value words.
+// ParseLayer returns the model of a layer, given as an operation and key=value words.
 func ParseLayer(words []string) (*anesim.Model, error) {
 	if len(words) == 0 {
 		return nil, usage.Errorf("missing operation: want one of %s", strings.Join(keys.Names(), " "))

@@ -7,20 +7,22 @@ import (
 	"anesim"
 )
 
-// stdinName is standard input in errors and reports.
+// stdinName is the name of standard input in errors and reports.
 const stdinName = "stdin"
 
-// A MissingError is a file that cannot be opened.
+// A MissingError reports a file that cannot be opened.
 type MissingError struct{ error }
 
+// Unwrap returns the cause.
 func (e *MissingError) Unwrap() error { return e.error }
 
-// OpenModel opens the model in a file, standard input for "-". Errors name the file.
+// OpenModel opens the model in a file, or on standard input if file is "-". Its errors contain
+// the name of the file.
 func OpenModel(file string, stdin io.Reader) (*anesim.Model, error) {
 	return OpenModelWith(new(anesim.OpenOptions), file, stdin)
 }
 
-// OpenModelWith opens a model with options.
+// OpenModelWith is like OpenModel with options.
 func OpenModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
 	if info, err := os.Stat(file); file != "-" && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
 		m, err := o.Open(file)

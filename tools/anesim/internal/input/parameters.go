@@ -9,17 +9,17 @@ import (
 	"anesim/loader/params"
 )
 
-// ParametersOf is the file of a program's run-time parameters: beside it, with this behind
-// its name.
-func ParametersOf(program string) string { return program + ".params" }
+// ParametersFile returns the name of the file with a program's run-time parameters: the program's
+// name with the suffix ".params".
+func ParametersFile(program string) string { return program + ".params" }
 
-// WithParameters is a program with the run-time parameters of the file beside it, itself
-// where there is none.
+// WithParameters returns the program with the run-time parameters of its parameters file. It
+// returns m itself if there is no such file, or if m is not a program in a file.
 func WithParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 	if file == "-" || m.Kind() != anesim.KindProgram {
 		return m, nil
 	}
-	name := ParametersOf(file)
+	name := ParametersFile(file)
 	data, err := ReadFile(name, nil, params.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -36,8 +36,8 @@ func WithParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 	return m, nil
 }
 
-// A parameterError is a text of run-time parameters that cannot be read, with the words that
-// may have been meant.
+// A parameterError reports a text of run-time parameters that cannot be parsed, with suggestions
+// for a misspelled word.
 type parameterError struct {
 	err     *params.TextError
 	nearest []string
@@ -48,7 +48,7 @@ func (e *parameterError) Error() string { return e.err.Error() + spelling.Hint(e
 // Unwrap returns the cause.
 func (e *parameterError) Unwrap() error { return e.err }
 
-// readParameters reads a text of run-time parameters. The error is a *parameterError.
+// readParameters parses a text of run-time parameters. Its error is a *parameterError.
 func readParameters(data []byte) (*params.Set, error) {
 	s, err := params.Parse(data)
 	var t *params.TextError

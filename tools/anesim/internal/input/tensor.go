@@ -15,16 +15,18 @@ import (
 	"anesim/tools/anesim/internal/npy"
 )
 
-// maxRaw bounds the bytes of raw fp16 values: the largest surface a register can stride.
+// maxRaw is the most bytes of a raw fp16 file: the size of the largest surface that a register
+// can address.
 const maxRaw = 512 << 20
 
-// ReadTensor reads a tensor's fp16 values: .npy, with its shape, or raw little-endian ones
-// as .f16, whose shape is not known.
+// ReadTensor reads the fp16 values and the shape of a tensor file. The file is .npy, or .f16 with
+// raw little-endian values, whose shape is returned as nil.
 func ReadTensor(name string) ([]float16.Float16, []int, error) {
 	a, err := ReadTensorAs(name, npy.Read)
 	return a.Data, a.Shape, err
 }
 
+// ReadTensorAs reads a tensor file like ReadTensor. It calls read for .npy files.
 func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error)) (npy.Array, error) {
 	r, err := infile.Open(name)
 	if err != nil {
@@ -38,19 +40,19 @@ func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error))
 		return a, err
 	case ".f16":
 		if r.Size()%2 != 0 {
-			return npy.Array{}, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Size())
+			return npy.Array{}, fmt.Errorf("found %d bytes, want a whole number of 2-byte fp16 values", r.Size())
 		}
 		if r.Size() > maxRaw {
-			return npy.Array{}, fmt.Errorf("%d bytes; a tensor has at most %d", r.Size(), maxRaw)
+			return npy.Array{}, fmt.Errorf("found %d bytes, want at most %d", r.Size(), maxRaw)
 		}
 		data, err := readHalves(r, int(r.Size()/2))
 		return npy.Array{Data: data}, err
 	default:
-		return npy.Array{}, fmt.Errorf("extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
+		return npy.Array{}, fmt.Errorf("unknown extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
 	}
 }
 
-// readHalves reads n fp16 values, little-endian, a piece at a time.
+// readHalves reads n little-endian fp16 values in pieces of at most 64 KiB.
 func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
 	data := make([]float16.Float16, n)
 	piece := make([]byte, min(2*n, 1<<16))
@@ -67,7 +69,7 @@ func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// ReadInit reads a register-init table.
+// ReadInit reads a register-init table from the named file into the options.
 func ReadInit(o *anesim.Options, name string) error {
 	return Open(name, nil, func(_ string, r io.ReaderAt, size int64) (err error) {
 		o.Init, err = firmware.ReadInit(r, size)

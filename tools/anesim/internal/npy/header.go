@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// growthDigits is the width NumPy keeps free for the first extent, so that a file can
-// grow in place.
+// growthDigits is the width that NumPy reserves for the first extent, so that a file can grow in
+// place.
 const growthDigits = 21
 
-// appendHeader appends the magic, version 1.0 and the header.
+// appendHeader appends the magic string, version 1.0 and the header to dst.
 func appendHeader(dst []byte, descr string, shape []int) []byte {
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, tuple(shape))
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, formatTuple(shape))
 	if len(shape) > 0 {
 		text += strings.Repeat(" ", growthDigits-len(strconv.Itoa(shape[0])))
 	}
 	const before, newline = len(magic) + 4, 1
-	// A text that ends on the alignment is followed by a whole unit of spaces.
+	// A header that is already aligned gets another 64 spaces, as from numpy.save.
 	text += strings.Repeat(" ", alignment-(before+len(text)+newline)%alignment) + "\n"
 	dst = append(dst, magic...)
 	dst = append(dst, 1, 0)
@@ -27,8 +27,8 @@ func appendHeader(dst []byte, descr string, shape []int) []byte {
 	return append(dst, text...)
 }
 
-// tuple spells a shape as Python does: (), (3,), (3, 4).
-func tuple(shape []int) string {
+// formatTuple returns a shape as a Python tuple: (), (3,) or (3, 4).
+func formatTuple(shape []int) string {
 	var b strings.Builder
 	for i, d := range shape {
 		if i > 0 {
@@ -49,75 +49,76 @@ type header struct {
 	shapeOff int64 // byte offset in the file
 }
 
-// A parser reads the one Python literal a header is: a dictionary of three keys.
+// A parser parses a header, which is a Python dictionary with three keys.
 type parser struct {
 	text []byte
 	off  int64 // byte offset of text in the file
 	at   int
 }
 
-func (p *parser) fail(format string, args ...any) error {
+func (p *parser) errorf(format string, args ...any) error {
 	return malformed(p.off+int64(p.at), format, args...)
 }
 
-func (p *parser) header() (h header, err error) {
-	if !p.next('{') {
-		return h, p.fail("header is no dictionary")
+func (p *parser) parseHeader() (h header, err error) {
+	if !p.accept('{') {
+		return h, p.errorf("missing '{': want a dictionary")
 	}
 	seen := make(map[string]bool)
-	for !p.next('}') {
-		key, err := p.str()
+	for !p.accept('}') {
+		key, err := p.parseString()
 		if err != nil {
 			return h, err
 		}
 		if seen[key] {
-			return h, p.fail("key %q again", key)
+			return h, p.errorf("duplicate key %q", key)
 		}
 		seen[key] = true
-		if !p.next(':') {
-			return h, p.fail("no colon after key %q", key)
+		if !p.accept(':') {
+			return h, p.errorf("missing ':' after key %q", key)
 		}
 		switch key {
 		case "descr":
-			h.descr, err = p.descr()
+			h.descr, err = p.parseType()
 		case "fortran_order":
-			h.fortran, err = p.boolean()
+			h.fortran, err = p.parseBool()
 		case "shape":
-			p.space()
+			p.skipSpace()
 			h.shapeOff = p.off + int64(p.at)
-			h.shape, err = p.tuple()
+			h.shape, err = p.parseTuple()
 		default:
-			err = p.fail("key %q, want descr, fortran_order and shape", key)
+			err = p.errorf("unknown key %q: want descr, fortran_order and shape", key)
 		}
 		if err != nil {
 			return h, err
 		}
-		if !p.next(',') {
-			if !p.next('}') {
-				return h, p.fail("no comma and no end after the value of %q", key)
+		if !p.accept(',') {
+			if !p.accept('}') {
+				return h, p.errorf("missing ',' or '}' after the value of %q", key)
 			}
 			break
 		}
 	}
 	if len(seen) != 3 {
-		return h, p.fail("%d of the keys descr, fortran_order and shape", len(seen))
+		return h, p.errorf("found %d of the 3 keys descr, fortran_order and shape", len(seen))
 	}
-	if p.space(); p.at != len(p.text) {
-		return h, p.fail("text behind the dictionary")
+	if p.skipSpace(); p.at != len(p.text) {
+		return h, p.errorf("unexpected text after the dictionary")
 	}
 	return h, nil
 }
 
-// space skips white space.
-func (p *parser) space() {
+// skipSpace advances over white space.
+func (p *parser) skipSpace() {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
 	}
 }
 
-// next consumes c when it comes next.
-func (p *parser) next(c byte) bool {
-	p.space()
+// accept skips white space and consumes c. It returns false, consuming no more than the space, if
+// another byte comes next.
+func (p *parser) accept(c byte) bool {
+	p.skipSpace()
 	if p.at == len(p.text) || p.text[p.at] != c {
 		return false
 	}
@@ -125,28 +126,29 @@ func (p *parser) next(c byte) bool {
 	return true
 }
 
-// str reads a string; those of a header have no escapes.
-func (p *parser) str() (string, error) {
+// parseString parses a string in single or double quotes. Escapes are not supported; headers have
+// none.
+func (p *parser) parseString() (string, error) {
 	for _, quote := range []byte("'\"") {
-		if !p.next(quote) {
+		if !p.accept(quote) {
 			continue
 		}
 		n := bytes.IndexByte(p.text[p.at:], quote)
 		if n < 0 {
-			return "", p.fail("string without an end")
+			return "", p.errorf("unterminated string")
 		}
 		s := string(p.text[p.at : p.at+n])
 		p.at += n + 1
 		return s, nil
 	}
-	return "", p.fail("no string")
+	return "", p.errorf("missing string")
 }
 
-// descr reads an element type. That of a structure is a list; it comes back whole, for
-// the error that names it.
-func (p *parser) descr() (string, error) {
-	if p.space(); p.at == len(p.text) || p.text[p.at] != '[' {
-		return p.str()
+// parseType parses an element type. A structured type, which is a list, is returned as it is
+// written, for the error message.
+func (p *parser) parseType() (string, error) {
+	if p.skipSpace(); p.at == len(p.text) || p.text[p.at] != '[' {
+		return p.parseString()
 	}
 	depth, quote := 0, byte(0)
 	for i, c := range p.text[p.at:] {
@@ -167,54 +169,54 @@ func (p *parser) descr() (string, error) {
 			}
 		}
 	}
-	return "", p.fail("list without an end")
+	return "", p.errorf("unterminated list")
 }
 
-func (p *parser) boolean() (bool, error) {
-	p.space()
+func (p *parser) parseBool() (bool, error) {
+	p.skipSpace()
 	for word, v := range map[string]bool{"True": true, "False": false} {
 		if bytes.HasPrefix(p.text[p.at:], []byte(word)) {
 			p.at += len(word)
 			return v, nil
 		}
 	}
-	return false, p.fail("neither True nor False")
+	return false, p.errorf("missing boolean: want True or False")
 }
 
-func (p *parser) tuple() ([]int, error) {
-	if !p.next('(') {
-		return nil, p.fail("shape is no tuple")
+func (p *parser) parseTuple() ([]int, error) {
+	if !p.accept('(') {
+		return nil, p.errorf("missing '(': want a tuple as the shape")
 	}
 	shape := []int{}
-	for !p.next(')') {
+	for !p.accept(')') {
 		if len(shape) == maxAxes {
-			return nil, p.fail("more than %d axes", maxAxes)
+			return nil, p.errorf("too many axes: want at most %d", maxAxes)
 		}
-		d, err := p.extent()
+		d, err := p.parseExtent()
 		if err != nil {
 			return nil, err
 		}
 		shape = append(shape, d)
-		if p.next(',') {
+		if p.accept(',') {
 			continue
 		}
-		if len(shape) == 1 || !p.next(')') {
-			return nil, p.fail("no comma after extent %d", d)
+		if len(shape) == 1 || !p.accept(')') {
+			return nil, p.errorf("missing ',' after extent %d", d)
 		}
 		break
 	}
 	return shape, nil
 }
 
-func (p *parser) extent() (int, error) {
-	p.space()
+func (p *parser) parseExtent() (int, error) {
+	p.skipSpace()
 	end := p.at
 	for end < len(p.text) && p.text[end] >= '0' && p.text[end] <= '9' {
 		end++
 	}
 	d, err := strconv.Atoi(string(p.text[p.at:end]))
 	if err != nil {
-		return 0, p.fail("no extent from 0 to %d", int(^uint(0)>>1))
+		return 0, p.errorf("invalid extent: want a number from 0 to %d", int(^uint(0)>>1))
 	}
 	p.at = end
 	if p.at < len(p.text) && p.text[p.at] == 'L' { // a long of Python 2

@@ -18,16 +18,16 @@ const (
 	maxAxes      = 64      // NumPy's own limit
 )
 
-// An Array is a tensor of halves in C order: the last axis varies fastest.
+// An Array is a tensor of fp16 values in C order: the last axis varies fastest.
 type Array struct {
-	Shape []int // empty for a single number
+	Shape []int // empty for a scalar
 	Data  []float16.Float16
-	// Numbers are the elements of a type that fp16 does not have all values of: whole
-	// numbers. nil of another.
+	// Numbers holds the exact elements of an integer type, since fp16 cannot represent all
+	// of them. It is nil for other types.
 	Numbers []float64
 }
 
-// A FormatError is a file that is not a valid .npy file.
+// A FormatError reports a file that is not a valid .npy file.
 type FormatError struct {
 	Off  int64  // byte offset in the file
 	What string // what is wrong, and what was expected
@@ -35,22 +35,23 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// A DTypeError is a valid file of elements other than '<f2'.
+// A DTypeError reports a valid file whose element type is not supported, usually anything but
+// '<f2'.
 type DTypeError struct {
-	DType string // as the file spells it: <f4, or a list of a structure's fields
+	DType string // as written in the file, such as <f4 or a list of fields
 }
 
 func (e *DTypeError) Error() string {
-	return fmt.Sprintf("dtype %q, want %q: convert it with array.astype('%[2]s')", e.DType, dtype)
+	return fmt.Sprintf("unsupported dtype %q: want %q; convert it with array.astype('%[2]s')", e.DType, dtype)
 }
 
 func malformed(off int64, format string, args ...any) error {
 	return &FormatError{off, fmt.Sprintf(format, args...)}
 }
 
-// Read reads the array in a file of size bytes, which it must fill. Errors are a
-// *FormatError, a *DTypeError, or that of r.
-func Read(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, halvesAlone) }
+// Read reads the array in a .npy file of fp16 values. The file must be exactly size bytes long.
+// The error is a *FormatError, a *DTypeError or an error of r.
+func Read(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, halfTypes) }
 
 func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) {
 	text, off, err := readHeader(r, size)
@@ -58,7 +59,7 @@ func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) 
 		return Array{}, err
 	}
 	p := parser{text: text, off: off}
-	h, err := p.header()
+	h, err := p.parseHeader()
 	if err != nil {
 		return Array{}, err
 	}
@@ -67,15 +68,15 @@ func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) 
 		return Array{}, &DTypeError{h.descr}
 	}
 	off += int64(len(text))
-	n, err := elements(h.shape)
+	n, err := countElements(h.shape)
 	if err != nil {
 		return Array{}, malformed(h.shapeOff, "%v", err)
 	}
 	switch got, want := size-off, int64(e.bytes)*int64(n); {
 	case got < want:
-		return Array{}, malformed(off, "%d bytes of data, want %d for shape %v", got, want, h.shape)
+		return Array{}, malformed(off, "found %d bytes of data, want %d for shape %v", got, want, h.shape)
 	case got > want:
-		return Array{}, malformed(off+want, "%d bytes behind the data of shape %v", got-want, h.shape)
+		return Array{}, malformed(off+want, "found %d extra bytes after the data of shape %v", got-want, h.shape)
 	}
 	a := Array{Shape: h.shape, Data: make([]float16.Float16, n)}
 	if e.number != nil {
@@ -98,22 +99,22 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 	const short, long = 10, 12
 	var b [long]byte
 	if size < short {
-		return nil, 0, malformed(0, "%d bytes are no .npy file", size)
+		return nil, 0, malformed(0, "found %d bytes, too few for a .npy file", size)
 	}
 	if err := readAt(r, b[:short], 0); err != nil {
 		return nil, 0, err
 	}
 	if string(b[:6]) != magic {
-		return nil, 0, malformed(0, "magic %q, want %q", b[:6], magic)
+		return nil, 0, malformed(0, "found magic %q, want %q", b[:6], magic)
 	}
 	off = short
 	n := int64(binary.LittleEndian.Uint16(b[8:]))
 	switch major, minor := b[6], b[7]; {
 	case minor != 0 || major < 1 || major > 3:
-		return nil, 0, malformed(6, "version %d.%d, want 1.0, 2.0 or 3.0", major, minor)
+		return nil, 0, malformed(6, "unsupported version %d.%d: want 1.0, 2.0 or 3.0", major, minor)
 	case major > 1:
 		if off = long; size < long {
-			return nil, 0, malformed(8, "file ends in the header's length")
+			return nil, 0, malformed(8, "unexpected end of file in the length of the header")
 		}
 		if err := readAt(r, b[short:], short); err != nil {
 			return nil, 0, err
@@ -121,13 +122,13 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		n = int64(binary.LittleEndian.Uint32(b[8:]))
 	}
 	if n > min(size-off, maxHeader) {
-		return nil, 0, malformed(8, "header of %d bytes, want at most %d", n, min(size-off, maxHeader))
+		return nil, 0, malformed(8, "header is %d bytes long: want at most %d", n, min(size-off, maxHeader))
 	}
 	text = make([]byte, n)
 	return text, off, readAt(r, text, off)
 }
 
-// readAt fills b: a file that ends before its size is io.ErrUnexpectedEOF.
+// readAt fills b. It returns io.ErrUnexpectedEOF if the file ends early.
 func readAt(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {
@@ -166,8 +167,9 @@ func readData(r io.Reader, a *Array, e element) error {
 	return nil
 }
 
-// elements is the number of elements of a shape.
-func elements(shape []int) (int, error) {
+// countElements returns the number of elements of a shape. It returns an error if an extent is
+// negative or the elements cannot fit in memory.
+func countElements(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
 		if d < 0 {
@@ -179,14 +181,14 @@ func elements(shape []int) (int, error) {
 	}
 	for _, d := range shape {
 		if n > math.MaxInt/widest/d {
-			return 0, fmt.Errorf("shape %v has more elements than memory has", shape)
+			return 0, fmt.Errorf("shape %v has too many elements for memory", shape)
 		}
 		n *= d
 	}
 	return n, nil
 }
 
-// fromFortran reorders elements whose first axis varies fastest.
+// fromFortran returns the elements of src, whose first axis varies fastest, in C order.
 func fromFortran[T any](shape []int, src []T) []T {
 	dst := make([]T, len(src))
 	at := make([]int, len(shape))
@@ -207,21 +209,21 @@ func fromFortran[T any](shape []int, src []T) []T {
 	return dst
 }
 
-// Write writes an array in C order. The shape must have as many elements as data.
+// Write writes an array of fp16 values in C order. The shape must have as many elements as data.
 func Write(w io.Writer, shape []int, data []float16.Float16) error {
-	return writeAs(w, dtype, halvesAlone[dtype], shape, data)
+	return writeAs(w, dtype, halfTypes[dtype], shape, data)
 }
 
 func writeAs(w io.Writer, descr string, e element, shape []int, data []float16.Float16) error {
-	n, err := elements(shape)
+	n, err := countElements(shape)
 	if err != nil {
 		return fmt.Errorf("npy: %w", err)
 	}
 	if len(shape) > maxAxes {
-		return fmt.Errorf("npy: %d axes, want at most %d", len(shape), maxAxes)
+		return fmt.Errorf("npy: found %d axes, want at most %d", len(shape), maxAxes)
 	}
 	if n != len(data) {
-		return fmt.Errorf("npy: %d elements for shape %v of %d", len(data), shape, n)
+		return fmt.Errorf("npy: found %d elements, want shape %v with %d", len(data), shape, n)
 	}
 	if _, err := w.Write(appendHeader(nil, descr, shape)); err != nil {
 		return err

@@ -59,7 +59,7 @@ func TestWriteLikeNumPy(t *testing.T) {
 		{[]int{3}, "\x93NUMPY\x01\x00v\x00{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }" + strings.Repeat(" ", 60) + "\n"},
 		{[]int{1, 64, 8, 8}, "\x93NUMPY\x01\x00v\x00{'descr': '<f2', 'fortran_order': False, 'shape': (1, 64, 8, 8), }" + strings.Repeat(" ", 51) + "\n"},
 	} {
-		n, _ := elements(test.shape)
+		n, _ := countElements(test.shape)
 		var b bytes.Buffer
 		if err := Write(&b, test.shape, count(n)); err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestHeaderAlignment(t *testing.T) {
 
 func TestRoundTrip(t *testing.T) {
 	for _, shape := range [][]int{{}, {0}, {1}, {3, 0, 5}, {2, 3}, {1, 64, 8, 8}, {chunk/2 + 1}, {3, chunk / 2}} {
-		n, _ := elements(shape)
+		n, _ := countElements(shape)
 		want := Array{Shape: shape, Data: count(n)}
 		var b bytes.Buffer
 		if err := Write(&b, want.Shape, want.Data); err != nil {
@@ -151,32 +151,32 @@ func TestReadMalformed(t *testing.T) {
 		off  int64
 		what string
 	}{
-		{"empty", nil, 0, "no .npy file"},
+		{"empty", nil, 0, "too few for a .npy file"},
 		{"magic", []byte("PK\x03\x04 an archive of arrays"), 0, "magic"},
 		{"version", []byte(magic + "\x04\x00\x00\x00\x00\x00"), 6, "version 4.0"},
 		{"minor version", []byte(magic + "\x01\x01\x00\x00"), 6, "version 1.1"},
-		{"long length cut off", []byte(magic + "\x02\x00\x00\x00"), 8, "header's length"},
-		{"header cut off", file(1, good)[:40], 8, "header of 57 bytes, want at most 30"},
-		{"huge header", []byte(magic + "\x02\x00\xff\xff\xff\xff {}"), 8, "header of 4294967295 bytes"},
+		{"long length cut off", []byte(magic + "\x02\x00\x00\x00"), 8, "length of the header"},
+		{"header cut off", file(1, good)[:40], 8, "header is 57 bytes long: want at most 30"},
+		{"huge header", []byte(magic + "\x02\x00\xff\xff\xff\xff {}"), 8, "header is 4294967295 bytes long"},
 		{"no dictionary", file(1, "descr"), 10, "dictionary"},
-		{"cut off", file(1, "{'descr': '<f2"), 21, "string without an end"},
-		{"no end", file(1, "{'descr': '<f2'"), 25, "no comma and no end"},
-		{"no colon", file(1, "{'descr' '<f2'}"), 19, "no colon"},
-		{"list without end", file(1, "{'descr': [('a', '<f2')"), 20, "list without an end"},
-		{"key missing", file(1, "{'descr': '<f2', 'shape': (1,)}"), 41, "2 of the keys"},
-		{"key twice", file(1, "{'descr': '<f2', 'descr': '<f2'}"), 34, "again"},
+		{"cut off", file(1, "{'descr': '<f2"), 21, "unterminated string"},
+		{"no end", file(1, "{'descr': '<f2'"), 25, "missing ',' or '}'"},
+		{"no colon", file(1, "{'descr' '<f2'}"), 19, "missing ':'"},
+		{"list without end", file(1, "{'descr': [('a', '<f2')"), 20, "unterminated list"},
+		{"key missing", file(1, "{'descr': '<f2', 'shape': (1,)}"), 41, "2 of the 3 keys"},
+		{"key twice", file(1, "{'descr': '<f2', 'descr': '<f2'}"), 34, `duplicate key "descr"`},
 		{"unknown key", file(1, "{'order': 'C'}"), 19, `key "order"`},
-		{"order", file(1, "{'fortran_order': 0}"), 28, "neither True nor False"},
-		{"text behind", file(1, good+"x"), 67, "text behind"},
-		{"no tuple", shaped("[1]"), at, "no tuple"},
-		{"tuple without comma", shaped("(1)"), at + 2, "no comma"},
-		{"negative", shaped("(-1,)"), at + 1, "no extent"},
-		{"extent too large", shaped("(99999999999999999999,)"), at + 1, "no extent"},
-		{"too many axes", shaped("(" + strings.Repeat("1,", 65) + ")"), at + 129, "more than 64 axes"},
-		{"overflow", shaped("(4294967296, 4294967296)"), at, "more elements than memory"},
-		{"overflow by the last byte", shaped("(4611686018427387904,)"), at, "more elements than memory"},
+		{"order", file(1, "{'fortran_order': 0}"), 28, "missing boolean: want True or False"},
+		{"text behind", file(1, good+"x"), 67, "unexpected text after the dictionary"},
+		{"no tuple", shaped("[1]"), at, "missing '('"},
+		{"tuple without comma", shaped("(1)"), at + 2, "missing ','"},
+		{"negative", shaped("(-1,)"), at + 1, "invalid extent"},
+		{"extent too large", shaped("(99999999999999999999,)"), at + 1, "invalid extent"},
+		{"too many axes", shaped("(" + strings.Repeat("1,", 65) + ")"), at + 129, "too many axes: want at most 64"},
+		{"overflow", shaped("(4294967296, 4294967296)"), at, "too many elements for memory"},
+		{"overflow by the last byte", shaped("(4611686018427387904,)"), at, "too many elements for memory"},
 		{"too little data", shaped("(1000000000000,)"), 77, "2 bytes of data, want 2000000000000"},
-		{"too much data", shaped("(0, 9999999999)"), 76, "2 bytes behind"},
+		{"too much data", shaped("(0, 9999999999)"), 76, "2 extra bytes after"},
 	} {
 		a, err := read(test.file)
 		var malformed *FormatError
@@ -214,7 +214,7 @@ func TestWriteRefuses(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, shape := range [][]int{{}, {3}, {2, 3}} {
-		n, _ := elements(shape)
+		n, _ := countElements(shape)
 		var b bytes.Buffer
 		if err := Write(&b, shape, count(n)); err != nil {
 			f.Fatal(err)

@@ -11,21 +11,21 @@ import (
 	"github.com/x448/float16"
 )
 
-// An element is how a type's elements stand in a file.
+// An element describes how the elements of a type are stored in a file.
 type element struct {
 	bytes  int
 	read   func(b []byte) float16.Float16
 	append func(b []byte, v float16.Float16) []byte
-	number func(b []byte) float64 // of a type of whole numbers, nil of another
+	number func(b []byte) float64 // exact value of an integer type, nil for other types
 }
 
-// widest is the bytes of the widest element.
+// widest is the size in bytes of the largest element.
 const widest = 8
 
 var little = binary.LittleEndian
 
-// halvesAlone are what is read and written without rounding.
-var halvesAlone = map[string]element{dtype: half}
+// halfTypes holds the only type that is read and written without rounding.
+var halfTypes = map[string]element{dtype: half}
 
 var half = element{
 	elementBytes,
@@ -34,8 +34,9 @@ var half = element{
 	nil,
 }
 
-// floats are the types that a network's file may have; the engine computes fp16 of all.
-var floats = map[string]element{
+// floatTypes holds the floating-point types of .npy files. The engine computes in fp16 with all
+// of them.
+var floatTypes = map[string]element{
 	dtype: half,
 	"<f4": {
 		4,
@@ -45,7 +46,7 @@ var floats = map[string]element{
 	},
 	"<f8": {
 		8,
-		func(b []byte) float16.Float16 { return rounded(math.Float64frombits(little.Uint64(b))) },
+		func(b []byte) float16.Float16 { return toFloat16(math.Float64frombits(little.Uint64(b))) },
 		func(b []byte, v float16.Float16) []byte {
 			return little.AppendUint64(b, math.Float64bits(float64(v.Float32())))
 		},
@@ -53,11 +54,11 @@ var floats = map[string]element{
 	},
 }
 
-// mixed are the floats and the types of whole numbers, which the host works with.
-var mixed = func() map[string]element {
-	all := maps.Clone(floats)
+// allTypes holds the floating-point and integer types. The host computes with integers.
+var allTypes = func() map[string]element {
+	all := maps.Clone(floatTypes)
 	whole := func(bytes int, number func(b []byte) float64) element {
-		return element{bytes, func(b []byte) float16.Float16 { return rounded(number(b)) }, nil, number}
+		return element{bytes, func(b []byte) float16.Float16 { return toFloat16(number(b)) }, nil, number}
 	}
 	unsigned := whole(1, func(b []byte) float64 { return float64(b[0]) })
 	all["|b1"], all["|u1"] = unsigned, unsigned
@@ -70,9 +71,10 @@ var mixed = func() map[string]element {
 	return all
 }()
 
-// rounded is the fp16 value nearest to a number. On the way there it is rounded to an odd
-// float32, which is in the middle of no two fp16 values.
-func rounded(x float64) float16.Float16 {
+// toFloat16 rounds x to the nearest fp16 value. It first rounds to a float32 with an odd last
+// bit, which avoids the error of rounding twice: such a value never lies halfway between two fp16
+// values.
+func toFloat16(x float64) float16.Float16 {
 	f := float32(x)
 	if back := float64(f); back != x && !math.IsNaN(x) {
 		bits := math.Float32bits(f)
@@ -84,13 +86,13 @@ func rounded(x float64) float16.Float16 {
 	return float16.Fromfloat32(f)
 }
 
-// ReadRounded is Read that takes float32, float64 and whole numbers as well and rounds them
-// to fp16; whole numbers are in the array's Numbers too.
-func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, mixed) }
+// ReadRounded is like Read, but also accepts float32, float64, integers and bool, and rounds them
+// to fp16. Integers are also stored exactly in the array's Numbers.
+func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, allTypes) }
 
-// WriteNumbers is like WriteAs, but writes whole numbers: typ is the name that numpy has for a
-// type of integers or for bool, and any other type is written as float64. Numbers beyond the
-// type's 64 bits become the nearest one that it has, and NaN becomes 0.
+// WriteNumbers is like WriteAs, but writes integers. The argument typ is numpy's name of an
+// toInteger type or bool; any other type is written as float64. Numbers beyond the range of 64 bits
+// are clamped to it, and NaN becomes 0.
 func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	kind, ok := map[string]struct {
 		descr string
@@ -101,8 +103,8 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	if !ok {
 		kind.descr, kind.bytes = "<f8", 8
 	}
-	if n, err := elements(shape); err != nil || n != len(data) {
-		return fmt.Errorf("npy: %d elements for shape %v", len(data), shape)
+	if n, err := countElements(shape); err != nil || n != len(data) {
+		return fmt.Errorf("npy: found %d elements, which do not fill shape %v", len(data), shape)
 	}
 	if _, err := w.Write(appendHeader(nil, kind.descr, shape)); err != nil {
 		return err
@@ -113,7 +115,7 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 		for _, v := range part {
 			bits := math.Float64bits(v)
 			if ok {
-				bits = integer(typ, v)
+				bits = toInteger(typ, v)
 			}
 			b = append(b, little.AppendUint64(nil, bits)[:kind.bytes]...)
 		}
@@ -124,8 +126,9 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	return nil
 }
 
-// integer is v as an integer of the type in two's complement.
-func integer(typ string, v float64) uint64 {
+// toInteger converts v to two's complement bits for an integer type. It clamps v to the range of
+// 64 bits.
+func toInteger(typ string, v float64) uint64 {
 	switch {
 	case v != v:
 		return 0
@@ -147,12 +150,12 @@ func integer(typ string, v float64) uint64 {
 	return uint64(int64(v))
 }
 
-// WriteAs is Write with elements of a type as numpy names it: float16, float32 or float64.
-// Any other is written as float16.
+// WriteAs is like Write, but writes elements of type float16, float32 or float64. Any other type
+// is written as float16.
 func WriteAs(w io.Writer, typ string, shape []int, data []float16.Float16) error {
 	descr := map[string]string{"float32": "<f4", "float64": "<f8"}[typ]
 	if descr == "" {
 		descr = dtype
 	}
-	return writeAs(w, descr, floats[descr], shape, data)
+	return writeAs(w, descr, floatTypes[descr], shape, data)
 }

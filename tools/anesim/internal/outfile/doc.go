@@ -1,11 +1,11 @@
-// Package outfile writes result files whole or not at all.
+// Package outfile writes a result file completely or not at all.
 //
-// A result is written to a temporary file beside its place, flushed to the disk and
-// renamed over the name asked for. Whoever reads the name finds the old file or the new
-// one, never a part: not after an error, not after a full disk, not after a signal. A
-// symbolic link of that name gives way, and what it leads to is not written. What a killed
-// process left beside a name is removed when the name is written again, an hour later.
+// A result is written to a temporary file in the same directory, flushed to disk and renamed to
+// its final name. A reader of that name finds the old file or the new one, never a part, even
+// after an error, on a full disk or after a signal. A symbolic link is replaced; the file it
+// points to is not written. Temporary files of killed processes are removed when the same name is
+// written again at least an hour later.
 //
-// A command that reads and writes files says what it has read with Avoiding; a name that
-// leads to one of those files, by another path or a link, is refused.
+// A command that reads and writes files calls CheckInputs with the files it has read. It refuses
+// an output that is one of these files, even through another path or a link.
 package outfile

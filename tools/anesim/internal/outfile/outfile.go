@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// A File is an output file in the making. Exactly one of Commit and Abort ends it; Abort
-// after Commit does nothing, so that a deferred Abort is safe.
+// A File is an output file that is being written. The caller ends it with either Commit or Abort.
+// Abort does nothing after Commit, so it can be deferred.
 type File struct {
-	file    *os.File // the temporary file
-	name    string   // where Commit puts it
+	file    *os.File // temporary file
+	name    string   // final name
 	mode    fs.FileMode
-	special bool // a device or pipe: written directly
+	special bool // a device or pipe, written directly
 	done    bool
 }
 
-// Write writes to the file. Errors are those of the name that Commit puts it under.
+// Write writes to the file. Its errors contain the final name, not that of the temporary file.
 func (f *File) Write(b []byte) (int, error) {
 	n, err := f.file.Write(b)
-	return n, f.named(err)
+	return n, f.renameError(err)
 }
 
-// named returns an error with the name of the file in the place of the temporary one's.
-func (f *File) named(err error) error {
+// renameError returns err with the final name of the file instead of that of the temporary file.
+func (f *File) renameError(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -42,17 +42,18 @@ func (f *File) named(err error) error {
 	return err
 }
 
-// An InputError is an output that would overwrite what the command has read.
+// An InputError reports an output file that would overwrite an input file.
 type InputError struct {
 	Output, Input string
 }
 
 func (e *InputError) Error() string {
-	return fmt.Sprintf("%s is the input %s; choose another output", e.Output, e.Input)
+	return fmt.Sprintf("cannot overwrite the input: output %s is the input %s; choose another name", e.Output, e.Input)
 }
 
-// Avoiding reports an *InputError when name leads to one of the inputs.
-func Avoiding(name string, inputs ...string) error {
+// CheckInputs returns an *InputError if name is one of the input files, including through a link
+// or another path.
+func CheckInputs(name string, inputs ...string) error {
 	out, err := os.Stat(name)
 	if err != nil {
 		return nil // no such file, so none of the inputs
@@ -66,9 +67,9 @@ func Avoiding(name string, inputs ...string) error {
 	return nil
 }
 
-// Create opens an output file. Nothing stands under its name before Commit. A symbolic
-// link to a file is replaced and not followed: the file it leads to, which may be another's,
-// stays as it is. A device or a pipe, such as /dev/stdout, is written as it is.
+// Create opens an output file. The name does not exist, or keeps its old contents, until Commit.
+// A symbolic link to a file is replaced, and the file that it points to is not changed. A device
+// or a pipe, such as /dev/stdout, is written directly.
 func Create(name string) (*File, error) {
 	f := &File{name: name, mode: 0o666}
 	switch info, err := os.Stat(name); {
@@ -82,9 +83,9 @@ func Create(name string) (*File, error) {
 	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
 		f.mode = info.Mode().Perm()
 	}
-	// os.CreateTemp makes private files; O_EXCL with the usual mode lets the umask decide,
-	// as for any other file a command writes.
-	// A name may be as long as the file system takes; the temporary one has more to it.
+	// os.CreateTemp creates private files. With O_EXCL and the usual mode, the umask decides
+	// on the permissions, as for any other file.
+	// Shorten the base name: the temporary name is longer and must not exceed the limit.
 	dir, base := filepath.Split(f.name)
 	base = base[:min(len(base), 128)]
 	removeAbandoned(dir, base)
@@ -95,7 +96,7 @@ func Create(name string) (*File, error) {
 			continue
 		}
 		if err != nil {
-			// The reader knows the name asked for, not the temporary one.
+			// Report the final name, which the user knows, not the temporary one.
 			var path *fs.PathError
 			if errors.As(err, &path) {
 				err = &fs.PathError{Op: "create", Path: name, Err: path.Err}
@@ -105,14 +106,13 @@ func Create(name string) (*File, error) {
 		f.file = file
 		return f, nil
 	}
-	return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("too many temporary files beside it")}
+	return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("too many temporary files in the same directory")}
 }
 
-// abandoned is the age from which a file in the making is taken for one whose process was
-// killed.
-const abandoned = time.Hour
+// abandonedAge is the age at which a temporary file is taken to belong to a killed process.
+const abandonedAge = time.Hour
 
-// removeAbandoned removes the temporary files beside a file that killed processes have left.
+// removeAbandoned removes temporary files for base in dir that killed processes have left.
 func removeAbandoned(dir, base string) {
 	list, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {
@@ -124,7 +124,7 @@ func removeAbandoned(dir, base string) {
 		if !ok || !both || !isNumber(pid) || !isNumber(number) {
 			continue
 		}
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandoned {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandonedAge {
 			os.Remove(filepath.Join(dir, entry.Name()))
 		}
 	}
@@ -135,15 +135,15 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// Commit flushes the file to the disk and puts it in its place. After an error nothing of
-// it is left.
+// Commit flushes the file to disk and renames it to its final name. If it fails, it removes the
+// temporary file.
 func (f *File) Commit() error {
 	if f.done {
 		return fs.ErrClosed
 	}
 	f.done = true
 	if f.special {
-		return f.named(f.file.Close())
+		return f.renameError(f.file.Close())
 	}
 	temp := f.file.Name()
 	err := f.file.Sync()
@@ -155,10 +155,10 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		os.Remove(temp)
-		return f.named(err)
+		return f.renameError(err)
 	}
-	// The rename lasts once its directory does; a file system that cannot flush a
-	// directory has nothing to lose by it.
+	// Flush the directory, so that the rename survives a crash. Errors are ignored, since
+	// some file systems cannot flush a directory.
 	if dir, e := os.Open(filepath.Dir(f.name)); e == nil {
 		dir.Sync()
 		dir.Close()
@@ -166,7 +166,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Abort removes the file in the making and leaves its name as it was.
+// Abort discards the file and leaves an existing file with its final name unchanged.
 func (f *File) Abort() {
 	if f.done {
 		return
@@ -178,7 +178,7 @@ func (f *File) Abort() {
 	}
 }
 
-// Write writes data as the whole file.
+// Write writes data to the named file.
 func Write(name string, data []byte) error {
 	f, err := Create(name)
 	if err != nil {
@@ -191,7 +191,7 @@ func Write(name string, data []byte) error {
 	return f.Commit()
 }
 
-// WriteTo writes a file whose name is not empty.
+// WriteTo creates the named file and fills it by calling write. It does nothing if name is empty.
 func WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" {
 		return nil

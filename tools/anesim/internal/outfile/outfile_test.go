@@ -67,8 +67,8 @@ func TestOldFileStandsUntilCommit(t *testing.T) {
 func TestAbandonedFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	for name, old := range map[string]time.Duration{
-		".out.123-0": 2 * abandoned, ".out.124-7": 2 * abandoned, // left
-		".out.125-0": abandoned / 2, ".out.orig": 2 * abandoned, ".out.1-0.txt": 2 * abandoned, ".other.1-0": 2 * abandoned, "out.1-0": 2 * abandoned,
+		".out.123-0": 2 * abandonedAge, ".out.124-7": 2 * abandonedAge, // left
+		".out.125-0": abandonedAge / 2, ".out.orig": 2 * abandonedAge, ".out.1-0.txt": 2 * abandonedAge, ".other.1-0": 2 * abandonedAge, "out.1-0": 2 * abandonedAge,
 	} {
 		path, when := filepath.Join(dir, name), time.Now().Add(-old)
 		if err := os.WriteFile(path, nil, 0o666); err != nil {
@@ -200,11 +200,11 @@ func TestInputIsNotOverwritten(t *testing.T) {
 	}
 	var e *InputError
 	for _, out := range []string{in, other, filepath.Join(dir, ".", "in")} {
-		if err := Avoiding(out, "nothing", in); !errors.As(err, &e) || e.Input != in {
+		if err := CheckInputs(out, "nothing", in); !errors.As(err, &e) || e.Input != in {
 			t.Errorf("%s: %v", out, err)
 		}
 	}
-	if err := Avoiding(filepath.Join(dir, "new"), in); err != nil {
+	if err := CheckInputs(filepath.Join(dir, "new"), in); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Same reports whether two paths lead to one file, which need not exist yet. A pipe or a
-// device is no file in this sense: what is written there is not lost.
+// Same reports whether two paths refer to the same file, which need not exist yet. It returns
+// false for pipes and devices, since writing to them destroys nothing, and for "" and "-".
 func Same(a, b string) bool {
 	if a == "" || b == "" || a == "-" || b == "-" {
 		return false
@@ -19,13 +19,14 @@ func Same(a, b string) bool {
 	case errA == nil && errB == nil:
 		return x.Mode().IsRegular() && os.SameFile(x, y)
 	case errors.Is(errA, fs.ErrNotExist) && errors.Is(errB, fs.ErrNotExist):
-		return inDirectory(a) == inDirectory(b)
+		return resolvePath(a) == resolvePath(b)
 	}
 	return false
 }
 
-// inDirectory is the path of a file that does not exist, through no link.
-func inDirectory(path string) string {
+// resolvePath returns the absolute path of a file that need not exist, with the links of its
+// directory resolved.
+func resolvePath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}

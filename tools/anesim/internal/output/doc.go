@@ -1,3 +1,3 @@
-// Package output writes the tensors that a run has computed, a file for each, under names that
-// every file system takes and over no file that the command line names for something else.
+// Package output writes the tensors computed by a run, each to its own file. It chooses names
+// that every file system accepts, and never overwrites another file named on the command line.
 package output

@@ -15,11 +15,11 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// Write writes each output port to dir as <port>.npy, but none over the other files
-// of the command line.
+// Write writes each output port of a run to dir as <port>.npy. It returns an error if a name is
+// one of others, the other files named on the command line.
 func Write(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
-		return fmt.Errorf("--out %s: no outputs to write: %s", dir, text.WhyNoOutputs(res))
+		return fmt.Errorf("--out %s: found no outputs to write: %s", dir, text.WhyNoOutputs(res))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -58,22 +58,22 @@ func Write(dir string, res *anesim.Result, others []string) error {
 	return nil
 }
 
-// FileNames are ports' names without what a path would take apart or a file system refuse.
-// Ports whose names would become the same, letter case aside, have what was replaced
-// written out in hexadecimal, and a port that its plain name belongs to keeps it.
+// FileNames returns a file name for each port, with characters that are not allowed in file names
+// replaceUnsafe by "_". If two names would be equal, ignoring case, the replaced characters are
+// written in hexadecimal instead; a port whose name needs no replacement keeps it.
 func FileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)
 	for i, p := range ports {
-		names[i] = shortened(replaced(p, func(rune) string { return "_" }), p)
+		names[i] = shortenName(replaceUnsafe(p, func(rune) string { return "_" }), p)
 		count[strings.ToLower(names[i])]++
 	}
 	for i, p := range ports {
 		if count[strings.ToLower(names[i])] > 1 && names[i] != p {
-			names[i] = shortened(replaced(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) }), p)
+			names[i] = shortenName(replaceUnsafe(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) }), p)
 		}
 	}
-	// What is still the same, such as two names that differ in case alone, is numbered.
+	// Number names that are still equal, such as two that differ only in case.
 	taken := make(map[string]bool)
 	for i := range names {
 		name := names[i]
@@ -86,13 +86,13 @@ func FileNames(ports []string) []string {
 	return names
 }
 
-// maxName is the longest file name in bytes, without its suffix: file systems take 255, and
-// the temporary file beside it has a few more.
+// maxName is the longest file name in bytes, without the suffix. File systems allow 255, and the
+// name of the temporary file is longer by a few bytes.
 const maxName = 200
 
-// shortened is a name of at most maxName bytes: a longer one, as exporters make of a layer's
-// path, ends in a number of the port's whole name.
-func shortened(name, port string) string {
+// shortenName returns name, shortened to maxName bytes. A shortened name ends in a checksum of
+// the port's full name, since exporters name ports by the long path of a layer.
+func shortenName(name, port string) string {
 	if len(name) <= maxName {
 		return name
 	}
@@ -103,7 +103,7 @@ func shortened(name, port string) string {
 	return fmt.Sprintf("%s~%08x", name[:cut], crc32.ChecksumIEEE([]byte(port)))
 }
 
-func replaced(s string, by func(r rune) string) string {
+func replaceUnsafe(s string, by func(r rune) string) string {
 	if s == "" || strings.Trim(s, ".") == "" {
 		return "_" + s
 	}

@@ -8,15 +8,15 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// A Baseline is a comparison with a stored result.
+// A Baseline is a comparison of a result with a stored one.
 type Baseline struct {
 	File  string
 	Cause string // what changed, as a sentence
 	Rows  []Difference
-	More  int // places that have no row
+	More  int // number of differences without a row
 }
 
-// A Difference is a row: places that differ from the baseline in the same way.
+// A Difference is a row of the comparison: places that differ from the baseline in the same way.
 type Difference struct {
 	Where              string
 	Alike              []string // further places with the same values
@@ -24,16 +24,16 @@ type Difference struct {
 	Why                []string // other measures, registers and causes
 }
 
-// Values are a measure on both sides. They are empty if the measure does not differ.
+// Values holds a measure of both results. It is zero if the measure does not differ.
 type Values struct {
 	Want, Got, Change string
 	Worse             bool
 }
 
-// maxDifferences bounds the rows of a comparison.
+// maxDifferences is the most rows of a comparison.
 const maxDifferences = 200
 
-// Compare returns the comparison that a verdict makes with the baseline of a file. Parts with
+// Compare returns the comparison of a verdict with the baseline in a file. Parts that differ by
 // the same values share a row.
 func Compare(file string, v *check.Verdict) *Baseline {
 	cause := v.Cause()
@@ -46,8 +46,8 @@ func Compare(file string, v *check.Verdict) *Baseline {
 	for i := range places {
 		p := &places[i]
 		d := Difference{
-			Where: p.Where, Time: valuesOf(p.Measure(check.MeasuredTime)), Energy: valuesOf(p.Measure(check.MeasuredEnergy)),
-			Sent: valuesOf(p.Measure(check.MeasuredBytes)), Why: reasons(p),
+			Where: p.Where, Time: toValues(p.Measure(check.MeasuredTime)), Energy: toValues(p.Measure(check.MeasuredEnergy)),
+			Sent: toValues(p.Measure(check.MeasuredBytes)), Why: listReasons(p),
 		}
 		key := fmt.Sprint(d.Time, d.Energy, d.Sent, d.Why)
 		if k, ok := rows[key]; ok && d.Time.Change != "" {
@@ -58,7 +58,7 @@ func Compare(file string, v *check.Verdict) *Baseline {
 			b.More++
 			continue
 		}
-		if i > 0 { // the total stands alone
+		if i > 0 { // the total never shares a row
 			rows[key] = len(b.Rows)
 		}
 		b.Rows = append(b.Rows, d)
@@ -66,7 +66,7 @@ func Compare(file string, v *check.Verdict) *Baseline {
 	return b
 }
 
-func valuesOf(d *check.Difference) Values {
+func toValues(d *check.Difference) Values {
 	if d == nil {
 		return Values{}
 	}
@@ -75,9 +75,9 @@ func valuesOf(d *check.Difference) Values {
 	return x
 }
 
-// reasons lists the measures of a place that have no column, and then what explains all of
-// its differences.
-func reasons(p *check.Place) (list []string) {
+// listReasons returns the differences of a place in measures without a column, followed by what
+// explains all of its differences.
+func listReasons(p *check.Place) (list []string) {
 	for i := range p.Differences {
 		switch d := &p.Differences[i]; {
 		case d.Appeared:

@@ -1,8 +1,5 @@
-// Package page writes a report as one HTML file that needs nothing beside it: no network, no
-// font, no library. Its pictures are SVG that Go draws, its table is sorted, searched and
-// shown a window of rows at a time by a short script, and the JSON document that every
-// number comes from is in it for download.
-//
-//	report.Report --Write--> page.html (headline, bottlenecks, causes, roofline, power,
-//	                         energy, table, limits, document)
+// Package page writes a report as a single HTML file that works without a network, fonts or
+// libraries. Its pictures are SVG drawn by package picture. A short script sorts and searches its
+// table and shows a window of the rows. The file contains the JSON document with all numbers for
+// download.
 package page

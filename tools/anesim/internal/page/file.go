@@ -8,9 +8,9 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// WriteFile writes a report as an HTML page, over none of the files that were read.
+// WriteFile writes a report as an HTML page. It returns an error if file is one of the inputs.
 func WriteFile(file string, r *view.Report, o Options, inputs ...string) error {
-	if err := outfile.Avoiding(file, inputs...); err != nil {
+	if err := outfile.CheckInputs(file, inputs...); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
 	var b bytes.Buffer

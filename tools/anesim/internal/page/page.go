@@ -28,29 +28,29 @@ var tableScript string
 //go:embed timeline.js
 var timelineScript string
 
-// Options are what a page has beside its report.
+// Options holds optional parts of a page.
 type Options struct {
-	// Details has a text for each item that is shown when it is asked for, such as the
-	// registers of a descriptor; nil for none.
+	// Details has a text for each item that the page shows on request, such as the registers
+	// of a descriptor. It may be nil.
 	Details []string
-	// Baseline says how the result differs from a baseline; nil for no comparison.
+	// Baseline is a comparison with a stored result. It may be nil.
 	Baseline *Baseline
-	// Explained are the changes that were tried; nil for none.
+	// Explained holds the changes that were tried. It may be nil.
 	Explained *explain.Explanation
 }
 
-// A bottleneck is a kind of item that takes much of the cycles.
+// A bottleneck is a kind of item that takes a large share of the cycles.
 type bottleneck struct {
 	Name, Op, Alike, Share, Bound, Cause, Advice string
 	Tried                                        []tried
 }
 
-// A tried is a change that was tried and gains.
+// A tried change is one that was tried and gains.
 type tried struct {
 	Part, Change, Gain, Effects, Needs, Results, Command string
 }
 
-// bottlenecks is how many the page names, and maxTried how many changes.
+// bottlenecks is the number of bottlenecks on a page, and maxTried that of changes.
 const bottlenecks, maxTried = 5, 12
 
 type pageData struct {
@@ -61,23 +61,23 @@ type pageData struct {
 	Bottlenecks []bottleneck
 	Tried       []tried
 	TriedCount  string
-	Machines    []tried // that gain
+	Machines    []tried // variants of the chip that gain
 	Pictures    []*picture.Picture
-	Legend      []picture.Legend // of the table's bars
+	Legend      []picture.Legend // legend of the bars in the table
 	Data        template.JS
 	JSON        template.JS
-	File        string // name of the download
+	File        string // file name of the download
 }
 
-// Write writes the report as one HTML page.
+// Write writes the report as an HTML page.
 func Write(w io.Writer, r *view.Report, o Options) error {
 	t, err := template.New("page").Parse(source)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	d := pageData{Report: r, Options: o, Style: template.CSS(picture.Palette + picture.Style + style), Scripts: []template.JS{template.JS(tableScript)}, File: r.Kind + ".json"}
-	d.explain()
-	d.draw()
+	d.addBottlenecks()
+	d.addPictures()
 	document, err := json.Marshal(r.Document) // escapes <, > and &, so that it cannot end the script
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -94,13 +94,13 @@ func Write(w io.Writer, r *view.Report, o Options) error {
 	return err
 }
 
-// known reports whether the items have causes and parts of energy.
-func (d *pageData) known() bool { return d.Kind == "program" || d.Kind == "network" }
+// hasCauses reports whether the items have cycles by cause and energy by part.
+func (d *pageData) hasCauses() bool { return d.Kind == "program" || d.Kind == "network" }
 
-// explain finds the items with the most cycles, what they wait for, and which changes to
-// them gain.
-func (d *pageData) explain() {
-	if !d.known() { // points and clients are not parts of a whole
+// addBottlenecks adds the kinds of items with the most cycles, their causes, and the changes that
+// make them faster.
+func (d *pageData) addBottlenecks() {
+	if !d.hasCauses() { // points and clients do not add up to a whole
 		return
 	}
 	all := uint64(0)
@@ -124,11 +124,11 @@ func (d *pageData) explain() {
 	if d.Explained == nil {
 		return
 	}
-	d.machines()
+	d.addMachines()
 	n := &d.Explained.Tried
 	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %d gain, %d do not, %d give other results, %d cannot run.", n.All, n.Faster, n.NotFaster, n.OtherResults, n.Failed)
 	if n.Left > 0 {
-		d.TriedCount += fmt.Sprintf(" %d more are not tried: that ends once %d descriptors were timed.", n.Left, n.Work)
+		d.TriedCount += fmt.Sprintf(" %d more were not tried: the limit of %d timed descriptors was reached.", n.Left, n.Work)
 	}
 	for i := range d.Explained.Trials {
 		c := &d.Explained.Trials[i]
@@ -145,11 +145,11 @@ func (d *pageData) explain() {
 	}
 }
 
-// leastGain is the share of the time from which another machine is said to gain.
+// leastGain is the share of the time that a variant of the chip has to save to count as a gain.
 const leastGain = 0.0005
 
-// machines are those on which the whole is faster.
-func (d *pageData) machines() {
+// addMachines adds the variants of the chip on which the model is faster.
+func (d *pageData) addMachines() {
 	for i := range d.Explained.Machines {
 		if c := &d.Explained.Machines[i]; c.Gain >= leastGain {
 			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: view.Gain(c), Effects: view.Effects(c)})
@@ -157,15 +157,15 @@ func (d *pageData) machines() {
 	}
 }
 
-// draw makes the pictures that the report has numbers for.
-func (d *pageData) draw() {
+// addPictures adds the pictures for which the report has numbers.
+func (d *pageData) addPictures() {
 	r := d.Report
 	add := func(p *picture.Picture) {
 		if p != nil {
 			d.Pictures = append(d.Pictures, p)
 		}
 	}
-	if d.known() && len(r.Items) > 0 {
+	if d.hasCauses() && len(r.Items) > 0 {
 		causes := picture.Causes(r)
 		d.Legend = causes.Legend
 		add(causes)
@@ -179,12 +179,12 @@ func (d *pageData) draw() {
 		add(p)
 		d.Scripts = append(d.Scripts, template.JS(timelineScript))
 	}
-	if d.known() {
+	if d.hasCauses() {
 		add(picture.Energy(r))
 	}
 }
 
-// tableData is the table for the script: columns, rows of texts with their numbers, and the
+// tableData returns the table as JSON for the script: columns, rows of texts and numbers, and the
 // cycles by cause of each row.
 func (d *pageData) tableData() (template.JS, error) {
 	type column struct {
@@ -196,11 +196,11 @@ func (d *pageData) tableData() (template.JS, error) {
 	data := struct {
 		Of      string     `json:"of"`
 		Columns []column   `json:"columns"`
-		Rows    [][]any    `json:"rows"` // a text, or a text and a number
+		Rows    [][]any    `json:"rows"` // each cell is a text, or a text and a number
 		Causes  []string   `json:"causes,omitempty"`
 		Bars    [][]uint64 `json:"bars,omitempty"` // cycles by cause
 		Details []string   `json:"details,omitempty"`
-		Members string     `json:"members"` // the document's list that the rows are of
+		Members string     `json:"members"` // list of the document that the rows show
 	}{Of: d.Of, Columns: []column{}, Rows: [][]any{}, Details: d.Details, Members: members[d.Kind]}
 	for _, c := range d.Table.Columns {
 		data.Columns = append(data.Columns, column(c))
@@ -216,7 +216,7 @@ func (d *pageData) tableData() (template.JS, error) {
 		}
 		data.Rows = append(data.Rows, cells)
 	}
-	if d.known() {
+	if d.hasCauses() {
 		for name := range new(report.Cycles).All() {
 			data.Causes = append(data.Causes, report.CauseText(name))
 		}

@@ -78,7 +78,7 @@ func at(t *testing.T, document map[string]any, place string) float64 {
 // energies.
 func TestNumbersAreTheDocuments(t *testing.T) {
 	doc := runOf(t, "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1")
-	page := pageOf(t, view.OfRun(doc), Options{})
+	page := pageOf(t, view.FromRun(doc), Options{})
 	var document map[string]any
 	embedded(t, page, "document", &document)
 	facts := regexp.MustCompile(`<data class="value" data-name="([^"]+)" value="([^"]+)">`).FindAllStringSubmatch(page, -1)
@@ -123,7 +123,7 @@ func TestNumbersAreTheDocuments(t *testing.T) {
 
 // The page loads nothing, and the same report is the same page.
 func TestSelfContained(t *testing.T) {
-	r := view.OfRun(runOf(t, "matmul", "m=64", "k=256", "n=256"))
+	r := view.FromRun(runOf(t, "matmul", "m=64", "k=256", "n=256"))
 	page := pageOf(t, r, Options{})
 	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}/|@import|\burl\(|<link [^>]*href="[^d]`).FindString(page); m != "" {
 		t.Errorf("the page refers to %q", m)
@@ -143,7 +143,7 @@ func TestTextIsEscaped(t *testing.T) {
 	doc := runOf(t, "add", "c=4")
 	const name = `</script><img src=x onerror=alert(1)>`
 	doc.Program, doc.Descriptors[0].Op = name, name
-	page := pageOf(t, view.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Rows: []Difference{{Where: name, Alike: []string{name}, Why: []string{name}}}}})
+	page := pageOf(t, view.FromRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Rows: []Difference{{Where: name, Alike: []string{name}, Why: []string{name}}}}})
 	if strings.Contains(page, "<img") {
 		t.Error("text of the program is an element of the page")
 	}
@@ -172,7 +172,7 @@ func TestLongChain(t *testing.T) {
 		at += s.ForNs
 		doc.Power = append(doc.Power, s)
 	}
-	page := pageOf(t, view.OfRun(doc), Options{})
+	page := pageOf(t, view.FromRun(doc), Options{})
 	if n := strings.Count(page, "<rect"); n == 0 || n > 4000 {
 		t.Errorf("%d rectangles", n)
 	}
@@ -181,11 +181,11 @@ func TestLongChain(t *testing.T) {
 // A load and a sweep have pages too, with what they know.
 func TestOtherReports(t *testing.T) {
 	load := &report.Load{Header: report.NewHeader(), TimeNs: 2e6, Utilisation: 0.5, Clients: []report.LoadClient{{Name: "camera"}}, Timeline: []report.LoadBin{{ForNs: 2e6, Watts: 3}}}
-	if page := pageOf(t, view.OfLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
+	if page := pageOf(t, view.FromLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
 		t.Error("a load's page has no power, or causes that a load does not have")
 	}
 	sweep := &view.Sweep{Name: "conv", Columns: []string{"point", "cycles", "time_ns", "macs", "dma_bytes", "error"}, Rows: [][]string{{"0", "100", "70", "4096", "128", ""}, {"1", "", "", "", "", "refused"}}}
-	page := pageOf(t, view.OfSweep(sweep, report.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
+	page := pageOf(t, view.FromSweep(sweep, report.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
 	if !strings.Contains(page, `id="roofline"`) || !strings.Contains(page, "1 refused") {
 		t.Error("a sweep's page has no roofline, or does not count what was refused")
 	}
@@ -204,7 +204,7 @@ func TestTimelineTracks(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := report.NewNetwork(res)
-	page := pageOf(t, view.OfNetwork(doc), Options{})
+	page := pageOf(t, view.FromNetwork(doc), Options{})
 	for _, want := range []string{"bound by</text>", "power, W</text>", "L2, MB</text>", `data-list="power"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the timeline has no %s", want)
@@ -238,7 +238,7 @@ func TestExplainedAndBaseline(t *testing.T) {
 		worse.Differences = append(worse.Differences, check.Difference{Where: "layer " + strconv.Itoa(i), What: check.MeasuredTime, Unit: "ns", Want: 1, Got: float64(2 + i), Why: []string{"why"}})
 	}
 	o := Options{Explained: x, Baseline: Compare("perf.json", worse)}
-	page := pageOf(t, view.OfRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
+	page := pageOf(t, view.FromRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
 	if n := strings.Count(page, "<summary"); n != maxDifferences {
 		t.Errorf("%d rows of a comparison, want %d", n, maxDifferences)
 	}

@@ -8,8 +8,8 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// Times draws the model's times of measured rows over the measured ones, with their
-// intervals. A point on the line is right. It returns nil if there are no points.
+// Times draws the modelled times of measured rows against their measured times, with intervals.
+// Points on the diagonal are exact. It returns nil if there are no points.
 func Times(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil
@@ -19,25 +19,25 @@ func Times(points []view.Point) *Picture {
 		p := &points[i]
 		low, high = min(low, p.Measured, p.Model), max(high, p.Measured, p.Model)
 	}
-	classes, names := groups(points)
+	classes, names := assignClasses(points)
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 520, "The model's time over the measured one")
-		h := scale{decade(low, 0), decade(high, 1), 60, c.width - 20, true}
+		h := scale{powerOfTen(low, 0), powerOfTen(high, 1), 60, c.width - 20, true}
 		v := scale{h.low, h.high, c.height - 44, 12, true}
-		c.axes(&h, &v, "measured", "model", microseconds, microseconds)
-		c.path([][2]float64{{h.from, v.from}, {h.to, v.to}}, "right")
+		c.drawAxes(&h, &v, "measured", "model", formatMicroseconds, formatMicroseconds)
+		c.drawPath([][2]float64{{h.from, v.from}, {h.to, v.to}}, "right")
 		for i := range points {
 			p := &points[i]
-			c.line(h.at(p.Measured), v.at(max(v.low, p.Low)), h.at(p.Measured), v.at(min(v.high, p.High)), "whisker")
-			c.dot(h.at(p.Measured), v.at(p.Model), 3.5, classes[p.Group], pointText(p))
+			c.drawLine(h.at(p.Measured), v.at(max(v.low, p.Low)), h.at(p.Measured), v.at(min(v.high, p.High)), "whisker")
+			c.drawDot(h.at(p.Measured), v.at(p.Model), 3.5, classes[p.Group], describePoint(p))
 		}
 		return c
 	}
-	return drawn(Picture{ID: "measured", Title: "Time of a call", Legend: names,
-		Note: "A point on the line is right. A whisker is the interval that " + hw.IntervalWords + " measurements lie in."}, draw)
+	return newPicture(Picture{ID: "measured", Title: "Time of a call", Legend: names,
+		Note: "A point on the line is right. A whisker is the interval that contains " + hw.IntervalWords + " measurements."}, draw)
 }
 
-// Errors draws the relative error of the model's times over the measured times. It returns
+// Errors draws the relative error of the modelled times against the measured times. It returns
 // nil if there are no points.
 func Errors(points []view.Point) *Picture {
 	if len(points) == 0 {
@@ -48,27 +48,27 @@ func Errors(points []view.Point) *Picture {
 	for i := range points {
 		p := &points[i]
 		shortest, longest = min(shortest, p.Measured), max(longest, p.Measured)
-		least, most = min(least, percent(p)), max(most, percent(p))
+		least, most = min(least, errorPercent(p)), max(most, errorPercent(p))
 	}
-	classes, names := groups(points)
+	classes, names := assignClasses(points)
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 520, "The error of the model's time over the measured time")
-		h := scale{decade(shortest, 0), decade(longest, 1), 60, c.width - 20, true}
-		v := linear(least, most, c.height-44, 12)
-		c.axes(&h, &v, "measured", "error, %", microseconds, plain)
-		c.line(h.from, v.at(0), h.to, v.at(0), "right")
+		h := scale{powerOfTen(shortest, 0), powerOfTen(longest, 1), 60, c.width - 20, true}
+		v := linearScale(least, most, c.height-44, 12)
+		c.drawAxes(&h, &v, "measured", "error, %", formatMicroseconds, formatNumber)
+		c.drawLine(h.from, v.at(0), h.to, v.at(0), "right")
 		for i := range points {
 			p := &points[i]
-			c.dot(h.at(p.Measured), v.at(percent(p)), 3.5, classes[p.Group], pointText(p))
+			c.drawDot(h.at(p.Measured), v.at(errorPercent(p)), 3.5, classes[p.Group], describePoint(p))
 		}
 		return c
 	}
-	return drawn(Picture{ID: "errors", Title: "Error of a call's time by its length", Legend: names, Note: "A point on the line is right."}, draw)
+	return newPicture(Picture{ID: "errors", Title: "Error of a call's time by its length", Legend: names, Note: "A point on the line is right."}, draw)
 }
 
-// groups returns the class of each group's points, and the legend of the groups in the
+// assignClasses returns a CSS class for each group of points, and a legend of the groups in the
 // order of their first points.
-func groups(points []view.Point) (classes map[string]string, names []Legend) {
+func assignClasses(points []view.Point) (classes map[string]string, names []Legend) {
 	const colors = 12 // s0 to s11
 	classes = map[string]string{}
 	for i := range points {
@@ -81,12 +81,12 @@ func groups(points []view.Point) (classes map[string]string, names []Legend) {
 	return classes, names
 }
 
-// percent returns the relative error of a point.
-func percent(p *view.Point) float64 { return 100 * (p.Model/p.Measured - 1) }
+// errorPercent returns the relative error of a point in per cent.
+func errorPercent(p *view.Point) float64 { return 100 * (p.Model/p.Measured - 1) }
 
-func pointText(p *view.Point) string {
-	return fmt.Sprintf("%s: measured %.4g us, model %.4g us (%.4g to %.4g), error %+.1f %%", p.Name, p.Measured, p.Model, p.Low, p.High, percent(p))
+func describePoint(p *view.Point) string {
+	return fmt.Sprintf("%s: measured %.4g us, model %.4g us (%.4g to %.4g), error %+.1f%%", p.Name, p.Measured, p.Model, p.Low, p.High, errorPercent(p))
 }
 
-// microseconds formats a time on an axis.
-func microseconds(us float64) string { return axisTime(1e3 * us) }
+// formatMicroseconds formats a time in microseconds for an axis.
+func formatMicroseconds(us float64) string { return formatTime(1e3 * us) }

@@ -15,8 +15,8 @@ type segment struct {
 	value             float64
 }
 
-// bar draws a whole as one bar of its parts, each with its share where that fits.
-func bar(width float64, name string, parts []segment) *canvas {
+// drawBar draws a bar that is divided into parts. Parts that are wide enough show their share.
+func drawBar(width float64, name string, parts []segment) *canvas {
 	const height = 26
 	c := newCanvas(width, height, name)
 	sum := 0.0
@@ -31,16 +31,16 @@ func bar(width float64, name string, parts []segment) *canvas {
 			continue
 		}
 		share := fmt.Sprintf("%.1f%%", 100*s.value/sum)
-		c.rect(from, 0, to-from, height, s.class, fmt.Sprintf("%s: %s, %s", s.name, s.text, share))
-		const room = 44 // of a share in print
+		c.drawRect(from, 0, to-from, height, s.class, fmt.Sprintf("%s: %s, %s", s.name, s.text, share))
+		const room = 44 // width of a printed share
 		if to-from > room {
-			c.textOn((from+to)/2, height/2+4, "middle", share)
+			c.drawTextOn((from+to)/2, height/2+4, "middle", share)
 		}
 	}
 	return c
 }
 
-// Causes draws where all cycles go.
+// Causes draws all cycles of a report by cause.
 func Causes(r *view.Report) *Picture {
 	var sum report.Cycles
 	for i := range r.Items {
@@ -56,12 +56,12 @@ func Causes(r *view.Report) *Picture {
 			names = append(names, Legend{class, report.CauseText(name)})
 		}
 	}
-	return drawn(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,
+	return newPicture(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,
 		Note: "Each cycle has one cause. The table below has a bar for each " + r.Of + "."},
-		func(width float64) *canvas { return bar(width, "All cycles by cause", parts) })
+		func(width float64) *canvas { return drawBar(width, "All cycles by cause", parts) })
 }
 
-// energySegments are the parts of an energy, with their classes.
+// energySegments returns a segment for each part of an energy.
 func energySegments(e *report.Energy) (list []segment) {
 	for i, p := range view.EnergyParts(e) {
 		list = append(list, segment{fmt.Sprintf("e%d", i), p.Name, p.Energy.String(), float64(p.Energy)})
@@ -69,8 +69,8 @@ func energySegments(e *report.Energy) (list []segment) {
 	return list
 }
 
-// Latencies draws each client's latencies on one logarithmic axis: a line from the median
-// to the longest call, a tick at each percentile, and a ring for a call alone. It returns
+// Latencies draws each client's latencies on a logarithmic axis: a line from the median to the
+// longest call, a dot at each percentile, and a ring for a call without other clients. It returns
 // nil if no client has a latency.
 func Latencies(d *report.Load) *Picture {
 	low, high := math.Inf(1), 0.0
@@ -88,27 +88,27 @@ func Latencies(d *report.Load) *Picture {
 	if n == 0 || low <= 0 {
 		return nil
 	}
-	return drawn(Picture{ID: "latencies", Title: "Latency of the calls", Legend: latencyLegend()}, func(width float64) *canvas {
+	return newPicture(Picture{ID: "latencies", Title: "Latency of the calls", Legend: latencyLegend()}, func(width float64) *canvas {
 		return drawLatencies(width, d, n, low, high)
 	})
 }
 
-// drawLatencies draws the latencies of n clients, which lie between low and high.
+// drawLatencies draws the latencies of n clients on an axis from low to high.
 func drawLatencies(width float64, d *report.Load, n int, low, high float64) *canvas {
 	const pitch = 34
 	c := newCanvas(width, float64(pitch*n+50), "Latency of each client's calls")
-	left, letters, label := 150.0, 22, 40.0 // label is the room between two texts of the axis
-	if c.narrow() {
+	left, letters, label := 150.0, 22, 40.0 // label is the least distance between two labels of the axis
+	if c.isNarrow() {
 		left, letters = 80, 11
 	}
 	h := scale{low / 1.3, high * 1.3, left, c.width - 30, true}
 	bottom := float64(pitch*n + 12)
 	last := math.Inf(-1)
-	for _, t := range h.dense() {
-		c.line(h.at(t), 6, h.at(t), bottom, "grid")
+	for _, t := range h.denseTicks() {
+		c.drawLine(h.at(t), 6, h.at(t), bottom, "grid")
 		if h.at(t) >= last+label {
 			last = h.at(t)
-			c.text(last, bottom+15, "middle", axisTime(t))
+			c.drawText(last, bottom+15, "middle", formatTime(t))
 		}
 	}
 	row := 0
@@ -119,34 +119,34 @@ func drawLatencies(width float64, d *report.Load, n int, low, high float64) *can
 		}
 		y := float64(pitch*row) + 24
 		row++
-		c.text(left-10, y+4, "end", clipped(x.Name, letters))
+		c.drawText(left-10, y+4, "end", truncate(x.Name, letters))
 		last := len(x.Latency) - 1
-		c.line(h.at(float64(x.Latency[0].LatencyNs)), y, h.at(float64(x.Latency[last].LatencyNs)), y, "range")
+		c.drawLine(h.at(float64(x.Latency[0].LatencyNs)), y, h.at(float64(x.Latency[last].LatencyNs)), y, "range")
 		for k, p := range x.Latency {
 			name := fmt.Sprintf("p%g", 100*p.Share)
 			if k == last {
 				name = "longest"
 			}
-			c.dot(h.at(float64(p.LatencyNs)), y, 4.5, fmt.Sprintf("q%d", k), fmt.Sprintf("%s, %s: %v (%v to %v)", x.Name, name, p.LatencyNs, p.LowNs, p.HighNs))
+			c.drawDot(h.at(float64(p.LatencyNs)), y, 4.5, fmt.Sprintf("q%d", k), fmt.Sprintf("%s, %s: %v (%v to %v)", x.Name, name, p.LatencyNs, p.LowNs, p.HighNs))
 		}
-		c.dot(h.at(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
+		c.drawDot(h.at(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
 	}
 	return c
 }
 
-// axisTime is a round time in nanoseconds as an axis has it.
-func axisTime(t float64) string {
+// formatTime formats a time in nanoseconds for an axis.
+func formatTime(t float64) string {
 	unit, name := timeUnit(clock.Nanoseconds(t))
 	return fmt.Sprintf("%g %s", t/float64(unit), name)
 }
 
-// latencyLegend is what the dots of latencies are.
+// latencyLegend returns the legend of the dots in a picture of latencies.
 func latencyLegend() []Legend {
-	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90 %"}, {"q2", "99 %"}, {"q3", "99.9 %"}, {"q4", "longest"}}
+	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90%"}, {"q2", "99%"}, {"q3", "99.9%"}, {"q4", "longest"}}
 }
 
-// clipped is a text of at most n runes.
-func clipped(s string, n int) string {
+// truncate shortens s to at most n characters and ends a shortened text with "…".
+func truncate(s string, n int) string {
 	if runes := []rune(s); len(runes) > n {
 		return string(runes[:n-1]) + "…"
 	}

@@ -1,7 +1,4 @@
-// Package picture draws results as SVG: where cycles and energy go, the roofline, power over
-// time, latencies, accuracy and Pareto fronts. A [Picture] is part of a page, and File makes
-// it one that stands alone, with its title, legend and colours, for papers and slides.
-//
-//	report.Report --Roofline, Timeline, Energy, ...--> Picture --SVG--> page
-//	                                                           --File-> picture.svg
+// Package picture draws results as SVG: cycles by cause, energy, the roofline, power over time,
+// latencies, accuracy and Pareto fronts. A [Picture] can be placed in a page. Its File method
+// returns it as a standalone file with title, legend and colours, for papers and slides.
 package picture

@@ -11,34 +11,34 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// Palette names the colours, for light and dark pages.
+// Palette is a style sheet that defines the colours for light and dark pages.
 //
 //go:embed palette.css
 var Palette string
 
-// Style gives the classes of pictures their colours, by the names in Palette.
+// Style is a style sheet that assigns colours of Palette to the classes of shapes.
 //
 //go:embed picture.css
 var Style string
 
-// Caption returns the lines above a picture of r: its name and title, then the chip, the
-// host if there is one, the constants of the build, and the evidence for those that the
-// picture rests on.
+// Caption returns the lines above a picture of r: its name and title, and then the chip, the host
+// if there is one, the hash of the build's constants, and the evidence for the constants that the
+// picture depends on.
 func (p *Picture) Caption(r *view.Report) []string {
 	line := "chip " + r.Chip
 	if r.Host != "" && r.Host != "none" {
 		line += ", host " + r.Host
 	}
 	line += ", constants " + r.Tool.Constants
-	if text := evidence(r.Chip, p.Rests); text != "" {
+	if text := formatEvidence(r.Chip, p.Rests); text != "" {
 		line += "; " + text
 	}
 	return []string{r.Name + ": " + p.Title, line}
 }
 
-// evidence says what the named constants of a chip rest on. It is empty for a chip that
-// this build does not have.
-func evidence(chipName string, names []string) string {
+// formatEvidence returns the evidence for the named constants of a chip. It returns "" for a chip
+// that this build does not know.
+func formatEvidence(chipName string, names []string) string {
 	c, err := chip.ByName(chipName)
 	if err != nil {
 		return ""
@@ -54,8 +54,7 @@ func evidence(chipName string, names []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// The layout of a file, in user units. A letter is as wide as those of the style's font are
-// on average.
+// Layout of a file in user units. The width of a letter is the average of the font.
 const (
 	margin    = 12
 	lineStep  = 17
@@ -64,9 +63,9 @@ const (
 	legendGap = 26
 )
 
-// File returns the picture as an SVG file that needs nothing else: with the lines of a
-// caption, its legend and its note, on a white ground. Colours are written out, since few
-// programs other than browsers know CSS variables.
+// File returns the picture as a standalone SVG file on a white background, with the lines of a
+// caption above it, its legend and its note. It writes colours out, since few programs other than
+// browsers support CSS variables.
 func (p *Picture) File(caption ...string) []byte {
 	var head, foot strings.Builder
 	y := float64(margin)
@@ -75,23 +74,23 @@ func (p *Picture) File(caption ...string) []byte {
 		if i == 0 {
 			class = ` class="title"`
 		}
-		for _, line := range wrapped(text, (pageWidth-2*margin)/letter) {
+		for _, line := range wrapText(text, (pageWidth-2*margin)/letter) {
 			y += lineStep
-			fmt.Fprintf(&head, `<text x="%d" y="%s"%s>%s</text>`, margin, num(y), class, html.EscapeString(line))
+			fmt.Fprintf(&head, `<text x="%d" y="%s"%s>%s</text>`, margin, formatCoordinate(y), class, html.EscapeString(line))
 		}
 	}
-	y = p.legend(&head, y+8) + 8
+	y = p.writeLegend(&head, y+8) + 8
 	top := y
 	y += p.height
 	if p.Note != "" {
 		y += 4
-		for _, line := range wrapped(p.Note, (pageWidth-2*margin)/letter) {
+		for _, line := range wrapText(p.Note, (pageWidth-2*margin)/letter) {
 			y += lineStep
-			fmt.Fprintf(&foot, `<text x="%d" y="%s">%s</text>`, margin, num(y), html.EscapeString(line))
+			fmt.Fprintf(&foot, `<text x="%d" y="%s">%s</text>`, margin, formatCoordinate(y), html.EscapeString(line))
 		}
 	}
-	drawing := strings.Replace(string(p.SVG), "<svg ", fmt.Sprintf(`<svg x="0" y="%s" width="%d" height="%s" `, num(top), pageWidth, num(p.height)), 1)
-	height := num(y + margin)
+	drawing := strings.Replace(string(p.SVG), "<svg ", fmt.Sprintf(`<svg x="0" y="%s" width="%d" height="%s" `, formatCoordinate(top), pageWidth, formatCoordinate(p.height)), 1)
+	height := formatCoordinate(y + margin)
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]s" viewBox="0 0 %[1]d %[2]s">
 <style>%[3]s</style>
 <rect width="%[1]d" height="%[2]s" fill="#fff"/>
@@ -102,8 +101,8 @@ func (p *Picture) File(caption ...string) []byte {
 `, pageWidth, height, fileStyle(), head.String(), drawing, foot.String())
 }
 
-// legend writes the legend in rows below y and returns where it ends.
-func (p *Picture) legend(b *strings.Builder, y float64) float64 {
+// writeLegend writes the legend in rows below y and returns the y coordinate of the last row.
+func (p *Picture) writeLegend(b *strings.Builder, y float64) float64 {
 	if len(p.Legend) == 0 {
 		return y
 	}
@@ -114,15 +113,15 @@ func (p *Picture) legend(b *strings.Builder, y float64) float64 {
 		if x > margin && x+width > pageWidth-margin {
 			x, y = margin, y+lineStep
 		}
-		fmt.Fprintf(b, `<rect x="%s" y="%s" width="%d" height="%d" class="%s"/>`, num(x), num(y-swatch+2), swatch, swatch, l.Class)
-		fmt.Fprintf(b, `<text x="%s" y="%s">%s</text>`, num(x+swatch+5), num(y), html.EscapeString(l.Name))
+		fmt.Fprintf(b, `<rect x="%s" y="%s" width="%d" height="%d" class="%s"/>`, formatCoordinate(x), formatCoordinate(y-swatch+2), swatch, swatch, l.Class)
+		fmt.Fprintf(b, `<text x="%s" y="%s">%s</text>`, formatCoordinate(x+swatch+5), formatCoordinate(y), html.EscapeString(l.Name))
 		x += width + legendGap
 	}
 	return y
 }
 
-// fileStyle returns Style with the colours of the light palette and a font that every
-// program has.
+// fileStyle returns Style with the colours of the light palette, and without the font system-ui,
+// which few programs know.
 func fileStyle() string {
 	light, _, _ := strings.Cut(Palette, "}")
 	replacements := []string{"system-ui, ", ""}
@@ -132,8 +131,8 @@ func fileStyle() string {
 	return strings.NewReplacer(replacements...).Replace(Style) + "svg text.title { font-size: 13px; font-weight: 600; }\n"
 }
 
-// wrapped divides a text into lines of at most n letters, unless a word is longer.
-func wrapped(text string, n float64) []string {
+// wrapText divides a text into lines of at most n letters. A longer word has a line of its own.
+func wrapText(text string, n float64) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {

@@ -4,5 +4,5 @@ import (
 	"errors"
 )
 
-// ErrNothing is the error for a report without what a picture shows.
+// ErrNothing is returned for a report without the numbers that a picture shows.
 var ErrNothing = errors.New("nothing to draw")

@@ -2,17 +2,17 @@ package picture
 
 import "html/template"
 
-// A Picture is a drawing with the text that belongs to it.
+// A Picture is a drawing with its title, note and legend.
 type Picture struct {
 	ID, Title, Note string
-	SVG             template.HTML // without colours, which come from Palette and Style
-	Narrow          template.HTML // the same for a window of about 400 pixels
+	SVG             template.HTML // colours come from Palette and Style
+	Narrow          template.HTML // variant for a window of about 400 pixels
 	Legend          []Legend
-	Zoom            bool     // the page's script can zoom into it
-	Rests           []string // names of the chip's constants that it rests on
+	Zoom            bool     // whether the page's script can zoom into it
+	Rests           []string // names of the chip's constants that it depends on
 
 	height float64
 }
 
-// A Legend gives the name of a class of shapes in a picture.
+// A Legend is the name of a class of shapes in a picture.
 type Legend struct{ Class, Name string }

@@ -72,7 +72,7 @@ func TestFile(t *testing.T) {
 		{"timeline", Timeline, []string{"power, W", "wall time, us", "ActivePower fitted"}, "path", 1},
 		{"energy", Energy, []string{"one conv: ", "multiply-accumulates", "L2Energy assumed"}, "g", 2},
 		{"times", func(r *view.Report) *Picture { return Times(r.Points) }, []string{"mine", "other", "measured", "100 us"}, "circle", 2},
-		{"errors", func(r *view.Report) *Picture { return Errors(r.Points) }, []string{"mine", "error, %", "-40", "error +10.0 %"}, "circle", 2},
+		{"errors", func(r *view.Report) *Picture { return Errors(r.Points) }, []string{"mine", "error, %", "-40", "error +10.0%"}, "circle", 2},
 		{"front", func(*view.Report) *Picture { return front.Draw() }, []string{"time, ns", "area", "2 of 30 designs (3 of them shown)", "on the front"}, "circle", 5},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestFrontScales(t *testing.T) {
 		{[][2]float64{{40, 0}}, false, 38, 42},
 	} {
 		f := Front{All: x.all, Best: x.all}
-		if s := f.scale(0, 0, 1); s.log != x.log || s.low != x.low || s.high != x.high {
+		if s := f.goalScale(0, 0, 1); s.log != x.log || s.low != x.low || s.high != x.high {
 			t.Errorf("%v: from %v to %v, logarithmic %v; want %v to %v, %v", x.all, s.low, s.high, s.log, x.low, x.high, x.log)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAveraged(t *testing.T) {
 		spans = append(spans, s)
 	}
 	sum := clock.Nanojoules(0)
-	for _, s := range averaged(spans, 0, at, 480) {
+	for _, s := range averageSpans(spans, 0, at, 480) {
 		sum += s.EnergyNJ
 	}
 	if math.Abs(float64(sum/energy)-1) > 1e-9 {

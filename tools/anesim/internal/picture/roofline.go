@@ -8,12 +8,12 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// maxDots bounds the items of a roofline.
+// maxDots is the most items of a roofline.
 const maxDots = 400
 
-// Roofline draws the rate of each item over its operations a byte, below what the chip can
-// do, with whiskers where the item's time has an interval. It returns nil if no item both
-// multiplies and moves bytes.
+// Roofline draws the rate of each item against its operations per byte, below the limits of the
+// chip. Items whose time has an interval have whiskers. It returns nil if no item both multiplies
+// and moves bytes, or if the peak rates are not known.
 func Roofline(r *view.Report) *Picture {
 	var list []*view.Item
 	all := 0
@@ -35,59 +35,59 @@ func Roofline(r *view.Report) *Picture {
 	}
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 430, "Roofline: TFLOP/s over operations for each byte moved")
-		h := scale{decade(lowX, 0), decade(highX, 1), 60, c.width - 20, true}
-		v := scale{decade(lowY, 0), decade(r.Peak.TFLOPS, 1), c.height - 44, 12, true}
+		h := scale{powerOfTen(lowX, 0), powerOfTen(highX, 1), 60, c.width - 20, true}
+		v := scale{powerOfTen(lowY, 0), powerOfTen(r.Peak.TFLOPS, 1), c.height - 44, 12, true}
 		across := "operations for each byte moved (a multiply-accumulate is two)"
-		if c.narrow() {
+		if c.isNarrow() {
 			across = "operations for each byte moved"
 		}
-		c.axes(&h, &v, across, "TFLOP/s", plain, plain)
-		// Memory's slope meets the bottom of the picture, or its left edge.
+		c.drawAxes(&h, &v, across, "TFLOP/s", formatNumber, formatNumber)
+		// The slope begins at the bottom of the picture or at its left edge.
 		slope := func(x float64) float64 { return x * r.Peak.GBPerS / 1e3 }
 		from := max(h.low, v.low*1e3/r.Peak.GBPerS)
-		c.path([][2]float64{{h.at(from), v.at(slope(from))}, {h.at(ridge), v.at(r.Peak.TFLOPS)}, {h.to, v.at(r.Peak.TFLOPS)}}, "roof")
-		c.text(h.to-4, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
-		const along = 4 // where the slope's name ends, as a part of the ridge
-		c.text(h.at(ridge/along)-8, v.at(r.Peak.TFLOPS/along), "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
+		c.drawPath([][2]float64{{h.at(from), v.at(slope(from))}, {h.at(ridge), v.at(r.Peak.TFLOPS)}, {h.to, v.at(r.Peak.TFLOPS)}}, "roof")
+		c.drawText(h.to-4, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
+		const along = 4 // the label of the slope ends at a quarter of the ridge
+		c.drawText(h.at(ridge/along)-8, v.at(r.Peak.TFLOPS/along), "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
 		for _, x := range list {
-			px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.Rate(x.TFLOPS(x.Time)), view.Rate(x.Intensity()), x.Time)
+			px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.FormatRate(x.TFLOPS(x.Time)), view.FormatRate(x.Intensity()), x.Time)
 			if x.Low > 0 && x.High > 0 {
 				title += fmt.Sprintf(" (%v to %v)", x.Low, x.High)
-				c.line(px, v.at(x.TFLOPS(x.High)), px, v.at(x.TFLOPS(x.Low)), "whisker")
+				c.drawLine(px, v.at(x.TFLOPS(x.High)), px, v.at(x.TFLOPS(x.Low)), "whisker")
 			}
-			c.dot(px, v.at(x.TFLOPS(x.Time)), 3.5, "dot", title)
+			c.drawDot(px, v.at(x.TFLOPS(x.Time)), 3.5, "dot", title)
 		}
 		return c
 	}
 	note := "Below the slope memory is the limit, below the roof the array."
 	if list[0].High > 0 {
-		note += " A whisker is the interval that " + hw.IntervalWords + " measurements lie in."
+		note += " A whisker is the interval that contains " + hw.IntervalWords + " measurements."
 	}
 	switch {
 	case all < len(r.Items) && len(list) == all:
-		note += fmt.Sprintf(" %d of %d are here; the others multiply nothing or move nothing.", all, len(r.Items))
+		note += fmt.Sprintf(" %d of %d are shown; the others multiply nothing or move nothing.", all, len(r.Items))
 	case len(list) < all:
-		note += fmt.Sprintf(" The %d that take longest of %d that both multiply and move.", len(list), all)
+		note += fmt.Sprintf(" Shown are the %d slowest of %d that both multiply and move bytes.", len(list), all)
 	}
-	return drawn(Picture{ID: "roofline", Title: "Roofline", Note: note, Rests: []string{"Clock", "PatchPixels", "TotalRate"}}, draw)
+	return newPicture(Picture{ID: "roofline", Title: "Roofline", Note: note, Rests: []string{"Clock", "PatchPixels", "TotalRate"}}, draw)
 }
 
-// plain formats a number on an axis.
-func plain(v float64) string { return fmt.Sprintf("%.6g", v) }
+// formatNumber formats a number for an axis.
+func formatNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
-// decade is the power of ten at or below v, times ten to a power.
-func decade(v, towards float64) float64 { return math.Pow(10, towards+math.Floor(math.Log10(v))) }
+// powerOfTen returns the power of ten at or below v, times 10 to the power of towards.
+func powerOfTen(v, towards float64) float64 { return math.Pow(10, towards+math.Floor(math.Log10(v))) }
 
-// axes draws a grid with both axes' names, across and up, and their labels.
-func (c *canvas) axes(h, v *scale, across, up string, labelAcross, labelUp func(float64) string) {
+// drawAxes draws a grid, the labels of both axes, and their names across and up.
+func (c *canvas) drawAxes(h, v *scale, across, up string, labelAcross, labelUp func(float64) string) {
 	for _, t := range h.ticks() {
-		c.line(h.at(t), v.from, h.at(t), v.to, "grid")
-		c.text(h.at(t), v.from+15, "middle", labelAcross(t))
+		c.drawLine(h.at(t), v.from, h.at(t), v.to, "grid")
+		c.drawText(h.at(t), v.from+15, "middle", labelAcross(t))
 	}
 	for _, t := range v.ticks() {
-		c.line(h.from, v.at(t), h.to, v.at(t), "grid")
-		c.text(h.from-6, v.at(t)+4, "end", labelUp(t))
+		c.drawLine(h.from, v.at(t), h.to, v.at(t), "grid")
+		c.drawText(h.from-6, v.at(t)+4, "end", labelUp(t))
 	}
-	c.text((h.from+h.to)/2, c.height-8, "middle", across)
-	c.text(h.from+4, v.to+10, "start", up)
+	c.drawText((h.from+h.to)/2, c.height-8, "middle", across)
+	c.drawText(h.from+4, v.to+10, "start", up)
 }

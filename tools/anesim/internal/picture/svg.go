@@ -9,77 +9,76 @@ import (
 	"strconv"
 )
 
-// A canvas is an SVG in the making, of a fixed width in user units; the page scales it.
+// A canvas is an SVG drawing of a fixed width in user units. The page scales it.
 type canvas struct {
 	b             bytes.Buffer
 	width, height float64
 }
 
-// Widths of pictures in user units, which are pixels where a picture fills its place. A
-// letter is as large in both, so the narrow one has fewer of them across.
+// Widths of pictures in user units. A unit is a pixel if the picture is not scaled. Letters
+// have the same size in both, so fewer of them fit in the narrow one.
 const (
 	pageWidth   = 960
 	narrowWidth = 350
 )
 
-// newCanvas begins a picture. Its name is what a screen reader says of it.
+// newCanvas begins a picture. A screen reader reads its name.
 func newCanvas(width, height float64, name string) *canvas {
 	c := &canvas{width: width, height: height}
-	fmt.Fprintf(&c.b, `<svg role="img" aria-label="%s" viewBox="0 0 %s %s">`, html.EscapeString(name), num(c.width), num(c.height))
+	fmt.Fprintf(&c.b, `<svg role="img" aria-label="%s" viewBox="0 0 %s %s">`, html.EscapeString(name), formatCoordinate(c.width), formatCoordinate(c.height))
 	return c
 }
 
-// attributes gives the picture more of them. It comes before anything is drawn.
-func (c *canvas) attributes(text string) {
+// addAttributes adds attributes to the svg element. It must be called before anything is drawn.
+func (c *canvas) addAttributes(text string) {
 	c.b.Truncate(c.b.Len() - len(">"))
 	c.b.WriteString(" " + text + ">")
 }
 
-// narrow reports whether the picture is for a narrow window.
-func (c *canvas) narrow() bool { return c.width < pageWidth }
+// isNarrow reports whether the picture is for a narrow window.
+func (c *canvas) isNarrow() bool { return c.width < pageWidth }
 
 func (c *canvas) raw(text string) { c.b.WriteString(text) }
 
-// window begins a place of the picture with coordinates of its own, which a script may
-// change to zoom into it.
-func (c *canvas) window(x, y, w, h float64) {
+// openWindow begins a nested drawing with its own coordinates, which a script changes to zoom.
+func (c *canvas) openWindow(x, y, w, h float64) {
 	fmt.Fprintf(&c.b, `<svg class="window" x="%s" y="%s" width="%s" height="%s" viewBox="0 0 %s %d" preserveAspectRatio="none">`,
-		num(x), num(y), num(w), num(h), num(unitsAcross), unitsDown)
+		formatCoordinate(x), formatCoordinate(y), formatCoordinate(w), formatCoordinate(h), formatCoordinate(unitsAcross), unitsDown)
 }
 
 func (c *canvas) closeWindow() { c.raw("</svg>") }
 
-// outline fills the area inside a path. The path can be long, so the narrow picture refers
-// to that of the wide one, which has the given identifier.
-func (c *canvas) outline(id, path, class string) {
-	if c.narrow() {
+// fillPath fills the area inside a path. Since the path can be long, the narrow picture refers to
+// that of the wide one by its identifier.
+func (c *canvas) fillPath(id, path, class string) {
+	if c.isNarrow() {
 		fmt.Fprintf(&c.b, `<use class="%s" href="#%s"/>`, class, id)
 		return
 	}
 	fmt.Fprintf(&c.b, `<path id="%s" class="%s" d="%s"/>`, id, class, path)
 }
 
-// group begins what has one text that shows when it is pointed at.
-func (c *canvas) group(title string) {
+// openGroup begins a group of shapes that share a tooltip.
+func (c *canvas) openGroup(title string) {
 	fmt.Fprintf(&c.b, `<g><title>%s</title>`, html.EscapeString(title))
 }
 
 func (c *canvas) closeGroup() { c.raw("</g>") }
 
-// frame draws the edge of a rectangle.
-func (c *canvas) frame(x, y, w, h float64, class string) {
-	fmt.Fprintf(&c.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"/>`, num(x), num(y), num(w), num(h), class)
+// drawFrame draws the outline of a rectangle.
+func (c *canvas) drawFrame(x, y, w, h float64, class string) {
+	fmt.Fprintf(&c.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"/>`, formatCoordinate(x), formatCoordinate(y), formatCoordinate(w), formatCoordinate(h), class)
 }
 
-// num is a coordinate with a tenth of a unit, the same on every machine.
-func num(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+// formatCoordinate rounds a coordinate to a tenth, so that it is the same on every machine.
+func formatCoordinate(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// rect draws a rectangle with a text that shows when it is pointed at.
-func (c *canvas) rect(x, y, w, h float64, class, title string) {
+// drawRect draws a rectangle with a tooltip.
+func (c *canvas) drawRect(x, y, w, h float64, class, title string) {
 	if w <= 0 || h <= 0 {
 		return
 	}
-	fmt.Fprintf(&c.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, num(x), num(y), num(max(w, 0.1)), num(max(h, 0.1)), class)
+	fmt.Fprintf(&c.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, formatCoordinate(x), formatCoordinate(y), formatCoordinate(max(w, 0.1)), formatCoordinate(max(h, 0.1)), class)
 	if title == "" {
 		c.raw("/>")
 		return
@@ -87,56 +86,56 @@ func (c *canvas) rect(x, y, w, h float64, class, title string) {
 	fmt.Fprintf(&c.b, `><title>%s</title></rect>`, html.EscapeString(title))
 }
 
-func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
-	fmt.Fprintf(&c.b, `<line x1="%s" y1="%s" x2="%s" y2="%s" class="%s"/>`, num(x1), num(y1), num(x2), num(y2), class)
+func (c *canvas) drawLine(x1, y1, x2, y2 float64, class string) {
+	fmt.Fprintf(&c.b, `<line x1="%s" y1="%s" x2="%s" y2="%s" class="%s"/>`, formatCoordinate(x1), formatCoordinate(y1), formatCoordinate(x2), formatCoordinate(y2), class)
 }
 
-func (c *canvas) dot(x, y, r float64, class, title string) {
-	fmt.Fprintf(&c.b, `<circle cx="%s" cy="%s" r="%s" class="%s"><title>%s</title></circle>`, num(x), num(y), num(r), class, html.EscapeString(title))
+func (c *canvas) drawDot(x, y, r float64, class, title string) {
+	fmt.Fprintf(&c.b, `<circle cx="%s" cy="%s" r="%s" class="%s"><title>%s</title></circle>`, formatCoordinate(x), formatCoordinate(y), formatCoordinate(r), class, html.EscapeString(title))
 }
 
-// text writes; anchor is start, middle or end.
-func (c *canvas) text(x, y float64, anchor, s string) {
-	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, num(x), num(y), anchor, html.EscapeString(s))
+// drawText draws a text. The anchor is start, middle or end.
+func (c *canvas) drawText(x, y float64, anchor, s string) {
+	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, formatCoordinate(x), formatCoordinate(y), anchor, html.EscapeString(s))
 }
 
-// textOn writes on a coloured area.
-func (c *canvas) textOn(x, y float64, anchor, s string) {
-	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s" class="on">%s</text>`, num(x), num(y), anchor, html.EscapeString(s))
+// drawTextOn draws a text in a colour that is legible on a coloured area.
+func (c *canvas) drawTextOn(x, y float64, anchor, s string) {
+	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s" class="on">%s</text>`, formatCoordinate(x), formatCoordinate(y), anchor, html.EscapeString(s))
 }
 
-// path draws points joined by straight lines.
-func (c *canvas) path(points [][2]float64, class string) {
+// drawPath draws straight lines between consecutive points.
+func (c *canvas) drawPath(points [][2]float64, class string) {
 	for i, p := range points {
 		if i == 0 {
 			c.b.WriteString(`<path class="` + class + `" d="M`)
 		} else {
 			c.b.WriteString("L")
 		}
-		c.b.WriteString(num(p[0]) + " " + num(p[1]))
+		c.b.WriteString(formatCoordinate(p[0]) + " " + formatCoordinate(p[1]))
 	}
 	if len(points) > 0 {
 		c.b.WriteString(`"/>`)
 	}
 }
 
-// svg ends the drawing and returns it.
-func (c *canvas) svg() template.HTML {
+// finish ends the drawing and returns it as SVG.
+func (c *canvas) finish() template.HTML {
 	c.b.WriteString("</svg>")
 	return template.HTML(c.b.String())
 }
 
-// drawn returns p with what draw draws in each width.
-func drawn(p Picture, draw func(width float64) *canvas) *Picture {
+// newPicture returns p with the drawings that draw returns for both widths.
+func newPicture(p Picture, draw func(width float64) *canvas) *Picture {
 	c := draw(pageWidth)
-	p.SVG, p.height, p.Narrow = c.svg(), c.height, draw(narrowWidth).svg()
+	p.SVG, p.height, p.Narrow = c.finish(), c.height, draw(narrowWidth).finish()
 	return &p
 }
 
-// A scale maps values to places on a canvas.
+// A scale maps values to positions on a canvas.
 type scale struct {
 	low, high float64 // values
-	from, to  float64 // places
+	from, to  float64 // positions
 	log       bool
 }
 
@@ -151,8 +150,9 @@ func (s *scale) at(v float64) float64 {
 	return s.from + (v-a)/(b-a)*(s.to-s.from)
 }
 
-// ticks are values worth a label: powers of ten of a logarithmic scale, and some round
-// steps of a linear one, six where nobody says how many.
+// ticks returns the values that have a label: the powers of ten on a logarithmic scale, and round
+// stepPath on a linear one. The optional argument is the approximate number of steps, six by
+// default.
 func (s *scale) ticks(some ...float64) []float64 {
 	var list []float64
 	if s.log {
@@ -175,8 +175,8 @@ func (s *scale) ticks(some ...float64) []float64 {
 	return list
 }
 
-// dense are 1, 2 and 5 times the powers of ten within a logarithmic scale.
-func (s *scale) dense() []float64 {
+// denseTicks returns 1, 2 and 5 times the powers of ten on a logarithmic scale.
+func (s *scale) denseTicks() []float64 {
 	var list []float64
 	for e := math.Floor(math.Log10(s.low)); e <= math.Log10(s.high); e++ {
 		for _, m := range [...]float64{1, 2, 5} {
@@ -188,7 +188,8 @@ func (s *scale) dense() []float64 {
 	return list
 }
 
-// niceStep is the least of 1, 2 and 5 times a power of ten that is no less than v.
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is at least v. It returns
+// 0 if v is not positive and finite.
 func niceStep(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return 0

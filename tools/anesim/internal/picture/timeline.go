@@ -10,26 +10,27 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// maxSteps bounds the steps of a timeline; more spans are averaged.
+// maxSteps is the most steps of a timeline. More spans than that are averaged.
 const maxSteps = 20_000
 
-// Units of the tracks' own coordinates: time across, value down. The script zooms by
-// changing what of them is seen.
+// Size of a track in its own coordinates: time across, value down. The script zooms by
+// changing the visible part.
 const (
 	unitsAcross = 1e6
 	unitsDown   = 1000
 )
 
-// A trackOf is a track below others on one time axis.
-type trackOf struct {
+// A track is a curve over the time axis of a timeline.
+type track struct {
 	name, unit, class string
 	height            float64
-	scale             float64 // of a value to the unit
+	scale             float64 // factor from a value to the unit
 	of                func(*report.Span) float64
 }
 
-// Timeline draws power, and what else is known, over the wall time. It returns nil if the
-// report has no power over time.
+// Timeline draws the power over wall time and, if they are known, the use of L2, the load of the
+// engine and the cause that bounds each span. It returns nil if the report has no power over
+// time.
 func Timeline(r *view.Report) *Picture {
 	spans := make([]report.Span, 0, len(r.Power))
 	bounds, l2 := false, false
@@ -45,41 +46,41 @@ func Timeline(r *view.Report) *Picture {
 	first, last := spans[0].AtNs, spans[len(spans)-1].AtNs+spans[len(spans)-1].ForNs
 	note := ""
 	if len(spans) > maxSteps {
-		note = fmt.Sprintf(" %d spans averaged over %d equal parts of the time.", len(spans), maxSteps)
-		spans, bounds = averaged(spans, first, last, maxSteps), false
+		note = fmt.Sprintf(" %d spans are averaged over %d equal parts of the time.", len(spans), maxSteps)
+		spans, bounds = averageSpans(spans, first, last, maxSteps), false
 	}
-	tracks := []trackOf{{"power", "W", "power", 150, 1, func(s *report.Span) float64 { return s.Watts }}}
+	tracks := []track{{"power", "W", "power", 150, 1, func(s *report.Span) float64 { return s.Watts }}}
 	if l2 {
-		tracks = append(tracks, trackOf{"L2", "MB", "l2", 80, 1e-6, func(s *report.Span) float64 { return float64(s.L2Bytes) }})
-		note += " The L2 is as full as the operands of the descriptor make it, and in a network the tensors that wait there for a later one."
+		tracks = append(tracks, track{"L2", "MB", "l2", 80, 1e-6, func(s *report.Span) float64 { return float64(s.L2Bytes) }})
+		note += " L2 holds the operands of the descriptor and, in a network, tensors kept for a later one."
 	}
 	if r.Busy != nil {
 		at := map[clock.Nanoseconds]float64{}
 		for i := range r.Power {
 			at[r.Power[i].AtNs] = r.Busy[i]
 		}
-		tracks = append(tracks, trackOf{"busy", "%", "l2", 80, 100, func(s *report.Span) float64 { return at[s.AtNs] }})
+		tracks = append(tracks, track{"busy", "%", "l2", 80, 100, func(s *report.Span) float64 { return at[s.AtNs] }})
 	}
-	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: timelineOf(r)}
+	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: powerList(r)}
 	var names []Legend
 	if bounds {
-		names = t.legend()
+		names = t.boundLegend()
 	}
-	return drawn(Picture{ID: "timeline", Title: "Timeline", Legend: names, Note: strings.TrimSpace(note), Zoom: true,
+	return newPicture(Picture{ID: "timeline", Title: "Timeline", Legend: names, Note: strings.TrimSpace(note), Zoom: true,
 		Rests: []string{"ActivePower", "MACEnergy", "DRAMEnergy", "PlanarEnergy"}}, t.draw)
 }
 
-// A timeline is what a picture of it has.
+// A timeline holds the spans and tracks that a picture shows.
 type timeline struct {
 	spans       []report.Span
-	tracks      []trackOf
-	bounds      bool // there is a track of what bounds each span
+	tracks      []track
+	bounds      bool // draw the cause that bounds each span
 	first, last clock.Nanoseconds
-	list        string // of the document, that the spans are
+	list        string // list of the document that holds the spans
 }
 
-// legend names the causes that bound a span.
-func (t *timeline) legend() (names []Legend) {
+// boundLegend returns a legend of the causes that bound a span.
+func (t *timeline) boundLegend() (names []Legend) {
 	bound := map[string]bool{}
 	for i := range t.spans {
 		bound[t.spans[i].Bound] = true
@@ -92,7 +93,7 @@ func (t *timeline) legend() (names []Legend) {
 	return names
 }
 
-// Places of a timeline in user units.
+// Layout of a timeline in user units.
 const (
 	timeLeft, timeRight, timeTop, timeGap = 60, 20, 4, 10
 	trackTitle, boundStrip, timeAxis      = 14, 12, 14
@@ -109,19 +110,19 @@ func (t *timeline) draw(width float64) *canvas {
 	height += 6
 	c := newCanvas(width, height+28, "Power over wall time")
 	id := "time"
-	if c.narrow() {
+	if c.isNarrow() {
 		id = "time-narrow"
 	}
-	c.attributes(fmt.Sprintf(`id="%s" class="time" data-from="%s" data-to="%s" data-left="%d" data-right="%s" data-bottom="%s" data-list="%s"`,
-		id, num(float64(t.first)), num(float64(t.last)), timeLeft, num(c.width-timeRight), num(height), t.list))
+	c.addAttributes(fmt.Sprintf(`id="%s" class="time" data-from="%s" data-to="%s" data-left="%d" data-right="%s" data-bottom="%s" data-list="%s"`,
+		id, formatCoordinate(float64(t.first)), formatCoordinate(float64(t.last)), timeLeft, formatCoordinate(c.width-timeRight), formatCoordinate(height), t.list))
 	c.raw(`<g class="ticks">`)
 	unit, suffix := timeUnit(t.last - t.first)
 	h := scale{float64(t.first / unit), float64(t.last / unit), timeLeft, c.width - timeRight, false}
 	for _, at := range h.ticks() {
-		c.line(h.at(at), timeTop, h.at(at), height-timeAxis, "grid")
-		c.text(h.at(at), height, "middle", fmt.Sprintf("%.6g", at))
+		c.drawLine(h.at(at), timeTop, h.at(at), height-timeAxis, "grid")
+		c.drawText(h.at(at), height, "middle", fmt.Sprintf("%.6g", at))
 	}
-	c.text((timeLeft+c.width-timeRight)/2, height+22, "middle", "wall time, "+suffix)
+	c.drawText((timeLeft+c.width-timeRight)/2, height+22, "middle", "wall time, "+suffix)
 	c.raw(`</g>`)
 	y := float64(timeTop)
 	if t.bounds {
@@ -136,59 +137,59 @@ func (t *timeline) draw(width float64) *canvas {
 	return c
 }
 
-// across returns the scale of the tracks' own coordinates.
-func (t *timeline) across() scale {
+// timeScale returns the scale from time to the tracks' own coordinates.
+func (t *timeline) timeScale() scale {
 	return scale{float64(t.first), float64(t.last), 0, unitsAcross, false}
 }
 
-// drawBounds draws the strip of what bounds each span, with its top at y.
+// drawBounds draws a strip of the causes that bound each span, with its top at y.
 func (t *timeline) drawBounds(c *canvas, y float64) {
-	across := t.across()
-	c.text(timeLeft-6, y+boundStrip-2, "end", "bound by")
-	c.window(timeLeft, y, c.width-timeLeft-timeRight, boundStrip)
+	across := t.timeScale()
+	c.drawText(timeLeft-6, y+boundStrip-2, "end", "bound by")
+	c.openWindow(timeLeft, y, c.width-timeLeft-timeRight, boundStrip)
 	for name := range new(report.Cycles).All() {
 		var b strings.Builder
 		for i := range t.spans {
 			if s := &t.spans[i]; s.Bound == name {
 				from, to := across.at(float64(s.AtNs)), across.at(float64(s.AtNs+s.ForNs))
-				fmt.Fprintf(&b, "M%s 0H%sV%dH%sZ", num(from), num(to), unitsDown, num(from))
+				fmt.Fprintf(&b, "M%s 0H%sV%dH%sZ", formatCoordinate(from), formatCoordinate(to), unitsDown, formatCoordinate(from))
 			}
 		}
 		if b.Len() > 0 {
 			class := "c" + strconv.Itoa(causeIndex(name))
-			c.outline("bound-"+class, b.String(), class)
+			c.fillPath("bound-"+class, b.String(), class)
 		}
 	}
 	c.closeWindow()
 }
 
-// drawTrack draws one track, with its top at y.
+// drawTrack draws track i with its top at y.
 func (t *timeline) drawTrack(c *canvas, i int, y float64) {
-	x, across := &t.tracks[i], t.across()
-	c.text(timeLeft, y-4, "start", x.name+", "+x.unit)
+	x, across := &t.tracks[i], t.timeScale()
+	c.drawText(timeLeft, y-4, "start", x.name+", "+x.unit)
 	most := 0.0
 	for k := range t.spans {
 		most = max(most, x.of(&t.spans[k])*x.scale)
 	}
 	v := scale{0, max(most, 1e-9) * 1.06, y + x.height, y, false}
 	for _, tick := range v.ticks(x.height / 28) {
-		c.line(timeLeft, v.at(tick), c.width-timeRight, v.at(tick), "grid")
-		c.text(timeLeft-6, v.at(tick)+4, "end", fmt.Sprintf("%.4g", tick))
+		c.drawLine(timeLeft, v.at(tick), c.width-timeRight, v.at(tick), "grid")
+		c.drawText(timeLeft-6, v.at(tick)+4, "end", fmt.Sprintf("%.4g", tick))
 	}
-	c.window(timeLeft, y, c.width-timeLeft-timeRight, x.height)
-	c.outline("track-"+x.name, steps(t.spans, &across, &scale{0, v.high, unitsDown, 0, false}, x), x.class)
+	c.openWindow(timeLeft, y, c.width-timeLeft-timeRight, x.height)
+	c.fillPath("track-"+x.name, stepPath(t.spans, &across, &scale{0, v.high, unitsDown, 0, false}, x), x.class)
 	c.closeWindow()
 }
 
-// timelineOf is the document's list that a timeline's spans are.
-func timelineOf(r *view.Report) string {
+// powerList returns the name of the document's list that holds the spans of a timeline.
+func powerList(r *view.Report) string {
 	if r.Kind == "load" {
 		return "timeline"
 	}
 	return "power"
 }
 
-// causeIndex is a cause's place, which is its colour.
+// causeIndex returns the position of a cause among all causes, which selects its colour.
 func causeIndex(name string) int {
 	i := 0
 	for cause := range new(report.Cycles).All() {
@@ -200,7 +201,7 @@ func causeIndex(name string) int {
 	return i
 }
 
-// timeUnit is a unit that a length of time reads well in.
+// timeUnit returns a unit in which a length of time is easy to read, and its name.
 func timeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 	switch {
 	case t >= 1e9:
@@ -213,28 +214,29 @@ func timeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 	return 1, "ns"
 }
 
-// steps is the outline of a track's values, from the bottom line and back to it.
-func steps(spans []report.Span, h, v *scale, t *trackOf) string {
+// stepPath returns the outline of a track's values as an SVG path that begins and ends at the
+// bottom.
+func stepPath(spans []report.Span, h, v *scale, t *track) string {
 	var b strings.Builder
-	at := -1.0 // the value that the pen is at
+	at := -1.0 // value at the current point of the path
 	for i := range spans {
 		s := &spans[i]
 		if i == 0 {
-			fmt.Fprintf(&b, "M%s %d", num(h.at(float64(s.AtNs))), unitsDown)
+			fmt.Fprintf(&b, "M%s %d", formatCoordinate(h.at(float64(s.AtNs))), unitsDown)
 		}
 		if x := t.of(s) * t.scale; x != at {
-			fmt.Fprintf(&b, "H%sV%s", num(h.at(float64(s.AtNs))), num(v.at(x)))
+			fmt.Fprintf(&b, "H%sV%s", formatCoordinate(h.at(float64(s.AtNs))), formatCoordinate(v.at(x)))
 			at = x
 		}
 	}
 	last := &spans[len(spans)-1]
-	fmt.Fprintf(&b, "H%sV%dZ", num(h.at(float64(last.AtNs+last.ForNs))), unitsDown)
+	fmt.Fprintf(&b, "H%sV%dZ", formatCoordinate(h.at(float64(last.AtNs+last.ForNs))), unitsDown)
 	return b.String()
 }
 
-// averaged is power over n equal parts of the time; energy is what falls into each, and the
-// L2 is as full as it is at its fullest.
-func averaged(spans []report.Span, first, last clock.Nanoseconds, n int) []report.Span {
+// averageSpans returns the power averaged over n equal parts of the time. Each part has the
+// energy that falls in it and the largest use of L2.
+func averageSpans(spans []report.Span, first, last clock.Nanoseconds, n int) []report.Span {
 	step := (last - first) / clock.Nanoseconds(n)
 	list := make([]report.Span, n)
 	for i := range list {

@@ -9,7 +9,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// maxLeaves bounds the rectangles of a treemap; what takes less is one.
+// maxLeaves is the most rectangles of a treemap. The remaining items share one.
 const maxLeaves = 80
 
 // A leaf is an item of a treemap.
@@ -19,8 +19,8 @@ type leaf struct {
 	value float64
 }
 
-// Energy draws where the energy goes: an area for each item and one for the dispatch, each
-// divided into its parts. It returns nil if no item has an energy.
+// Energy draws the energy of each item and of the dispatch as a treemap, with each area divided
+// into its parts. It returns nil if no item has an energy.
 func Energy(r *view.Report) *Picture {
 	var list []leaf
 	for i := range r.Items {
@@ -39,17 +39,7 @@ func Energy(r *view.Report) *Picture {
 		return 0
 	})
 	if len(list) > maxLeaves {
-		rest := leaf{name: fmt.Sprintf("%d others", len(list)-maxLeaves), parts: energySegments(new(report.Energy))}
-		for _, x := range list[maxLeaves:] {
-			rest.value += x.value
-			for i := range x.parts {
-				rest.parts[i].value += x.parts[i].value
-			}
-		}
-		for i := range rest.parts {
-			rest.parts[i].text = clock.Nanojoules(rest.parts[i].value).String()
-		}
-		list = append(list[:maxLeaves:maxLeaves], rest)
+		list = append(list[:maxLeaves:maxLeaves], addLeaves(list[maxLeaves:]))
 	}
 	sum := 0.0
 	for _, x := range list {
@@ -64,9 +54,9 @@ func Energy(r *view.Report) *Picture {
 	case float64(n) < sum:
 		list = append(list, leaf{"dispatch", energySegments(&report.Energy{Dispatch: n}), float64(n)})
 		sum += float64(n)
-		note += " The dispatch has an energy of its own, whatever it runs."
-	default: // it would leave no room for what can be changed
-		note += fmt.Sprintf(" The dispatch's own %v are not drawn: %.0f%% of all.", n, 100*float64(n)/(sum+float64(n)))
+		note += " The dispatch itself takes a fixed energy."
+	default: // it would leave too little room for the items
+		note += fmt.Sprintf(" The %v of the dispatch itself are not drawn (%.0f%% of all).", n, 100*float64(n)/(sum+float64(n)))
 	}
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 380, "Energy of each "+r.Of+" by part")
@@ -79,15 +69,30 @@ func Energy(r *view.Report) *Picture {
 			names = append(names, Legend{fmt.Sprintf("e%d", i), p.Name})
 		}
 	}
-	return drawn(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
+	return newPicture(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
 		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}}, draw)
+}
+
+// addLeaves returns a leaf with the energies of all leaves in list.
+func addLeaves(list []leaf) leaf {
+	rest := leaf{name: fmt.Sprintf("%d others", len(list)), parts: energySegments(new(report.Energy))}
+	for _, x := range list {
+		rest.value += x.value
+		for i := range x.parts {
+			rest.parts[i].value += x.parts[i].value
+		}
+	}
+	for i := range rest.parts {
+		rest.parts[i].text = clock.Nanojoules(rest.parts[i].value).String()
+	}
+	return rest
 }
 
 type box struct{ x, y, w, h float64 }
 
-// squarify fills a box with leaves, the largest first, in rows along its shorter side that
-// are ended where the next leaf would make their rectangles longer (Bruls, Huizing and van
-// Wijk, Squarified treemaps).
+// squarify fills a box with leaves, largest first, in rows along its shorter side. It ends a row
+// when another leaf would make the rectangles more elongated (Bruls, Huizing and van Wijk,
+// Squarified Treemaps).
 func squarify(c *canvas, list []leaf, b box, rest, all float64) {
 	for len(list) > 0 && rest > 0 {
 		area := b.w * b.h / rest
@@ -119,7 +124,7 @@ func squarify(c *canvas, list []leaf, b box, rest, all float64) {
 			if b.w >= b.h {
 				place = box{b.x, b.y + at, thick, length}
 			}
-			c.leaf(&x, place, all)
+			c.drawLeaf(&x, place, all)
 			at += length
 		}
 		if b.w >= b.h {
@@ -131,15 +136,15 @@ func squarify(c *canvas, list []leaf, b box, rest, all float64) {
 	}
 }
 
-// leaf draws one item with its parts along its longer side.
-func (c *canvas) leaf(x *leaf, b box, all float64) {
+// drawLeaf draws an item, divided into its parts along its longer side.
+func (c *canvas) drawLeaf(x *leaf, b box, all float64) {
 	title := fmt.Sprintf("%s: %v, %.1f%% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
 	for _, p := range x.parts {
 		if p.value > 0 {
 			title += fmt.Sprintf("; %s %s", p.name, p.text)
 		}
 	}
-	c.group(title)
+	c.openGroup(title)
 	at := 0.0
 	for _, p := range x.parts {
 		share := p.value / x.value
@@ -147,19 +152,19 @@ func (c *canvas) leaf(x *leaf, b box, all float64) {
 			continue
 		}
 		if b.w >= b.h {
-			c.rect(b.x+at*b.w, b.y, share*b.w, b.h, p.class+" soft", "")
+			c.drawRect(b.x+at*b.w, b.y, share*b.w, b.h, p.class+" soft", "")
 		} else {
-			c.rect(b.x, b.y+at*b.h, b.w, share*b.h, p.class+" soft", "")
+			c.drawRect(b.x, b.y+at*b.h, b.w, share*b.h, p.class+" soft", "")
 		}
 		at += share
 	}
-	c.frame(b.x, b.y, b.w, b.h, "leaf")
-	const line, letter = 14, 6.6 // what a line and a letter of a label take
+	c.drawFrame(b.x, b.y, b.w, b.h, "leaf")
+	const line, letter = 14, 6.6 // height of a line and width of a letter
 	if b.h > line+4 && b.w > 5*letter {
 		room := int((b.w - 8) / letter)
-		c.text(b.x+5, b.y+line, "start", clipped(x.name, room))
+		c.drawText(b.x+5, b.y+line, "start", truncate(x.name, room))
 		if value := clock.Nanojoules(x.value).String(); b.h > 2*line+4 && len(value) <= room {
-			c.text(b.x+5, b.y+2*line, "start", value)
+			c.drawText(b.x+5, b.y+2*line, "start", value)
 		}
 	}
 	c.closeGroup()

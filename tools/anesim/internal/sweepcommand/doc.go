@@ -1,4 +1,4 @@
-// Package sweepcommand is the command that times grids of designs, with those below it: merge,
-// status, front and optimise. What a sweep is and how it runs is package bench/sweep; here are
-// its flags, and how its rows reach the terminal, files and pages.
+// Package sweepcommand implements "anesim sweep", which times grids of designs, and its
+// subcommands merge, status, front and optimise. It has their flags and writes rows to the
+// terminal, to files and to pages. Package bench/sweep defines and runs sweeps.
 package sweepcommand

@@ -11,23 +11,23 @@ func mergeCommand() *cobra.Command {
 	points := 0
 	c := &cobra.Command{
 		Use:   "merge FILE...",
-		Short: "Put the files of a sweep's shards together",
-		Long: `Merge writes the rows of a sweep's shards in the order of its points, byte for byte what
-the sweep writes without --shard. The files may be in any order; nothing is written unless
-every point is there once. --points says how many there are; without it there must be as
-many as the values that the rows have make combinations.`,
+		Short: "Merge the files of a sweep's shards",
+		Long: `Merge writes the rows of a sweep's shards in the order of its points. The result is byte for
+byte that of the sweep without --shard. The files may be in any order. Nothing is written
+unless every point occurs exactly once. --points gives the number of points; without it,
+the rows must contain every combination of the values that occur in them.`,
 		Example: `  anesim sweep conv cin=16..256+16 cout=64 --shard 1/2 --resume 1.csv
   anesim sweep conv cin=16..256+16 cout=64 --shard 2/2 --resume 2.csv
   anesim sweep merge 1.csv 2.csv > all.csv`,
 		Args: usage.SomeFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("points") && (points < 1 || points > sweep.MaxPoints) {
-				return usage.Errorf("--points %d: must be between 1 and %d", points, sweep.MaxPoints)
+				return usage.Errorf("--points %d: want 1 to %d", points, sweep.MaxPoints)
 			}
 			return sweep.Merge(c.OutOrStdout(), args, points)
 		},
 	}
-	c.Flags().IntVar(&points, "points", 0, "how many `POINTS` the sweep has")
+	c.Flags().IntVar(&points, "points", 0, "number of `POINTS` of the sweep")
 	refuseParquet(c.Flags())
 	return c
 }

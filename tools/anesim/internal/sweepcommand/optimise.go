@@ -15,7 +15,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// optimiseFlags are the flags of sweep optimise.
+// optimiseFlags holds the flags of sweep optimise.
 type optimiseFlags struct {
 	sweepFlags
 	least  string
@@ -27,18 +27,17 @@ func optimiseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "optimise FILE|'OP key=value...'... chip.NAME=FROM..TO...",
 		Short: "Find the chip's constants with the least time or energy within a budget",
-		Long: `Optimise looks for the values of constants of the chip, each within its range, that have
-the least of a goal of anesim sweep --pareto, by default time, over all programs named, and
-keep a budget: --within power=2,area=40 has the design take at most 2 W, on average, and 40
-units of --area.
+		Long: `Optimise searches for values of the chip's constants, each within its range, that minimise
+a goal of anesim sweep --pareto (by default time) over all programs and stay within a
+budget: --within power=2,area=40 allows at most 2 W on average and 40 units of --area.
 
-The search is downhill (Nelder and Mead's simplex, from several starts) and then along each
-constant until no neighbour is better, on a scale with 4,096 steps of equal ratio from one
-end of each range to the other. It may end in a minimum that is not the least of all; a
-sweep with --pareto shows the whole range. The result is the same on every machine.
+The search uses Nelder and Mead's simplex method from several starts, and then varies each
+constant until no neighbour is better, on a logarithmic scale with 4,096 steps over each
+range. It may end in a local minimum; a sweep with --pareto shows the whole range. The
+result is the same on every machine.
 
-It prints the constants at the start (the chip's, moved into their ranges) and at the end,
-and the goal and budget at both. --csv prints the row of each program instead, as sweep does.`,
+It prints the constants of the first design (the chip's, clamped to their ranges) and of
+the best one, with goal and budget for both. --csv prints the rows of the best design.`,
 		Example: `  anesim sweep optimise resnet50.yaml chip.ReadRate=10e9..200e9 chip.Clock=0.5e9..2e9 --within power=4
   anesim sweep optimise 'conv cin=64 h=56 w=56 cout=64 k=3' chip.TotalRate=10e9..200e9 chip.ReadRate=10e9..200e9 \
       chip.Clock=0.5e9..2e9 --area '1e-10*TotalRate + 1e-8*Clock' --within area=25`,
@@ -48,15 +47,15 @@ and the goal and budget at both. --csv prints the row of each program instead, a
 	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "init", "csv")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("csv").Usage = "print the best design's rows as CSV"
-	s.StringVar(&f.area, "area", "", "a proxy of the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
-	s.StringVar(&f.least, "least", "time", "the `GOAL` to have the least of")
-	s.StringVar(&f.within, "within", "", "the budget, `GOAL=MOST,...`")
+	s.StringVar(&f.area, "area", "", "estimate of the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
+	s.StringVar(&f.least, "least", "time", "the `GOAL` to minimise")
+	s.StringVar(&f.within, "within", "", "budget, `GOAL=MOST,...`")
 	flags.CompleteFlags(c)
 	return c
 }
 
 func (f *optimiseFlags) run(w io.Writer, args []string) error {
-	s, err := f.search(args)
+	s, err := f.newSearch(args)
 	if err != nil {
 		return err
 	}
@@ -76,13 +75,13 @@ func (f *optimiseFlags) run(w io.Writer, args []string) error {
 	return printDesigns(w, s, start, best)
 }
 
-// search reads the command line.
-func (f *optimiseFlags) search(args []string) (*sweep.Search, error) {
-	o, err := f.shared()
+// newSearch returns the search that the command line describes.
+func (f *optimiseFlags) newSearch(args []string) (*sweep.Search, error) {
+	o, err := f.pointOptions()
 	if err != nil {
 		return nil, err
 	}
-	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: sweepFile})
+	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: openModel})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func (f *optimiseFlags) search(args []string) (*sweep.Search, error) {
 	return s, nil
 }
 
-// printDesigns prints the constants, the goal and the budget at the start and at the end.
+// printDesigns prints the constants, the goal and the budget of the first and the best design.
 func printDesigns(w io.Writer, s *sweep.Search, start, best *sweep.Candidate) error {
 	list, err := s.Compare(start, best)
 	if err != nil {
@@ -107,7 +106,7 @@ func printDesigns(w io.Writer, s *sweep.Search, start, best *sweep.Candidate) er
 	}
 	lines := t.Lines(math.MaxInt, 0)
 	most := strings.LastIndex(lines[0], "most")
-	for _, line := range lines { // a line without a bound ends where its column begins
+	for _, line := range lines { // pad lines without a bound to the start of its column
 		if _, err := fmt.Fprintf(w, "%-*s\n", most, line); err != nil {
 			return err
 		}

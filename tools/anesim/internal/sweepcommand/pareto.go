@@ -16,7 +16,8 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// checkPicture refuses the name of a picture that is none, or that of a file that was read.
+// checkPicture returns an error if a picture's name does not end in .svg or is one of the inputs.
+// It accepts "".
 func checkPicture(file string, inputs ...string) error {
 	if file == "" {
 		return nil
@@ -24,24 +25,24 @@ func checkPicture(file string, inputs ...string) error {
 	if err := flags.CheckSVG("--plot", file); err != nil {
 		return err
 	}
-	if err := outfile.Avoiding(file, inputs...); err != nil {
+	if err := outfile.CheckInputs(file, inputs...); err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	return nil
 }
 
-// drawFront draws the first two goals.
+// drawFront draws the first two goals of a front to an SVG file.
 func drawFront(f *sweep.Front, file, name, chip string) error {
 	plane := f.Plane()
 	d := picture.Front(plane)
 	p := d.Draw()
 	if p == nil {
-		return fmt.Errorf("front: %w: no point has figures", picture.ErrNothing)
+		return fmt.Errorf("front: %w: no point has a time", picture.ErrNothing)
 	}
 	return outfile.Write(file, p.File(p.Caption(&view.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})...))
 }
 
-// frontFlags are the flags of sweep front.
+// frontFlags holds the flags of sweep front.
 type frontFlags struct {
 	picture  string
 	programs int
@@ -52,14 +53,15 @@ func frontCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "front GOALS FILE...",
 		Short: "Print the Pareto front of a sweep's rows",
-		Long: `Front reads the rows of a sweep, or of all its shards in any order, and prints those that
-no other is better than in every one of GOALS, which are those of anesim sweep --pareto. Of
-a sweep of several programs, --programs says how many: a design is as many rows.`,
+		Long: `Front reads the rows of a sweep, or of all its shards in any order, and prints the Pareto
+front: the designs that no other design beats in all GOALS. Goals are those of anesim sweep
+--pareto. If the sweep has several programs, --programs gives their number, which is the
+number of rows per design.`,
 		Example: `  anesim sweep front time,energy grid.csv
   anesim sweep front time,area 1.csv 2.csv 3.csv --programs 2 --plot front.svg`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage.Errorf("%s requires goals and a file", c.CommandPath())
+				return usage.Errorf("%s: missing GOALS or FILE argument", c.CommandPath())
 			}
 			return nil
 		},
@@ -67,14 +69,14 @@ a sweep of several programs, --programs says how many: a design is as many rows.
 			return f.run(c.OutOrStdout(), args[0], args[1:])
 		},
 	}
-	c.Flags().StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg as well")
-	c.Flags().IntVar(&f.programs, "programs", 1, "how many `PROGRAMS` the sweep has")
+	c.Flags().StringVar(&f.picture, "plot", "", "also draw the front to `OUT`.svg")
+	c.Flags().IntVar(&f.programs, "programs", 1, "number of `PROGRAMS` of the sweep")
 	return c
 }
 
 func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
 	if f.programs < 1 || f.programs > sweep.MaxPrograms {
-		return usage.Errorf("--programs %d: must be between 1 and %d", f.programs, sweep.MaxPrograms)
+		return usage.Errorf("--programs %d: want 1 to %d", f.programs, sweep.MaxPrograms)
 	}
 	if err := checkPicture(f.picture, names...); err != nil {
 		return err

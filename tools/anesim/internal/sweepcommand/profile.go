@@ -11,10 +11,11 @@ import (
 	"anesim/tools/anesim/internal/outfile"
 )
 
-// maxProfiled bounds the points of a profile or a trace: their results are all kept.
+// maxProfiled is the most points of a profile or a trace, whose results are all kept in memory.
 const maxProfiled = 1000
 
-// profilePoints writes the profile and the trace of a sweep's points, one behind the other.
+// profilePoints runs the points of a shard again and writes their profile and trace, one point
+// after another.
 func (f *sweepFlags) profilePoints(s *sweep.Sweep, part sweep.Shard) error {
 	if f.Pprof == "" && f.Trace == "" {
 		return nil
@@ -32,7 +33,7 @@ func (f *sweepFlags) profilePoints(s *sweep.Sweep, part sweep.Shard) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			continue // its row says why
+			continue // its row has the reason
 		}
 		parts = append(parts, p)
 	}

@@ -14,7 +14,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// statusFlags are the flags of sweep status.
+// statusFlags holds the flags of sweep status.
 type statusFlags struct {
 	points int
 	shards int
@@ -25,36 +25,36 @@ func statusCommand() *cobra.Command {
 	var f statusFlags
 	c := &cobra.Command{
 		Use:   "status FILE...",
-		Short: "Say how far the shards of a sweep are, and when they end",
-		Long: `Status reads the files that anesim sweep --resume writes, while they are written or after,
-and says of each how many rows it has and whether its last one is complete. --points says
-how many points the sweep has, --shards how many files share them, where some have not been
-started; then it says how far each and all are, and when they will be there.
+		Short: "Report the progress of a sweep's shards",
+		Long: `Status reads the files of anesim sweep --resume, during or after the sweep, and prints how
+many rows each has and whether the last row is complete. With --points, the number of
+points of the sweep, it also prints the progress and when the sweep will be done. --shards
+gives the number of files if some have not been started.
 
-The rate of a shard is that of its file: the rows over the time from when the file was made
-to when it was last written, which counts what a shard waited between two runs. --over 10s
-looks twice instead, so long apart; there is no other rate where a file system does not say
-when a file was made. A shard that has not written for a minute is called stale: it has
-stopped, or its points are slow.`,
+The rate of a shard is the number of rows divided by the time between the creation and the
+last write of its file, including pauses between two runs. --over 10s reads the files twice,
+10 seconds apart, to compute the rate; this is the only way on file systems without creation
+times. A shard that has not written for a minute is called stale: it has stopped, or its
+points are slow.`,
 		Example: `  anesim sweep status shard-*.csv --points 10000000 --shards 500
   anesim sweep status shard-*.csv --points 10000000 --over 10s`,
 		Args: usage.SomeFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("points") && (f.points < 1 || f.points > sweep.MaxPoints) {
-				return usage.Errorf("--points %d: must be between 1 and %d", f.points, sweep.MaxPoints)
+				return usage.Errorf("--points %d: want 1 to %d", f.points, sweep.MaxPoints)
 			}
 			if c.Flags().Changed("shards") && (f.shards < len(args) || f.shards > sweep.MaxPoints) {
-				return usage.Errorf("--shards %d: must be between the %s named and %d", f.shards, report.Plural(len(args), "file"), sweep.MaxPoints)
+				return usage.Errorf("--shards %d: want at least the %s named and at most %d", f.shards, report.Plural(len(args), "file"), sweep.MaxPoints)
 			}
 			if f.over < 0 {
-				return usage.Errorf("--over %v: must be 0 or more", f.over)
+				return usage.Errorf("--over %v: want 0 or more", f.over)
 			}
 			return f.run(c.OutOrStdout(), args)
 		},
 	}
-	c.Flags().IntVar(&f.points, "points", 0, "how many `POINTS` the sweep has")
-	c.Flags().IntVar(&f.shards, "shards", 0, "how many `FILES` share them; the default is those that are named")
-	c.Flags().DurationVar(&f.over, "over", 0, "rates over a `DURATION` from now, like 10s")
+	c.Flags().IntVar(&f.points, "points", 0, "number of `POINTS` of the sweep")
+	c.Flags().IntVar(&f.shards, "shards", 0, "number of `FILES` of the sweep; default is the number of arguments")
+	c.Flags().DurationVar(&f.over, "over", 0, "measure rates over a `DURATION` from now, like 10s")
 	return c
 }
 
@@ -81,23 +81,23 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 				left = max(left, time.Duration(float64(all-s.Rows)/s.Rate*float64(time.Second)))
 			}
 		}
-		t.Add(report.Printable(name), strconv.Itoa(s.Rows), orDash(all), report.Rate(s.Rate), state)
+		t.Add(report.Printable(name), strconv.Itoa(s.Rows), formatCount(all), report.Rate(s.Rate), state)
 	}
 	if err := t.Print(w, 0); err != nil {
 		return err
 	}
-	if err := f.total(w, rows, rate, left, shards-len(names)); err != nil {
+	if err := f.printTotal(w, rows, rate, left, shards-len(names)); err != nil {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s cannot be read", report.Plural(failed, "file"))
+		return fmt.Errorf("cannot read %s", report.Plural(failed, "file"))
 	}
 	return nil
 }
 
-// total says how far all are. What runs is taken to go on as it did, and what has not been
-// started to be started when the rest is done.
-func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Duration, unnamed int) error {
+// printTotal prints the progress of all shards. It estimates the end on the assumption that
+// running shards keep their rate, and that the others start when these are done.
+func (f *statusFlags) printTotal(w io.Writer, rows int, rate float64, left time.Duration, unnamed int) error {
 	if f.points == 0 {
 		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), report.Rate(rate))
 		return err
@@ -114,7 +114,7 @@ func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Durat
 	return err
 }
 
-func orDash(n int) string {
+func formatCount(n int) string {
 	if n == 0 {
 		return "-"
 	}

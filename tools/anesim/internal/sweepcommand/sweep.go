@@ -26,9 +26,10 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// writeSweepPage writes the page of a sweep's rows.
+// writePage writes the rows of a sweep as an HTML page. With --resume, the rows come from the
+// file, which also has those of earlier runs.
 func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
-	if f.resume != "" { // the file has the rows of earlier runs as well
+	if f.resume != "" { // the file also has the rows of earlier runs
 		data, err := os.ReadFile(f.resume)
 		if err != nil {
 			return err
@@ -40,16 +41,16 @@ func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
 		rows = all[1:]
 	}
 	columns := s.Header()
-	last := len(columns) - 1 // the origin, the same in all rows
+	last := len(columns) - 1 // the origin column, equal in all rows
 	short := make([][]string, len(rows))
 	for i, row := range rows {
 		short[i] = row[:last]
 	}
 	d := &view.Sweep{Header: report.NewHeader(), Name: s.Name, Chip: s.Options.Chip.Name, Columns: columns[:last], Rows: short}
-	return page.WriteFile(f.HTML, view.OfSweep(d, report.Peak(&s.Options.Chip)), page.Options{}, s.Files()...)
+	return page.WriteFile(f.HTML, view.FromSweep(d, report.Peak(&s.Options.Chip)), page.Options{}, s.Files()...)
 }
 
-// sweepFlags are the flags of sweep.
+// sweepFlags holds the flags of sweep.
 type sweepFlags struct {
 	flags.Run
 	resume  string
@@ -60,49 +61,50 @@ type sweepFlags struct {
 	workers int
 }
 
+// New returns the sweep command with its subcommands.
 func New() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use:   "sweep OP|FILE... key=values...",
-		Short: "Time a grid of layers, networks, chips and register values, CSV out",
-		Long: `Sweep times every combination of values: of a layer's keys (anesim layer -h), of constants
-of the chip, of register fields. Values of tensors are not computed. What is timed is an
-operation with its keys, or the programs and networks in files; several of them are timed
-on every chip, and a layer among them has its keys with it, in quotes.
+		Short: "Time a grid of layers, networks, chips and register values as CSV",
+		Long: `Sweep times every combination of values of a layer's keys (anesim layer -h), of constants
+of the chip and of register fields. It does not compute values of tensors. It times an
+operation with its keys, or the programs and networks in files. Several of them are timed
+on every chip; a layer among several is quoted together with its keys.
 
-The points run on all processors; the rows come in the grid's order, the last key changing
-fastest, then the --set fields, then the programs where there are several. A key like
-chip.Clock varies a constant of the chip (anesim chip m1 lists them). Every row has the
-bounds of its time, which hold ` + hw.IntervalWords + ` measurements.
+The points run on all processors. The rows are in the order of the grid: the programs
+change fastest, then the --set fields, then the last key. A key like chip.Clock varies a
+constant of the chip (anesim chip m1 lists them). Every row has the interval of its time,
+which is made to contain ` + hw.IntervalWords + ` measurements.
 
-Values are joined by commas; each is a word or a range:
+Values are separated by commas. Each is a word or a range:
 
   64,128,256     these
   1..5           1 2 3 4 5
   16..64+16      16 32 48 64
   64..512*2      64 128 256 512
-  1e9..2e9+0.5e9 1e9 1.5e9 2e9, of a chip's constant alone
+  1e9..2e9+0.5e9 1e9 1.5e9 2e9, for constants of the chip only
 
-A layer that is refused and a point where the device faults are rows too, with the reason
-in the last column; so is a network of which a part is not modelled.
+A refused layer, a device fault and a network that is not modelled completely have a row
+with the reason in the error column.
 
---pareto time,energy prints only the designs that no other is better than in both, once
-all are timed. A goal is time, energy, power (the mean, with the dispatch's energy), dma,
-area or a chip. key, and less of it is better; of several programs it is their sum. --area
-gives a proxy of the chip's area, a sum of products of its constants, which is a column.
---plot draws the first two goals. For the best constants within a budget, without a grid,
-see anesim sweep optimise.
+--pareto time,energy prints only the designs that no other design beats in both goals,
+after all are timed. A goal is time, energy, power (the mean, with the dispatch's energy),
+dma, area or a chip. key; it is minimised, and summed over several programs. --area adds a
+column with an estimate of the chip's area, a sum of products of its constants. --plot
+draws the first two goals. To find the best constants within a budget, see anesim sweep
+optimise.
 
---resume FILE writes to FILE and goes on behind the last complete row in it, whatever
-stopped it; --shard 2/8 takes points 2, 10, 18, ... of the grid. The shards' files say how
-far they are (anesim sweep status), and anesim sweep merge puts them together again.
-The rows become a Parquet file with tools/parquet, a module of its own.`,
+--resume FILE writes to FILE and continues after its last complete row. --shard 2/8 takes
+points 2, 10, 18, ... of the grid. anesim sweep status reports the progress of shards, and
+anesim sweep merge merges their files. tools/parquet, a separate module, converts the rows
+to a Parquet file.`,
 		Example: `  anesim sweep conv cin=64,128,256 h=14,28 w=14,28 cout=64..512*2 k=1,3 pad=same
   anesim sweep add.hwx --set PE.Cfg.OpMode=0..3
   anesim sweep conv cin=64 h=56 w=56 cout=64 k=3 chip.ReadRate=20e9..60e9+10e9 --pareto time,chip.ReadRate
   anesim sweep resnet50.yaml 'matmul m=512 k=512 n=512' chip.Engines=8,16,32 chip.MACs=128,256 \
       --area '2 + 0.003*Engines*MACs' --pareto time,energy,area --plot front.svg`,
-		ValidArgsFunction: flags.OperationWords,
+		ValidArgsFunction: flags.CompleteLayer,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
@@ -111,26 +113,28 @@ The rows become a Parquet file with tools/parquet, a module of its own.`,
 	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "set", "init", "pprof", "trace", "html")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
-	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
-	s.StringVar(&f.shard, "shard", "", "the `I/N` part of the points")
+	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, after those it already has")
+	s.StringVar(&f.shard, "shard", "", "time part `I/N` of the points")
 	refuseParquet(s)
-	s.StringVar(&f.area, "area", "", "a proxy of the chip's area as a column, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
+	s.StringVar(&f.area, "area", "", "add a column with the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
 	s.StringVar(&f.pareto, "pareto", "", "print the Pareto front over these `GOALS`")
-	s.StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg as well")
-	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "points at a time")
+	s.StringVar(&f.picture, "plot", "", "also draw the front to `OUT`.svg")
+	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "number of points to time at the same time")
 	flags.CompleteFlags(c)
 	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimiseCommand())
 	return c
 }
 
-// maxWorkers bounds the points at a time: more than any machine has processors.
+// maxWorkers is the most points that are timed at the same time, more than any machine has
+// processors.
 const maxWorkers = 1 << 12
 
-// maxPagePoints bounds the points of a page, which are all in memory and in the file.
+// maxPagePoints is the most points of an HTML page, which are all kept in memory and written to
+// the page.
 const maxPagePoints = 1 << 16
 
 func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
-	s, err := f.sweep(args)
+	s, err := f.newSweep(args)
 	if err != nil {
 		return err
 	}
@@ -139,25 +143,15 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		return usage.Errorf("--shard %v", err)
 	}
 	if f.workers < 1 || f.workers > maxWorkers {
-		return usage.Errorf("--workers %d: must be between 1 and %d", f.workers, maxWorkers)
+		return usage.Errorf("--workers %d: want 1 to %d", f.workers, maxWorkers)
 	}
-	best, err := f.front(s)
+	best, err := f.newFront(s)
 	if err != nil {
 		return err
 	}
-	total, err := s.Points()
+	n, err := f.countPoints(s, part)
 	if err != nil {
 		return err
-	}
-	if f.HTML != "" && total > maxPagePoints {
-		return usage.Errorf("--html: a page of %d points; it has at most %d", total, maxPagePoints)
-	}
-	if err := s.Try(); err != nil {
-		return err
-	}
-	n := part.Points(total)
-	if (f.Pprof != "" || f.Trace != "") && n > maxProfiled {
-		return usage.Errorf("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
 	}
 	out := sweep.NewOutput(stdout, s.Header())
 	if f.resume != "" {
@@ -170,8 +164,8 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 			return input.InFile(f.resume, err)
 		}
 	}
-	var rows [][]string // of the page
-	err = f.time(stderr, s, part, out.Rows, n, func(row []string) error {
+	var rows [][]string // rows of the page
+	err = f.timePoints(stderr, s, part, out.Rows, n, func(row []string) error {
 		if f.HTML != "" {
 			rows = append(rows, row)
 		}
@@ -192,6 +186,12 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err := out.Finish(); err != nil {
 		return err
 	}
+	return f.writeFiles(s, part, best, rows)
+}
+
+// writeFiles writes the picture of the front, the profile, the trace and the page that the flags
+// select.
+func (f *sweepFlags) writeFiles(s *sweep.Sweep, part sweep.Shard, best *sweep.Front, rows [][]string) error {
 	if f.picture != "" {
 		if err := drawFront(best, f.picture, s.Name, s.Options.Chip.Name); err != nil {
 			return err
@@ -206,14 +206,35 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	return f.writePage(s, rows)
 }
 
-// time times the points of a shard from the first on, with a meter.
-func (f *sweepFlags) time(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, first, n int, write func([]string) error, idle func() error) error {
+// countPoints returns the number of points of a shard. It returns an error if the sweep has too many
+// points for the outputs that the flags select, or if its first point cannot be built.
+func (f *sweepFlags) countPoints(s *sweep.Sweep, part sweep.Shard) (int, error) {
+	total, err := s.Points()
+	if err != nil {
+		return 0, err
+	}
+	if f.HTML != "" && total > maxPagePoints {
+		return 0, usage.Errorf("--html: found %d points, want at most %d", total, maxPagePoints)
+	}
+	if err := s.Try(); err != nil {
+		return 0, err
+	}
+	n := part.Points(total)
+	if (f.Pprof != "" || f.Trace != "") && n > maxProfiled {
+		return 0, usage.Errorf("--pprof and --trace: want at most %d points, found %d; reduce them with --shard", maxProfiled, n)
+	}
+	return n, nil
+}
+
+// timePoints times the points of a shard, starting at point first, and shows a progress meter on
+// stderr.
+func (f *sweepFlags) timePoints(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, first, n int, write func([]string) error, idle func() error) error {
 	m := terminal.NewMeter(stderr)
 	m.Start(n, s.Name)
 	defer m.End()
 	m.Add(first)
-	// A point leaves little behind and the command keeps less: what is collected rarely
-	// costs some tens of megabytes.
+	// Points leave little live memory, so that collecting rarely costs only some tens of
+	// megabytes.
 	if os.Getenv("GOGC") == "" {
 		const percent = 800
 		defer debug.SetGCPercent(debug.SetGCPercent(percent))
@@ -224,46 +245,47 @@ func (f *sweepFlags) time(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, fi
 	}, idle)
 }
 
-// sweep reads the command line.
-func (f *sweepFlags) sweep(args []string) (*sweep.Sweep, error) {
-	o, err := f.shared()
+// newSweep returns the sweep that the command line describes.
+func (f *sweepFlags) newSweep(args []string) (*sweep.Sweep, error) {
+	o, err := f.pointOptions()
 	if err != nil {
 		return nil, err
 	}
-	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: sweepFile})
+	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: openModel})
 }
 
-// shared are the options that all points of a sweep have.
-func (f *sweepFlags) shared() (anesim.Options, error) {
+// pointOptions returns the options that all points of a sweep share.
+func (f *sweepFlags) pointOptions() (anesim.Options, error) {
 	g := f.Run
 	g.Set, g.TimingOnly = nil, true
 	return g.Options()
 }
 
-// sweepFile opens the model that a word names, or says that it names nothing.
-func sweepFile(name string) (*anesim.Model, error) {
+// openModel opens the model in a file. If there is no such file and the name looks like an
+// operation, the error lists the operations.
+func openModel(name string) (*anesim.Model, error) {
 	if name == "-" {
-		return nil, usage.Errorf("sweep reads no program from standard input")
+		return nil, usage.Errorf("sweep cannot read a program from standard input")
 	}
 	m, err := input.OpenModel(name, nil)
 	if errors.As(err, new(*input.MissingError)) && !strings.ContainsAny(name, "./") {
 		names := keys.Names()
-		return nil, usage.Errorf("%q is no file and no operation; operations are %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
+		return nil, usage.Errorf("unknown file or operation %q; want a file or one of %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
 	}
 	return m, err
 }
 
-// front is the one that the flags ask for, nil for none.
-func (f *sweepFlags) front(s *sweep.Sweep) (*sweep.Front, error) {
+// newFront returns the front selected by --pareto, or nil without that flag.
+func (f *sweepFlags) newFront(s *sweep.Sweep) (*sweep.Front, error) {
 	switch {
 	case f.picture != "" && f.pareto == "":
 		return nil, usage.Errorf("--plot requires --pareto")
 	case f.pareto == "":
 		return nil, nil
 	case f.resume != "":
-		return nil, usage.Errorf("--pareto and --resume are mutually exclusive: a front is known once all points are timed; anesim sweep front reads them")
+		return nil, usage.Errorf("--pareto and --resume are mutually exclusive; use anesim sweep front on the complete file")
 	case f.shard != "":
-		return nil, usage.Errorf("--pareto and --shard are mutually exclusive: anesim sweep front reads the shards' files")
+		return nil, usage.Errorf("--pareto and --shard are mutually exclusive; use anesim sweep front on the files of the shards")
 	}
 	if err := checkPicture(f.picture, s.Files()...); err != nil {
 		return nil, err

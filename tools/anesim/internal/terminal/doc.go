@@ -1,4 +1,4 @@
-// Package terminal prints what a person reads on a terminal: tables that fit its width, lines
-// of words that go on below themselves, and the progress of long work. In a pipe lines are
-// whole, so that other tools find what they look for, and nothing moves.
+// Package terminal prints reports on a terminal: tables that fit its width, lines that wrap with
+// an indent, and a progress meter. When the output is a pipe or a file, lines are not wrapped, so
+// that other tools can search them, and there is no meter.
 package terminal

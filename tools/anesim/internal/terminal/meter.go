@@ -13,21 +13,22 @@ import (
 	"anesim/bench/report"
 )
 
-// progressPeriod is the least time between two looks of the meter.
+// progressPeriod is the shortest time between two updates of a meter.
 const progressPeriod = 100 * time.Millisecond
 
-// A Meter shows the progress of long work on a terminal, and nothing in a pipe. It is one
-// line that is written over and taken away at the end; libraries for it bring a web server
-// along, which takes longer to compile than the command.
+// A Meter shows the progress of long work on a terminal. It rewrites a single line and erases it
+// at the end. It prints nothing when the output is not a terminal. Existing progress libraries
+// depend on a web server that takes longer to compile than this command.
 type Meter struct {
-	w     io.Writer // nil where nothing is shown
+	w     io.Writer // nil if w is not a terminal
 	what  string
 	done  int
 	total int
-	last  time.Time // of the last look
-	shown int       // columns on the terminal
+	last  time.Time // of the last update
+	shown int       // length of the line on the terminal
 }
 
+// NewMeter returns a meter that prints on w if w is a terminal, and prints nothing otherwise.
 func NewMeter(w io.Writer) *Meter {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -36,25 +37,25 @@ func NewMeter(w io.Writer) *Meter {
 	return &Meter{w: w}
 }
 
-// Start shows work of so many steps.
+// Start begins a task of total steps. The meter shows what as its name.
 func (m *Meter) Start(total int, what string) {
 	m.what, m.done, m.total = report.Printable(what), 0, total
 }
 
-// Add counts steps.
+// Add counts finished steps and updates the meter.
 func (m *Meter) Add(steps int) {
 	m.done += steps
-	m.look()
+	m.update()
 }
 
-// Show is what a run's progress calls.
+// Show displays the progress of a run. It has the signature of a run's progress callback.
 func (m *Meter) Show(p anesim.Progress) {
 	m.what, m.done, m.total = p.Stage.String(), p.Done, p.Total
-	m.look()
+	m.update()
 }
 
-// look writes the line where it is time for it.
-func (m *Meter) look() {
+// update rewrites the line unless the last update was less than progressPeriod ago.
+func (m *Meter) update() {
 	now := time.Now()
 	if m.w == nil || now.Sub(m.last) < progressPeriod {
 		return
@@ -68,7 +69,7 @@ func (m *Meter) look() {
 	m.shown = len(line)
 }
 
-// End takes the meter off the terminal.
+// End erases the meter from the terminal.
 func (m *Meter) End() {
 	if m.w != nil && m.shown > 0 {
 		fmt.Fprintf(m.w, "\r%s\r", strings.Repeat(" ", m.shown))

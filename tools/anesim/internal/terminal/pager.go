@@ -4,38 +4,39 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
 
-// A Pager prints tables and lines of words. On a terminal a line that is too long goes on
-// indented; elsewhere lines are whole, so that other tools find what they look for.
+// A Pager prints tables and lines of text. On a terminal it wraps long lines with an indent. In a
+// pipe or a file it keeps lines whole, so that other tools can search them.
 type Pager struct {
 	W     io.Writer
-	Width int   // of the terminal, 0 for none
-	Err   error // the first of the writer
+	Width int   // of the terminal, 0 if there is none
+	Err   error // the first error of the writer
 }
 
 // NewPager returns a pager that prints on w.
 func NewPager(w io.Writer) *Pager { return &Pager{W: w, Width: Width(w)} }
 
-// keep remembers the first error.
-func (p *Pager) keep(err error) {
+// keepError stores err in p.Err if that has no error yet.
+func (p *Pager) keepError(err error) {
 	if p.Err == nil {
 		p.Err = err
 	}
 }
 
-// Printf prints a line of words.
+// Printf prints a line of text, wrapped to the width of the terminal.
 func (p *Pager) Printf(format string, args ...any) {
 	const indent = "    "
-	var line []byte // not a string, which a long line would be copied for at every word
+	var line []byte // bytes, since appending to a string copies the line for every word
 	used := 0
 	flush := func() {
 		_, err := fmt.Fprintf(p.W, "%s\n", line)
-		p.keep(err)
+		p.keepError(err)
 	}
-	// Runs of spaces are kept: what stands between two words goes with the second.
+	// Each word keeps the spaces before it, so that aligned text stays aligned.
 	text := fmt.Sprintf(format, args...)
 	for len(text) > 0 {
 		end := len(text) - len(strings.TrimLeft(text, " "))
@@ -57,25 +58,32 @@ func (p *Pager) Printf(format string, args ...any) {
 	flush()
 }
 
-// Whole prints a line that is not taken apart.
+// Whole prints a line without wrapping it.
 func (p *Pager) Whole(line string) {
 	_, err := fmt.Fprintln(p.W, line)
-	p.keep(err)
+	p.keepError(err)
 }
 
-// Lines prints lines of words.
+// Lines prints each element of list as a line of text.
 func (p *Pager) Lines(list []string) {
 	for _, line := range list {
 		p.Printf("%s", line)
 	}
 }
 
-// Table prints a table as wide as the terminal, indented.
+// Table prints a table with an indent. It uses the width of the terminal, or PipeWidth if there
+// is none.
 func (p *Pager) Table(t *Table, indent int) {
-	p.keep(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
+	p.keepError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
 }
 
-// TableWithin prints a table in at most so many columns of the terminal, indented.
+// WideTable prints a table with an indent. It uses the width of the terminal, or all columns of the
+// table if there is none.
+func (p *Pager) WideTable(t *Table, indent int) {
+	p.keepError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
+}
+
+// TableWithin is like Table, but uses at most width columns.
 func (p *Pager) TableWithin(t *Table, width, indent int) {
-	p.keep(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
+	p.keepError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
 }

@@ -12,10 +12,11 @@ import (
 	"golang.org/x/term"
 )
 
-// PipeWidth is the width of tables that go to no terminal.
+// PipeWidth is the maximum width of a table that is not printed on a terminal.
 const PipeWidth = 140
 
-// Width returns the columns of the terminal that w is, 0 where it is none.
+// Width returns the number of columns of the terminal that w writes to, or 0 if w is not a
+// terminal.
 func Width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -25,36 +26,38 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// A Column is one of a table's. Where the table is too wide, columns are left out, those of
-// the highest order first and of the same the rightmost; those of order 0 stay.
+// A Column describes a column of a table. If the table is too wide, columns are left out: those
+// with the highest Order first, and of the same Order the rightmost first. Columns of order 0 are
+// never left out.
 type Column struct {
 	Title string
 	Order int
-	Left  bool // text: numbers stand to the right
+	Left  bool // aligned to the left, as text is
 }
 
-// Word returns a column of text.
+// Word returns a left-aligned column for text.
 func Word(title string, order int) Column { return Column{title, order, true} }
 
-// Number returns a column of numbers.
+// Number returns a right-aligned column for numbers.
 func Number(title string, order int) Column { return Column{title, order, false} }
 
-// A Table is columns with rows of cells, aligned. The zero table is text without titles.
+// A Table holds rows of cells, which it prints in aligned columns. The zero Table has no titles
+// and aligns its cells to the left.
 type Table struct {
 	columns []Column
 	rows    [][]string
 }
 
-// NewTable returns a table of these columns.
+// NewTable returns a table with the given columns.
 func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
-// Numbers returns a table with these titles whose cells are aligned to the right.
-func Numbers(titles ...string) *Table { return aligned(false, titles) }
+// Numbers returns a table with the given titles that aligns all cells to the right.
+func Numbers(titles ...string) *Table { return newAligned(false, titles) }
 
-// Words returns a table with these titles whose cells are aligned to the left.
-func Words(titles ...string) *Table { return aligned(true, titles) }
+// Words returns a table with the given titles that aligns all cells to the left.
+func Words(titles ...string) *Table { return newAligned(true, titles) }
 
-func aligned(left bool, titles []string) *Table {
+func newAligned(left bool, titles []string) *Table {
 	t := new(Table)
 	for _, title := range titles {
 		t.columns = append(t.columns, Column{Title: title, Left: left})
@@ -62,8 +65,8 @@ func aligned(left bool, titles []string) *Table {
 	return t
 }
 
-// Add adds a row, a cell for each column. Cells behind the last column make one of text, without
-// a title; cells that are left out are empty.
+// Add appends a row. Cells after the last column add untitled text columns to the table; missing
+// cells at the end of the row are left out.
 func (t *Table) Add(cells ...string) {
 	for len(t.columns) < len(cells) {
 		t.columns = append(t.columns, Column{Left: true})
@@ -74,14 +77,14 @@ func (t *Table) Add(cells ...string) {
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return len(t.rows) }
 
-// Print prints the table with all its columns, however wide, indented.
+// Print writes the table with all its columns, at full width, with an indent.
 func (t *Table) Print(w io.Writer, indent int) error { return t.Write(w, math.MaxInt, indent) }
 
-// Gap is the spaces between two columns.
+// Gap is the number of spaces between two columns.
 const Gap = 2
 
-// Write prints the table in at most so many columns of a terminal, indented. The line of
-// titles is left out if all are empty.
+// Write prints the table with an indent, in at most width columns of the terminal where that is
+// possible. It prints no title line if all titles are empty.
 func (t *Table) Write(w io.Writer, width, indent int) error {
 	for _, line := range t.Lines(width, indent) {
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -91,7 +94,7 @@ func (t *Table) Write(w io.Writer, width, indent int) error {
 	return nil
 }
 
-// Lines returns what Write prints, without blanks at the ends.
+// Lines returns the lines that Write prints, without trailing spaces.
 func (t *Table) Lines(width, indent int) []string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -107,19 +110,21 @@ func (t *Table) Lines(width, indent int) []string {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	t.fit(widths, width-indent)
+	t.fitColumns(widths, width-indent)
 	lines := make([]string, len(rows))
 	for i, row := range rows {
-		lines[i] = t.line(row, widths, indent)
+		lines[i] = t.formatRow(row, widths, indent)
 	}
 	return lines
 }
 
-// left is the width of a column that is left out.
-const left = -Gap
+// hidden is the width of a column that is left out.
+const hidden = -Gap
 
-// fit makes columns fit a width: it leaves some out, and cuts those of text.
-func (t *Table) fit(widths []int, width int) {
+// fitColumns changes the widths of the columns so that the table fits in width. It hides columns
+// in the order that Column documents, and then shortens text columns, the widest first, down to a
+// minimum of 8.
+func (t *Table) fitColumns(widths []int, width int) {
 	total := -Gap
 	for _, n := range widths {
 		total += n + Gap
@@ -127,7 +132,7 @@ func (t *Table) fit(widths []int, width int) {
 	for total > width {
 		drop := -1
 		for i, c := range t.columns {
-			if widths[i] != left && c.Order > 0 && (drop < 0 || c.Order >= t.columns[drop].Order) {
+			if widths[i] != hidden && c.Order > 0 && (drop < 0 || c.Order >= t.columns[drop].Order) {
 				drop = i
 			}
 		}
@@ -135,13 +140,13 @@ func (t *Table) fit(widths []int, width int) {
 			break
 		}
 		total -= widths[drop] + Gap
-		widths[drop] = left
+		widths[drop] = hidden
 	}
-	// What is still too wide is cut from the widest column of text.
+	// Shorten the widest text column if the table is still too wide.
 	for total > width {
 		widest := -1
 		for i, c := range t.columns {
-			if c.Left && widths[i] != left && (widest < 0 || widths[i] > widths[widest]) {
+			if c.Left && widths[i] != hidden && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -155,13 +160,13 @@ func (t *Table) fit(widths []int, width int) {
 	}
 }
 
-// line is a row whose cells are as wide as their columns.
-func (t *Table) line(row []string, widths []int, indent int) string {
+// formatRow returns a row with its cells padded to the given column widths.
+func (t *Table) formatRow(row []string, widths []int, indent int) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", indent))
 	first := true
 	for i, cell := range row {
-		if widths[i] == left {
+		if widths[i] == hidden {
 			continue
 		}
 		if !first {
@@ -179,7 +184,7 @@ func (t *Table) line(row []string, widths []int, indent int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Cut shortens text to a width, with dots at its end.
+// Cut shortens s to at most width characters and replaces the end of a shortened text by "..".
 func Cut(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s

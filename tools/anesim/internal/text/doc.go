@@ -1,6 +1,6 @@
-// Package text writes what people read of a result on a terminal: of a program's run, a
-// network's, an explanation and a load, each a head, a table with a row per descriptor, layer,
-// part or client, and lines that say where cycles and energy went and what the numbers rest on.
-// The numbers are those of the documents of bench/report and bench/explain, which JSON and pages
-// are written from as well.
+// Package text writes reports on a terminal: of a run of a program, of a network, of an
+// explanation and of a load. Each report has a summary, a table with a row per descriptor, layer,
+// part or client, and lines about where cycles and energy went and which assumptions the numbers
+// depend on. The numbers come from the documents of bench/report and bench/explain, from which
+// JSON and HTML pages are written as well.
 package text

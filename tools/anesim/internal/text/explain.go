@@ -12,12 +12,12 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// ExplanationWidth is the width of the text that goes to no terminal. Commands stand on lines
-// of their own, whole, so that they can be copied.
+// ExplanationWidth is the width of an explanation that is not printed on a terminal. Commands are
+// printed unwrapped, each on its own line, so that they can be copied.
 const ExplanationWidth = 100
 
-// WriteExplanation writes what bounds a model, the top parts that take most, and what makes it
-// faster.
+// WriteExplanation writes what bounds a model, the parts that take most of its time, and the
+// changes that were tried to make it faster. It lists top parts, but at least five.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	if p.Width == 0 {
@@ -37,39 +37,47 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
 	for i := range shown {
 		x := &shown[i]
-		t.Add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
+		name := report.Printable(strings.TrimPrefix(x.Name, "td "))
+		if x.Unmeasured {
+			name += " " + report.UnmeasuredMark
+		}
+		t.Add(name, report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
 			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
 	}
 	p.Table(t, 0)
 	if n := len(d.Parts) - len(shown); n > 0 {
-		p.Printf("and %d more, %.1f%% of the cycles", n, 100*shareOf(d.Parts[len(shown):]))
+		p.Printf("and %d more, %.1f%% of the cycles", n, 100*sumShares(d.Parts[len(shown):]))
 	}
-	p.rests(d.Parts)
+	p.printAssumptions(d.Parts)
+	if part := d.Now.Unmeasured; part > 0 {
+		p.Printf("%s no measured row covers %.1f%% of the time, whose interval is wider", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
+	}
 	p.Printf("")
 	for i := range d.Trials {
-		p.change(i+1, &d.Trials[i], d.Now.TimeNs)
+		p.printChange(i+1, &d.Trials[i], d.Now.TimeNs)
 	}
 	n := d.Tried
 	p.Printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
 	if n.Left > 0 {
-		p.Printf("%s", leftText(&n))
+		p.Printf("%s", formatUntried(&n))
 	}
-	p.machines(d.Machines)
+	p.printMachines(d.Machines)
 	return p.Err
 }
 
-// leftText says how many changes are not tried, and why.
-func leftText(n *explain.Tried) string {
-	return fmt.Sprintf("%d more not tried: trying changes ends once %s descriptors were timed", n.Left, report.Thousands(uint64(n.Work)))
+// formatUntried returns a sentence on how many changes were not tried, and why.
+func formatUntried(n *explain.Tried) string {
+	return fmt.Sprintf("%d more not tried: reached the limit of %s timed descriptors", n.Left, report.Thousands(uint64(n.Work)))
 }
 
-// machines says what of the machine limits the model.
-func (p pager) machines(list []explain.Change) {
+// printMachines prints how the same work performs on variants of the chip, which shows what
+// limits it. Variants that gain nothing are listed on one line.
+func (p pager) printMachines(list []explain.Change) {
 	if len(list) == 0 {
 		return
 	}
 	p.Printf("")
-	p.Printf("What the machine limits, by timing the same work on others (--chip):")
+	p.Printf("What the chip limits, found by timing the same work on variants of it (--chip):")
 	var none []string
 	for i := range list {
 		c := &list[i]
@@ -87,18 +95,19 @@ func (p pager) machines(list []explain.Change) {
 	}
 }
 
-// leastGain is the share of the time from which another machine is said to gain.
+// leastGain is the share of the time that a variant of the chip has to save to count as a gain.
 const leastGain = 0.0005
 
-func shareOf(parts []explain.Part) (sum float64) {
+func sumShares(parts []explain.Part) (sum float64) {
 	for i := range parts {
 		sum += parts[i].Share
 	}
 	return sum
 }
 
-// change prints a change that was tried; whole is the time of all that is explained.
-func (p pager) change(n int, c *explain.Change, whole clock.Nanoseconds) {
+// printChange prints a change that was tried, as entry n of the list. The argument whole is the
+// time of the whole model.
+func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	where := ""
 	if c.Part != "" {
 		where = report.Printable(c.Part) + ": "
@@ -114,7 +123,10 @@ func (p pager) change(n int, c *explain.Change, whole clock.Nanoseconds) {
 	p.Printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
 		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 	if whole > 0 && c.Before.TimeNs != whole {
-		p.Printf("   of the whole at most %+.1f%%: %v less where it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+		p.Printf("   of the whole at most %+.1f%%: %v less if it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+	}
+	if isUnmeasured(c) {
+		p.Printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("   needs %s", c.Needs)
 	p.Printf("   results %s", c.Results)

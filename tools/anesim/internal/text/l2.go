@@ -8,8 +8,9 @@ import (
 	"anesim/bench/report"
 )
 
-// spills names what goes through memory between layers, the largest first.
-func (p pager) spills(list []report.Spill) {
+// printSpills lists the tensors that move through memory between layers because they do not fit
+// in L2. It names the first three and counts the others.
+func (p pager) printSpills(list []report.Spill) {
 	const named = 3
 	if len(list) == 0 {
 		return
@@ -27,16 +28,17 @@ func (p pager) spills(list []report.Spill) {
 	}
 }
 
-// WriteOccupancy draws the L2 over time: a bar is the fullest of a run of descriptors.
+// WriteOccupancy draws how full L2 is over time as a bar chart. Each bar covers several
+// descriptors and shows the fullest of them.
 func WriteOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)
 	if len(d.L2) == 0 {
-		p.Printf("L2: nothing is kept there between layers")
+		p.Printf("L2: no tensor is kept between layers")
 		return p.Err
 	}
 	each := (len(d.L2) + lines - 1) / lines
-	p.Printf("L2 of %s, the fullest of %s a line", report.Size(whole), report.Plural(each, "descriptor"))
+	p.Printf("L2 of %s; each line shows the fullest of %s", report.Size(whole), report.Plural(each, "descriptor"))
 	for from := 0; from < len(d.L2); from += each {
 		to := min(from+each, len(d.L2))
 		most := 0

@@ -11,7 +11,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// WriteLoad writes what clients got of an engine.
+// WriteLoad writes the report of a load: the latency of each client, the use of the engine and
+// its energy.
 func WriteLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
 	p.Printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
@@ -37,23 +38,23 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	p.Printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
 	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
 	if d.HostStages != nil {
-		p.Printf("host, each call: %s", stagesText(d.HostStages))
-		p.Printf("host: of a call's floor %s run beside other calls, %s hold the gate ahead of the engine and %s behind it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
+		p.Printf("host, each call: %s", formatStages(d.HostStages))
+		p.Printf("host: of a call's fixed time %s overlap with other calls, %s hold the gate before the engine and %s after it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
-			p.Printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
+			p.Printf("client %s: %s never completed: on an M1 a second overlapped stream of one process hangs", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
 		}
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.SavedBytes > 0 {
-			p.Printf("client %s: %s not copied between host and device, for another client has the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
+			p.Printf("client %s: %s not copied between host and device, since another client shares the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
 		}
 	}
 	if d.Cut {
-		p.Printf("arrivals stopped at the bound on calls: max_calls raises it")
+		p.Printf("arrivals stopped at the limit on calls; raise it with max_calls")
 	}
-	p.loadTimeline(d)
+	p.printTimeline(d)
 	if len(d.Events) > 0 {
 		p.Printf("")
 		t := terminal.NewTable(terminal.Number("at", 0), terminal.Word("client", 0), terminal.Number("call", 0), terminal.Word("event", 0), terminal.Number("for", 0))
@@ -72,9 +73,9 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	return p.Err
 }
 
-// loadTimeline draws the engine's share by client and its power over the duration, a column
-// an interval.
-func (p pager) loadTimeline(d *report.Load) {
+// printTimeline draws each client's share of the engine and the engine's power over time, one
+// column per interval.
+func (p pager) printTimeline(d *report.Load) {
 	width := ""
 	longest := len("power")
 	for _, c := range d.Clients {
@@ -90,19 +91,19 @@ func (p pager) loadTimeline(d *report.Load) {
 	for i := range d.Timeline {
 		b := &d.Timeline[i]
 		if b.Clients == nil {
-			continue // what is worked off behind the duration
+			continue // after the end of the arrivals
 		}
 		width = b.ForNs.String()
 		for k, share := range b.Clients {
-			lines[k].WriteByte(tenths(share))
+			lines[k].WriteByte(shareDigit(share))
 		}
-		lines[len(d.Clients)].WriteByte(tenths(b.Watts / max(1e-12, d.Timeline[peak].Watts)))
+		lines[len(d.Clients)].WriteByte(shareDigit(b.Watts / max(1e-12, d.Timeline[peak].Watts)))
 	}
 	if width == "" {
 		return
 	}
 	p.Printf("")
-	p.Printf("timeline, %s a column: the engine's time by client, and its power, in tenths", width)
+	p.Printf("timeline, %s per column: the engine's time by client, and its power, in tenths", width)
 	for k, c := range d.Clients {
 		p.Printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
 	}
@@ -110,8 +111,9 @@ func (p pager) loadTimeline(d *report.Load) {
 	p.Printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), report.Rate(b.Watts), b.AtNs)
 }
 
-// tenths draws a share: nothing, a point for less than a twentieth, 1 to 9, # for all.
-func tenths(share float64) byte {
+// shareDigit returns a character that shows a share in tenths: a space for 0, a point for less
+// than a twentieth, '1' to '9', and '#' for all of it.
+func shareDigit(share float64) byte {
 	switch n := int(math.Round(10 * share)); {
 	case share <= 0:
 		return ' '

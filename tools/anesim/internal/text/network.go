@@ -18,60 +18,65 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// WriteNetwork writes the report of a network. The explanation is what was tried to
-// make it faster, nil where nothing was. Top is how many layers have a row, 0 for all.
+// WriteNetwork writes the report of a network. The argument x holds the changes that were tried
+// to make it faster; it may be nil. The argument explain is the command that prints more about
+// them. The report lists the top layers that take longest, or all layers if top is 0.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
-	p.uncovered(d)
+	p.printUncovered(d)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
-	p.coverage(&d.Coverage)
-	p.bottlenecks(d, x, explain)
+	p.printCoverage(&d.Coverage)
+	p.printBottlenecks(d, x, explain)
 	p.Printf("")
-	marked := p.layers(d, top)
-	p.inferred(d, marked)
+	marked := p.printLayers(d, top)
+	p.printInferred(d, marked)
 	p.Printf("")
-	p.operations(d)
+	p.printOperations(d)
 	dispatch := "the dispatch"
 	if len(d.Programs) != 1 {
 		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
 	}
-	p.totals(&d.Total, d.Peak, dispatch)
-	p.wall(res, &d.Total, d.Host)
-	p.causes(&d.Cycles, d.Total.Saved)
-	p.energies(&d.Total)
-	p.programs(d)
-	p.weights(d)
-	p.spills(d.Spilled)
-	p.placement(d.Placement)
+	p.printTotals(&d.Total, d.Peak, dispatch)
+	p.printUnmeasured(res.Report)
+	p.printWall(res, &d.Total, d.Host)
+	p.printCycles(&d.Cycles, d.Total.Saved)
+	p.printEnergies(&d.Total)
+	p.printPrograms(d)
+	p.printWeights(d)
+	p.printSpills(d.Spilled)
+	p.printPlacement(d.Placement)
 	for _, note := range d.Remarks() {
 		p.Printf("note: %s", report.Printable(note))
 	}
-	p.stages(d)
-	p.values(res, d)
+	p.printHostStages(d)
+	p.printValues(res, d)
 	if len(d.NotModelled) > 0 {
-		p.Printf("not modelled: %s, in no total", report.Plural(len(d.NotModelled), "layer"))
+		p.Printf("not modelled: %s, left out of all totals", report.Plural(len(d.NotModelled), "layer"))
 	}
 	for _, m := range d.NotModelled {
 		p.Printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
 	}
-	p.conclusion(d)
+	p.printConclusion(d)
 	return p.Err
 }
 
-// layers prints the table of layers, the top ones that take longest or all for 0. It returns the
-// marks of those that are inferred.
-func (p pager) layers(d *report.Network, top int) map[string]string {
-	columns, t := tableOf(report.LayerColumns)
-	marked := inferredLayers(d)
-	shown := longestLayers(d, top)
+// printLayers prints the table of the layers, limited to the top slowest layers unless top is 0.
+// It returns the footnote marks of layers with inferred figures, by what was assumed.
+func (p pager) printLayers(d *report.Network, top int) map[string]string {
+	columns, t := newReportTable(report.LayerColumns)
+	marked := inferenceMarks(d)
+	shown := selectLayers(d, top)
 	for i := range d.Layers {
 		l := &d.Layers[i]
 		if !shown[i] {
 			continue
 		}
-		row := cells(columns, l)
+		row := formatCells(columns, l)
 		row[0] += marked[l.Rests]
+		if l.Total.Unmeasured > l.Total.TimeNs/2 {
+			row[0] += " " + report.UnmeasuredMark
+		}
 		state, took := "", "-"
 		switch {
 		case l.HostNs > 0:
@@ -96,16 +101,16 @@ func (p pager) layers(d *report.Network, top int) map[string]string {
 	}
 	p.Table(t, 0)
 	if n := len(d.Layers) - t.Rows(); n > 0 {
-		p.Printf("and %s, in the totals; without --top all are here", report.Plural(n, "layer")+" more")
+		p.Printf("and %s, counted in the totals; omit --top to list them", report.Plural(n, "layer")+" more")
 	}
 	return marked
 }
 
-// bottlenecks says how long a network takes, where, why, and what to change, on lines that
-// fit HeadWidth columns.
-func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
+// printBottlenecks prints the time of a network, the kinds of layers that take most of it, the
+// printCycles, and changes that help, in lines of at most HeadWidth columns.
+func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, explain string) {
 	const most = 5
-	list := view.OfNetwork(d).Kinds()
+	list := view.FromNetwork(d).Kinds()
 	if len(list) == 0 {
 		return
 	}
@@ -127,19 +132,20 @@ func (p pager) bottlenecks(d *report.Network, x *explain.Explanation, explain st
 			report.CauseText(first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(rows, HeadWidth, 2)
-	p.why(&d.Cycles)
-	p.changes(x, explain)
+	p.printCauses(&d.Cycles)
+	p.printChanges(x, explain)
 }
 
-// glosses say causes in other words, for who reads them the first time.
+// glosses explains causes in plain words for a first reader.
 var glosses = map[string]string{
 	"input_stall": "waiting for tensors", "output_stall": "results wait to leave", "kernel_stall": "waiting for weights",
 	"l2_read_stall": "waiting for L2 reads", "l2_write_stall": "waiting for L2 writes", "overhead": "starting descriptors",
 	"throttle": "within the power limit", "idle": "nothing to do",
 }
 
-// why is the causes that take most of a network's cycles.
-func (p pager) why(c *report.Cycles) {
+// printCauses prints up to three causes that take the most cycles, with a share of at least 5%
+// each.
+func (p pager) printCauses(c *report.Cycles) {
 	const most, least = 3, 5 // causes, and per cent
 	type cause struct {
 		name string
@@ -168,15 +174,16 @@ func (p pager) why(c *report.Cycles) {
 	p.Printf("%s", line)
 }
 
-// changes are those that were tried on the layers that take most, with what they gain, and
-// the command that tells more.
-func (p pager) changes(x *explain.Explanation, explain string) {
+// printChanges prints the changes that were tried on the slowest layers, with their gains, and
+// the command that explains more. If x is nil, it prints the command only.
+func (p pager) printChanges(x *explain.Explanation, explain string) {
 	const most, least = 5, 0.0005 // lines, and what counts as faster
 	if x == nil {
 		p.Whole("what to change: " + explain)
 		return
 	}
 	var within, alone []string
+	unmeasured := false
 	for i := range x.Trials {
 		c := &x.Trials[i]
 		if c.Kind != "gating" && c.SavedNs < least*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
@@ -189,8 +196,12 @@ func (p pager) changes(x *explain.Explanation, explain string) {
 		if c.Alike > 1 {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
-		gain := gainText(c, x.Now.TimeNs)
-		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
+		gain := formatGain(c, x.Now.TimeNs)
+		if isUnmeasured(c) {
+			gain += " " + report.UnmeasuredMark
+			unmeasured = true
+		}
+		line := truncate(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
 		if c.Before == x.Now {
 			within = append(within, line)
 		} else {
@@ -199,7 +210,7 @@ func (p pager) changes(x *explain.Explanation, explain string) {
 	}
 	tried := report.Plural(x.Tried.All, "change")
 	if x.Tried.Left > 0 {
-		defer func() { p.Printf("%s", leftText(&x.Tried)) }()
+		defer func() { p.Printf("%s", formatUntried(&x.Tried)) }()
 	}
 	if len(within)+len(alone) == 0 {
 		p.Printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
@@ -207,24 +218,27 @@ func (p pager) changes(x *explain.Explanation, explain string) {
 		return
 	}
 	if len(within) > 0 {
-		p.Printf("what to change, of the %s tried, with what the whole network gains:", tried)
+		p.Printf("what to change (%s tried), with the gain for the whole network:", tried)
 		p.Lines(within)
 	}
 	if len(alone) > 0 {
 		if len(within) > 0 {
-			p.Printf("tried on the layer by itself with its tensors in memory; within the network it may gain less:")
+			p.Printf("tried on the layer alone with its tensors in memory; in the network it may gain less:")
 		} else {
-			p.Printf("what to change, of the %s tried; these by itself, and within the network they may gain less:", tried)
+			p.Printf("what to change (%s tried, each on the layer alone; in the network it may gain less):", tried)
 		}
 		p.Lines(alone)
+	}
+	if unmeasured {
+		p.Printf("%s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("how, and what each change needs:")
 	p.Whole("  " + explain)
 }
 
-// gainText is what a change gains of the whole network's time, or of closed tiles energy,
-// beside what that does to the time.
-func gainText(c *explain.Change, whole clock.Nanoseconds) string {
+// formatGain returns the share and the time that a change saves of the whole network. For a
+// change that gates tiles it returns the effect on energy and on time.
+func formatGain(c *explain.Change, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
 		energy := float64(c.After.EnergyNJ/c.Before.EnergyNJ) - 1
 		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
@@ -232,8 +246,8 @@ func gainText(c *explain.Change, whole clock.Nanoseconds) string {
 	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 }
 
-// elided cuts a text to so many columns.
-func elided(text string, columns int) string {
+// truncate shortens text to at most columns characters and ends a shortened text with "...".
+func truncate(text string, columns int) string {
 	r := []rune(text)
 	if len(r) <= columns {
 		return text
@@ -241,11 +255,12 @@ func elided(text string, columns int) string {
 	return string(r[:max(0, columns-3)]) + "..."
 }
 
-// HeadWidth is the width of the lines that a report begins with.
+// HeadWidth is the maximum width of the first lines of a report.
 const HeadWidth = 100
 
-// uncovered names what is in no total, ahead of every figure that leaves it out.
-func (p pager) uncovered(d *report.Network) {
+// printUncovered warns about layers without a cost before any figure that leaves them out. It
+// names the first three.
+func (p pager) printUncovered(d *report.Network) {
 	const named = 3
 	n := len(d.NotModelled)
 	if n == 0 {
@@ -255,25 +270,26 @@ func (p pager) uncovered(d *report.Network) {
 	for _, m := range d.NotModelled[:min(n, named)] {
 		names = append(names, report.Printable(m.Name)+" ("+report.Printable(m.Op)+")")
 	}
-	line := fmt.Sprintf("INCOMPLETE: %s without a cost, in no total: %s", report.Plural(n, "layer"), strings.Join(names, ", "))
+	line := fmt.Sprintf("INCOMPLETE: %s without a cost, left out of all totals: %s", report.Plural(n, "layer"), strings.Join(names, ", "))
 	if n > named {
 		line += fmt.Sprintf(" and %d more, listed below", n-named)
 	}
 	p.Printf("%s", line)
 }
 
-// coverage says how much of the network the figures are of.
-func (p pager) coverage(c *report.Coverage) {
+// printCoverage prints which share of the network's nodes, multiply-accumulates and bytes the
+// figures cover.
+func (p pager) printCoverage(c *report.Coverage) {
 	if c.Hosted > 0 && c.Hosted == c.Done {
 		p.Printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
 		return
 	}
 	if c.Done == c.Nodes {
-		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), hostedText(c), report.Thousands(c.MACs), report.Size(c.Bytes))
+		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), formatHosted(c), report.Thousands(c.MACs), report.Size(c.Bytes))
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
-		shareText(uint64(c.Done), uint64(c.Nodes)), hostedText(c), shareText(c.DoneMACs, c.MACs), shareText(c.DoneBytes, c.Bytes))
+		formatShare(uint64(c.Done), uint64(c.Nodes)), formatHosted(c), formatShare(c.DoneMACs, c.MACs), formatShare(c.DoneBytes, c.Bytes))
 	if c.Unsized > 0 {
 		line += fmt.Sprintf(", %s of unknown shape left out of both", report.Plural(c.Unsized, "node"))
 	}
@@ -283,24 +299,26 @@ func (p pager) coverage(c *report.Coverage) {
 	}
 }
 
-// hostedText says how many nodes the host does.
-func hostedText(c *report.Coverage) string {
+// formatHosted returns how many nodes run on the host, as the end of a phrase, or "" if none
+// does.
+func formatHosted(c *report.Coverage) string {
 	if c.Hosted == 0 {
 		return ""
 	}
 	return fmt.Sprintf(", %d of them on the host", c.Hosted)
 }
 
-// shareText is a share in per cent that is 100 for the whole alone.
-func shareText(part, whole uint64) string {
+// formatShare returns part/whole in per cent. It returns 100% only if both are equal, so that a
+// missing part is never rounded away.
+func formatShare(part, whole uint64) string {
 	if part == whole {
 		return "100%"
 	}
 	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
 }
 
-// programs says which layers each program has, and why it is not more.
-func (p pager) programs(d *report.Network) {
+// printPrograms prints the layers of each program and why a new program begins there.
+func (p pager) printPrograms(d *report.Network) {
 	for k, x := range d.Programs {
 		line := fmt.Sprintf("program %d: %s", k+1, report.Printable(x.First))
 		if x.Layers > 1 {
@@ -308,7 +326,7 @@ func (p pager) programs(d *report.Network) {
 		}
 		line += fmt.Sprintf(", %s, %s, %d bytes of scratch", report.Plural(x.Layers, "layer"), report.Plural(x.Descriptors, "descriptor"), x.ScratchBytes)
 		if x.Why != "" {
-			line += "; not one with the program before: " + report.Printable(x.Why)
+			line += "; separate from the program before:  " + report.Printable(x.Why)
 		}
 		if x.File != "" {
 			line += "; written to " + report.Printable(x.File)
@@ -317,8 +335,9 @@ func (p pager) programs(d *report.Network) {
 	}
 }
 
-// weights says in which of the engine's forms the weights stand that a file has packed.
-func (p pager) weights(d *report.Network) {
+// printWeights prints in which form of the engine the weights are stored that the model's file
+// has packed.
+func (p pager) printWeights(d *report.Network) {
 	type form struct{ as, in string }
 	layers := map[form][]string{}
 	var order []form
@@ -341,18 +360,19 @@ func (p pager) weights(d *report.Network) {
 		}
 		why := ""
 		if f.in == "fp16" {
-			why = ", of whose forms none has the same values in fewer bytes"
+			why = ", since no packed form keeps the same values in fewer bytes"
 		}
 		p.Printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
 	}
 }
 
-// values says what went in and came out, and what the values rest on.
-func (p pager) values(res *anesim.Result, d *report.Network) {
+// printValues prints the inputs and outputs of a network, and the caveats of layers whose values
+// are not exact or not computed.
+func (p pager) printValues(res *anesim.Result, d *report.Network) {
 	for _, name := range d.Synthetic {
 		p.Printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)
 	}
-	p.calls(res, d.State)
+	p.printCalls(res, d.State)
 	for _, o := range res.Outputs {
 		kind := ""
 		if o.Numbers != nil {
@@ -372,8 +392,8 @@ func (p pager) values(res *anesim.Result, d *report.Network) {
 	}
 }
 
-// stages says what the host does of the network, and why the engine does not.
-func (p pager) stages(d *report.Network) {
+// printHostStages prints the layers that run on the host, and why the engine cannot run them.
+func (p pager) printHostStages(d *report.Network) {
 	n := 0
 	for i := range d.Layers {
 		if d.Layers[i].HostNs > 0 {
@@ -383,7 +403,7 @@ func (p pager) stages(d *report.Network) {
 	if n == 0 {
 		return
 	}
-	p.Printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", report.Plural(n, "layer"), d.StagesNs)
+	p.Printf("on the host: %s, %v of wall time at rates assumed for a CPU, not part of engine time", report.Plural(n, "layer"), d.StagesNs)
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.HostNs > 0 {
 			p.Printf("  %s (%s): %s", report.Printable(l.Name), report.Printable(l.Op), report.Printable(strings.TrimPrefix(l.HostWhy, l.Op+": ")))

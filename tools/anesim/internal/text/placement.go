@@ -8,8 +8,9 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// placement says which layers run where, a line a segment, and what a backend refused.
-func (p pager) placement(d *report.Placement) {
+// printPlacement prints which backend runs which layers, one line per segment, and the messages
+// of backends that refused a layer. It prints nothing if d is nil.
+func (p pager) printPlacement(d *report.Placement) {
 	if d == nil {
 		return
 	}
@@ -30,7 +31,7 @@ func (p pager) placement(d *report.Placement) {
 		i = end
 	}
 	if d.LeaveNs > 0 {
-		p.Printf("  results to the host's layout: %v", d.LeaveNs)
+		p.Printf("  conversion of results to the host's layout: %v", d.LeaveNs)
 	}
 	for i := range d.Operations {
 		for _, m := range d.Operations[i].Messages {
@@ -38,23 +39,24 @@ func (p pager) placement(d *report.Placement) {
 		}
 	}
 	if n := len(d.WithoutACost); n > 0 {
-		p.Printf("  in the plan without a cost: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
+		p.Printf("  no cost in the plan: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
 	}
 }
 
-// WriteCache says what became of the cache.
+// WriteCache reports whether the compiled program came from the cache, was added to it, or could
+// not be stored. It writes nothing if d is nil.
 func WriteCache(w io.Writer, d *report.Cache) error {
 	if d == nil {
 		return nil
 	}
 	p := terminal.NewPager(w)
 	if d.Unkept != "" {
-		p.Printf("warning: the program is not kept: %s", report.Printable(d.Unkept))
+		p.Printf("warning: cannot store the program in the cache: %s", report.Printable(d.Unkept))
 		return p.Err
 	}
 	p.Printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), report.Size(uint64(d.Bytes)))
 	if d.Why != "" {
-		p.Printf("cache: the entry that was there is damaged: %s", d.Why)
+		p.Printf("cache: replaced a damaged entry: %s", d.Why)
 	}
 	return p.Err
 }

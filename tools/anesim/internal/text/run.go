@@ -14,19 +14,20 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A pager prints parts of a report.
+// A pager prints the parts of a report.
 type pager struct{ *terminal.Pager }
 
 func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
 
-// RunOptions are what the report of a run has besides.
+// RunOptions selects optional parts of the report of a run.
 type RunOptions struct {
-	Counters  bool // of each descriptor
-	Constants bool // of the chip and the host, which the document has to have
+	Counters  bool // print the counters of each descriptor
+	Constants bool // print the constants of chip and host, which the document must contain
 }
 
-// tableOf returns the columns that people read, and a table of them.
-func tableOf[R any](all []report.Column[R]) (columns []report.Column[R], t *terminal.Table) {
+// newReportTable returns the columns that have a title, and an empty table of them. Columns
+// without a title are for CSV only.
+func newReportTable[R any](all []report.Column[R]) (columns []report.Column[R], t *terminal.Table) {
 	var list []terminal.Column
 	for _, c := range all {
 		if c.Title != "" {
@@ -37,8 +38,8 @@ func tableOf[R any](all []report.Column[R]) (columns []report.Column[R], t *term
 	return columns, terminal.NewTable(list...)
 }
 
-// cells are what columns say of a row.
-func cells[R any](columns []report.Column[R], row *R) []string {
+// formatCells returns the text of each column for a row.
+func formatCells[R any](columns []report.Column[R], row *R) []string {
 	list := make([]string, len(columns))
 	for i := range columns {
 		list[i] = columns[i].Value(row).String()
@@ -46,15 +47,15 @@ func cells[R any](columns []report.Column[R], row *R) []string {
 	return list
 }
 
-// WriteRun writes the report of a program or a layer.
+// WriteRun writes the report of a run of a program or a single layer.
 func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.Printf("")
-	columns, t := tableOf(report.DescriptorColumns)
+	columns, t := newReportTable(report.DescriptorColumns)
 	for i := range d.Descriptors {
-		t.Add(cells(columns, &d.Descriptors[i])...)
+		t.Add(formatCells(columns, &d.Descriptors[i])...)
 	}
 	p.Table(t, 0)
 	if r := d.Rest; r != nil {
@@ -69,26 +70,28 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 		}
 	}
 	p.Printf("")
-	p.totals(&d.Total, d.Peak, "the dispatch")
-	p.wall(res, &d.Total, d.Host)
-	p.causes(&d.Cycles, d.Total.Saved)
-	p.energies(&d.Total)
-	p.advice(d)
+	p.printTotals(&d.Total, d.Peak, "the dispatch")
+	p.printUnmeasured(res.Report)
+	p.printWall(res, &d.Total, d.Host)
+	p.printCycles(&d.Cycles, d.Total.Saved)
+	p.printEnergies(&d.Total)
+	p.printAdvice(d)
 	if o.Counters {
-		p.counters(d)
+		p.printCounters(d)
 	}
-	p.ports(res, d)
+	p.printPorts(res, d)
 	for _, x := range res.Report.Faults {
 		p.Printf("FAULT: %s", report.Printable(x.String()))
 	}
 	if o.Constants {
-		p.constants(d)
+		p.printConstants(d)
 	}
 	return p.Err
 }
 
-// totals says what a run takes and how near that is to what the chip can do.
-func (p pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
+// printTotals prints cycles, time and energy of a run, and the rates it reaches compared with the
+// chip's peak. The argument dispatch says in words what caused the dispatch energy.
+func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.Printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
 		report.Thousands(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
 	share := func(rate, peak float64, unit string) string {
@@ -104,8 +107,9 @@ func (p pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.Printf("%s", line)
 }
 
-// wall says what a run takes on the wall clock, where that is more than the engine's time.
-func (p pager) wall(res *anesim.Result, t *report.Wall, preset string) {
+// printWall prints the wall time of a run if it differs from the engine's time: the time of the
+// host, of idling and of waking up.
+func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
 		p.Printf("wall: %v, %v of it host %s", t.WallNs, host, preset)
@@ -113,7 +117,7 @@ func (p pager) wall(res *anesim.Result, t *report.Wall, preset string) {
 		p.Printf("wall: %v", t.WallNs)
 	}
 	if h := t.HostParts; h != nil {
-		p.Printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", stagesText(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
+		p.Printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", formatStages(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
 	}
 	if t.IdleNs > 0 {
 		off := fmt.Sprintf("rails off after %v of a gap", res.RailsOff())
@@ -125,8 +129,8 @@ func (p pager) wall(res *anesim.Result, t *report.Wall, preset string) {
 	}
 }
 
-// stagesText is a host's stages in words, and what they rest on.
-func stagesText(list []report.Stage) string {
+// formatStages returns a host's stages with their times, and the evidence for them.
+func formatStages(list []report.Stage) string {
 	var parts []string
 	for _, s := range list {
 		parts = append(parts, fmt.Sprintf("%s %v", s.Name, s.TimeNs))
@@ -135,8 +139,8 @@ func stagesText(list []report.Stage) string {
 	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
 }
 
-// causes says where all the cycles went.
-func (p pager) causes(c *report.Cycles, saved uint64) {
+// printCycles prints the cycles of a run by cause, and the cycles saved by overlap.
+func (p pager) printCycles(c *report.Cycles, saved uint64) {
 	var parts []string
 	for name, n := range c.All() {
 		if n > 0 {
@@ -153,8 +157,8 @@ func (p pager) causes(c *report.Cycles, saved uint64) {
 	p.Printf("%s", line)
 }
 
-// energies says what took all the energy.
-func (p pager) energies(t *report.Wall) {
+// printEnergies prints the energy of a run by its consumers.
+func (p pager) printEnergies(t *report.Wall) {
 	var parts []string
 	e := &t.EnergyOf
 	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
@@ -175,9 +179,9 @@ func (p pager) energies(t *report.Wall) {
 	}
 }
 
-// advice says what bounds the descriptors that take most of the time, one for each cause.
-// What relieves them is explain's to try.
-func (p pager) advice(d *report.Run) {
+// printAdvice prints what bounds the descriptors that take at least a tenth of the cycles, one
+// descriptor for each cause. The explain command tries what helps.
+func (p pager) printAdvice(d *report.Run) {
 	const least = 10 // per cent of the cycles
 	list := make([]*report.Descriptor, len(d.Descriptors))
 	for i := range list {
@@ -197,7 +201,7 @@ func (p pager) advice(d *report.Run) {
 	}
 }
 
-func (p pager) counters(d *report.Run) {
+func (p pager) printCounters(d *report.Run) {
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
 		p.Printf("")
@@ -210,8 +214,8 @@ func (p pager) counters(d *report.Run) {
 	}
 }
 
-// ports says what went in and what came out.
-func (p pager) ports(res *anesim.Result, d *report.Run) {
+// printPorts prints the inputs of a run, its outputs, and caveats about their values.
+func (p pager) printPorts(res *anesim.Result, d *report.Run) {
 	if !res.Options.Values {
 		p.Printf("values: not computed (--timing-only)")
 		return
@@ -241,14 +245,15 @@ func (p pager) ports(res *anesim.Result, d *report.Run) {
 	for _, note := range res.PrecisionNotes() {
 		p.Printf("note: %s", report.Printable(note))
 	}
-	p.calls(res, d.State)
+	p.printCalls(res, d.State)
 	for _, out := range res.Outputs {
-		p.Printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))
+		p.Printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), describeIdentity(res, out))
 	}
 }
 
-// calls says what each dispatch of a program with state left, and what state saves.
-func (p pager) calls(res *anesim.Result, state *report.State) {
+// printCalls prints the outputs of each dispatch of a program with state, limited to the first
+// and last eight, and the copies that state saves.
+func (p pager) printCalls(res *anesim.Result, state *report.State) {
 	if state == nil {
 		return
 	}
@@ -273,7 +278,7 @@ func (p pager) calls(res *anesim.Result, state *report.State) {
 	}
 }
 
-// WhyNoOutputs is the first reason that a run has no values.
+// WhyNoOutputs returns the first reason why a run has no output values.
 func WhyNoOutputs(res *anesim.Result) string {
 	if f := res.Report.Faults; len(f) > 0 {
 		return f[0].String()
@@ -291,8 +296,9 @@ func WhyNoOutputs(res *anesim.Result) string {
 	return "the program has no output port"
 }
 
-// equals says when an output is an input, bit for bit: what an identity layer shows.
-func equals(res *anesim.Result, out anesim.Output) string {
+// describeIdentity returns a note if the output equals one of the inputs bit for bit, as the
+// output of an identity layer does, and "" otherwise.
+func describeIdentity(res *anesim.Result, out anesim.Output) string {
 	for _, in := range res.Inputs {
 		if len(in.Data) == len(out.Data) && len(out.Data) > 0 && slices.Equal(in.Data, out.Data) {
 			return fmt.Sprintf("  equals %s in all %d elements", report.Printable(in.Port.Name), len(in.Data))
@@ -301,7 +307,7 @@ func equals(res *anesim.Result, out anesim.Output) string {
 	return ""
 }
 
-func (p pager) constants(d *report.Run) {
+func (p pager) printConstants(d *report.Run) {
 	p.Printf("")
 	p.Printf("constants of %s", d.Chip)
 	for _, k := range d.Constants {

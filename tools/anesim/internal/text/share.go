@@ -11,23 +11,22 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// notedShare is the share of a network's time from which a limit of its layers is printed
-// beside them.
+// notedShare is the share of the time above which inferred figures are marked in a report.
 const notedShare = 0.05
 
-// inferredLayers returns the marks of the rows of layers whose descriptors no program shows,
-// by what they rest on, where such layers take more than a twentieth of the time.
-func inferredLayers(d *report.Network) map[string]string {
+// inferenceMarks returns the footnote mark for each assumption behind layers without an example
+// program, such as " [1]". Assumptions that affect at most notedShare of the time have no mark.
+func inferenceMarks(d *report.Network) map[string]string {
 	marks := map[string]string{}
-	for _, what := range restsOf(d) {
+	for _, what := range notedAssumptions(d) {
 		marks[what] = fmt.Sprintf(" [%d]", len(marks)+1)
 	}
 	return marks
 }
 
-// restsOf returns what layers rest on that together take more than notedShare of the time, in
-// the order of the layers.
-func restsOf(d *report.Network) (list []string) {
+// notedAssumptions returns the assumptions whose layers together take more than notedShare of the
+// time, in the order of the layers.
+func notedAssumptions(d *report.Network) (list []string) {
 	share := map[string]float64{}
 	for i := range d.Layers {
 		l := &d.Layers[i]
@@ -43,9 +42,10 @@ func restsOf(d *report.Network) (list []string) {
 	return list
 }
 
-// inferred says what the marked rows rest on, and how much of the time that is.
-func (p pager) inferred(d *report.Network, marks map[string]string) {
-	for _, what := range restsOf(d) {
+// printInferred prints the footnotes of a network's table: each marked assumption and the share
+// of the time that depends on it.
+func (p pager) printInferred(d *report.Network, marks map[string]string) {
+	for _, what := range notedAssumptions(d) {
 		share := 0.0
 		for i := range d.Layers {
 			if d.Layers[i].Rests == what {
@@ -57,8 +57,9 @@ func (p pager) inferred(d *report.Network, marks map[string]string) {
 	}
 }
 
-// longestLayers says which layers have a row: the top ones that take longest, all for 0.
-func longestLayers(d *report.Network, top int) []bool {
+// selectLayers reports for each layer whether the table has a row for it. It selects the top
+// layers that take longest, or all of them if top is 0.
+func selectLayers(d *report.Network, top int) []bool {
 	shown := make([]bool, len(d.Layers))
 	order := make([]int, len(d.Layers))
 	for i := range order {
@@ -74,8 +75,9 @@ func longestLayers(d *report.Network, top int) []bool {
 	return shown
 }
 
-// operations prints what all layers of an operation come to, where there are several.
-func (p pager) operations(d *report.Network) {
+// printOperations prints a table with the sums of each operation, if the network has at least two
+// operations.
+func (p pager) printOperations(d *report.Network) {
 	if len(d.Operations) < 2 {
 		return
 	}
@@ -90,8 +92,9 @@ func (p pager) operations(d *report.Network) {
 	p.Printf("")
 }
 
-// conclusion repeats what a network takes, where a long report has scrolled its head away.
-func (p pager) conclusion(d *report.Network) {
+// printConclusion prints the totals of a network again, since the first lines of a long report
+// may have scrolled away.
+func (p pager) printConclusion(d *report.Network) {
 	t := &d.Total
 	if t.TimeNs <= 0 {
 		return
@@ -108,9 +111,9 @@ func (p pager) conclusion(d *report.Network) {
 		t.TimeNs, t.TimeLowNs, t.TimeHighNs, float64(calls)*1e9/float64(t.WallNs), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
-// rests says what parts rest on that no program shows, where they take more than notedShare
-// of the cycles.
-func (p pager) rests(parts []explain.Part) {
+// printAssumptions prints the assumptions behind parts without an example program, if the parts
+// take more than notedShare of the cycles.
+func (p pager) printAssumptions(parts []explain.Part) {
 	share := map[string]float64{}
 	names := map[string][]string{}
 	var order []string

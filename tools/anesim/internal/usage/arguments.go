@@ -10,6 +10,8 @@ import (
 	"anesim/hw/spelling"
 )
 
+// NoArgs returns an error if there are arguments. It takes the first one for a misspelled
+// command.
 func NoArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -17,7 +19,8 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return UnknownCommand(c, args[0])
 }
 
-// UnknownCommand says which command may have been meant.
+// UnknownCommand returns an error about the unknown command name that suggests similar commands
+// of c.
 func UnknownCommand(c *cobra.Command, name string) error {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -28,7 +31,8 @@ func UnknownCommand(c *cobra.Command, name string) error {
 	return Errorf("unknown command %q for %s%s", name, c.CommandPath(), spelling.Suggest(name, names))
 }
 
-// FlagError says which flag may have been meant.
+// FlagError adds suggestions of similar flags to an error about an unknown flag. It returns other
+// errors unchanged.
 func FlagError(c *cobra.Command, err error) error {
 	const unknown = "unknown flag: --"
 	name, ok := strings.CutPrefix(err.Error(), unknown)
@@ -44,18 +48,18 @@ func FlagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, spelling.Hint(near))
 }
 
-// SomeFiles accepts one FILE argument or several.
+// SomeFiles returns an error unless there is at least one argument.
 func SomeFiles(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return Errorf("%s requires a file", c.CommandPath())
+		return Errorf("%s: missing FILE argument", c.CommandPath())
 	}
 	return nil
 }
 
-// OneFile accepts a FILE argument.
+// OneFile returns an error unless there is exactly one argument.
 func OneFile(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return Errorf("%s takes one file, not %d", c.CommandPath(), len(args))
+		return Errorf("%s: found %d files, want one", c.CommandPath(), len(args))
 	}
 	return nil
 }

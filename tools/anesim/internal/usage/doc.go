@@ -1,3 +1,3 @@
-// Package usage is what a wrong command line is answered with: an error of its own, by which the
-// exit status is chosen, with the command, flag or argument that may have been meant.
+// Package usage handles mistakes on a command line. It has an error type, which selects the exit
+// status, and adds suggestions for a misspelled command, flag or argument.
 package usage

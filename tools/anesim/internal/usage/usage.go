@@ -4,15 +4,16 @@ import (
 	"fmt"
 )
 
-// A Error is a command line that cannot be understood.
+// An Error reports a command line that cannot be understood.
 type Error struct{ err error }
 
 func (e *Error) Error() string { return e.err.Error() }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// Errorf makes an error of the command line itself.
+// Errorf formats an error about the command line.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Of makes err an error of the command line itself.
+// Of marks err as an error about the command line.
 func Of(err error) error { return &Error{err} }

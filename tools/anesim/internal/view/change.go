@@ -6,7 +6,8 @@ import (
 	"anesim/bench/explain"
 )
 
-// Gain is what a change that was tried brings, like "-23.7 %" of the time.
+// Gain returns the effect of a change that was tried, such as "-23.7%" of the time. For a change
+// that gates tiles it is the effect on energy.
 func Gain(c *explain.Change) string {
 	if c.Kind == "gating" {
 		return fmt.Sprintf("%+.1f%% energy", 100*(float64(c.After.EnergyNJ/c.Before.EnergyNJ)-1))
@@ -14,13 +15,15 @@ func Gain(c *explain.Change) string {
 	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
-// Effects are a change's time, energy and bytes before and after.
+// Effects returns the time before and after a change, and what it does to energy and bytes, as a
+// sentence.
 func Effects(c *explain.Change) string {
 	return fmt.Sprintf("Time %v to %v, energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs,
 		Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 }
 
-// Change is a difference in percent of the first.
+// Change returns the difference from a to b in per cent of a. It returns "same" if they are
+// equal, and "new" if a is 0.
 func Change(a, b float64) string {
 	switch {
 	case a == b:

@@ -1,9 +1,9 @@
-// Package view is what pictures and pages show of a result: its headline, its items (the
-// layers of a network, the descriptors of a program, the points of a sweep, the clients of
-// a load) with cycles by cause, interval, energy by part and bytes, the power over time, and
-// what the numbers rest on. It is made of the JSON documents of package anesim and nothing
-// else, so that a picture of a stored result and of a run are the same picture.
+// Package view converts the documents of a result to the form that pictures and pages show: a
+// headline, the items (layers of a network, descriptors of a program, points of a sweep, clients
+// of a load) with cycles by cause, intervals, energy by part and bytes, the power over time, and
+// the assumptions behind the numbers. It uses nothing but the JSON documents, so that a picture
+// drawn from a stored result is the same as one drawn from the run.
 //
-//	report.Run, NetworkDocument, LoadDocument, rows of a sweep
-//	    --Of...--> Report --> page (HTML), plot (SVG, PNG)
+//	report.Run, report.Network, report.Load, Sweep
+//	    --From...--> Report --> page (HTML), plot (SVG)
 package view

@@ -8,13 +8,13 @@ import (
 	"anesim/hw"
 )
 
-// OfRun is the report of a program's or a layer's run.
-func OfRun(d *report.Run) *Report {
+// FromRun returns the report of a run of a program or a layer.
+func FromRun(d *report.Run) *Report {
 	r := &Report{
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
 		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Faults: d.Faults, Document: d,
 	}
-	r.wall(&d.Total, d.Peak)
+	r.setFacts(&d.Total, d.Peak)
 	computed := 0
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
@@ -29,20 +29,20 @@ func OfRun(d *report.Run) *Report {
 	all := len(d.Descriptors)
 	if d.Rest != nil {
 		all += d.Rest.Descriptors
-		r.rest(d.Rest, len(d.Descriptors))
+		r.addRest(d.Rest, len(d.Descriptors))
 	}
 	r.Facts = append(r.Facts, Fact{
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", all, all),
 		Name: "descriptors", Value: float64(all), Note: fmt.Sprintf("descriptors timed; values of %d computed", computed),
 	})
-	r.descriptorTable(d.Descriptors, d.Rest, d.Total.Cycles)
+	r.addDescriptorTable(d.Descriptors, d.Rest, d.Total.Cycles)
 	return r
 }
 
-// rest makes items of the descriptors behind those that are listed, one of each operation
-// and shape.
-func (r *Report) rest(d *report.Rest, listed int) {
-	if len(d.Groups) == 0 { // of a document that was read
+// addRest adds an item for each operation and shape of the descriptors that are not listed one by
+// one. A document that was read from a file has no such groups, and gets a note instead.
+func (r *Report) addRest(d *report.Rest, listed int) {
+	if len(d.Groups) == 0 { // the document was read from a file
 		r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed. The other %d are in every total.", listed+d.Descriptors, listed, d.Descriptors))
 		return
 	}
@@ -58,8 +58,8 @@ func (r *Report) rest(d *report.Rest, listed int) {
 		listed+d.Descriptors, listed, d.Descriptors, len(d.Groups)))
 }
 
-// OfNetwork is the report of a network's run.
-func OfNetwork(d *report.Network) *Report {
+// FromNetwork returns the report of a run of a network.
+func FromNetwork(d *report.Network) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
 		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Document: d,
@@ -69,7 +69,7 @@ func OfNetwork(d *report.Network) *Report {
 			r.Notes = append(r.Notes, note)
 		}
 	}
-	r.wall(&d.Total, d.Peak)
+	r.setFacts(&d.Total, d.Peak)
 	modelled := 0
 	for i := range d.Layers {
 		x := &d.Layers[i]
@@ -86,11 +86,11 @@ func OfNetwork(d *report.Network) *Report {
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", modelled, len(d.Layers)),
 		Name: "layers", Value: float64(len(d.Layers)), Note: coverageNote(len(d.Layers) - modelled),
 	})
-	r.layerTable(d.Layers, d.Total.Cycles)
+	r.addLayerTable(d.Layers, d.Total.Cycles)
 	return r
 }
 
-// coverageNote says what became of the layers that are not modelled.
+// coverageNote returns a note on how many layers the totals leave out.
 func coverageNote(others int) string {
 	if others == 0 {
 		return "layers modelled"
@@ -98,53 +98,56 @@ func coverageNote(others int) string {
 	return fmt.Sprintf("layers modelled; the other %d are in no total", others)
 }
 
-// wall is the headline of a total.
-func (r *Report) wall(t *report.Wall, peak report.Rates) {
+// setFacts sets the headline from the totals of a run.
+func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {
 		interval = fmt.Sprintf("%s interval %v to %v, of %d measured rows", hw.IntervalPercent, t.TimeLowNs, t.TimeHighNs, t.Rows)
+		if t.Unmeasured > 0 {
+			interval += fmt.Sprintf("; no row covers %.1f%% of the time", report.Percent(t.Unmeasured, t.TimeNs))
+		}
 	}
 	r.Facts = []Fact{
 		{"Engine time", t.TimeNs.String(), "total.time_ns", float64(t.TimeNs), interval},
 		{"Wall time", t.WallNs.String(), "total.wall_ns", float64(t.WallNs), "host " + r.Host},
-		{"Cycles", count(t.Cycles).Text, "total.cycles", float64(t.Cycles), count(t.Saved).Text + " saved by overlap"},
+		{"Cycles", countCell(t.Cycles).Text, "total.cycles", float64(t.Cycles), countCell(t.Saved).Text + " saved by overlap"},
 		{"Energy", t.EnergyNJ.String(), "total.energy_nj", float64(t.EnergyNJ), t.DispatchNJ.String() + " of it the dispatch"},
 		{"Peak power", fmt.Sprintf("%.3g W", t.PeakW), "total.peak_w", t.PeakW, "of the highest span"},
-		{"Moved", report.Size(t.DMABytes), "total.dma_bytes", float64(t.DMABytes), fmt.Sprintf("%s GB/s of %s", Rate(t.GBPerS), Rate(peak.GBPerS))},
-		{"Rate", Rate(t.TFLOPS) + " TFLOP/s", "total.tflops", t.TFLOPS, share(t.TFLOPS, peak.TFLOPS) + " of peak"},
+		{"Moved", report.Size(t.DMABytes), "total.dma_bytes", float64(t.DMABytes), fmt.Sprintf("%s GB/s of %s", FormatRate(t.GBPerS), FormatRate(peak.GBPerS))},
+		{"Rate", FormatRate(t.TFLOPS) + " TFLOP/s", "total.tflops", t.TFLOPS, formatShare(t.TFLOPS, peak.TFLOPS) + " of peak"},
 	}
 }
 
-// OfLoad is the report of a load.
-func OfLoad(d *report.Load) *Report {
+// FromLoad returns the report of a load.
+func FromLoad(d *report.Load) *Report {
 	r := &Report{Kind: "load", Name: "load", Chip: d.Chip, Host: d.Host, Tool: d.Tool, Of: "client", Document: d}
 	r.Facts = []Fact{
 		{"Time", d.TimeNs.String(), "time_ns", float64(d.TimeNs), fmt.Sprintf("%v of arrivals, seed %d", d.DurationNs, d.Seed)},
-		{"Utilisation", share(d.Utilisation, 1), "utilisation", d.Utilisation, d.BusyNs.String() + " busy"},
+		{"Utilisation", formatShare(d.Utilisation, 1), "utilisation", d.Utilisation, d.BusyNs.String() + " busy"},
 		{"Energy", d.EnergyNJ.String(), "energy_nj", float64(d.EnergyNJ), "and " + d.WaitNJ.String() + " for waiting"},
 		{"Mean power", fmt.Sprintf("%.3g W", d.MeanW), "mean_w", d.MeanW, ""},
-		{"Runs", count(d.Runs).Text, "runs", float64(d.Runs), "of descriptors without a change of program"},
+		{"Runs", countCell(d.Runs).Text, "runs", float64(d.Runs), "of descriptors without a change of program"},
 	}
 	if d.Cut {
-		r.Notes = append(r.Notes, "arrivals stopped at the bound on calls: max_calls raises it")
+		r.Notes = append(r.Notes, "arrivals stopped at the limit on calls; raise it with max_calls")
 	}
 	for i := range d.Timeline {
 		b := &d.Timeline[i]
-		r.Power = append(r.Power, report.Span{AtNs: b.AtNs, ForNs: b.ForNs, Watts: b.Watts, EnergyNJ: b.EnergyNJ, What: "busy " + share(b.Utilisation, 1)})
+		r.Power = append(r.Power, report.Span{AtNs: b.AtNs, ForNs: b.ForNs, Watts: b.Watts, EnergyNJ: b.EnergyNJ, What: "busy " + formatShare(b.Utilisation, 1)})
 		r.Busy = append(r.Busy, b.Utilisation)
 	}
 	r.Table.Columns = []Column{
 		{"client", "name in the script", false}, {"program", "what it calls", false}, {"priority", "0 is the most urgent", true}, {"arrival", "how its calls come", false},
 		{"calls", "that were made", true}, {"calls/s", "over the simulated time", true}, {"alone", "latency with the engine to itself", true},
-		{"p50", "median latency", true}, {"p90", "latency", true}, {"p99", "latency", true}, {"p99 low", "lower end of its 95 % interval", true},
-		{"p99 high", "upper end of its 95 % interval", true}, {"max", "latency", true}, {"mean wait", "from call to let in", true}, {"stuck", "calls that never completed", true},
+		{"p50", "median latency", true}, {"p90", "latency", true}, {"p99", "latency", true}, {"p99 low", "lower end of its 95% interval", true},
+		{"p99 high", "upper end of its 95% interval", true}, {"max", "latency", true}, {"mean wait", "from call to let in", true}, {"stuck", "calls that never completed", true},
 	}
 	const p50, p90, p99, most = 0, 1, 2, 4
 	for i := range d.Clients {
 		c := &d.Clients[i]
 		r.Items = append(r.Items, Item{Name: c.Name, Op: c.Program, Time: c.MeanNs})
 		row := []Cell{
-			text(c.Name), text(c.Program), count(int(c.Priority)), text(c.Arrival), count(c.Calls), {Rate(c.CallsPerS), c.CallsPerS},
+			textCell(c.Name), textCell(c.Program), countCell(int(c.Priority)), textCell(c.Arrival), countCell(c.Calls), {FormatRate(c.CallsPerS), c.CallsPerS},
 			{c.Alone.LatencyNs.String(), float64(c.Alone.LatencyNs)},
 		}
 		if len(c.Latency) > most {
@@ -155,10 +158,10 @@ func OfLoad(d *report.Load) *Report {
 			row = append(row, Cell{low.String(), float64(low)}, Cell{high.String(), float64(high)}, Cell{last.String(), float64(last)})
 		} else {
 			for range 6 {
-				row = append(row, text("-"))
+				row = append(row, textCell("-"))
 			}
 		}
-		r.Table.Rows = append(r.Table.Rows, append(row, Cell{c.MeanWaitNs.String(), float64(c.MeanWaitNs)}, count(c.Stuck)))
+		r.Table.Rows = append(r.Table.Rows, append(row, Cell{c.MeanWaitNs.String(), float64(c.MeanWaitNs)}, countCell(c.Stuck)))
 	}
 	return r
 }

@@ -9,7 +9,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Sweep is the rows of a sweep with the names of their columns, as its CSV has them.
+// A Sweep holds the rows of a sweep and the names of their columns, as in its CSV.
 type Sweep struct {
 	report.Header
 	Name    string     `json:"name"`
@@ -18,8 +18,8 @@ type Sweep struct {
 	Rows    [][]string `json:"rows"`
 }
 
-// of is a row's value in the named column, "" where there is no such column.
-func (s *Sweep) of(row []string, column string) string {
+// cell returns a row's value in the named column, or "" if there is no such column.
+func (s *Sweep) cell(row []string, column string) string {
 	i := slices.Index(s.Columns, column)
 	if i < 0 || i >= len(row) {
 		return ""
@@ -28,16 +28,16 @@ func (s *Sweep) of(row []string, column string) string {
 }
 
 func (s *Sweep) number(row []string, column string) float64 {
-	v, err := strconv.ParseFloat(s.of(row, column), 64)
+	v, err := strconv.ParseFloat(s.cell(row, column), 64)
 	if err != nil {
-		return 0 // a point that was refused has no numbers
+		return 0 // a refused point has no numbers
 	}
 	return v
 }
 
-// OfSweep is the report of a sweep. Its items are points without causes, which the rows do
-// not have.
-func OfSweep(s *Sweep, peak report.Rates) *Report {
+// FromSweep returns the report of a sweep. Its items are points; they have no cycles by cause,
+// which the rows do not contain.
+func FromSweep(s *Sweep, peak report.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))
 	for i, name := range s.Columns {
@@ -54,13 +54,13 @@ func OfSweep(s *Sweep, peak report.Rates) *Report {
 	failed := 0
 	for k, row := range s.Rows {
 		x := Item{
-			Name: fmt.Sprintf("point %s", s.of(row, "point")), Op: s.Name, Bound: s.of(row, "bound"),
+			Name: fmt.Sprintf("point %s", s.cell(row, "point")), Op: s.Name, Bound: s.cell(row, "bound"),
 			Time: clock.Nanoseconds(s.number(row, "time_ns")), Energy: clock.Nanojoules(s.number(row, "energy_nj")),
 			Low: clock.Nanoseconds(s.number(row, "time_ns_low")), High: clock.Nanoseconds(s.number(row, "time_ns_high")),
 			MACs: uint64(s.number(row, "macs")), Bytes: uint64(s.number(row, "dma_bytes")),
 		}
 		x.Cycles.Total = uint64(s.number(row, "cycles"))
-		if s.of(row, "error") != "" {
+		if s.cell(row, "error") != "" {
 			failed++
 		}
 		r.Items = append(r.Items, x)

@@ -10,47 +10,47 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Report is a result as pictures and pages show it.
+// A Report is a result in the form that pictures and pages show.
 type Report struct {
 	Kind       string // "program", "network", "sweep", "load" or "accuracy"
 	Name       string
 	Chip, Host string
 	Tool       anesim.Tool
-	Peak       report.Rates // of the chip; zeros where the document has none
+	Peak       report.Rates // of the chip; zero if the document has none
 
 	Facts  []Fact // the headline
 	Of     string // what an item is: "descriptor", "layer", "point", "client" or "row"
 	Items  []Item
 	Table  Table
-	Energy report.Energy // of the whole
+	Energy report.Energy // of the whole result
 	Power  []report.Span
-	Busy   []float64 // of a load: the share of each span of Power that the engine is busy
+	Busy   []float64 // for a load: share of each span of Power in which the engine is busy
 
-	Points []Point      // of an accuracy: measured rows
-	Tables []NamedTable // beside the one of all items
+	Points []Point      // for an accuracy: measured rows
+	Tables []NamedTable // tables other than that of all items
 
 	Limits  []report.Limit
-	Missing []report.Missing // layers in no total
+	Missing []report.Missing // layers left out of all totals
 	Faults  []report.Fault
 	Notes   []string
 
-	Document any // what the report was made of
+	Document any // source of the report
 }
 
-// A Point is a measured row and what the model makes of it, in microseconds.
+// A Point holds the measured and the modelled time of a measured row in microseconds.
 type Point struct {
 	Name, Group     string
 	Measured, Model float64
 	Low, High       float64
 }
 
-// A NamedTable is a table under a title.
+// A NamedTable is a table with a title.
 type NamedTable struct {
 	Title string
 	Table
 }
 
-// Intro says what the report is of.
+// Intro returns a sentence that introduces the report.
 func (r *Report) Intro() string {
 	switch {
 	case r.Kind == "accuracy":
@@ -61,7 +61,8 @@ func (r *Report) Intro() string {
 	return fmt.Sprintf("A %s on the model of the neural engine of %s, host %s.", r.Kind, r.Chip, r.Host)
 }
 
-// A Fact is a number of the headline. Value is the document's number, Name its place there.
+// A Fact is a number of the headline. Value is the number in the document and Name its path
+// there.
 type Fact struct {
 	Label, Text string
 	Name        string
@@ -73,37 +74,38 @@ type Fact struct {
 type Item struct {
 	Name      string
 	Op        string
-	Work      string // the same for layers that do the same; "" for no others
+	Work      string // equal for layers that do the same work; "" if the item is like no other
 	Bound     string // cause with the most cycles
 	Advice    string
 	Cycles    report.Cycles
 	Time      clock.Nanoseconds
-	Working   clock.Nanoseconds // what rates are of; 0 where it is Time
-	Low, High clock.Nanoseconds // 0 for no interval
+	Working   clock.Nanoseconds // time on which rates are based; 0 if it equals Time
+	Low, High clock.Nanoseconds // 0 if there is no interval
 	Energy    clock.Nanojoules
 	Parts     report.Energy
 	MACs      uint64
 	Bytes     uint64 // between device memory and the engine
 }
 
-// Works returns the time that the item's rates are of, were its own time t.
-func (x *Item) Works(t clock.Nanoseconds) clock.Nanoseconds {
+// WorkingTime returns the time on which the item's rates are based if the item takes the time t.
+// It scales Working by t/Time.
+func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	if x.Working <= 0 || x.Time <= 0 {
 		return t
 	}
 	return clock.Nanoseconds(float64(t) * float64(x.Working/x.Time))
 }
 
-// TFLOPS is the rate of the item's multiply-accumulates, each two operations, in 1e12 a
-// second, were its time t.
+// TFLOPS returns the rate of the item in 1e12 operations per second if the item takes the time t.
+// A multiply-accumulate counts as two operations.
 func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	if t <= 0 {
 		return 0
 	}
-	return 2 * float64(x.MACs) / float64(x.Works(t)) / 1e3
+	return 2 * float64(x.MACs) / float64(x.WorkingTime(t)) / 1e3
 }
 
-// Intensity is operations for each byte moved; 0 where none is.
+// Intensity returns the number of operations per byte moved, or 0 if no bytes are moved.
 func (x *Item) Intensity() float64 {
 	if x.Bytes == 0 {
 		return 0
@@ -111,8 +113,8 @@ func (x *Item) Intensity() float64 {
 	return 2 * float64(x.MACs) / float64(x.Bytes)
 }
 
-// Longest are the indices of up to n items with the most cycles, or with the most time
-// where cycles are not known, the longest first.
+// Longest returns the indices of up to n items with the most cycles, in descending order. Items
+// without cycles are compared by time.
 func (r *Report) Longest(n int) []int {
 	order := make([]int, len(r.Items))
 	for i := range order {
@@ -125,7 +127,7 @@ func (r *Report) Longest(n int) []int {
 	return order[:min(n, len(order))]
 }
 
-// A Kind is items that are alike: the same work, bound by the same cause.
+// A Kind is a group of items that do the same work and are bound by the same cause.
 type Kind struct {
 	First  int // index of the first item
 	Count  int
@@ -134,8 +136,8 @@ type Kind struct {
 	Time   clock.Nanoseconds
 }
 
-// Kinds returns the items by kind, those with the most cycles first. Items without a key, such
-// as descriptors, are kinds of their own, and items without cycles are in none.
+// Kinds groups the items by kind and returns the kinds with the most cycles first. An item with
+// an empty Work, such as a descriptor, is a kind of its own. Items without cycles are left out.
 func (r *Report) Kinds() []Kind {
 	type key struct{ work, bound string }
 	found := map[key]int{}
@@ -165,7 +167,7 @@ func (r *Report) Kinds() []Kind {
 	return list
 }
 
-// EnergyParts are an energy's parts in the order that documents have them.
+// EnergyParts returns the parts of an energy in the order of the documents.
 func EnergyParts(e *report.Energy) []Part {
 	return []Part{
 		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2},
@@ -173,17 +175,17 @@ func EnergyParts(e *report.Energy) []Part {
 	}
 }
 
-// A Part is a part of an energy.
+// A Part is one consumer's part of an energy.
 type Part struct {
 	Name   string
 	Energy clock.Nanojoules
 }
 
-// Rate is a rate to three digits.
-func Rate(v float64) string { return fmt.Sprintf("%.3g", v) }
+// FormatRate formats a rate with three digits.
+func FormatRate(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// share is a part of a whole in percent.
-func share(part, whole float64) string {
+// formatShare formats part/whole in per cent. It returns "-" if whole is 0.
+func formatShare(part, whole float64) string {
 	if whole == 0 {
 		return "-"
 	}

@@ -41,7 +41,7 @@ func TestKinds(t *testing.T) {
 // A point that was refused is a row without numbers, and short rows are no panic.
 func TestSweepRows(t *testing.T) {
 	s := &Sweep{Columns: []string{"point", "cin", "cycles", "time_ns", "bound", "error"}, Rows: [][]string{{"0", "16", "100", "70.5", "compute", ""}, {"1", "17", "", "", "", "refused"}, {"2"}}}
-	r := OfSweep(s, report.Rates{})
+	r := FromSweep(s, report.Rates{})
 	if len(r.Items) != 3 || r.Items[0].Cycles.Total != 100 || r.Items[0].Time != 70.5 || r.Items[1].Time != 0 {
 		t.Errorf("items %+v", r.Items)
 	}

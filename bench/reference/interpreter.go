@@ -15,33 +15,33 @@ type Options struct {
 	// name, and to inputs and constants of float types, with the name "". Nil keeps
 	// float64. [RoundHalf] and [RoundSingle] are two choices.
 	Round func(op string, v float64) float64
-	// Function replaces elementary functions, as a device with tables computes them: where
-	// ok is true, y is taken for the function's value at x. The names are those of operators:
+	// Function replaces elementary functions, for instance by the tables of a device. Where
+	// ok is true, y is used as the function's value at x. The names are the names of operators:
 	// Exp, Log, Sqrt, Rsqrt, Reciprocal, Sigmoid, Tanh, Erf, Gelu, SiLU, Softplus, HardSigmoid
 	// (with alpha 1/6), Sin, Cos and Atan. Operators that are made of such functions use
 	// them too: Softmax uses Exp and Reciprocal, Div is a product with a Reciprocal, norms use
 	// Rsqrt, an LSTM uses Sigmoid and Tanh. Nil keeps all functions exact.
 	Function func(name string, x float64) (y float64, ok bool)
-	// Reduce computes the sums of products of convolutions and matrix products, as a device
-	// with an adder of its own does: acc[l] is the sum of panel[k*len(acc)+l]*taps[k] over k.
-	// Transposed convolutions, quantised operators and means add in float64 all the same. Nil
-	// adds in float64.
+	// Reduce computes the sums of convolutions and matmuls, for instance with the adder of a
+	// device. It adds the sum of panel[k*len(acc)+l]*taps[k] over k to acc[l], which is 0.
+	// Transposed convolutions, quantised operators and means always add in float64. Nil adds
+	// in float64 everywhere.
 	Reduce func(acc, panel, taps []float64)
 	// Observe is called after each node with its results, including the nodes of
-	// branches and loop bodies. A result is nil where the node leaves an optional output
-	// out. Observe must not change the tensors.
+	// branches and loop bodies. A result is nil if the node leaves that output out. Observe must not change the tensors.
 	Observe func(node *onnx.Node, results []*Tensor)
 }
 
-// An InputError is an input of the graph that is missing, unknown or of the wrong shape.
+// An InputError reports an input of the graph that is missing, unknown or of the wrong type
+// or shape.
 type InputError struct {
 	Name, What string
 }
 
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
-// A NodeError is a node that cannot be computed, for instance because its shapes do not
-// fit. If the operator or its form is unsupported, Err is an *[UnsupportedError].
+// A NodeError reports a node that cannot be computed, for instance because its shapes do not
+// match. If the operator or its form is unsupported, Err is an *[UnsupportedError].
 type NodeError struct {
 	Node string // the node's name, or its first output's if it has none
 	Op   string
@@ -53,7 +53,8 @@ func (e *NodeError) Error() string { return fmt.Sprintf("node %q (%s): %v", e.No
 
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// An UnsupportedError is an operator that this package does not have, or a form of it.
+// An UnsupportedError reports an operator, or a form of an operator, that this package does
+// not implement.
 type UnsupportedError struct {
 	Domain, Op string
 	Form       string // "" if no form of the operator is supported
@@ -70,19 +71,20 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("unsupported form of %s: %s", op, e.Form)
 }
 
-// Run computes a model. Inputs are by name; one whose Type is 0 takes the type that the
-// model states. An input may also replace a constant of the graph. The results are by name
-// and share no memory with the inputs. Errors are an *[InputError] or a *[NodeError].
+// Run computes a model. Inputs are passed by name; an input whose Type is 0 gets the type
+// that the model declares. An input may also replace a constant of the graph. Run returns the
+// results by name; they share no memory with the inputs. Errors are an *[InputError] or a
+// *[NodeError].
 func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
 	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
 	if r.opset == 0 {
 		r.opset = math.MaxInt64
 	}
 	s := newScope(&m.Graph, nil)
-	if err := r.bind(&m.Graph, s, inputs); err != nil {
+	if err := r.bindInputs(&m.Graph, s, inputs); err != nil {
 		return nil, err
 	}
-	list, err := r.graph(&m.Graph, s)
+	list, err := r.runGraph(&m.Graph, s)
 	if err != nil {
 		return nil, err
 	}
@@ -94,18 +96,18 @@ func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tenso
 	return results, nil
 }
 
-// maxSteps bounds the nodes that are run, so that a loop ends.
+// maxSteps is the largest number of nodes to run, so that every loop ends.
 const maxSteps = 1 << 20
 
 // An interpreter runs the graphs of one model.
 type interpreter struct {
 	Options
 	opset int64 // of the standard domain
-	steps int   // nodes that may still be run
+	steps int   // remaining nodes that may run
 }
 
-// bind puts the inputs of the model's graph into its scope.
-func (r *interpreter) bind(g *onnx.Graph, s *scope, inputs map[string]*Tensor) error {
+// bindInputs checks the inputs of the model and adds them to the scope of its graph.
+func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Tensor) error {
 	known := map[string]bool{}
 	for _, v := range g.Inputs {
 		known[v.Name] = true
@@ -113,40 +115,41 @@ func (r *interpreter) bind(g *onnx.Graph, s *scope, inputs map[string]*Tensor) e
 		if t == nil {
 			return &InputError{v.Name, "missing"}
 		}
-		if err := t.check(); err != nil {
+		if err := t.checkLength(); err != nil {
 			return &InputError{v.Name, err.Error()}
 		}
 		if t.Type == 0 {
-			t = t.as(v.Type)
+			t = t.withType(v.Type)
 		}
 		if v.Type != 0 && t.Type != v.Type {
 			return &InputError{v.Name, fmt.Sprintf("type is %v; want %v", t.Type, v.Type)}
 		}
-		if !fits(t.Dims, v.Dims) {
+		if !matchesShape(t.Dims, v.Dims) {
 			return &InputError{v.Name, fmt.Sprintf("shape is %v; want %v", t.Dims, v.Dims)}
 		}
-		s.values[v.Name] = r.settle("", t)
+		s.values[v.Name] = r.roundOrWrap("", t)
 	}
 	for name, t := range inputs {
 		if known[name] || t == nil {
 			continue
 		}
 		if g.Constants[name] == nil {
-			return &InputError{name, "the graph has no such input"}
+			return &InputError{name, "graph has no such input"}
 		}
-		if err := t.check(); err != nil {
+		if err := t.checkLength(); err != nil {
 			return &InputError{name, err.Error()}
 		}
 		if t.Type == 0 {
-			t = t.as(g.Constants[name].Type)
+			t = t.withType(g.Constants[name].Type)
 		}
-		s.values[name] = r.settle("", t)
+		s.values[name] = r.roundOrWrap("", t)
 	}
 	return nil
 }
 
-// fits reports whether a shape has the sizes that a model states. Nil states nothing.
-func fits(dims []int, stated []onnx.Dim) bool {
+// matchesShape reports whether dims has the sizes that a model declares. A nil declaration
+// and named dimensions match anything.
+func matchesShape(dims []int, stated []onnx.Dim) bool {
 	if stated == nil {
 		return true
 	}
@@ -161,12 +164,13 @@ func fits(dims []int, stated []onnx.Dim) bool {
 	return true
 }
 
-// A scope has the tensors of a graph by name. Graphs inside nodes see those around them.
+// A scope has the tensors of a graph by name. Graphs inside nodes also see the scopes around
+// them.
 type scope struct {
 	values    map[string]*Tensor
 	constants map[string]*onnx.Tensor
-	uses      map[string]int  // how often nodes and outputs will still read a tensor
-	fixed     map[string]bool // results of Constant nodes
+	uses      map[string]int  // remaining reads of a tensor by nodes and outputs
+	fixed     map[string]bool // names of results of Constant nodes
 	outer     *scope
 }
 
@@ -176,7 +180,7 @@ func newScope(g *onnx.Graph, outer *scope) *scope {
 	return s
 }
 
-// countUses counts how often each name is read in g and the graphs inside it.
+// countUses adds to uses how often each name is read in g and in the graphs inside it.
 func countUses(g *onnx.Graph, uses map[string]int) {
 	for i := range g.Nodes {
 		for _, name := range g.Nodes[i].Inputs {
@@ -193,18 +197,19 @@ func countUses(g *onnx.Graph, uses map[string]int) {
 	}
 }
 
-// find returns the tensor that a name stands for in a scope or around it.
-func (r *interpreter) find(s *scope, name string) (*Tensor, error) {
+// findTensor returns the tensor of a name in a scope or one around it. It converts constants
+// when they are first read.
+func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 	for ; s != nil; s = s.outer {
 		if t := s.values[name]; t != nil {
 			return t, nil
 		}
 		if c := s.constants[name]; c != nil {
-			t, err := constant(c)
+			t, err := convertConstant(c)
 			if err != nil {
 				return nil, err
 			}
-			t = r.settle("", t)
+			t = r.roundOrWrap("", t)
 			s.values[name] = t
 			return t, nil
 		}
@@ -212,8 +217,8 @@ func (r *interpreter) find(s *scope, name string) (*Tensor, error) {
 	return nil, fmt.Errorf("no node computes %q", name)
 }
 
-// constant converts a tensor of the file.
-func constant(c *onnx.Tensor) (*Tensor, error) {
+// convertConstant converts a tensor of the file to float64.
+func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	if c.Type == onnx.String {
 		return nil, &UnsupportedError{Op: "Constant", Form: "strings"}
 	}
@@ -231,20 +236,20 @@ func constant(c *onnx.Tensor) (*Tensor, error) {
 	return t, c.Each(func(i int, v float64) { t.Data[i] = v })
 }
 
-// release forgets a tensor of the scope that is not read again.
+// release counts one read of a tensor, and forgets the tensor after its last read.
 func (s *scope) release(name string) {
 	if s.uses[name]--; s.uses[name] <= 0 {
 		delete(s.values, name)
 	}
 }
 
-// graph runs the nodes of g in a scope that has its inputs, and returns its outputs.
-func (r *interpreter) graph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
+// runGraph runs the nodes of g in a scope that has its inputs, and returns its outputs.
+func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if err := r.node(n, s); err != nil {
+		if err := r.runNode(n, s); err != nil {
 			var inner *NodeError
-			if errors.As(err, &inner) { // of a graph inside the node
+			if errors.As(err, &inner) { // from a graph inside the node
 				return nil, err
 			}
 			e := &NodeError{Node: n.Name, Op: n.Op, Off: n.Off, Err: err}
@@ -256,7 +261,7 @@ func (r *interpreter) graph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 	}
 	var list []*Tensor
 	for _, out := range g.Outputs {
-		t, err := r.find(s, out.Name)
+		t, err := r.findTensor(s, out.Name)
 		if err != nil {
 			return nil, &NodeError{Node: out.Name, Op: "output", Err: err}
 		}
@@ -265,10 +270,10 @@ func (r *interpreter) graph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 	return list, nil
 }
 
-// node runs one node.
-func (r *interpreter) node(n *onnx.Node, s *scope) error {
+// runNode runs a node on the tensors of a scope and adds its results to the scope.
+func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	if r.steps--; r.steps < 0 {
-		return fmt.Errorf("more than %d nodes were run", maxSteps)
+		return fmt.Errorf("model runs more than %d nodes", maxSteps)
 	}
 	op, ok := operators[n.Op]
 	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
@@ -280,13 +285,13 @@ func (r *interpreter) node(n *onnx.Node, s *scope) error {
 			continue
 		}
 		var err error
-		if c.in[i], err = r.find(s, name); err != nil {
+		if c.in[i], err = r.findTensor(s, name); err != nil {
 			return err
 		}
 	}
 	for i := range op.inputs {
 		if c.input(i) == nil {
-			return fmt.Errorf("input %d is missing; want at least %d inputs", i, op.inputs)
+			return fmt.Errorf("missing input %d; want at least %d inputs", i, op.inputs)
 		}
 	}
 	results, err := op.compute(c)
@@ -305,7 +310,7 @@ func (r *interpreter) node(n *onnx.Node, s *scope) error {
 		if results[i] == nil {
 			return &UnsupportedError{Domain: n.Domain, Op: n.Op, Form: fmt.Sprintf("output %d", i)}
 		}
-		results[i] = r.settle(n.Op, results[i])
+		results[i] = r.roundOrWrap(n.Op, results[i])
 		s.fixed[name] = n.Op == "Constant"
 		s.values[name] = results[i]
 	}
@@ -318,9 +323,9 @@ func (r *interpreter) node(n *onnx.Node, s *scope) error {
 	return nil
 }
 
-// settle returns t with its values rounded if they are floats, and wrapped if they are
-// integers.
-func (r *interpreter) settle(op string, t *Tensor) *Tensor {
+// roundOrWrap returns t with floats rounded by Options.Round and integers wrapped to their
+// type. It does not change t.
+func (r *interpreter) roundOrWrap(op string, t *Tensor) *Tensor {
 	if t.Type.IsFloat() && r.Round == nil {
 		return t
 	}
@@ -330,12 +335,12 @@ func (r *interpreter) settle(op string, t *Tensor) *Tensor {
 		if t.Type.IsFloat() {
 			settled = r.Round(op, v)
 		} else {
-			settled = wrap(t.Type, v)
+			settled = wrapInteger(t.Type, v)
 		}
 		if settled == v || settled != settled && v != v {
 			continue
 		}
-		if out == t { // the values may be another tensor's too
+		if out == t { // another tensor may share the values
 			out = &Tensor{Type: t.Type, Dims: t.Dims, Data: slices.Clone(t.Data)}
 		}
 		out.Data[i] = settled

@@ -6,9 +6,9 @@ import (
 	"anesim/loader/layer"
 )
 
-// Pairs packs the coefficients of a depthwise convolution that makes several pixels a step:
-// side by side over the columns either needs, which stand by their place modulo the step's
-// stride.
+// PackPairs packs the weights of a depthwise convolution that computes several pixels per step.
+// The pixels of a step share the columns that any of them needs, ordered by their place modulo
+// the stride of the step.
 func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}
 	var order []int
@@ -28,12 +28,14 @@ func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 	if l.Bias {
 		f.Bias = func(_, n int) float16.Float16 { return layer.ValueAt(w.Bias, n/pixels) }
 	}
-	f.strided = true // by the pixels of a step
+	f.strided = true // a step is several pixels wide
 	f.setForm(w, func(_, n int) int { return n / pixels })
 	return f.packInPlanesOf(pixels)
 }
 
-// Product packs the columns of a share of a product with constants, in room for them.
+// PackProduct packs the weights of one share of a matmul with a constant right side. width is the
+// largest number of channels per plane, and reserve returns room for dense weights; it may be
+// nil.
 func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, room func(n int) []byte) *Kernel {
 	k, n := l.In.W, l.Columns
 	f := ChannelWeights{

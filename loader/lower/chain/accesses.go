@@ -2,10 +2,11 @@ package chain
 
 import "slices"
 
-// A reading is of a task's DMA: twice the task's number, and one more for the kernel DMA, so
-// that a later one is larger.
+// A dmaID identifies a DMA of a task: twice the number of the task, plus one for its kernel DMA.
+// A later access has a larger number.
 type dmaID int
 
+// no DMA
 const noDMA dmaID = -1 // read it
 
 func tileDMA(task int) dmaID { return dmaID(2 * task) }
@@ -16,11 +17,11 @@ func (r dmaID) task() int { return int(r) / 2 }
 
 func (r dmaID) isKernel() bool { return r&1 != 0 }
 
-// readings are the last of every byte, by buffer.
+// lastAccesses holds the last DMA that accessed each byte, by buffer.
 type lastAccesses map[uint32]*segments
 
-// newReadings has the places of all that a chain moves, which nobody has read. A task by
-// itself has no places: there is nobody else.
+// newLastAccesses returns the byte ranges of all accesses, with no DMA recorded for any byte. It
+// returns nil for a single task, which cannot share bytes with another.
 func newLastAccesses(moves []access) lastAccesses {
 	if len(moves) < 2 {
 		return nil
@@ -46,7 +47,7 @@ func newLastAccesses(moves []access) lastAccesses {
 	return b
 }
 
-// reads makes a task the last to read what its DMAs read.
+// recordReads records the DMAs of a task as the last readers of the bytes they read.
 func (b lastAccesses) recordReads(m *access, task int) {
 	for k, s := range m.source {
 		if m.on[k] {
@@ -56,6 +57,7 @@ func (b lastAccesses) recordReads(m *access, task int) {
 	b.record(m.kernel, kernelDMA(task))
 }
 
+// record sets the last DMA of every byte in s.
 func (b lastAccesses) record(s byteRange, r dmaID) {
 	if g := b[s.bar]; g != nil && s.from < s.to {
 		from, to := g.indices(s)
@@ -63,7 +65,7 @@ func (b lastAccesses) record(s byteRange, r dmaID) {
 	}
 }
 
-// last is the latest reading of any of a stretch.
+// last returns the latest DMA that accessed any byte of s, or noDMA.
 func (b lastAccesses) last(s byteRange) dmaID {
 	g := b[s.bar]
 	if g == nil || s.from >= s.to {
@@ -73,22 +75,23 @@ func (b lastAccesses) last(s byteRange) dmaID {
 	return g.latest(1, 0, len(g.bounds)-1, from, to)
 }
 
-// segments are a buffer in pieces that no stretch divides, as a tree: the children of node
-// n are 2n and 2n+1.
+// segments divides a buffer into pieces such that every byte range of the chain consists of whole
+// pieces. They form a tree: the children of node n are 2n and 2n+1.
 type segments struct {
-	bounds  []int64 // where the pieces begin, and the last one ends
-	last    []dmaID // the latest of a node's pieces
-	uniform []bool  // all pieces of the node have that one, whatever the children say
+	bounds  []int64 // first bytes of the pieces, and the end of the last
+	last    []dmaID // latest DMA of any piece below a node
+	uniform []bool  // all pieces below the node have this DMA; the children are out of date
 }
 
+// indices returns the numbers of the first piece of s and of the piece after its last.
 func (g *segments) indices(s byteRange) (from, to int) {
 	from, _ = slices.BinarySearch(g.bounds, s.from)
 	to, _ = slices.BinarySearch(g.bounds, s.to)
 	return from, to
 }
 
-// put gives a reading to the pieces from one up to another without it, of a node that has
-// those from low up to high.
+// assign sets the last DMA of the pieces in [from, to). node is the root of a subtree with the
+// pieces in [low, high).
 func (g *segments) assign(node, low, high, from, to int, r dmaID) {
 	if from <= low && high <= to {
 		g.last[node], g.uniform[node] = r, true
@@ -110,7 +113,8 @@ func (g *segments) assign(node, low, high, from, to int, r dmaID) {
 	g.last[node] = max(g.last[left], g.last[right])
 }
 
-// latest is the latest reading of pieces, as put has them.
+// latest returns the latest DMA of the pieces in [from, to), or noDMA. The other parameters are
+// those of assign.
 func (g *segments) latest(node, low, high, from, to int) dmaID {
 	if g.uniform[node] || from <= low && high <= to {
 		return g.last[node]

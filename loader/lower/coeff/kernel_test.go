@@ -14,14 +14,14 @@ import (
 	"anesim/loader/layer"
 )
 
-// numbered is n channels of k different taps: n*k+k+1 of the whole, as bits.
+// newNumberedWeights returns n channels of k taps, whose fp16 bits count from 1.
 func newNumberedWeights(n, k int) *ChannelWeights {
 	return &ChannelWeights{Groups: 1, Channels: n, Taps: k, Weight: func(_, c, i int) float16.Float16 {
 		return float16.Float16(c*k + i + 1)
 	}}
 }
 
-// laneValues are a lane's fp16 values, as bits.
+// laneValues returns the fp16 bits of a lane's values.
 func laneValues(k *Kernel, lane int) []uint16 {
 	l := k.Lanes[lane]
 	list := make([]uint16, l.Size/layer.ElementBytes)

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// filled is the bytes of the L2 that each step has something in: the tensors that stay
-// there, and its own tiles at the places they are moved to. What shares a place counts once.
-func (j *joiner) filled(kept map[access]*resident, shift []int) []int {
+// measureOccupancy returns how many bytes of L2 each step uses for resident tensors and for its
+// own tiles, which have moved by shift. Bytes that several of them share count once.
+func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int {
 	type span struct{ from, to int }
 	at := make([][]span, len(j.steps))
 	seen := map[*place.Extent]bool{}
@@ -24,7 +24,7 @@ func (j *joiner) filled(kept map[access]*resident, shift []int) []int {
 	}
 	bytes := make([]int, len(j.steps))
 	for i := range j.steps {
-		lo, hi := j.stepTiles(i, kept)
+		lo, hi := j.tileRange(i, kept)
 		list := append(at[i], span{lo + shift[i], hi + shift[i]})
 		slices.SortFunc(list, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
 		end := 0
@@ -36,9 +36,9 @@ func (j *joiner) filled(kept map[access]*resident, shift []int) []int {
 	return bytes
 }
 
-// spills names the tensors between layers that go through memory, and the inputs that several
-// layers read from there, the largest first.
-func (j *joiner) spills(kept map[access]*resident) {
+// listSpills sets j.spilled to the tensors between layers that go through memory, and to the
+// inputs that several layers read from memory, largest first.
+func (j *joiner) listSpills(kept map[access]*resident) {
 	inL2 := make([]bool, len(j.tensors))
 	for _, r := range kept {
 		inL2[r.tensor] = true
@@ -52,7 +52,7 @@ func (j *joiner) spills(kept map[access]*resident) {
 		}
 	}
 	could := make([]bool, len(j.tensors))
-	for _, r := range j.candidates() {
+	for _, r := range j.findCandidates() {
 		could[r.tensor] = true
 	}
 	for i := range j.tensors {
@@ -64,13 +64,13 @@ func (j *joiner) spills(kept map[access]*resident) {
 		s := Spill{t.name, place.Surface(0, t.shape).Depth * t.shape.N, ""}
 		switch {
 		case could[i]:
-			s.Why = "it does not fit beside what is live with it, and others are dearer to spill"
-		case s.Bytes > j.maxTile():
-			s.Why = fmt.Sprintf("a tensor in the L2 has at most %d bytes", j.maxTile())
+			s.Why = "does not fit in L2 next to other live tensors that cost more to spill"
+		case s.Bytes > j.maxTileBytes():
+			s.Why = fmt.Sprintf("exceeds the %d bytes that a tensor can have in L2", j.maxTileBytes())
 		case again:
-			s.Why = fmt.Sprintf("%d layers read the input from memory: the first does not load the whole of it, or another addresses it in a way that the L2 has no strides for", readers[i])
+			s.Why = fmt.Sprintf("%d layers read this input from memory, because the first does not load all of it or another needs strides that L2 does not support", readers[i])
 		default:
-			s.Why = "a layer addresses it in a way that the L2 has no strides for"
+			s.Why = "needs strides that L2 does not support"
 		}
 		j.spilled = append(j.spilled, s)
 	}

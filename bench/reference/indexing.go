@@ -8,37 +8,37 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// places has the operators whose inputs or results are places in tensors.
-var places = map[string]operator{
-	"Gather": {2, single(gather)}, "GatherElements": {2, single(gatherElements)}, "GatherND": {2, single(gatherND)},
-	"ScatterElements": {3, single(scatterElements)}, "Scatter": {3, single(scatterElements)}, "ScatterND": {3, single(scatterND)},
-	"OneHot": {3, single(oneHot)}, "TopK": {1, topK}, "NonZero": {1, single(nonZero)}, "Compress": {2, single(compress)},
-	"Unique": {1, unique}, "NonMaxSuppression": {2, single(nonMaxSuppression)},
+// indexings has the operators whose inputs or results are indices.
+var indexings = map[string]operator{
+	"Gather": {2, withOneResult(gather)}, "GatherElements": {2, withOneResult(gatherElements)}, "GatherND": {2, withOneResult(gatherND)},
+	"ScatterElements": {3, withOneResult(scatterElements)}, "Scatter": {3, withOneResult(scatterElements)}, "ScatterND": {3, withOneResult(scatterND)},
+	"OneHot": {3, withOneResult(oneHot)}, "TopK": {1, topK}, "NonZero": {1, withOneResult(nonZero)}, "Compress": {2, withOneResult(compress)},
+	"Unique": {1, unique}, "NonMaxSuppression": {2, withOneResult(nonMaxSuppression)},
 }
 
-// placesOf returns the values of indices into an axis of n elements, counted from its end
-// where they are negative. It fails if one is outside.
-func placesOf(indices *Tensor, n int) ([]int, error) {
+// resolveIndices returns indices into an axis of n elements, with negative ones counted from
+// the end. It returns an error if an index is out of range.
+func resolveIndices(indices *Tensor, n int) ([]int, error) {
 	list := indices.ints()
 	for i, k := range list {
 		if k < 0 {
 			list[i] += n
 		}
 		if k < -n || k >= n {
-			return nil, fmt.Errorf("index %d is outside of an axis of %d elements", k, n)
+			return nil, fmt.Errorf("index %d is out of range for an axis of %d elements", k, n)
 		}
 	}
 	return list, nil
 }
 
-// gather replaces an axis with the axes of the indices.
+// gather computes Gather: it replaces an axis by the axes of the indices.
 func gather(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
-	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
-	list, err := placesOf(indices, x.Dims[axis])
+	list, err := resolveIndices(indices, x.Dims[axis])
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func gather(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := product(x.Dims[axis+1:])
+	inner := numElements(x.Dims[axis+1:])
 	to := out.Data
-	for before := range product(x.Dims[:axis]) {
+	for before := range numElements(x.Dims[:axis]) {
 		for _, k := range list {
 			copy(to[:inner], x.Data[(before*x.Dims[axis]+k)*inner:])
 			to = to[inner:]
@@ -57,18 +57,19 @@ func gather(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// elementPlaces returns for each element of the indices, which have the rank of a tensor,
-// the place in the tensor of the same index with one axis replaced.
-func elementPlaces(x, indices *Tensor, axis int) ([]int, error) {
+// elementOffsets returns an offset in x for each element of indices: that of the element at
+// the same index, with the index along axis replaced by the element's value. The indices have
+// the rank of x.
+func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if len(indices.Dims) != len(x.Dims) {
-		return nil, fmt.Errorf("indices of shape %v for shape %v", indices.Dims, x.Dims)
+		return nil, fmt.Errorf("indices of shape %v do not match shape %v", indices.Dims, x.Dims)
 	}
 	for i, d := range indices.Dims {
 		if i != axis && d > x.Dims[i] {
-			return nil, fmt.Errorf("indices of shape %v for shape %v", indices.Dims, x.Dims)
+			return nil, fmt.Errorf("indices of shape %v do not match shape %v", indices.Dims, x.Dims)
 		}
 	}
-	list, err := placesOf(indices, x.Dims[axis])
+	list, err := resolveIndices(indices, x.Dims[axis])
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +88,11 @@ func elementPlaces(x, indices *Tensor, axis int) ([]int, error) {
 
 func gatherElements(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
-	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
-	list, err := elementPlaces(x, indices, axis)
+	list, err := elementOffsets(x, indices, axis)
 	if err != nil {
 		return nil, err
 	}
@@ -107,25 +108,25 @@ func gatherElements(c *call) (*Tensor, error) {
 
 func scatterElements(c *call) (*Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
-	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
-	list, err := elementPlaces(x, indices, axis)
+	list, err := elementOffsets(x, indices, axis)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Equal(indices.Dims, updates.Dims) {
-		return nil, fmt.Errorf("indices of shape %v with updates of shape %v", indices.Dims, updates.Dims)
+		return nil, fmt.Errorf("indices have shape %v and updates %v; want equal shapes", indices.Dims, updates.Dims)
 	}
 	return c.scatter(x, list, updates.Data, 1)
 }
 
-// scatter combines runs of updates with the elements of x from each of some places on, as
-// the attribute reduction says.
+// scatter returns x with runs of updates combined into it at the given offsets, as the
+// attribute reduction says. Each run has the given length.
 func (c *call) scatter(x *Tensor, list []int, updates []float64, length int) (*Tensor, error) {
 	var f func(old, update float64) float64
-	switch reduction := c.text("reduction", "none"); reduction {
+	switch reduction := c.textAttribute("reduction", "none"); reduction {
 	case "none", "":
 		f = func(_, update float64) float64 { return update }
 	case "add":
@@ -137,9 +138,9 @@ func (c *call) scatter(x *Tensor, list []int, updates []float64, length int) (*T
 	case "min":
 		f = func(old, update float64) float64 { return min(old, update) }
 	default:
-		return nil, fmt.Errorf("reduction is %q", reduction)
+		return nil, fmt.Errorf("unknown reduction %q", reduction)
 	}
-	out := x.apply(func(v float64) float64 { return v })
+	out := x.mapElements(func(v float64) float64 { return v })
 	for i, at := range list {
 		for k := range length {
 			out.Data[at+k] = f(out.Data[at+k], updates[i*length+k])
@@ -148,24 +149,24 @@ func (c *call) scatter(x *Tensor, list []int, updates []float64, length int) (*T
 	return out, nil
 }
 
-// tuplePlaces returns for each tuple in the last axis of indices the place of its slice in
-// x, of which the first batch axes are shared. It also returns the length of a slice.
-func tuplePlaces(x, indices *Tensor, batch int) (list []int, length int, err error) {
+// sliceOffsets returns the offset in x of the slice that each tuple in the last axis of
+// indices selects, and the length of a slice. The first batch axes are common to both.
+func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err error) {
 	rank := len(indices.Dims)
 	if rank == 0 || batch < 0 || batch >= rank || batch > len(x.Dims) || !slices.Equal(x.Dims[:batch], indices.Dims[:batch]) || indices.Dims[rank-1] > len(x.Dims)-batch {
-		return nil, 0, fmt.Errorf("indices of shape %v for shape %v with %d batch axes", indices.Dims, x.Dims, batch)
+		return nil, 0, fmt.Errorf("indices of shape %v do not match shape %v with %d batch axes", indices.Dims, x.Dims, batch)
 	}
 	n := indices.Dims[rank-1]
 	steps := strides(x.Dims)
-	tuples := product(indices.Dims[:rank-1])
-	batches := product(x.Dims[:batch])
+	tuples := numElements(indices.Dims[:rank-1])
+	batches := numElements(x.Dims[:batch])
 	all := indices.ints()
 	for i := range tuples {
-		at := i / (tuples / batches) * product(x.Dims[batch:])
+		at := i / (tuples / batches) * numElements(x.Dims[batch:])
 		for k, v := range all[i*n : (i+1)*n] {
 			d := x.Dims[batch+k]
 			if v < -d || v >= d {
-				return nil, 0, fmt.Errorf("index %d is outside of an axis of %d elements", v, d)
+				return nil, 0, fmt.Errorf("index %d is out of range for an axis of %d elements", v, d)
 			}
 			if v < 0 {
 				v += d
@@ -174,12 +175,12 @@ func tuplePlaces(x, indices *Tensor, batch int) (list []int, length int, err err
 		}
 		list = append(list, at)
 	}
-	return list, product(x.Dims[batch+n:]), nil
+	return list, numElements(x.Dims[batch+n:]), nil
 }
 
 func gatherND(c *call) (*Tensor, error) {
-	x, indices, batch := c.in[0], c.in[1], c.int("batch_dims", 0)
-	list, length, err := tuplePlaces(x, indices, batch)
+	x, indices, batch := c.in[0], c.in[1], c.intAttribute("batch_dims", 0)
+	list, length, err := sliceOffsets(x, indices, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -196,24 +197,25 @@ func gatherND(c *call) (*Tensor, error) {
 
 func scatterND(c *call) (*Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
-	list, length, err := tuplePlaces(x, indices, 0)
+	list, length, err := sliceOffsets(x, indices, 0)
 	if err != nil {
 		return nil, err
 	}
 	if len(updates.Data) != len(list)*length {
-		return nil, fmt.Errorf("updates of shape %v for indices of shape %v in shape %v", updates.Dims, indices.Dims, x.Dims)
+		return nil, fmt.Errorf("updates of shape %v do not match indices of shape %v in shape %v", updates.Dims, indices.Dims, x.Dims)
 	}
 	return c.scatter(x, list, updates.Data, length)
 }
 
-// oneHot adds an axis that has the second value at the index and the first elsewhere.
+// oneHot computes OneHot: it adds an axis with the second value at the index and the first
+// value elsewhere.
 func oneHot(c *call) (*Tensor, error) {
 	indices, values := c.in[0], c.in[2]
 	if len(c.in[1].Data) != 1 || len(values.Data) != 2 {
-		return nil, fmt.Errorf("depth of shape %v and values of shape %v; want one and two elements", c.in[1].Dims, values.Dims)
+		return nil, fmt.Errorf("depth has shape %v and values %v; want one and two elements", c.in[1].Dims, values.Dims)
 	}
 	depth := c.in[1].ints()[0]
-	axis, err := axisOf(c.int("axis", -1), len(indices.Dims)+1)
+	axis, err := resolveAxis(c.intAttribute("axis", -1), len(indices.Dims)+1)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +223,7 @@ func oneHot(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := product(indices.Dims[axis:])
+	inner := numElements(indices.Dims[axis:])
 	list := indices.ints()
 	for i := range out.Data {
 		hot := list[i/inner/depth*inner+i%inner]
@@ -236,23 +238,23 @@ func oneHot(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// topK returns the largest or smallest elements of an axis and their indices. Equal
-// elements keep their order.
+// topK computes TopK: it returns the k largest or smallest elements along an axis, and their
+// indices. Equal elements keep their order.
 func topK(c *call) ([]*Tensor, error) {
 	x := c.in[0]
-	list, _ := c.list(1, "k")
+	list, _ := c.intsFromInput(1, "k")
 	if a := c.attribute("k"); a != nil && len(list) == 0 {
 		list = []int{int(a.Int)}
 	}
-	axis, err := axisOf(c.int("axis", -1), len(x.Dims))
+	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
 	if len(list) != 1 || list[0] < 0 || list[0] > x.Dims[axis] {
-		return nil, fmt.Errorf("k is %v for an axis of %d elements", list, x.Dims[axis])
+		return nil, fmt.Errorf("k is %v; want one number from 0 to %d", list, x.Dims[axis])
 	}
-	largest, k := c.int("largest", 1) != 0, list[0]
-	indices, err := x.alongAxis(axis, func(line []float64) {
+	largest, k := c.intAttribute("largest", 1) != 0, list[0]
+	indices, err := x.mapLines(axis, func(line []float64) {
 		order := make([]int, len(line))
 		for i := range order {
 			order[i] = i
@@ -270,21 +272,22 @@ func topK(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if indices, err = indices.cut(axis, 0, k); err != nil {
+	if indices, err = indices.sliceRange(axis, 0, k); err != nil {
 		return nil, err
 	}
-	at, err := elementPlaces(x, indices, axis)
+	at, err := elementOffsets(x, indices, axis)
 	if err != nil {
 		return nil, err
 	}
-	values := indices.like()
+	values := indices.zerosLike()
 	for i, from := range at {
 		values.Data[i] = x.Data[from]
 	}
-	return []*Tensor{values, indices.as(onnx.Int64)}, nil
+	return []*Tensor{values, indices.withType(onnx.Int64)}, nil
 }
 
-// nonZero returns the indices of elements other than 0, one column each.
+// nonZero computes NonZero: each column of the result is the index of an element that is not
+// 0.
 func nonZero(c *call) (*Tensor, error) {
 	x := c.in[0]
 	var columns [][]int
@@ -307,15 +310,15 @@ func nonZero(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// compress keeps the indices of an axis where a condition holds, of all elements if there
-// is no axis.
+// compress computes Compress: it keeps the slices of an axis where the condition holds, or
+// the elements of the flattened tensor if no axis is given.
 func compress(c *call) (*Tensor, error) {
 	x, axis := c.in[0], 0
 	var err error
 	if c.attribute("axis") == nil {
 		x, err = x.reshape(len(x.Data))
 	} else {
-		axis, err = axisOf(c.int("axis", 0), len(x.Dims))
+		axis, err = resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	}
 	if err != nil {
 		return nil, err
@@ -326,29 +329,30 @@ func compress(c *call) (*Tensor, error) {
 			continue
 		}
 		if i >= x.Dims[axis] {
-			return nil, fmt.Errorf("condition %d is outside of an axis of %d elements", i, x.Dims[axis])
+			return nil, fmt.Errorf("condition %d is out of range for an axis of %d elements", i, x.Dims[axis])
 		}
-		part, err := x.cut(axis, i, i+1)
+		part, err := x.sliceRange(axis, i, i+1)
 		if err != nil {
 			return nil, err
 		}
 		kept = append(kept, part)
 	}
 	if kept == nil {
-		return x.cut(axis, 0, 0)
+		return x.sliceRange(axis, 0, 0)
 	}
 	return concatenate(kept, axis)
 }
 
-// unique returns the distinct slices of an axis, or elements if there is no axis, with
-// their first places, the place of each in the result, and their counts.
+// unique computes Unique: it returns the distinct slices of an axis, or the distinct elements
+// if no axis is given. The other results are the index of the first occurrence, the index in
+// the result for each input, and the counts.
 func unique(c *call) ([]*Tensor, error) {
 	x, axis := c.in[0], 0
 	var err error
 	if c.attribute("axis") == nil {
 		x, err = x.reshape(len(x.Data))
 	} else {
-		axis, err = axisOf(c.int("axis", 0), len(x.Dims))
+		axis, err = resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	}
 	if err != nil {
 		return nil, err
@@ -360,7 +364,7 @@ func unique(c *call) ([]*Tensor, error) {
 	}
 	var groups []*group
 	for i := range x.Dims[axis] {
-		part, err := x.cut(axis, i, i+1)
+		part, err := x.sliceRange(axis, i, i+1)
 		if err != nil {
 			return nil, err
 		}
@@ -370,7 +374,7 @@ func unique(c *call) ([]*Tensor, error) {
 		}
 		groups[k].all = append(groups[k].all, i)
 	}
-	if c.int("sorted", 1) != 0 {
+	if c.intAttribute("sorted", 1) != 0 {
 		slices.SortStableFunc(groups, func(a, b *group) int { return slices.Compare(a.values.Data, b.values.Data) })
 	}
 	var parts []*Tensor

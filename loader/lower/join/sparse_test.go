@@ -12,7 +12,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// numberedHalves are n values that are not zero, most of them different.
+// numberedHalves returns n nonzero values, most of them different.
 func numberedHalves(n int) []float16.Float16 {
 	v := make([]float16.Float16, n)
 	for i := range v {
@@ -21,8 +21,9 @@ func numberedHalves(n int) []float16.Float16 {
 	return v
 }
 
-// Zero-skipping planes of channels by themselves begin at multiples of 64 bytes, each with a
-// count of its body: 18 bytes of taps and two bytes of masks a phase.
+// Zero-skipping weights of a depthwise convolution take one plane for each channel. Planes begin
+// at multiples of 64 bytes with the size of their body: 18 bytes of taps and two bytes of masks
+// for each phase.
 func TestStridedDepthwisePlanes(t *testing.T) {
 	for _, channels := range []int{5, 16, 40, 256} {
 		in := layer.Shape{N: 1, C: channels, H: 10, W: 10}
@@ -61,7 +62,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, other := q.Tasks[0].Registers(); other.KernelDMASrc != g.KernelDMASrc {
-			t.Errorf("%d channels: other lanes where only sizes are made", channels)
+			t.Errorf("%d channels: lanes differ if only sizes are computed", channels)
 		}
 		if op := g.NE.MACCfg.OpMode(); op != regs.MultiplyAccumulate {
 			t.Errorf("%d channels: %v", channels, op)

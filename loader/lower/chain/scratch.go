@@ -6,23 +6,24 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A passed tensor is one that goes through the scratch buffer.
+// A passedTensor is a tensor that one task writes to the scratch buffer and later tasks read.
 type passedTensor struct {
 	place.Extent
 	writer  int
 	readers []reader
 }
 
-// A reader is a source of a task.
+// A reader identifies a source of a task.
 type reader struct {
 	task  int
 	which task.Operand
 	base  int
 }
 
-// Spread makes tasks pass tensors on as the compiler of 2023 does: rings where they
-// can be, the rest in the scratch buffer at the lowest addresses free while they live. It
-// returns the bytes of scratch.
+// PassThroughScratch makes tasks pass tensors to each other as the compiler of 2023 does. A
+// tensor goes through a ring if possible. Otherwise it gets the lowest address in the scratch
+// buffer that is free during its lifetime. PassThroughScratch returns the size of the scratch
+// buffer in bytes.
 func PassThroughScratch(tasks []*task.Task) int {
 	written := map[int]*passedTensor{} // by base
 	var list []*passedTensor
@@ -73,7 +74,8 @@ func PassThroughScratch(tasks []*task.Task) int {
 	return scratch
 }
 
-// scratchSources returns the sources that task i of a chain reads from the scratch buffer.
+// scratchSources returns the sources that task t, number i of a chain, reads from the scratch
+// buffer.
 func scratchSources(t *task.Task, i int) []reader {
 	var list []reader
 	for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {

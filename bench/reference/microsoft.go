@@ -1,0 +1,306 @@
+package reference
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// contributed has the operators of com.microsoft that are made of other operators, except
+// quantised ones and attention.
+var contributed = map[string]operator{
+	"FusedMatMul": {2, withOneResult(fusedMatMul)}, "TransposeMatMul": {2, withOneResult(fusedMatMul)},
+	"FusedConv": {2, withOneResult(fusedConv)}, "FusedGemm": {2, withOneResult(fusedGemm)}, "MatMulNBits": {3, withOneResult(matMulNBits)},
+	"BiasGelu": {2, withOneResult(addBiasThen(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(addBiasThen((*call).fastGeluFunction))}, "QuickGelu": {1, withOneResult(quickGelu)},
+	"BiasAdd": {3, withOneResult(biasAdd)}, "BiasSoftmax": {2, withOneResult(biasSoftmax)},
+	"SkipLayerNormalization": {3, skipLayerNormalization}, "SkipSimplifiedLayerNormalization": {3, skipSimplified},
+	"SimplifiedLayerNormalization": {2, simplifiedLayerNormalization},
+	"EmbedLayerNormalization":      {1, embedLayerNormalization}, "GroupNorm": {3, withOneResult(groupNorm)},
+}
+
+// fusedMatMul computes FusedMatMul: alpha*A*B, with the matrices of either side transposed if
+// its attribute is set.
+func fusedMatMul(c *call) (*Tensor, error) {
+	if c.flagAttribute("transBatchA") || c.flagAttribute("transBatchB") {
+		return nil, c.unsupported("transposed batches")
+	}
+	in := [2]*Tensor{c.in[0], c.in[1]}
+	for i, name := range [...]string{"transA", "transB"} {
+		if rank := len(in[i].Dims); c.flagAttribute(name) && rank > 1 {
+			var err error
+			if in[i], err = in[i].transpose(moveToEnd(rank, rank-1, rank-2)...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	y, err := c.multiply(in[0], in[1])
+	if err != nil {
+		return nil, err
+	}
+	alpha := c.floatAttribute("alpha", 1)
+	return y.mapElements(func(v float64) float64 { return alpha * v }), nil
+}
+
+// applyActivation applies the operator that the attribute activation names, or returns x if
+// there is none.
+func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
+	op := c.textAttribute("activation", "")
+	if op == "" {
+		return x, nil
+	}
+	attributes := map[string]*onnx.Attribute{}
+	names := map[string][]string{"LeakyRelu": {"alpha"}, "HardSigmoid": {"alpha", "beta"}, "Elu": {"alpha"}, "Clip": {"min", "max"}}[op]
+	for i, name := range names {
+		if a := c.attribute("activation_params"); a != nil && i < len(a.Floats) {
+			attributes[name] = &onnx.Attribute{Float: a.Floats[i]}
+		} else if a := c.attribute("activation_" + name); a != nil {
+			attributes[name] = a
+		}
+	}
+	if names == nil && !slices.Contains([]string{"Relu", "Sigmoid", "Tanh", "HardSwish", "Softplus", "Softsign"}, op) {
+		return nil, c.unsupported(fmt.Sprintf("activation %q", op))
+	}
+	return c.runOperator(op, attributes, x)
+}
+
+// fusedConv computes FusedConv: activation(Conv(X, W, B) + Z).
+func fusedConv(c *call) (*Tensor, error) {
+	y, err := conv(c)
+	if z := c.input(3); err == nil && z != nil {
+		y, err = add(y, z)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.applyActivation(y)
+}
+
+func fusedGemm(c *call) (*Tensor, error) {
+	y, err := gemm(c)
+	if err != nil {
+		return nil, err
+	}
+	return c.applyActivation(y)
+}
+
+// matMulNBits computes MatMulNBits. The weights [N][blocks][bytes] have 2, 4 or 8 bits,
+// packed from the lowest bits on, with a scale and a zero point per block.
+func matMulNBits(c *call) (*Tensor, error) {
+	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
+	packed, scales, zeros := c.in[1], c.in[2], c.input(3)
+	if c.input(4) != nil || bits != 2 && bits != 4 && bits != 8 {
+		return nil, c.unsupported(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
+	}
+	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
+		return nil, fmt.Errorf("K is %d, N is %d and block_size is %d; want positive numbers", k, n, block)
+	}
+	blocks, bytes := (k+block-1)/block, (block*bits+7)/8
+	zeroBytes := (blocks*bits + 7) / 8
+	if len(packed.Data) != n*blocks*bytes || len(scales.Data) != n*blocks {
+		return nil, fmt.Errorf("weights of shape %v and scales of shape %v do not match %d x %d in blocks of %d", packed.Dims, scales.Dims, k, n, block)
+	}
+	if zeros != nil && (zeros.Type.IsFloat() && len(zeros.Data) != n*blocks || !zeros.Type.IsFloat() && len(zeros.Data) != n*zeroBytes) {
+		return nil, fmt.Errorf("zero points of shape %v do not match scales of shape %v", zeros.Dims, scales.Dims)
+	}
+	unpack := func(from []float64, i int) float64 {
+		each := 8 / bits
+		return float64(int(from[i/each]) >> (i % each * bits) & (1<<bits - 1))
+	}
+	w, err := newTensor(c.in[0].Type, k, n)
+	if err != nil {
+		return nil, err
+	}
+	for i := range w.Data {
+		row, column := i/n, i%n
+		b := row / block
+		zero := float64(int(1) << (bits - 1))
+		switch {
+		case zeros == nil:
+		case zeros.Type.IsFloat():
+			zero = zeros.Data[column*blocks+b]
+		default:
+			zero = unpack(zeros.Data[column*zeroBytes:], b)
+		}
+		w.Data[i] = (unpack(packed.Data[(column*blocks+b)*bytes:], row%block) - zero) * scales.Data[column*blocks+b]
+	}
+	y, err := multiplyMatrices(c.in[0], w)
+	if bias := c.input(5); err == nil && bias != nil {
+		y, err = add(y, bias)
+	}
+	return y, err
+}
+
+// addBiasThen returns an operator that adds its second input, if any, to the first and
+// applies a function to the sum.
+func addBiasThen(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
+	return func(c *call) (*Tensor, error) {
+		x := c.in[0]
+		if b := c.input(1); b != nil {
+			var err error
+			if x, err = add(x, b); err != nil {
+				return nil, err
+			}
+		}
+		return x.mapElements(function(c)), nil
+	}
+}
+
+func quickGelu(c *call) (*Tensor, error) {
+	return c.swish(c.in[0], c.floatAttribute("alpha", float64(float32(1.702)))), nil
+}
+
+func biasAdd(c *call) (*Tensor, error) {
+	x, err := add(c.in[0], c.in[1])
+	if err != nil {
+		return nil, err
+	}
+	return add(x, c.in[2])
+}
+
+// biasSoftmax computes BiasSoftmax: the softmax of a sum, over all axes from one on.
+func biasSoftmax(c *call) (*Tensor, error) {
+	x, bias := c.in[0], c.in[1]
+	if c.intAttribute("is_inner_broadcast", 1) == 0 && !slices.Equal(x.Dims, bias.Dims) {
+		return nil, c.unsupported("bias that is repeated inside the batch")
+	}
+	axis, err := resolveAxis(c.intAttribute("axis", 1), len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	if x, err = add(x, bias); err != nil {
+		return nil, err
+	}
+	return x.mapRuns(numElements(x.Dims[axis:]), c.softmax), nil
+}
+
+// runLayerNormalization normalises the last axis of x. The bias may be nil.
+func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) {
+	epsilon := &onnx.Attribute{Float: float32(c.floatAttribute("epsilon", 1e-12))}
+	return c.runOperatorAll("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
+}
+
+// skipLayerNormalization computes SkipLayerNormalization: it normalises the sum of two inputs
+// and a bias. The sum is the last result.
+func skipLayerNormalization(c *call) ([]*Tensor, error) {
+	x, err := c.addPresent(c.in[0], c.in[1], c.input(4))
+	if err != nil {
+		return nil, err
+	}
+	results, err := c.runLayerNormalization(x, c.in[2], c.input(3))
+	return append(results, x), err
+}
+
+// addPresent returns x plus every tensor of rest that is not nil.
+func (c *call) addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
+	for _, t := range rest {
+		if t == nil {
+			continue
+		}
+		var err error
+		if x, err = add(x, t); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+func skipSimplified(c *call) ([]*Tensor, error) {
+	x, err := c.addPresent(c.in[0], c.in[1], c.input(3))
+	if err != nil || len(x.Dims) == 0 {
+		return nil, fmt.Errorf("cannot add shapes %v and %v: %w", c.in[0].Dims, c.in[1].Dims, err)
+	}
+	y, err := c.divideByRMS(x, x.Dims[len(x.Dims)-1], c.floatAttribute("epsilon", 1e-12)).scaleAndAddBias(c.in[2], nil)
+	return []*Tensor{y, nil, nil, x}, err
+}
+
+// simplifiedLayerNormalization computes SimplifiedLayerNormalization, which is
+// RMSNormalization. Its second result, the inverse deviations, is not supported.
+func simplifiedLayerNormalization(c *call) ([]*Tensor, error) {
+	if c.hasOutput(1) {
+		return nil, c.unsupported("output of inverse deviations")
+	}
+	return listOne(rmsNormalization(c))
+}
+
+// embedLayerNormalization computes EmbedLayerNormalization: it normalises sums of rows from
+// the tables of words, positions and segments.
+func embedLayerNormalization(c *call) ([]*Tensor, error) {
+	ids, segments, mask := c.in[0], c.input(1), c.input(7)
+	for _, i := range [...]int{2, 3, 5, 6} {
+		if c.input(i) == nil {
+			return nil, fmt.Errorf("missing input %d", i)
+		}
+	}
+	if len(ids.Dims) != 2 {
+		return nil, fmt.Errorf("input_ids have shape %v; want rank 2", ids.Dims)
+	}
+	positions := c.input(8)
+	if positions == nil {
+		positions = vector(make([]int, ids.Dims[1])...)
+		for i := range positions.Data {
+			positions.Data[i] = float64(i)
+		}
+	}
+	x, err := c.runOperator("Gather", nil, c.in[2], ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, rows := range [][2]*Tensor{{c.in[3], positions}, {c.input(4), segments}} {
+		if rows[0] == nil || rows[1] == nil {
+			continue
+		}
+		y, err := c.runOperator("Gather", nil, rows[0], rows[1])
+		if err == nil {
+			x, err = add(x, y)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	results, err := c.runLayerNormalization(x, c.in[5], c.in[6])
+	if err != nil {
+		return nil, err
+	}
+	counts, err := newTensor(onnx.Int32, ids.Dims[0])
+	if err == nil && mask != nil {
+		if len(mask.Dims) != 2 || mask.Dims[0] != ids.Dims[0] {
+			return nil, fmt.Errorf("mask of shape %v does not match input_ids of shape %v", mask.Dims, ids.Dims)
+		}
+		if counts, err = mask.reduceAxes([]int{1}, sum); err == nil {
+			counts, err = counts.withType(onnx.Int32).dropAxes([]int{1})
+		}
+	}
+	return []*Tensor{results[0], counts, x}, err
+}
+
+// groupNorm computes com.microsoft's GroupNorm: GroupNormalization with the channels in the
+// last axis unless channels_last is 0, then x*sigmoid(x) if activation is set.
+func groupNorm(c *call) (*Tensor, error) {
+	x, last := c.in[0], c.intAttribute("channels_last", 1) != 0
+	if len(x.Dims) != 4 {
+		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
+	}
+	var err error
+	if last {
+		if x, err = x.transpose(channelsFirst(4)...); err != nil {
+			return nil, err
+		}
+	}
+	attributes := maps.Clone(c.node.Attributes)
+	if attributes == nil {
+		attributes = map[string]*onnx.Attribute{}
+	}
+	attributes["num_groups"] = &onnx.Attribute{Int: int64(c.intAttribute("groups", 0))}
+	if x, err = c.runOperator("GroupNormalization", attributes, x, c.in[1], c.in[2]); err != nil {
+		return nil, err
+	}
+	if c.flagAttribute("activation") {
+		x = c.swish(x, 1)
+	}
+	if last {
+		return x.transpose(invert(channelsFirst(4))...)
+	}
+	return x, nil
+}

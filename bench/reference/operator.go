@@ -1,0 +1,138 @@
+package reference
+
+import (
+	"maps"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// An operator computes the nodes of one name. The first inputs are present whenever compute
+// is called; the others may be nil or absent.
+type operator struct {
+	inputs  int
+	compute func(*call) ([]*Tensor, error)
+}
+
+// operators has every supported operator. It is filled in init because the operators with
+// graphs inside look up their nodes in it.
+var operators = map[string]operator{}
+
+func init() {
+	for _, family := range []map[string]operator{
+		elementwise, reductions, shapes, generators, products, convolutions, poolings, resamplings,
+		normalisations, indexings, recurrences, quantised, contributed, attentions, spectra, control,
+	} {
+		maps.Copy(operators, family)
+	}
+}
+
+// Operators returns the names of all supported operators in alphabetical order. The domains
+// ai.onnx and com.microsoft share one list.
+func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
+
+// withOneResult makes an operator's compute function from a function with one result.
+func withOneResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
+	return func(c *call) ([]*Tensor, error) { return listOne(f(c)) }
+}
+
+func listOne(t *Tensor, err error) ([]*Tensor, error) { return []*Tensor{t}, err }
+
+// A call is a node that is being computed.
+type call struct {
+	*interpreter
+	node  *onnx.Node
+	in    []*Tensor // nil where an optional input is left out
+	scope *scope
+}
+
+// input returns input i, or nil if it is left out.
+func (c *call) input(i int) *Tensor {
+	if i < len(c.in) {
+		return c.in[i]
+	}
+	return nil
+}
+
+// isConstant reports whether input i is a constant of the graph or the result of a Constant
+// node.
+func (c *call) isConstant(i int) bool {
+	if i >= len(c.node.Inputs) {
+		return false
+	}
+	name := c.node.Inputs[i]
+	for s := c.scope; s != nil; s = s.outer {
+		if s.constants[name] != nil || s.fixed[name] {
+			return true
+		}
+		if s.values[name] != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// hasOutput reports whether the node has a name for output i, so that it must be computed.
+func (c *call) hasOutput(i int) bool { return i < len(c.node.Outputs) && c.node.Outputs[i] != "" }
+
+// isMicrosoft reports whether the operator is in the domain com.microsoft.
+func (c *call) isMicrosoft() bool { return c.node.Domain == "com.microsoft" }
+
+// attribute returns an attribute, or nil if it is left out.
+func (c *call) attribute(name string) *onnx.Attribute { return c.node.Attributes[name] }
+
+// intAttribute returns an integer attribute, or missing if it is left out.
+func (c *call) intAttribute(name string, missing int) int {
+	if a := c.attribute(name); a != nil {
+		return int(a.Int)
+	}
+	return missing
+}
+
+// flagAttribute reports whether an integer attribute is present and not 0.
+func (c *call) flagAttribute(name string) bool { return c.intAttribute(name, 0) != 0 }
+
+// floatAttribute returns a float attribute, or missing if it is left out.
+func (c *call) floatAttribute(name string, missing float64) float64 {
+	if a := c.attribute(name); a != nil {
+		return float64(a.Float)
+	}
+	return missing
+}
+
+// textAttribute returns a string attribute, or missing if it is left out.
+func (c *call) textAttribute(name, missing string) string {
+	if a := c.attribute(name); a != nil {
+		return a.Text
+	}
+	return missing
+}
+
+// intsAttribute returns an integer list attribute, or nil if it is left out.
+func (c *call) intsAttribute(name string) []int {
+	a := c.attribute(name)
+	if a == nil {
+		return nil
+	}
+	list := make([]int, len(a.Ints))
+	for i, v := range a.Ints {
+		list[i] = int(v)
+	}
+	return list
+}
+
+// intsFromInput returns the integers in an input, or in an attribute if the input is left
+// out, and whether either is present. Newer operator sets have the input, older ones the
+// attribute.
+func (c *call) intsFromInput(input int, attribute string) (list []int, given bool) {
+	if t := c.input(input); t != nil {
+		return t.ints(), true
+	}
+	return c.intsAttribute(attribute), c.attribute(attribute) != nil
+}
+
+// unsupported returns the error for a form of the operator that this package does not
+// implement.
+func (c *call) unsupported(form string) error {
+	return &UnsupportedError{Domain: c.node.Domain, Op: c.node.Op, Form: form}
+}

@@ -1,0 +1,81 @@
+package hw
+
+import (
+	"testing"
+
+	"anesim/hw/clock"
+)
+
+// Work that no measured row covers has a wider interval than any that one does, whatever its
+// operation, and a descriptor's kind of work decides which it has.
+func TestUnmeasuredIsWider(t *testing.T) {
+	measured, not := 0, 0
+	for _, tc := range []struct {
+		d    DescriptorReport
+		work Work
+	}{
+		{DescriptorReport{Op: Conv, Shape: Shape{Kw: 3, Kh: 3, Groups: 1}}, WindowWork},
+		{DescriptorReport{Op: Conv, Shape: Shape{Kw: 1, Kh: 1, Groups: 1}}, PointWork},
+		{DescriptorReport{Op: Conv, Shape: Shape{Kw: 3, Kh: 3, Groups: 8}}, GroupedWork},
+		{DescriptorReport{Op: Conv, Shape: Shape{Kw: 3, Kh: 3, Groups: 1}, Depthwise: true}, GroupedWork},
+		{DescriptorReport{Op: MatMul}, ProductWork},
+		{DescriptorReport{Op: Pass}, PassWork},
+		{DescriptorReport{Op: Activation}, ActivationWork},
+		{DescriptorReport{Op: Elementwise}, ElementwiseWork},
+		{DescriptorReport{Op: Pool}, PoolWork},
+		{DescriptorReport{Op: Reduce}, ReduceWork},
+		{DescriptorReport{Op: Copy}, CopyWork},
+	} {
+		d := &tc.d
+		d.Time = 1000
+		if got := d.Work(); got != tc.work {
+			t.Errorf("%v %+v: %v, want %v", d.Op, d.Shape, got, tc.work)
+		}
+		b, want := d.Bounds(), spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
+		rest := clock.Nanoseconds(0)
+		if d.Measured() {
+			measured++
+			switch d.Work() {
+			case WindowWork:
+				want = spread{windowLow, windowHigh, windowRows}
+			case PointWork:
+				want = spread{pointLow, pointHigh, pointRows}
+			case ProductWork:
+				want = spread{productLow, productHigh, productRows}
+			default:
+				want = spread{passLow, passHigh, passRows}
+			}
+			if want.low <= unmeasuredLow || want.high >= unmeasuredHigh {
+				t.Errorf("%v: %+v is not narrower than what no row covers", d.Work(), want)
+			}
+		} else {
+			not++
+			rest = d.Time
+		}
+		if b.Rows != want.rows || b.Low != clock.Nanoseconds(1000*want.low) || b.High != clock.Nanoseconds(1000*want.high) || b.Unmeasured != rest {
+			t.Errorf("%v: %+v, want %+v of 1000 ns and %v that no row covers", d.Work(), b, want, rest)
+		}
+	}
+	if measured == 0 || not == 0 {
+		t.Errorf("%d kinds of work are measured, %d not", measured, not)
+	}
+	for w := range Work(WorkKinds) {
+		if w.String() == "" {
+			t.Errorf("work %d has no name", w)
+		}
+	}
+}
+
+// A pass or a copy that prepares a matmul is part of what was measured; by itself it is not.
+func TestPreparedIsMeasured(t *testing.T) {
+	for _, op := range []Op{Pass, Copy} {
+		alone, prepares := DescriptorReport{Op: op, Time: 1000}, DescriptorReport{Op: op, Time: 1000, Prepares: true}
+		matmul := DescriptorReport{Op: MatMul, Time: 1000}
+		if alone.Measured() || !prepares.Measured() {
+			t.Errorf("%v: measured %v by itself, %v before a matmul", op, alone.Measured(), prepares.Measured())
+		}
+		if prepares.Bounds() != matmul.Bounds() {
+			t.Errorf("%v: %+v before a matmul, the matmul's is %+v", op, prepares.Bounds(), matmul.Bounds())
+		}
+	}
+}

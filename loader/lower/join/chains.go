@@ -1,0 +1,316 @@
+package join
+
+import (
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/place"
+	"anesim/loader/lower/rows"
+)
+
+// A rowChain is a run of nodes that package rows lowers to one part.
+type rowChain struct {
+	part   *Part
+	inputs []string
+	output string
+	nodes  []int       // nodes with descriptors of their own
+	runs   []Run       // descriptors of each of nodes
+	none   map[int]int // maps the other nodes to the ones that do their work
+}
+
+// A chainFinder finds the runs of nodes that package rows can lower.
+type chainFinder struct {
+	net     *Network
+	nodes   []node
+	shapes  map[string]layer.Shape
+	readers map[string]int // number of nodes and network outputs that read a tensor
+	next    []int          // for each node, the first node from there on that startsChain reports
+}
+
+// newChainFinder returns a chainFinder for the given nodes of n.
+func newChainFinder(n *Network, nodes []node) *chainFinder {
+	f := &chainFinder{n, nodes, map[string]layer.Shape{}, map[string]int{}, make([]int, len(nodes))}
+	for i := range n.Inputs {
+		f.shapes[n.Inputs[i].Name] = n.Inputs[i].Shape
+	}
+	for i := range nodes {
+		for _, in := range nodes[i].Inputs {
+			f.readers[in]++
+		}
+		f.shapes[nodes[i].Output] = nodes[i].Part.Shape
+	}
+	for _, out := range n.Outputs {
+		f.readers[out]++
+	}
+	for i, next := len(nodes)-1, len(nodes); i >= 0; i-- {
+		if startsChain(&nodes[i].Part.Layer) {
+			next = i
+		}
+		f.next[i] = next
+	}
+	return f
+}
+
+// startsChain reports whether a layer makes it worthwhile to lower the layers around it as a row
+// chain.
+func startsChain(l *layer.Layer) bool {
+	switch l.Op {
+	case layer.Linear, layer.MatMul, layer.LayerNorm, layer.Softmax:
+		return true
+	}
+	return false
+}
+
+// findChain returns the row chains that replace the nodes from first on, and the index of the
+// node after them. It returns no chains if package rows cannot lower the node at first or that
+// would save nothing.
+func (f *chainFinder) findChain(first int) ([]rowChain, int) {
+	if f.next[first] == len(f.nodes) {
+		return nil, first
+	}
+	groups, ends := f.collectGroups(first)
+	var ready []int // numbers of groups with nothing but their last output in use elsewhere
+	for n, closed := range f.findClosed(groups, first, ends) {
+		if closed && f.next[first] < ends[n] {
+			ready = append(ready, n+1)
+		}
+	}
+	best := 0
+	if k := len(ready); k > 0 {
+		if _, ok := f.lower(groups[:ready[k-1]], true); ok {
+			best, ready = ready[k-1], nil
+		}
+	}
+	for _, n := range ready {
+		if _, ok := f.lower(groups[:n], true); !ok {
+			break // if some groups do not fit, more groups do not either
+		}
+		best = n
+	}
+	if best == 0 || best == 1 && len(groups[0].Nodes) == 1 {
+		return nil, first
+	}
+	parts := [][]rows.Group{groups[:best]}
+	if f.net.InMemory {
+		parts = nil
+		for i := range best {
+			parts = append(parts, groups[i:i+1])
+		}
+	}
+	var list []rowChain
+	for _, groups := range parts {
+		one, ok := f.lower(slices.Clone(groups), false)
+		if !ok {
+			return nil, first
+		}
+		list = append(list, *one)
+	}
+	return list, ends[best-1]
+}
+
+// findClosed reports for each group whether its output is the only tensor that nodes outside
+// read of all tensors made by the nodes from first to the end of the group.
+func (f *chainFinder) findClosed(groups []rows.Group, first int, ends []int) []bool {
+	closed := make([]bool, len(groups))
+	inside := map[string]int{} // number of readers among the nodes so far
+	made := map[string]bool{}  // tensors made by the nodes so far
+	leave := 0                 // number of these tensors that other nodes read
+	nodes, at := 0, first
+	for k, end := range ends {
+		for ; at < end; at++ {
+			n := &f.nodes[at].Node
+			for _, in := range n.Inputs {
+				if inside[in]++; made[in] && inside[in] == f.readers[in] {
+					leave--
+				}
+			}
+			if made[n.Output] = true; inside[n.Output] < f.readers[n.Output] {
+				leave++
+			}
+		}
+		nodes += len(groups[k].Nodes)
+		last := groups[k].Output
+		closed[k] = nodes == end-first && leave == 1 && inside[last] == 0 && f.readers[last] > 0
+	}
+	return closed
+}
+
+// collectGroups returns groups for as many nodes from first on as package rows supports, and the
+// index after the last node of each group.
+func (f *chainFinder) collectGroups(first int) (groups []rows.Group, ends []int) {
+	transposes := map[string]transposition{} // by the names of their results
+	var pending []int
+	for i := first; i < len(f.nodes); i++ {
+		n := &f.nodes[i].Node
+		if len(n.Inputs) == 0 || len(n.Inputs) != len(n.Part.inputs) {
+			break
+		}
+		l := &n.Part.Layer
+		if t, ok := transposedMatrices(l); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
+			if _, ok := transposes[n.Inputs[0]]; ok { // only a matmul may read the result of a transpose
+				break
+			}
+			transposes[n.Output] = transposition{n.Inputs[0], t}
+			pending = append(pending, i)
+			continue
+		}
+		g, ok := f.makeGroup(n, transposes)
+		if !ok {
+			break
+		}
+		g.Nodes = append([]int{i}, pending...)
+		pending = nil
+		groups = append(groups, *g)
+		ends = append(ends, i+1)
+	}
+	return groups, ends
+}
+
+// A transposition describes the result of a transpose: matrices of shape (1, count, rows,
+// columns), which are the transposed matrices of the tensor from.
+type transposition struct {
+	from     string
+	matrices layer.Shape
+}
+
+// transposedMatrices returns the shape (1, count, rows, columns) of the matrices that a
+// transpose makes. It reports false if the transpose does not turn rows of matrices into
+// columns.
+func transposedMatrices(l *layer.Layer) (matrices layer.Shape, ok bool) {
+	if l.Op != layer.Transpose || l.In.N != 1 || l.Activation != 0 {
+		return layer.Shape{}, false
+	}
+	switch l.Permutation() {
+	case [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}:
+		return layer.Shape{N: 1, C: l.In.C, H: l.In.W, W: l.In.H}, true
+	case [3]layer.Axes{layer.AxisW, layer.AxisH, layer.AxisC}:
+		return layer.Shape{N: 1, C: 1, H: l.In.W, W: l.In.C}, l.In.H == 1
+	}
+	return layer.Shape{}, false
+}
+
+// makeGroup returns the group for a node. It reports false if package rows does not support it.
+func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*rows.Group, bool) {
+	l := &n.Part.Layer
+	out := n.Part.Shape
+	g := &rows.Group{Layer: *l, Weights: n.Part.Weights, Inputs: slices.Clone(n.Inputs), Output: n.Output, Heads: 1, Rows: out.N * out.C * out.H, Width: out.W}
+	for k, in := range n.Inputs {
+		read := shapeOf(&n.Part.inputs[k])
+		t, transposed := transposes[in]
+		if !transposed && f.shapes[in].W != read.W {
+			return nil, false
+		}
+		if transposed && (l.Op != layer.MatMul || k != 1 || t.matrices != read) {
+			return nil, false
+		}
+	}
+	if l.In.N != 1 || g.Rows > layer.MaxChannels {
+		return nil, false
+	}
+	switch l.Op {
+	case layer.Linear, layer.MatMul:
+		return g, setMatMul(g, transposes)
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
+		return g, setElementwise(g)
+	}
+	if l.Activation != 0 {
+		return nil, false // it would need a task of its own
+	}
+	switch {
+	case l.Op == layer.LayerNorm:
+		g.Kind = rows.Norm
+		return g, l.Axes == layer.AxisW && l.In.C == 1 && (g.Rows <= 192 || g.Rows%8 == 0)
+	case l.Op == layer.Softmax:
+		g.Kind = rows.Softmax
+		return g, l.Axes == layer.AxisW
+	case l.Op == layer.ReLU || l.Op.IsSingleTable() || l.Op == layer.Inverse:
+		g.Kind = rows.Activation
+		return g, l.In.C == 1 && l.In.H > 1
+	}
+	return nil, false
+}
+
+// setMatMul sets the fields of g for a matmul. It reports false if package rows does not support it.
+func setMatMul(g *rows.Group, transposes map[string]transposition) bool {
+	l := &g.Layer
+	if l.TransposeX || l.TransposeY && l.Second != layer.Runtime {
+		return false
+	}
+	g.Scale = l.Factor
+	if l.Op == layer.MatMul && l.Second == layer.Runtime {
+		g.Kind = rows.PairProduct
+		g.Heads, g.Rows = l.In.C, l.In.H
+		g.Transposed = l.TransposeY
+		if t, ok := transposes[g.Inputs[1]]; ok {
+			g.Inputs[1], g.Transposed = t.from, !g.Transposed
+		}
+		g.Activation = l.Activation
+		return l.In.C <= 64 && (l.Activation == 0 || l.Activation == layer.ReLU)
+	}
+	g.Kind = rows.Product
+	if l.Bias {
+		if g.Bias = g.Weights.Bias; g.Bias == nil {
+			g.Bias = make([]float16.Float16, l.Columns)
+		}
+	}
+	switch {
+	case l.Activation == layer.ReLU:
+		g.Activation = layer.ReLU
+	case l.Activation != 0 && !l.Activation.IsSingleTable():
+		return false
+	case l.Activation != 0:
+		g.Table = g.Weights.Table
+	}
+	return l.In.C == 1
+}
+
+// setElementwise sets the fields of g for an elementwise operation. It reports false if package rows
+// does not support it.
+func setElementwise(g *rows.Group) bool {
+	l := &g.Layer
+	switch {
+	case l.In.C != 1:
+		return false
+	case l.Second == layer.Runtime && l.SecondShape == l.In && !l.SecondReLU:
+		g.Kind = rows.Binary
+	case l.Second == layer.Itself:
+		g.Kind, g.Inputs = rows.Binary, append(g.Inputs, g.Inputs[0])
+	case l.Second == layer.Scalar && l.Op != layer.Max && l.Op != layer.Min:
+		g.Kind = rows.Scalar
+	default:
+		return false
+	}
+	g.Activation = l.Activation
+	return l.Activation == 0 || l.Activation == layer.ReLU
+}
+
+// lower lowers groups to one part. If try is set, it leaves the weights out and only checks
+// whether the groups fit. It reports false if they do not.
+func (f *chainFinder) lower(groups []rows.Group, try bool) (*rowChain, bool) {
+	low, ok := rows.Lower(groups, f.shapes, try)
+	if !ok {
+		return nil, false
+	}
+	out := &rowChain{output: groups[len(groups)-1].Output, inputs: low.Inputs, none: map[int]int{}}
+	for i := range groups {
+		end := len(low.Tasks)
+		if i+1 < len(groups) {
+			end = low.Starts[i+1]
+		}
+		out.nodes = append(out.nodes, groups[i].Nodes[0])
+		out.runs = append(out.runs, Run{low.Starts[i], end - low.Starts[i]})
+		for _, n := range groups[i].Nodes[1:] {
+			out.none[n] = groups[i].Nodes[0]
+		}
+	}
+	out.part = &Part{
+		output:    &family.Output{Tasks: low.Tasks, Constants: low.Constants, Scratch: low.Scratch},
+		inputs:    low.Ports,
+		Shape:     f.shapes[out.output],
+		outputBAR: place.Bar4,
+	}
+	return out, true
+}

@@ -1,0 +1,104 @@
+package join
+
+import (
+	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
+)
+
+// retarget changes the tasks of a step, which have their places in memory, so that they read and
+// write resident tensors in L2. It moves their other tiles by shift bytes.
+func (j *joiner) retarget(step int, tasks []*task.Task, kept map[access]*resident, shift int) {
+	r := retargeter{
+		j: j, step: step, plan: j.steps[step].part.output.Tasks, tasks: tasks, kept: kept,
+		moved: map[*task.Tile]bool{}, gone: map[*task.Tile]bool{},
+	}
+	for k := range tasks {
+		if kept[access{step, k, task.Operand1}] != nil && r.plan[k].First != nil {
+			r.gone[r.plan[k].First] = true
+		}
+		if shift != 0 {
+			r.moveTiles(k, shift)
+		}
+		for _, which := range [...]task.Operand{task.Operand1, task.Operand2, task.OperandResult} {
+			r.useResident(k, which)
+		}
+	}
+	for k, t := range tasks {
+		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.LoadsFirst() && !t.IsInMemory(task.Operand2) {
+			t.SetFullTileHeight()
+		}
+	}
+}
+
+// A retargeter changes the tasks of one step.
+type retargeter struct {
+	j     *joiner
+	step  int
+	plan  []*task.Task // as lowered, with all tensors in memory
+	tasks []*task.Task // the tasks to change, in the order of plan
+	kept  map[access]*resident
+	moved map[*task.Tile]bool // tiles of tasks that have been moved
+	gone  map[*task.Tile]bool // tiles of plan that a resident replaces
+}
+
+// moveTiles moves the tiles of a task that are not resident by shift bytes.
+func (r *retargeter) moveTiles(k, shift int) {
+	t := r.tasks[k]
+	for which := range task.OperandResult + 1 {
+		none := which == task.Operand2 && t.Second == nil && !t.IsInMemory(task.Operand2)
+		if !none && r.kept[access{r.step, k, which}] == nil && !r.gone[r.plan[k].Source(which)] {
+			t.Shift(which, shift)
+		}
+	}
+	for _, tl := range [...]*task.Tile{t.First, t.Second, t.Result} {
+		if tl != nil && tl.Owner != nil && !r.moved[tl] {
+			r.moved[tl] = true
+			tl.At.Base += shift
+		}
+	}
+}
+
+// useResident makes an operand of a task read or write its resident in L2, if it has one. Later
+// tasks that read the tile of the operand read the resident as well.
+func (r *retargeter) useResident(k int, which task.Operand) {
+	a, t := access{r.step, k, which}, r.tasks[k]
+	in := r.kept[a]
+	if in == nil {
+		return
+	}
+	at, _ := in.locate(r.plan[k], which)
+	at.Base += in.extent.Base
+	if in.tile == nil {
+		in.tile = &task.Tile{At: in.layout.WithBase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
+	}
+	tile := in.tile
+	if len(in.loads) > 1 && in.isLoad(a) { // other steps wait for the last load
+		tile = &task.Tile{At: at, Bytes: in.extent.Bytes / len(in.loads), Owner: t}
+	}
+	if which == task.Operand1 {
+		r.j.visitReaders(a, func(i int, _ *place.Layout) bool {
+			if later := r.tasks[i]; r.plan[i].First == r.plan[k].First {
+				later.ReplaceSource1(at, tile)
+			} else {
+				later.ReplaceSource2(at, tile)
+			}
+			return true
+		})
+	}
+	switch {
+	case in.isLoad(a):
+		in.tile.Owner, in.tile.Result = t, false
+		t.KeepSource(at, tile)
+		next := in.accesses[len(in.loads)]
+		if t.IsPassThrough() && r.j.steps[next.step].part.output.Tasks[next.task].Planar() {
+			t.SetPatch(task.KeptPatch(t.InShape()))
+		}
+	case which == task.Operand1:
+		t.ReplaceSource1(at, in.tile)
+	case which == task.Operand2:
+		t.ReplaceSource2(at, in.tile)
+	default:
+		in.tile.Owner = t
+		t.ReplaceResult(at, in.tile)
+	}
+}

@@ -1,0 +1,47 @@
+package text
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// printUnmeasured says how much of the time no measured row covers, and which work that is, most
+// first. Rows of tables whose time is mostly such work have the same mark.
+func (p pager) printUnmeasured(r *hw.Report) {
+	part := r.Bounds().Unmeasured
+	if part <= 0 {
+		return
+	}
+	times := map[hw.Work]clock.Nanoseconds{}
+	for i := range r.Descriptors {
+		if d := &r.Descriptors[i]; !d.Measured() {
+			times[d.Work()] += d.Time
+		}
+	}
+	works := slices.SortedFunc(maps.Keys(times), func(a, b hw.Work) int {
+		return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b))
+	})
+	var names []string
+	for _, w := range works {
+		names = append(names, w.String())
+	}
+	p.Printf("%s no measured row covers %.1f%% of the time, whose interval is wider: %s", report.UnmeasuredMark,
+		report.Percent(part, r.Time), strings.Join(names, ", "))
+}
+
+// unmeasuredRemark is what changes rest on whose gain is one of work that no measured row covers.
+const unmeasuredRemark = "no measured row covers the work whose time changes"
+
+// isUnmeasured reports whether more than notedShare of what a change does to the time is a change
+// of work that no measured row covers.
+func isUnmeasured(c *explain.Change) bool {
+	abs := func(t clock.Nanoseconds) clock.Nanoseconds { return max(t, -t) }
+	return abs(c.After.Unmeasured-c.Before.Unmeasured) > notedShare*abs(c.After.TimeNs-c.Before.TimeNs)
+}
