@@ -57,7 +57,9 @@ func TestFacesAgree(t *testing.T) {
 				if i == len(list)-1 {
 					timer.Finish(&d)
 				}
-				if diff := cmp.Diff(timed.Descriptors[i], d); diff != "" {
+				want := timed.Descriptors[i]
+				want.Prepares = false // the next task decides it, which the Timer has not seen
+				if diff := cmp.Diff(want, d); diff != "" {
 					t.Errorf("%s on %s, descriptor %d (-device +timer):\n%s", p.Name, chip.Name, i, diff)
 				}
 			}

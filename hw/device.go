@@ -186,7 +186,7 @@ func (d *Device) finish() {
 }
 
 // A Timer times one task after another without computing values and without allocating memory. Its
-// numbers equal those of Device.Execute.
+// numbers equal those of Device.Execute. It leaves out Prepares, which depends on the task after.
 type Timer struct {
 	p    params
 	line pipeline

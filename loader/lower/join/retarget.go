@@ -69,7 +69,7 @@ func (r *retargeter) useResident(k int, which task.Operand) {
 	at, _ := in.locate(r.plan[k], which)
 	at.Base += in.extent.Base
 	if in.tile == nil {
-		in.tile = &task.Tile{At: in.layout.WithBase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
+		in.tile = &task.Tile{At: in.layout.Rebase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
 	}
 	tile := in.tile
 	if len(in.loads) > 1 && in.isLoad(a) { // other steps wait for the last load
