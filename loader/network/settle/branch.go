@@ -13,11 +13,11 @@ import (
 const maxDepth = 8
 
 // condition settles the nodes of the side that a constant condition takes, or of both.
-func (s *settler) condition(n *Node) error {
+func (s *settler) settleIf(n *Node) error {
 	c := n.Const(0)
 	if c == nil {
-		if n.Unstated = s.sides(n); n.Unstated == nil {
-			n.Unsized = chosen(n)
+		if n.Unstated = s.settleSides(n); n.Unstated == nil {
+			n.Unsized = inferSides(n)
 		}
 		return nil
 	}
@@ -29,29 +29,29 @@ func (s *settler) condition(n *Node) error {
 	if v != 0 {
 		a = n.Attr["then_branch"]
 	}
-	g, err := s.side(n, a)
+	g, err := s.branchGraph(n, a)
 	if err != nil {
 		return err
 	}
-	if name := s.twice(g.Nodes); name != "" {
+	if name := s.findDuplicate(g.Nodes); name != "" {
 		return fmt.Errorf("its branch makes tensor %q, which is made elsewhere too", name)
 	}
 	s.declare(g)
 	s.depth++
-	body, err := s.graph(g)
+	body, err := s.settleGraph(g)
 	s.depth--
 	if err != nil {
 		return err
 	}
 	for i, out := range n.Out {
-		body = append(body, same(out, g.Outputs[i]))
+		body = append(body, aliasNode(out, g.Outputs[i]))
 	}
 	n.Kind, n.Body = Branch, body
 	return nil
 }
 
 // side is the graph of a branch.
-func (s *settler) side(n *Node, a *graph.Attr) (*graph.Graph, error) {
+func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || s.depth > maxDepth {
 		return nil, errors.New("it has no such branch")
 	}
@@ -59,14 +59,14 @@ func (s *settler) side(n *Node, a *graph.Attr) (*graph.Graph, error) {
 }
 
 // sides settles both sides of a computed condition. What they make of a result has one shape.
-func (s *settler) sides(n *Node) error {
+func (s *settler) settleSides(n *Node) error {
 	var graphs [2]*graph.Graph
 	for i, name := range [...]string{"then_branch", "else_branch"} {
-		g, err := s.side(n, n.Attr[name])
+		g, err := s.branchGraph(n, n.Attr[name])
 		if err != nil {
 			return err
 		}
-		if err := s.take(g); err != nil {
+		if err := s.claimNames(g); err != nil {
 			return err
 		}
 		graphs[i] = g
@@ -76,7 +76,7 @@ func (s *settler) sides(n *Node) error {
 		s.declare(g)
 		side := &Side{Outputs: g.Outputs}
 		for k, node := range g.Nodes {
-			side.Nodes = append(side.Nodes, s.one(k, node))
+			side.Nodes = append(side.Nodes, s.settleNode(k, node))
 		}
 		n.Sides[i] = side
 	}
@@ -85,7 +85,7 @@ func (s *settler) sides(n *Node) error {
 }
 
 // take makes sure that the names of what a graph makes are nobody else's.
-func (s *settler) take(g *graph.Graph) error {
+func (s *settler) claimNames(g *graph.Graph) error {
 	var own []string
 	for _, x := range g.Nodes {
 		for _, out := range x.Out {
@@ -103,7 +103,7 @@ func (s *settler) take(g *graph.Graph) error {
 }
 
 // chosen gives each result of a computed condition the shape that both sides have of it.
-func chosen(n *Node) error {
+func inferSides(n *Node) error {
 	var results []graph.Result
 	for i := range n.Out {
 		var sides [2]*graph.Value

@@ -68,9 +68,9 @@ type Side struct {
 }
 
 // A TwiceError is a name that two tensors have.
-type TwiceError struct{ Tensor string }
+type DuplicateError struct{ Tensor string }
 
-func (e *TwiceError) Error() string { return fmt.Sprintf("tensor %q is made twice", e.Tensor) }
+func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is made twice", e.Tensor) }
 
 // Model settles the nodes of a model, in an order in which they can run. It takes what it works
 // out from the budget. Errors are a *[TwiceError], or a fault of a pass.
@@ -79,11 +79,11 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	for _, in := range m.Inputs {
 		s.taken[in.Name] = true
 	}
-	if name := s.twice(m.Nodes); name != "" {
-		return nil, &TwiceError{name}
+	if name := s.findDuplicate(m.Nodes); name != "" {
+		return nil, &DuplicateError{name}
 	}
 	s.declare(&m.Graph)
-	list, err := s.graph(&m.Graph)
+	list, err := s.settleGraph(&m.Graph)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (s *settler) declare(g *graph.Graph) {
 
 // twice is a result of nodes that something else is called too, "" where there is none: what
 // is known of one would be taken for the other's.
-func (s *settler) twice(list []*graph.Node) string {
+func (s *settler) findDuplicate(list []*graph.Node) string {
 	for _, node := range list {
 		for _, out := range node.Out {
 			if out.Given() && s.taken[out.Name] {
@@ -130,7 +130,7 @@ func (s *settler) twice(list []*graph.Node) string {
 
 // graph settles the nodes of a graph, those that together are one operator as that too. An
 // error is a fault of a pass.
-func (s *settler) graph(g *graph.Graph) ([]*Node, error) {
+func (s *settler) settleGraph(g *graph.Graph) ([]*Node, error) {
 	for i, node := range g.Nodes {
 		node.Name = nodeName(i, node) // by the place in the file
 	}
@@ -152,17 +152,17 @@ func (s *settler) graph(g *graph.Graph) ([]*Node, error) {
 			continue
 		}
 		if f == nil {
-			list = append(list, s.one(i, node))
+			list = append(list, s.settleNode(i, node))
 			continue
 		}
-		list = append(list, s.pieces(i, f, nodes)...)
+		list = append(list, s.settlePattern(i, f, nodes)...)
 	}
 	return list, nil
 }
 
 // pieces settles an operator that a file has in pieces, and the pieces: it is one node if it
 // may take their place.
-func (s *settler) pieces(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
+func (s *settler) settlePattern(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
 	last := nodes[i].Out[0]
 	own := *f.Node
 	made := *last
@@ -174,7 +174,7 @@ func (s *settler) pieces(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
 	}
 	var list []*Node
 	for _, k := range slices.Concat(f.Inside, []int{i}) {
-		list = append(list, s.one(k, nodes[k]))
+		list = append(list, s.settleNode(k, nodes[k]))
 	}
 	if !whole || n.Err != nil || n.Kind != Open || last.Const != nil {
 		return list
@@ -195,7 +195,7 @@ func nodeName(i int, node *graph.Node) string {
 	return node.Op + strconv.Itoa(i)
 }
 
-func (s *settler) one(i int, node *graph.Node) *Node {
+func (s *settler) settleNode(i int, node *graph.Node) *Node {
 	n := &Node{Node: node, Label: nodeName(i, node)}
 	s.settle(n)
 	return n
@@ -203,18 +203,18 @@ func (s *settler) one(i int, node *graph.Node) *Node {
 
 // settle finds out what is known of a node's results.
 func (s *settler) settle(n *Node) {
-	n.Err = s.work(n)
+	n.Err = s.settleKind(n)
 	if n.Kind == Open && n.Body == nil && (n.Largest == nil || n.Host != nil || n.Err != nil) {
-		give(n)
+		setShapes(n)
 	}
 }
 
-func (s *settler) work(n *Node) error {
+func (s *settler) settleKind(n *Node) error {
 	if len(n.Out) == 0 {
 		return errors.New("it has no output")
 	}
 	if n.Op == "If" {
-		return s.condition(n)
+		return s.settleIf(n)
 	}
 	if done, err := s.fold(n); done {
 		return nil
@@ -224,23 +224,23 @@ func (s *settler) work(n *Node) error {
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
 		return errors.New(cmp.Or(n.Text("why", ""), "no layer of the engine does "+name))
 	}
-	if done, err := s.sized(n); done || err != nil {
+	if done, err := s.settleDynamic(n); done || err != nil {
 		return err
 	}
-	return s.open(n)
+	return s.settleOpen(n)
 }
 
 // open settles a node that the engine may do.
-func (s *settler) open(n *Node) error {
-	if done, err := s.scaledOperands(n); done || err != nil {
+func (s *settler) settleOpen(n *Node) error {
+	if done, err := s.settleScaled(n); done || err != nil {
 		n.Only = err == nil
-		n.Unsized = infer(n)
+		n.Unsized = inferResults(n)
 		return err
 	}
 	if f := expansionOf(n.Op); f != nil && (n.Op != "FastGelu" || n.Given(1)) { // whose bias may be left out
-		n.Unstated = s.state(n, f)
+		n.Unstated = s.expand(n, f)
 	}
-	n.Unsized = infer(n)
+	n.Unsized = inferResults(n)
 	if n.Body == nil && n.Unsized != nil {
 		return cmp.Or(n.Unstated, n.Unsized)
 	}
@@ -248,7 +248,7 @@ func (s *settler) open(n *Node) error {
 }
 
 // infer works out the shapes and types of the node's results.
-func infer(n *Node) error {
+func inferResults(n *Node) error {
 	r, err := ops.Infer(n.Node)
 	if err != nil {
 		return err
@@ -261,9 +261,9 @@ func infer(n *Node) error {
 
 // give says of results what the node's rule says, or else what the file states: a shape is
 // better than none, so that one missing layer does not hide those behind it.
-func give(n *Node) {
+func setShapes(n *Node) {
 	if n.Results == nil {
-		_ = infer(n) // n.Err says what is wrong
+		_ = inferResults(n) // n.Err says what is wrong
 	}
 	for i, out := range n.Out {
 		if !out.Given() {
@@ -285,7 +285,7 @@ func give(n *Node) {
 }
 
 // same makes a tensor stand for what another does.
-func same(v, of *graph.Value) *Node {
+func aliasNode(v, of *graph.Value) *Node {
 	if of.Dims != nil {
 		v.Dims = of.Dims
 	}

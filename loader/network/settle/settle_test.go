@@ -166,7 +166,7 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"a": "no shape rule", "c": "no shape rule", "d": `the shape of "c" is not known: Nonesuch2 has none`,
+		"a": "no shape rule", "c": "no shape rule", "d": `shape of "c" is unknown: Nonesuch2 has none`,
 		"e": "it is odd", "h": `no earlier node produces "nowhere"`,
 	} {
 		if err := errs[name]; err == nil || !strings.Contains(err.Error(), want) {
@@ -184,7 +184,7 @@ func TestTwice(t *testing.T) {
 	f.input("x", graph.Float, 2)
 	f.node("y = Relu x", nil)
 	f.node("x = Neg y", nil)
-	var e *TwiceError
+	var e *DuplicateError
 	if _, err := Model(&f.Model, &graph.Budget{}); !errors.As(err, &e) || e.Tensor != "x" {
 		t.Errorf("a node that makes an input: %v", err)
 	}
@@ -380,7 +380,7 @@ func TestHosts(t *testing.T) {
 		{"Neg", nil, one, true},
 		{"Neg", nil, nil, false}, // its shape is not known
 		{"Neg", nil, []graph.Result{{Dims: []int{0}, Type: graph.Float}}, false},
-		{"Neg", nil, []graph.Result{{Dims: []int{MostStaged + 1}, Type: graph.Float}}, false},
+		{"Neg", nil, []graph.Result{{Dims: []int{MaxStaged + 1}, Type: graph.Float}}, false},
 		{"Neg", nil, []graph.Result{{Dims: []int{3}, Type: graph.String}}, false},
 		{"Softmax", nil, one, false}, // the engine's rounds otherwise
 		{"Softmax", errors.New("sizes"), one, true},
@@ -388,7 +388,7 @@ func TestHosts(t *testing.T) {
 		{"Dropout", nil, one, false},
 		{"MatMul", errors.New("sizes"), one, false},
 	} {
-		if got := Hosts(&Node{Node: &graph.Node{Op: c.op}, Host: c.host, Results: c.results}); got != c.want {
+		if got := CanHost(&Node{Node: &graph.Node{Op: c.op}, Host: c.host, Results: c.results}); got != c.want {
 			t.Errorf("%s of %v by the host: %t", c.op, c.results, got)
 		}
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // MostStaged is the most elements of a result that the host works out.
-const MostStaged = 1 << 26
+const MaxStaged = 1 << 26
 
 // sized settles a node that reads or makes a tensor whose size depends on values, and reports
 // whether it did. Where the host has a function for the operator it computes the node, in the
 // sizes of a run, unless the engine goes on with what it has computed itself. Where the host
 // has none the engine reads the tensor at its largest.
-func (s *settler) sized(n *Node) (bool, error) {
+func (s *settler) settleDynamic(n *Node) (bool, error) {
 	reads := slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil })
-	done, err := s.hosted(n)
+	done, err := s.settleHosted(n)
 	if err != nil || n.Kind == Constant {
 		return true, err
 	}
@@ -26,7 +26,7 @@ func (s *settler) sized(n *Node) (bool, error) {
 		return done, nil
 	}
 	if !done {
-		return true, s.atLargest(n)
+		return true, s.settleAtLargest(n)
 	}
 	if !ops.IsRowwise(n.Node) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Span != nil }) {
 		return true, nil
@@ -35,7 +35,7 @@ func (s *settler) sized(n *Node) (bool, error) {
 	for i, v := range n.Out {
 		out[i] = &graph.Value{Name: v.Name, Stated: v.Stated}
 	}
-	if m := s.largest(n, out); m.Err == nil && !differs(out, n.Results) {
+	if m := s.atLargest(n, out); m.Err == nil && !shapesDiffer(out, n.Results) {
 		for i, v := range n.Out {
 			rename([]*Node{m}, out[i], v)
 		}
@@ -45,7 +45,7 @@ func (s *settler) sized(n *Node) (bool, error) {
 }
 
 // differs reports whether tensors have other shapes than results.
-func differs(out []*graph.Value, results []graph.Result) bool {
+func shapesDiffer(out []*graph.Value, results []graph.Result) bool {
 	for i, v := range out {
 		if v.Given() && (i >= len(results) || !slices.Equal(v.Dims, results[i].Dims)) {
 			return true
@@ -57,7 +57,7 @@ func differs(out []*graph.Value, results []graph.Result) bool {
 // hosted settles a node that the host computes because a size depends on values, and reports
 // whether it does. The node is a constant instead where that is, as the extent of an axis that
 // is always the same.
-func (s *settler) hosted(n *Node) (bool, error) {
+func (s *settler) settleHosted(n *Node) (bool, error) {
 	if !ops.IsDynamic(n.Node) || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
 		return false, nil
 	}
@@ -70,16 +70,16 @@ func (s *settler) hosted(n *Node) (bool, error) {
 	}
 	constant := false
 	for i, x := range spreads {
-		if e := graph.Elements(results[i].Dims); e == 0 || e > MostStaged {
+		if e := graph.Elements(results[i].Dims); e == 0 || e > MaxStaged {
 			return false, nil
 		}
 		constant = i == 0 && x.Span != nil && slices.Equal(x.Span.Low.Numbers, x.Span.High.Numbers)
 	}
 	if constant && len(spreads) == 1 {
-		return true, become(n, spreads[0].Span.Low)
+		return true, makeConstant(n, spreads[0].Span.Low)
 	}
 	n.Results, n.Bound, n.Spreads = results, results, spreads
-	n.Host = n.whyHosted()
+	n.Host = n.hostReason()
 	for i, out := range n.Out {
 		if i < len(spreads) && spreads[i].Least != nil && ops.MakesDynamic(n.Node) {
 			n.Notes = append(n.Notes, fmt.Sprintf("%s: the size of %q depends on values; the time is that of the largest, %v", n.Label, out.Name, results[i].Dims))
@@ -87,7 +87,7 @@ func (s *settler) hosted(n *Node) (bool, error) {
 		}
 	}
 	for i, x := range spreads {
-		if !n.Asked(i) || !Hosts(n) || !graph.FitsEngine(results[i].Dims) {
+		if !n.Asked(i) || !CanHost(n) || !graph.FitsEngine(results[i].Dims) {
 			continue // a result that does not fit gets no extents
 		}
 		if x.Least != nil {
@@ -101,7 +101,7 @@ func (s *settler) hosted(n *Node) (bool, error) {
 }
 
 // whyHosted says why the host computes the node.
-func (n *Node) whyHosted() error {
+func (n *Node) hostReason() error {
 	for _, v := range n.In {
 		if v.Least != nil {
 			return fmt.Errorf("the size of %q depends on values; the host does it", v.Name)
@@ -115,15 +115,15 @@ func (n *Node) whyHosted() error {
 
 // atLargest settles a node that the engine computes, with its inputs at their largest. Where no
 // result mixes rows it is known how many of them are actual.
-func (s *settler) atLargest(n *Node) error {
+func (s *settler) settleAtLargest(n *Node) error {
 	if ops.IsRowwise(n.Node) {
 		n.Bound, n.Spreads, _ = ops.InferBounds(n.Node)
 	}
-	n.Largest = s.largest(n, n.Out)
+	n.Largest = s.atLargest(n, n.Out)
 	if n.Largest.Err != nil {
 		return n.Largest.Err
 	}
-	_ = infer(n) // for the host, where the engine does not do it
+	_ = inferResults(n) // for the host, where the engine does not do it
 	for i, x := range n.Spreads {
 		if n.Asked(i) && x.Least != nil && slices.Equal(n.Out[i].Dims, n.Bound[i].Dims) {
 			n.Out[i].Least = x.Least
@@ -133,7 +133,7 @@ func (s *settler) atLargest(n *Node) error {
 }
 
 // largest is the node with its inputs at their largest, which makes tensors out.
-func (s *settler) largest(n *Node, out []*graph.Value) *Node {
+func (s *settler) atLargest(n *Node, out []*graph.Value) *Node {
 	own := *n.Node
 	own.In, own.Out = slices.Clone(n.In), out
 	for i, v := range own.In {
@@ -144,16 +144,16 @@ func (s *settler) largest(n *Node, out []*graph.Value) *Node {
 		}
 	}
 	m := &Node{Node: &own, Label: n.Label}
-	m.Err = s.open(m)
+	m.Err = s.settleOpen(m)
 	if m.Err == nil && m.Body == nil {
-		give(m)
+		setShapes(m)
 	}
 	return m
 }
 
 // Hosts reports whether the host has a function for the node. Of an operator that the engine
 // rounds otherwise it has one for tensors whose size depends on values alone.
-func Hosts(n *Node) bool {
+func CanHost(n *Node) bool {
 	op := ops.Of(n.Op)
 	if n.Results == nil || op.Fold == nil && (n.Host == nil || op.Sized == nil) {
 		return false
@@ -166,6 +166,6 @@ func Hosts(n *Node) bool {
 	}
 	return !slices.ContainsFunc(n.Results, func(r graph.Result) bool {
 		e := graph.Elements(r.Dims)
-		return e == 0 || e > MostStaged || r.Type.Width() == 0
+		return e == 0 || e > MaxStaged || r.Type.Width() == 0
 	})
 }

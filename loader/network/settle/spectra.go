@@ -14,7 +14,7 @@ import (
 
 // wave is a cosine or a negative sine of the k-th of n frequencies at an element, exact
 // where the angle is a multiple of a quarter turn.
-func wave(k, at, n, part int) float64 {
+func waveAt(k, at, n, part int) float64 {
 	turn := k * at % n
 	switch {
 	case part == 0 && 4*turn%n == 0:
@@ -28,10 +28,10 @@ func wave(k, at, n, part int) float64 {
 }
 
 // mostWaves is the most constants that a spectrum is a product with.
-const mostWaves = 1 << 26
+const maxWaves = 1 << 26
 
 // frames are spectra of overlapping parts of a signal: a convolution of one channel.
-func frames(e *expansion) error {
+func expandSTFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func frames(e *expansion) error {
 	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
 		return fmt.Errorf("a signal of shape %v; want a real one", d)
 	}
-	window, step, length, err := frameSizes(e, d[1])
+	window, step, length, err := stftSizes(e, d[1])
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func frames(e *expansion) error {
 	if e.Int("onesided", 1) != 0 {
 		bins = length/2 + 1
 	}
-	if bins*length > mostWaves/2 || length > d[1] {
+	if bins*length > maxWaves/2 || length > d[1] {
 		return fmt.Errorf("parts of %d of %d", length, d[1])
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * bins * length); err != nil {
@@ -56,27 +56,27 @@ func frames(e *expansion) error {
 	v := make([]float64, 2*bins*length)
 	for i := range v {
 		at, k, part := i%length, i/length%bins, i/length/bins
-		if v[i] = wave(k, at, length, part); window != nil {
+		if v[i] = waveAt(k, at, length, part); window != nil {
 			v[i] *= window[at]
 		}
 	}
-	x, err := e.reshaped(nil, e.input(0), d[0], 1, d[1])
+	x, err := e.reshape(nil, e.input(0), d[0], 1, d[1])
 	if err == nil {
-		x, err = e.node(nil, "Conv", attributes{"strides": ofInts(step)}, x, e.floats([]int{2 * bins, 1, length}, v))
+		x, err = e.emit(nil, "Conv", attributes{"strides": intsAttr(step)}, x, e.newFloats([]int{2 * bins, 1, length}, v))
 	}
 	if err != nil {
 		return err
 	}
 	count := x.Dims[2]
-	if x, err = e.reshaped(nil, x, d[0], 2, bins, count); err == nil {
-		_, err = e.turned(e.output(0), x, 0, 3, 2, 1)
+	if x, err = e.reshape(nil, x, d[0], 2, bins, count); err == nil {
+		_, err = e.transpose(e.output(0), x, 0, 3, 2, 1)
 	}
 	return err
 }
 
 // frameSizes are the window of each part, nil for none, and the step and length of parts of a
 // signal of so many elements.
-func frameSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
+func stftSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
 	if e.Given(2) {
 		c := e.Const(2)
 		if c == nil {
@@ -110,13 +110,13 @@ func frameSizes(e *expansion, elements int) (window []float64, step, length int,
 }
 
 // spectrum is the discrete Fourier transform along an axis, of real or complex elements.
-func spectrum(e *expansion) error {
+func expandDFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
 	rank := len(d)
-	axis, err := spectrumAxis(e, d)
+	axis, err := dftAxis(e, d)
 	if err != nil {
 		return err
 	}
@@ -134,13 +134,13 @@ func spectrum(e *expansion) error {
 	if e.Int("onesided", 0) != 0 {
 		bins = n/2 + 1
 	}
-	if n*parts*bins*2 > mostWaves || inverse && bins != n {
+	if n*parts*bins*2 > maxWaves || inverse && bins != n {
 		return fmt.Errorf("a spectrum of %d", n)
 	}
 	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
 		return err
 	}
-	v := spectrumWaves(n, parts, bins, inverse)
+	v := dftMatrix(n, parts, bins, inverse)
 	// The axis goes next to the last.
 	var order []int
 	for i := range rank - 1 {
@@ -149,27 +149,27 @@ func spectrum(e *expansion) error {
 		}
 	}
 	order = append(order, axis, rank-1)
-	x, err := e.turned(nil, e.input(0), order...)
+	x, err := e.transpose(nil, e.input(0), order...)
 	if err != nil {
 		return err
 	}
 	rest := slices.Delete(slices.Clone(d[:rank-1]), axis, axis+1)
-	x, err = e.reshaped(nil, x, append(slices.Clip(rest), n*parts)...)
+	x, err = e.reshape(nil, x, append(slices.Clip(rest), n*parts)...)
 	if err == nil {
-		x, err = e.node(nil, "MatMul", nil, x, e.floats([]int{n * parts, bins * 2}, v))
+		x, err = e.emit(nil, "MatMul", nil, x, e.newFloats([]int{n * parts, bins * 2}, v))
 	}
 	if err == nil {
-		x, err = e.reshaped(nil, x, append(slices.Clip(rest), bins, 2)...)
+		x, err = e.reshape(nil, x, append(slices.Clip(rest), bins, 2)...)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = e.turned(e.output(0), x, undoing(order)...)
+	_, err = e.transpose(e.output(0), x, invertOrder(order)...)
 	return err
 }
 
 // undoing is the order of axes that brings them back from another.
-func undoing(order []int) []int {
+func invertOrder(order []int) []int {
 	back := make([]int, len(order))
 	for to, from := range order {
 		back[from] = to
@@ -178,7 +178,7 @@ func undoing(order []int) []int {
 }
 
 // spectrumAxis is the axis that a transform is along.
-func spectrumAxis(e *expansion, d []int) (int, error) {
+func dftAxis(e *expansion, d []int) (int, error) {
 	rank := len(d)
 	axis := e.Int("axis", 1)
 	if e.Opset >= 20 {
@@ -202,11 +202,11 @@ func spectrumAxis(e *expansion, d []int) (int, error) {
 
 // spectrumWaves are the cosines and sines of so many frequencies of n real or complex elements,
 // as a matrix that makes complex ones.
-func spectrumWaves(n, parts, bins int, inverse bool) []float64 {
+func dftMatrix(n, parts, bins int, inverse bool) []float64 {
 	v := make([]float64, n*parts*bins*2)
 	for i := range v {
 		part, k, of, at := i%2, i/2%bins, i/(2*bins)%parts, i/(2*bins)/parts
-		re, im := wave(k, at, n, 0), wave(k, at, n, 1)
+		re, im := waveAt(k, at, n, 0), waveAt(k, at, n, 1)
 		if inverse {
 			re, im = re/float64(n), -im/float64(n)
 		}
