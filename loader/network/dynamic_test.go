@@ -61,7 +61,7 @@ func TestLargestShapes(t *testing.T) {
 		if s := stageOf(t, n, tc.name); !slices.Equal(s.Outputs[0].Dims, tc.want) {
 			t.Errorf("%s has the largest shape %v, want %v", tc.name, s.Outputs[0].Dims, tc.want)
 		}
-		if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `"columns" depends on values; the time is that of the largest, [2 24]`) {
+		if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `"columns" depends on values; the time is for the largest, [2 24]`) {
 			t.Errorf("%s: notes %q", tc.name, note)
 		}
 	}

@@ -217,7 +217,7 @@ func TestTensorsAreMadeOnce(t *testing.T) {
 			ox.Node("Relu", "a", []string{"x"}), ox.Node("Tanh", twice, []string{"a"}), ox.Node("Relu", "y", []string{twice}))
 		_, err := ReadONNX(file, Options{})
 		var f *list.FormatError
-		if !errors.As(err, &f) || f.What != fmt.Sprintf("tensor %q is made twice", twice) {
+		if !errors.As(err, &f) || f.What != fmt.Sprintf("tensor %q is produced twice", twice) {
 			t.Errorf("%s: %v", twice, err)
 		}
 	}

@@ -7,38 +7,39 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Attention as one operator, of which there are four: with the projections in it, with three
-// tensors, with fewer heads of keys than of queries, and ONNX's own. All are
+// There are four attention operators: one with the projections, one with three tensors, one with
+// fewer heads of keys than of queries, and ONNX's own. All of them compute
 //
 //	softmax(scale * q k^T + mask) v
 //
-// a head at a time; they differ in where heads, what came before and the mask stand.
+// for each head. They differ in the layout of heads, of past keys and values, and of the mask.
 
-// An attended is what attention is of: heads [batch][heads][length][size].
+// An attentionArgs holds the operands of an attention. Queries, keys and values are
+// [batch][heads][length][size].
 type attentionArgs struct {
 	q, k, v      *graph.Value
-	pastK, pastV *graph.Value // ahead of k and v, nil for nothing
-	presentK     *graph.Value // names for them joined
+	pastK, pastV *graph.Value // past keys and values before k and v, or nil
+	presentK     *graph.Value // results for the joined keys and values
 	presentV     *graph.Value
-	mask         *graph.Value // added to the scores, nil for nothing
+	mask         *graph.Value // added to the scores, or nil
 	causal       bool
 	scale        float64
 	softcap      float64
-	groups       int // heads of q for each of k
+	groups       int // heads of q for each head of k
 }
 
-const maskedScore = -65504 // the least that fp16 has
+const maskedScore = -65504 // the least finite fp16 number
 
-// attend reads attention, whose result has heads still apart.
+// emitAttention emits an attention. Its result has separate heads.
 func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
-	fresh := a.k.Dims // without what came before
+	fresh := a.k.Dims // without past keys
 	err := prependPast(e, &a)
 	if err != nil {
 		return nil, err
 	}
 	q, k := a.q.Dims, a.k.Dims
 	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
-		return nil, fmt.Errorf("attention of %v and %v", q, k)
+		return nil, fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each", q, k)
 	}
 	if a.groups > 1 {
 		for _, x := range [...]**graph.Value{&a.k, &a.v} {
@@ -73,7 +74,7 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	return e.emit(nil, "MatMul", nil, s, a.v)
 }
 
-// withPast puts the keys and values that came before ahead of the new ones.
+// prependPast puts past keys and values before the new ones.
 func prependPast(e *expansion, a *attentionArgs) (err error) {
 	if a.pastK.Given() && a.pastK.Dims != nil && graph.Elements(a.pastK.Dims) > 0 {
 		if a.k, err = e.emit(a.presentK, "Concat", attributes{"axis": intAttr(2)}, a.pastK, a.k); err == nil {
@@ -92,7 +93,8 @@ func prependPast(e *expansion, a *attentionArgs) (err error) {
 	return nil
 }
 
-// causalMask is a mask by which a query sees all past keys, and the new ones up to its own place.
+// causalMask returns a mask that lets a query attend to all past keys, and to the new ones up
+// to its own position.
 func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 	return e.newFloats([]int{1, 1, rows, columns}, v), nil
 }
 
-// repeatHeads gives each head of keys or values as many copies, next to each other.
+// repeatHeads repeats each head of keys or values. The copies are adjacent.
 func (e *expansion) repeatHeads(x *graph.Value, times int) (*graph.Value, error) {
 	d := x.Dims
 	x, err := e.reshape(nil, x, d[0], d[1], 1, d[2], d[3])
@@ -119,14 +121,15 @@ func (e *expansion) repeatHeads(x *graph.Value, times int) (*graph.Value, error)
 	return x, err
 }
 
-// heads takes heads apart that stand next to each other in the last axis.
+// splitHeads splits the last axis into n heads: [batch][length][n*size] becomes
+// [batch][n][length][size]. A tensor with 4 axes is returned unchanged.
 func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 	d := x.Dims
 	if len(d) == 4 {
 		return x, nil
 	}
 	if len(d) != 3 || n < 1 || d[2]%n != 0 {
-		return nil, fmt.Errorf("%d heads of shape %v", n, d)
+		return nil, fmt.Errorf("cannot split shape %v into %d heads", d, n)
 	}
 	x, err := e.reshape(nil, x, d[0], d[1], n, d[2]/n)
 	if err != nil {
@@ -135,7 +138,7 @@ func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 	return e.transpose(nil, x, 0, 2, 1, 3)
 }
 
-// joinHeads puts heads next to each other in the last axis.
+// joinHeads joins the heads in the last axis, the inverse of splitHeads.
 func (e *expansion) joinHeads(out, x *graph.Value) error {
 	d := x.Dims
 	x, err := e.transpose(nil, x, 0, 2, 1, 3)
@@ -145,15 +148,16 @@ func (e *expansion) joinHeads(out, x *graph.Value) error {
 	return err
 }
 
-// masked is what is added to scores [batch][heads][rows][columns] for a mask of ones and
-// zeros: of the columns, of rows and columns, or how many columns there are.
+// scoreMask returns the tensor to add to scores [batch][heads][rows][columns] for a mask of
+// ones and zeros. The mask has columns, or rows and columns, or is the number of columns. A
+// zero adds filter.
 func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
 	d := mask.Dims
 	if t := mask.Type; t.IsFloat() {
-		return nil, errors.New("a mask with a fraction")
+		return nil, errors.New("mask is not of integers or bools")
 	}
 	switch {
-	case len(d) == 1: // how many columns count
+	case len(d) == 1: // the number of columns
 		places := make([]float64, columns)
 		for i := range places {
 			places[i] = float64(i)
@@ -179,7 +183,7 @@ func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float
 		}
 	case len(d) == 4:
 	default:
-		return nil, fmt.Errorf("a mask of shape %v for %d by %d scores", d, rows, columns)
+		return nil, fmt.Errorf("mask of shape %v does not fit %d x %d scores", d, rows, columns)
 	}
 	seen, err := e.emit(nil, "Cast", attributes{"to": intAttr(int(graph.Float))}, mask)
 	if err != nil {
@@ -188,7 +192,7 @@ func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float
 	return e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(max(maskedScore, filter))}})
 }
 
-// attention is that of either domain.
+// expandAttention expands the Attention of either domain.
 func expandAttention(e *expansion) error {
 	if e.Domain == "com.microsoft" {
 		return expandProjectedAttention(e)
@@ -196,7 +200,8 @@ func expandAttention(e *expansion) error {
 	return expandONNXAttention(e)
 }
 
-// projectedAttention has the projections to queries, keys and values in it.
+// expandProjectedAttention expands an attention that includes the projections to queries, keys
+// and values.
 func expandProjectedAttention(e *expansion) error {
 	n := e.Int("num_heads", 0)
 	x, err := e.emit(nil, "MatMul", nil, e.input(0), e.input(1))
@@ -210,7 +215,7 @@ func expandProjectedAttention(e *expansion) error {
 	}
 	d := x.Dims
 	if len(d) != 3 || n < 1 || e.Int("do_rotary", 0) != 0 {
-		return fmt.Errorf("%d heads of shape %v, or turned ones", n, d)
+		return fmt.Errorf("cannot split shape %v into %d heads, or found do_rotary", d, n)
 	}
 	sizes, given, err := e.List("qkv_hidden_sizes", -1)
 	if err != nil {
@@ -230,7 +235,7 @@ func expandProjectedAttention(e *expansion) error {
 	}
 	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.headScale(sizes[0] / n), mask: e.input(5)}
 	if e.input(4).Given() || e.output(1).Given() {
-		return errors.New("keys and values of steps before in one tensor")
+		return errors.New("past keys and values in one tensor are not supported")
 	}
 	if err := e.addMask(&a, 3, d[1], d[1]); err != nil {
 		return err
@@ -242,8 +247,7 @@ func expandProjectedAttention(e *expansion) error {
 	return e.joinHeads(e.output(0), y)
 }
 
-// hides adds the mask of an input, of places that are not to be seen, to what is added to the
-// scores.
+// addMask adds the mask in the given input, if there is one, to the mask of the scores.
 func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 	m := e.input(input)
 	if !m.Given() {
@@ -257,7 +261,8 @@ func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 	return err
 }
 
-// multiHead takes queries, keys and values as they are, in one tensor or in three.
+// expandMultiHead expands an attention with queries, keys and values in one tensor or in
+// several.
 func expandMultiHead(e *expansion) error {
 	n := e.Int("num_heads", 0)
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
@@ -274,7 +279,7 @@ func expandMultiHead(e *expansion) error {
 	if b := e.input(3); b.Given() {
 		c := e.Const(3)
 		if c == nil {
-			return errors.New("its bias is computed, not a constant")
+			return errors.New("bias is computed; want a constant")
 		}
 		v, err := c.Values()
 		if err != nil {
@@ -283,7 +288,7 @@ func expandMultiHead(e *expansion) error {
 		for i, x := range in {
 			d := x.Dims
 			if len(d) != 3 || len(v) < d[2] {
-				return fmt.Errorf("a bias of %d for shape %v", len(v), d)
+				return fmt.Errorf("bias of %d elements does not fit shape %v", len(v), d)
 			}
 			if in[i], err = e.emit(nil, "Add", nil, x, e.newFloats([]int{d[2]}, v[:d[2]])); err != nil {
 				return err
@@ -315,11 +320,12 @@ func expandMultiHead(e *expansion) error {
 	return e.joinHeads(e.output(0), y)
 }
 
-// unpack takes apart tensors that stand next to each other in the fourth of five axes.
+// unpackHeads splits n tensors that are packed along the fourth of five axes. It stores the
+// first len(to) of them in to.
 func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error {
 	d := x.Dims
 	if d[3] != n {
-		return fmt.Errorf("%d tensors in one of shape %v", n, d)
+		return fmt.Errorf("found shape %v, want %d tensors along axis 3", d, n)
 	}
 	for i := range to {
 		y, err := e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(i+1), e.newInts(3))
@@ -337,19 +343,20 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 	return nil
 }
 
-// groupQuery has fewer heads of keys than of queries, and may turn both by their places.
-// The places are those behind what came before, as long as that tensor is.
+// expandGroupQuery expands an attention with fewer heads of keys than of queries, which may
+// rotate both by their positions. Positions start after the past keys, whose number is the
+// length of that tensor.
 func expandGroupQuery(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
 	if n < 1 || kv < 1 || n%kv != 0 || e.Int("local_window_size", -1) > 0 {
-		return fmt.Errorf("%d heads of %d keys in windows of %d", n, kv, e.Int("local_window_size", -1))
+		return fmt.Errorf("cannot group %d heads by %d key heads in windows of %d", n, kv, e.Int("local_window_size", -1))
 	}
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	var err error
 	if !in[1].Given() {
 		d := in[0].Dims
 		if len(d) != 3 || d[2]%(n+2*kv) != 0 {
-			return fmt.Errorf("%d and twice %d heads in shape %v", n, kv, d)
+			return fmt.Errorf("cannot split shape %v into %d query heads and twice %d key heads", d, n, kv)
 		}
 		size := d[2] / (n + 2*kv)
 		parts, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": intAttr(2)}, in[0], e.newInts(n*size, kv*size, kv*size))
@@ -385,7 +392,7 @@ func expandGroupQuery(e *expansion) error {
 	if past > 0 {
 		a.pastK, a.pastV = e.input(3), e.input(4)
 	}
-	e.notes = append(e.notes, fmt.Sprintf("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.label))
+	e.notes = append(e.notes, fmt.Sprintf("%s: positions count from the length of the past keys; given lengths are ignored", e.label))
 	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
@@ -393,7 +400,8 @@ func expandGroupQuery(e *expansion) error {
 	return e.joinHeads(e.output(0), y)
 }
 
-// ownAttention is ONNX's, from version 23 on: heads apart, or next to each other.
+// expandONNXAttention expands ONNX's own operator, since version 23. Heads are separate or
+// joined in the last axis.
 func expandONNXAttention(e *expansion) error {
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	apart := len(in[0].Dims) == 4
@@ -406,7 +414,7 @@ func expandONNXAttention(e *expansion) error {
 	}
 	q, k := in[0].Dims, in[1].Dims
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 || e.output(3).Given() {
-		return fmt.Errorf("attention of %v and %v, or its scores", q, k)
+		return fmt.Errorf("cannot attend from queries %v to keys %v, or found a scores output", q, k)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),
@@ -435,7 +443,8 @@ func expandONNXAttention(e *expansion) error {
 	return e.joinHeads(e.output(0), y)
 }
 
-// rotary turns pairs of elements by angles of tables, of either domain's operator.
+// expandRotary expands the rotary embedding of either domain, which rotates pairs of elements
+// by angles from tables.
 func expandRotary(e *expansion) error {
 	x, places, cos, sin := e.input(0), e.input(1), e.input(2), e.input(3)
 	if e.Domain != "com.microsoft" {
@@ -454,7 +463,7 @@ func expandRotary(e *expansion) error {
 		}
 	}
 	if len(x.Dims) != 4 {
-		return fmt.Errorf("a tensor of shape %v", d)
+		return fmt.Errorf("found shape %v, want 3 or 4 axes", d)
 	}
 	name := e.output(0)
 	if joined {
@@ -469,15 +478,17 @@ func expandRotary(e *expansion) error {
 	return err
 }
 
-// turnedBy turns the pairs of x [batch][heads][length][size], halves of the last axis or
-// neighbours, by the angles of tables at places, of which one is the first of a row.
+// rotate rotates pairs of elements of x [batch][heads][length][size] by the angles of tables. A
+// pair is two neighbors or the same element of both halves of the last axis. places selects
+// rows of the tables; a single place is the first of a sequence. part is the number of elements
+// to rotate, 0 for all.
 func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbours bool, part int) (*graph.Value, error) {
 	d := x.Dims
 	if part == 0 {
 		part = d[3]
 	}
 	if part < 2 || part%2 != 0 || part > d[3] {
-		return nil, fmt.Errorf("pairs of %d elements of %v", part, d)
+		return nil, fmt.Errorf("cannot rotate %d elements of shape %v; want an even number of at least 2", part, d)
 	}
 	var err error
 	if places.Given() {
@@ -528,7 +539,8 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbours boo
 	return e.emit(out, "Concat", attributes{"axis": intAttr(3)}, parts...)
 }
 
-// placesOfRow are the places of a row's elements, where only the first is given.
+// rowPositions returns the positions of a row's elements. If only the first position is given,
+// the others follow it.
 func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, error) {
 	if graph.Elements(places.Dims) != 1 || length <= 1 {
 		return places, nil
@@ -540,8 +552,8 @@ func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, 
 	return e.emit(nil, "Add", nil, places, e.newInts(row...))
 }
 
-// angles are a table's rows, at places where there are any, one angle for each pair of part
-// elements of a tensor of dims.
+// gatherAngles returns the rows of a table, selected by places if given, with one angle for
+// each pair of part elements.
 func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int) (*graph.Value, error) {
 	length, each := dims[2], part/2
 	if places.Given() {
@@ -552,12 +564,12 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 	}
 	t := table.Dims
 	if graph.Elements(t)%(length*part/2) != 0 {
-		return nil, fmt.Errorf("angles of shape %v for %v", t, dims)
+		return nil, fmt.Errorf("angles of shape %v do not fit shape %v", t, dims)
 	}
 	return e.reshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
 }
 
-// pairs are the first and the second of each pair of the last axis.
+// splitPairs returns the first and the second elements of the pairs in the last axis.
 func splitPairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [2]*graph.Value, err error) {
 	for i := range pair {
 		if neighbours {
@@ -572,7 +584,7 @@ func splitPairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [
 	return pair, nil
 }
 
-// weighted is the sum or the difference of a and b, each times a table.
+// combine returns a times table[0], plus or minus b times table[1]. op is Add or Sub.
 func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
 	l, err := e.emit(nil, "Mul", nil, a, table[0])
 	if err != nil {
@@ -585,7 +597,7 @@ func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) 
 	return e.emit(nil, op, nil, l, r)
 }
 
-// interleaved are the elements of the last axis of two tensors by turns.
+// interleave returns a tensor with the elements of two tensors alternating along the last axis.
 func interleave(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
 	for i := range parts {
 		var err error

@@ -8,24 +8,24 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// An expansion states a node in others: an operator that a runtime has fused, or that works
-// on quantised tensors. The node stays one of the file, whose layers theirs are.
+// An expansion rewrites a node as simpler nodes. The operator may be one that a runtime has
+// fused, or one on quantized tensors. The new nodes still count as the one node of the file.
 type expansion struct {
-	*graph.Node // its results are tensors that nothing reads before they are all made
+	*graph.Node // with copies of its results, which replace the originals on success
 	*settler
 	label string
-	made  int // nodes and constants
+	made  int // number of nodes and constants
 	body  []*Node
 	notes []string
 }
 
-// attributes are those of a node that an expansion makes.
+// attributes holds the attributes of a node that an expansion emits.
 type attributes map[string]*graph.Attr
 
-// InOthers reports whether an operator is stated in others.
+// HasExpansion reports whether an operator is rewritten as simpler nodes.
 func HasExpansion(op string) bool { return expansionOf(op) != nil }
 
-// expansionOf finds what states an operator in others.
+// expansionOf returns the function that expands an operator, or nil if there is none.
 func expansionOf(op string) func(e *expansion) error {
 	switch op {
 	case "FusedMatMul", "TransposeMatMul":
@@ -108,8 +108,7 @@ func expansionOf(op string) func(e *expansion) error {
 	return nil
 }
 
-// state settles the nodes that state this one as its body. What is wrong with them is wrong
-// with it, and leaves nothing behind but its notes.
+// expand settles the expansion of a node as its Body. If it fails, only its notes remain.
 func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 	own := *n.Node
 	own.Out = make([]*graph.Value, len(n.Out))
@@ -131,7 +130,7 @@ func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 	return nil
 }
 
-// rename makes nodes, and those that state them, make and read a tensor in the place of another.
+// rename replaces tensor from with tensor to in nodes, their bodies and their largest forms.
 func rename(nodes []*Node, from, to *graph.Value) {
 	for _, n := range nodes {
 		for _, list := range [...][]*graph.Value{n.In, n.Out} {
@@ -148,8 +147,8 @@ func rename(nodes []*Node, from, to *graph.Value) {
 	}
 }
 
-// node settles a node whose result is out, nil for a tensor of its own. What the engine does
-// not do of it the host may.
+// emit settles a node with the result out, or with a new tensor if out is nil. The host may
+// compute the node if the engine cannot.
 func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph.Value) (*graph.Value, error) {
 	list, err := e.emitAll([]*graph.Value{out}, "", op, a, in...)
 	if err != nil {
@@ -158,7 +157,7 @@ func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph
 	return list[0], nil
 }
 
-// several settles a node of several results.
+// emitAll is like emit for a node with several results.
 func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
 	e.made++
 	out = slices.Clone(out)
@@ -185,17 +184,17 @@ func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes,
 	return slices.Clone(out), nil
 }
 
-// number is a constant of one float.
+// newNumber returns a constant of one float.
 func (e *expansion) newNumber(v float64) *graph.Value {
 	return e.newConstant(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
 
-// floats is a constant.
+// newFloats returns a float constant.
 func (e *expansion) newFloats(dims []int, v []float64) *graph.Value {
 	return e.newConstant(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
-// wholes is a constant list of int64.
+// newInts returns a list of int64 as a constant.
 func (e *expansion) newInts(v ...int) *graph.Value {
 	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
@@ -211,7 +210,7 @@ func (e *expansion) newConstant(c *graph.Const) *graph.Value {
 	return v
 }
 
-// float is a tensor of whole numbers that fp16 has exactly, seen as one of floats.
+// asFloat returns an integer tensor as a float tensor. Its integers must be exact in fp16.
 func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 	if x.Type == 0 || x.Type.IsFloat() {
 		return x
@@ -223,7 +222,7 @@ func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 	return v
 }
 
-// input is an input, one without a name where it is left out.
+// input returns input i, or an unnamed tensor if it is omitted.
 func (e *expansion) input(i int) *graph.Value {
 	if !e.Given(i) {
 		return &graph.Value{}
@@ -231,7 +230,7 @@ func (e *expansion) input(i int) *graph.Value {
 	return e.In[i]
 }
 
-// output is a result, one without a name where nothing asks for it.
+// output returns result i, or an unnamed tensor if nothing reads it.
 func (e *expansion) output(i int) *graph.Value {
 	if !e.Asked(i) {
 		return &graph.Value{}
@@ -239,7 +238,7 @@ func (e *expansion) output(i int) *graph.Value {
 	return e.Out[i]
 }
 
-// without are the attributes but for those named.
+// attrsWithout returns the attributes except the named ones.
 func (e *expansion) attrsWithout(names ...string) attributes {
 	a := attributes{}
 	for k, v := range e.Attr {
@@ -254,12 +253,12 @@ func intsAttr(v ...int) *graph.Attr   { return graph.ListOf(v...) }
 func intAttr(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
 func floatAttr(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 
-// reshaped is a tensor in other dimensions.
+// reshape emits a Reshape of x to dims.
 func (e *expansion) reshape(out, x *graph.Value, dims ...int) (*graph.Value, error) {
 	return e.emit(out, "Reshape", nil, x, e.newInts(dims...))
 }
 
-// turned is a tensor with its axes in another order.
+// transpose emits a Transpose of x.
 func (e *expansion) transpose(out, x *graph.Value, perm ...int) (*graph.Value, error) {
 	return e.emit(out, "Transpose", attributes{"perm": intsAttr(perm...)}, x)
 }
@@ -268,10 +267,10 @@ func (e *expansion) transpose(out, x *graph.Value, perm ...int) (*graph.Value, e
 type step struct {
 	op string
 	a  attributes
-	in []*graph.Value // nil for the result of the step before
+	in []*graph.Value // nil entries, or a nil list, mean the result of the previous step
 }
 
-// chain settles nodes one after the other, the last of which makes out.
+// chain emits nodes one after the other. The last one produces out.
 func (e *expansion) chain(out, x *graph.Value, steps ...step) (*graph.Value, error) {
 	for i, s := range steps {
 		var to *graph.Value
@@ -295,7 +294,8 @@ func (e *expansion) chain(out, x *graph.Value, steps ...step) (*graph.Value, err
 	return x, nil
 }
 
-// scaleOf is one over the root of a head's size, where the file gives no scale.
+// headScale returns the scale attribute, or one over the root of a head's size if there is
+// none.
 func (e *expansion) headScale(head int) float64 {
 	if s := float64(e.Float("scale", 0)); s != 0 {
 		return s
@@ -303,9 +303,9 @@ func (e *expansion) headScale(head int) float64 {
 	return 1 / math.Sqrt(float64(head))
 }
 
-// scaledOperands states a node of an operand that is a power of two smaller than it should
-// be, and reports whether it did: a product with a factor makes up for it, what leaves
-// values as they are passes it on, and for all else the operand is made as large as it is.
+// settleScaled settles a node with an operand that is stored divided by a power of two, and
+// reports whether it did. A Mul multiplies its other operand instead. An operator that keeps
+// values passes the factor on. For all others, the operand is multiplied first.
 func (s *settler) settleScaled(n *Node) (bool, error) {
 	at := slices.IndexFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 })
 	if at < 0 {
@@ -321,7 +321,7 @@ func (s *settler) settleScaled(n *Node) (bool, error) {
 	}
 	return true, s.expand(n, func(e *expansion) error {
 		scaled := e.In[at]
-		seen := *scaled // as it is, taken for what it should be
+		seen := *scaled // the stored values, without the factor
 		seen.Scale = 0
 		in := slices.Clone(e.In)
 		for i := range in {

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// fold works a node out whose inputs are constants, or that asks for a shape alone, and
-// reports whether it did.
+// fold computes a node whose inputs are constants, or that only needs a shape, and reports
+// whether it did.
 func (s *settler) fold(n *Node) (bool, error) {
 	switch n.Op {
 	case "Constant":
@@ -61,7 +61,7 @@ func (s *settler) fold(n *Node) (bool, error) {
 	return true, makeConstant(n, c...)
 }
 
-// become makes the node's outputs constants.
+// makeConstant makes the node's outputs constants.
 func makeConstant(n *Node, c ...*graph.Const) error {
 	for i, out := range n.Out {
 		if i < len(c) {

@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// biased is an operator of a sum with a bias, which may be left out.
+// expandBiased expands an operator on a sum with an optional bias.
 func expandBiased(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		steps := []step{{op, nil, nil}}
@@ -21,7 +21,7 @@ func expandBiased(op string) func(e *expansion) error {
 	}
 }
 
-// biasAdd is x + bias + skip.
+// expandBiasAdd expands x + bias + skip.
 func expandBiasAdd(e *expansion) error {
 	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Add", nil, []*graph.Value{nil, e.input(2)}})
 	return err
@@ -29,13 +29,13 @@ func expandBiasAdd(e *expansion) error {
 
 func expandBiasSoftmax(e *expansion) error {
 	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.input(0).Dims, e.input(1).Dims) {
-		return fmt.Errorf("a bias of shape %v that repeats inside of %v", e.input(1).Dims, e.input(0).Dims)
+		return fmt.Errorf("bias of shape %v does not match shape %v without is_inner_broadcast", e.input(1).Dims, e.input(0).Dims)
 	}
 	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": intAttr(e.Int("axis", 1))}, nil})
 	return err
 }
 
-// skipNorm is the norm of a sum, which may be asked for too.
+// expandSkipNorm expands the norm of a sum. The sum may be a result as well.
 func expandSkipNorm(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		gamma, beta, bias := e.input(2), e.input(3), e.input(4)
@@ -62,11 +62,11 @@ func expandSkipNorm(op string) func(e *expansion) error {
 	}
 }
 
-// embedNorm is the norm of the sum of rows of tables, and how many places a mask has.
+// expandEmbedNorm expands the norm of a sum of table rows, and the number of ones in a mask.
 func expandEmbedNorm(e *expansion) error {
 	ids := e.input(0).Dims
 	if len(ids) != 2 {
-		return fmt.Errorf("places of shape %v", ids)
+		return fmt.Errorf("found ids of shape %v, want 2 axes", ids)
 	}
 	sum, err := e.emit(nil, "Gather", nil, e.input(2), e.input(0))
 	if err != nil {
@@ -115,7 +115,8 @@ func expandEmbedNorm(e *expansion) error {
 	return err
 }
 
-// activatedGroupNorm is a norm over groups of channels, which stand last, and an activation.
+// expandGroupNorm expands a norm over groups of channels, with an optional activation. Channels
+// are last by default.
 func expandGroupNorm(e *expansion) error {
 	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
@@ -126,7 +127,7 @@ func expandGroupNorm(e *expansion) error {
 	}
 	d := x.Dims
 	if len(d) != 4 {
-		return fmt.Errorf("a picture of shape %v", d)
+		return fmt.Errorf("found input shape %v, want 4 axes", d)
 	}
 	names := [2]*graph.Value{e.input(1), e.input(2)}
 	if x, err = e.emit(nil, "GroupNormalization", attributes{
@@ -147,12 +148,12 @@ func expandGroupNorm(e *expansion) error {
 	return err
 }
 
-// lengthPool states a pool of the norms of windows as an average: the sum of magnitudes, or
-// the root of the sum of squares.
+// expandLpPool expands a pool of norms to an average: the sum of magnitudes, or the root of the
+// sum of squares.
 func expandLpPool(e *expansion) error {
 	taps, ok, err := e.List("kernel_shape", -1)
 	if err != nil || !ok {
-		return cmp.Or(err, errors.New("it has no kernel_shape"))
+		return cmp.Or(err, errors.New("kernel_shape is missing"))
 	}
 	p := e.Int("p", 2)
 	a := e.attrsWithout("p")
@@ -165,7 +166,7 @@ func expandLpPool(e *expansion) error {
 	case 2:
 		_, err = e.chain(e.output(0), x, append(append([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum...), step{"Sqrt", nil, nil})...)
 	default:
-		err = fmt.Errorf("p=%d; want a norm of 1 or 2", p)
+		err = fmt.Errorf("unsupported p=%d; want 1 or 2", p)
 	}
 	return err
 }

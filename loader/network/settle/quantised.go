@@ -10,22 +10,23 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// Quantised tensors are whole numbers of eight bits, which fp16 has exactly: a quantised
-// tensor is rounded and clamped as the file says, and what reads it takes off the zero point
-// and multiplies by the scale. Numbers of more bits are the host's.
+// Quantized tensors are 8-bit integers, which fp16 holds exactly. A quantized tensor is rounded
+// and clamped as the file says. Its readers subtract the zero point and multiply by the scale.
+// Integers of more bits are left to the host.
 
-// scaling is a scale and a zero point, of all of a tensor or of each of an axis.
+// A quantization holds the scales and zero points of a tensor: one of each, or one for each
+// element of an axis.
 type quantization struct {
 	scale, zero []float64
-	elem        graph.Type // of the quantised tensor
+	elem        graph.Type // type of the quantized tensor
 	axis        int
 }
 
-// scaling reads the constants of two inputs, of a tensor of a rank.
+// readQuantization reads the scale and zero point inputs of a tensor of the given rank.
 func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err error) {
 	c := e.Const(scale)
 	if c == nil {
-		return s, errors.New("its scale is computed, not a constant")
+		return s, errors.New("scale is computed; want a constant")
 	}
 	if s.scale, err = c.Values(); err != nil {
 		return s, err
@@ -34,7 +35,7 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 	if e.Given(zero) {
 		z := e.Const(zero)
 		if z == nil {
-			return s, errors.New("its zero point is computed, not a constant")
+			return s, errors.New("zero point is computed; want a constant")
 		}
 		s.elem = z.Type
 		if s.zero, err = z.Values(); err != nil {
@@ -42,7 +43,7 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 		}
 	}
 	if len(s.zero) != len(s.scale) || len(s.scale) == 0 || e.Int("block_size", 0) != 0 {
-		return s, fmt.Errorf("%d scales and %d zero points", len(s.scale), len(s.zero))
+		return s, fmt.Errorf("found %d scales and %d zero points, want equally many and no blocks", len(s.scale), len(s.zero))
 	}
 	s.axis = 1
 	if len(s.scale) > 1 {
@@ -51,7 +52,8 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 	return s, err
 }
 
-// limits are the least and the largest number of a type, whether fp16 has all of them.
+// integerRange returns the least and the largest number of a type. It reports false unless fp16
+// holds all of them.
 func integerRange(t graph.Type) (low, high float64, exact bool) {
 	switch t {
 	case graph.Uint8:
@@ -62,12 +64,13 @@ func integerRange(t graph.Type) (low, high float64, exact bool) {
 	return 0, 0, false
 }
 
-// along is a constant of one number, or of one for each of an axis.
+// newAxisConstant returns a constant of one number, or of one number for each element of an
+// axis.
 func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	if len(v) == 1 || !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] }) {
 		return e.newNumber(v[0])
 	}
-	if axis < 0 || axis >= rank { // the broadcast says what is wrong
+	if axis < 0 || axis >= rank { // the broadcast reports the error
 		return e.newFloats([]int{len(v)}, v)
 	}
 	d := slices.Repeat([]int{1}, rank)
@@ -75,17 +78,17 @@ func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	return e.newFloats(d, v)
 }
 
-// rounded rounds x/scale to whole numbers, adds the zero point and clamps the sum.
+// emitQuantized rounds x/scale to integers, adds the zero point and clamps the sum.
 func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
 	low, high, exact := integerRange(s.elem)
 	if !exact {
-		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", s.elem)
+		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", s.elem)
 	}
 	rank := len(x.Dims)
 	by := make([]float64, len(s.scale))
 	for i := range by {
 		if by[i] = 1 / s.scale[i]; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
-			return fmt.Errorf("a scale of %g", s.scale[i])
+			return fmt.Errorf("invalid scale %g", s.scale[i])
 		}
 	}
 	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(by, s.axis, rank)}}, {"RoundSmall", nil, nil}}
@@ -99,8 +102,8 @@ func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
 	return err
 }
 
-// real takes off the zero point and multiplies by the scale; of a constant that is worked
-// out. The result is called out, nil for one of its own.
+// dequantize subtracts the zero point from x and multiplies by the scale. The result is out, or
+// a new tensor if out is nil.
 func (e *expansion) dequantize(out, x *graph.Value, s quantization) (*graph.Value, error) {
 	rank := len(x.Dims)
 	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(s.scale, s.axis, rank)}}}
@@ -135,14 +138,14 @@ func expandDequantize(e *expansion) error {
 		return err
 	}
 	if _, _, exact := integerRange(e.Type(0)); !exact && e.Const(0) == nil {
-		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", e.Type(0))
+		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", e.Type(0))
 	}
 	_, err = e.dequantize(e.output(0), e.input(0), s)
 	return err
 }
 
-// operand is a quantised input as a tensor of floats: its values, scale and zero point are
-// inputs from i on.
+// dequantizeInput returns quantized input i as a float tensor. Its scale and zero point are the
+// next two inputs.
 func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 	d, err := e.Dims(i)
 	if err != nil {
@@ -152,7 +155,7 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Const(i) != nil && len(s.scale) > 1 { // of weights, each of the first axis, or of a product's columns
+	if e.Const(i) != nil && len(s.scale) > 1 { // weights: one scale per output channel or matmul column
 		if s.axis = 0; e.Op != "QLinearConv" {
 			s.axis = len(d) - 1
 		}
@@ -160,7 +163,7 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 	return e.dequantize(nil, e.In[i], s)
 }
 
-// quantised makes x the node's result, by the scale and zero point of two inputs.
+// emitResult quantizes x as the node's result, with the scale and zero point of two inputs.
 func (e *expansion) emitResult(x *graph.Value, scale, zero int) error {
 	s, err := e.readQuantization(scale, zero, len(x.Dims))
 	if err != nil {
@@ -181,8 +184,8 @@ func expandQLinearConv(e *expansion) error {
 	return e.emitResult(y, 6, 7)
 }
 
-// sides are both operands of a quantised operator, and a product's bias where that input is
-// given; -1 is for none.
+// dequantizeSides returns both operands of a quantized operator, and the bias in the given
+// input if there is one. A bias of -1 means none.
 func (e *expansion) dequantizeSides(bias int) ([]*graph.Value, error) {
 	var in []*graph.Value
 	for i := range 2 {
@@ -197,13 +200,13 @@ func (e *expansion) dequantizeSides(bias int) ([]*graph.Value, error) {
 	}
 	b := e.Const(bias)
 	if b == nil {
-		return nil, errors.New("its bias is computed, not a constant")
+		return nil, errors.New("bias is computed; want a constant")
 	}
 	scaled, err := e.scaleBias(b, 1, 4)
 	return append(in, scaled), err
 }
 
-// product is a bias times the scales of both sides.
+// scaleBias returns a bias times the scales of both sides, which are inputs x and w.
 func (e *expansion) scaleBias(b *graph.Const, x, w int) (*graph.Value, error) {
 	v, err := b.Values()
 	if err != nil {
@@ -218,7 +221,7 @@ func (e *expansion) scaleBias(b *graph.Const, x, w int) (*graph.Value, error) {
 		return nil, err
 	}
 	if len(sw) != 1 && len(sw) != len(v) {
-		return nil, fmt.Errorf("%d scales for a bias of %d", len(sw), len(v))
+		return nil, fmt.Errorf("found %d scales for a bias of %d elements", len(sw), len(v))
 	}
 	out := make([]float64, len(v))
 	for i := range v {
@@ -243,7 +246,7 @@ func expandQGemm(e *expansion) error {
 	return e.emitResult(y, 7, 8)
 }
 
-// quantisedPair is an operator of two tensors between quantised ones.
+// expandQLinearBinary expands an operator of two tensors with quantized operands and result.
 func expandQLinearBinary(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		in, err := e.dequantizeSides(-1)
@@ -258,11 +261,11 @@ func expandQLinearBinary(op string) func(e *expansion) error {
 	}
 }
 
-// quantisedUnary is an operator of one tensor between quantised ones.
+// expandQLinearUnary expands an operator of one tensor with quantized operand and result.
 func expandQLinearUnary(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		if e.Int("channels_last", 0) != 0 {
-			return errors.New("channels that stand last")
+			return errors.New("channels_last is not supported")
 		}
 		x, err := e.dequantizeInput(0)
 		if err != nil {
@@ -276,7 +279,7 @@ func expandQLinearUnary(op string) func(e *expansion) error {
 	}
 }
 
-// quantisedConcat joins tensors of scales of their own.
+// expandQLinearConcat expands a concat of quantized tensors, each with its own scale.
 func expandQLinearConcat(e *expansion) error {
 	var parts []*graph.Value
 	for i := 2; i+2 < len(e.In); i += 3 {
@@ -293,8 +296,8 @@ func expandQLinearConcat(e *expansion) error {
 	return e.emitResult(y, 0, 1)
 }
 
-// dynamicQuantise quantises a tensor by its own range: the range with zero in it has 255
-// steps, and the zero point is where zero stands.
+// expandDynamicQuantize quantizes a tensor by its own range. The range, extended to include
+// zero, is divided into 255 steps, and the zero point represents 0.
 func expandDynamicQuantize(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
@@ -315,7 +318,7 @@ func expandDynamicQuantize(e *expansion) error {
 			return err
 		}
 	}
-	// fp16 has the steps a unit of range, and the scale as its inverse, with the same error.
+	// In fp16, the scale and its reciprocal have the same relative error.
 	scale, zero := e.output(1), e.output(2)
 	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1. / 255)}}); err != nil {
 		return err
@@ -334,7 +337,7 @@ func expandDynamicQuantize(e *expansion) error {
 		step{"RoundSmall", nil, nil}, step{"Clip", clip, nil}); err != nil {
 		return err
 	}
-	at := *zero // as fp16 has it
+	at := *zero // the fp16 value, before its type changes
 	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []*graph.Value{nil, steps}}, step{"RoundSmall", nil, nil},
 		step{"Add", nil, []*graph.Value{nil, &at}}, step{"Clip", clip, nil})
 	for _, name := range [...]*graph.Value{e.output(0), e.output(2)} {
@@ -345,7 +348,7 @@ func expandDynamicQuantize(e *expansion) error {
 	return err
 }
 
-// less is an operand of whole numbers less its zero point, which may be left out.
+// subtractZero returns an integer operand minus its optional zero point.
 func (e *expansion) subtractZero(x, zero int) (*graph.Value, error) {
 	name := e.asFloat(e.input(x))
 	if !e.Given(zero) {
@@ -360,7 +363,7 @@ func (e *expansion) subtractZero(x, zero int) (*graph.Value, error) {
 		if !slices.ContainsFunc(v, func(v float64) bool { return v != 0 }) {
 			return name, nil
 		}
-		if rank := len(name.Dims); len(v) > 1 { // one for each output channel, or column
+		if rank := len(name.Dims); len(v) > 1 { // one per output channel or column
 			axis := rank - 1
 			if e.Op == "ConvInteger" {
 				axis = 0
@@ -368,13 +371,13 @@ func (e *expansion) subtractZero(x, zero int) (*graph.Value, error) {
 			z = e.newAxisConstant(v, axis, rank)
 		}
 	} else if d := z.Dims; graph.Elements(d) != 1 {
-		return nil, fmt.Errorf("zero points of shape %v", d)
+		return nil, fmt.Errorf("zero points have shape %v; want one element", d)
 	}
 	return e.emit(nil, "Sub", nil, name, z)
 }
 
-// beyond is the power of two by which a sum of so many products of eight bits is taken
-// smaller, so that fp16 has room for it.
+// productScale returns the power of two by which to divide a sum of the given number of 8-bit
+// products so that it fits fp16.
 func productScale(terms int) float64 {
 	const room = 1 << 15
 	f := 1.0
@@ -384,8 +387,8 @@ func productScale(terms int) float64 {
 	return f
 }
 
-// integers makes the result of a product of whole numbers the node's: a power of two of it,
-// which the scale that follows makes up for.
+// emitIntegerProduct emits an integer product as the node's result. It may be divided by a
+// power of two, which the result's Scale records.
 func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Value, terms int) error {
 	by := productScale(terms)
 	if by > 1 {
@@ -403,7 +406,7 @@ func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Valu
 	return err
 }
 
-// wholeSides are the operands of a product of whole numbers less their zero points.
+// integerSides returns the operands of an integer product minus their zero points.
 func (e *expansion) integerSides() (x, w *graph.Value, err error) {
 	if x, err = e.subtractZero(0, 2); err == nil {
 		w, err = e.subtractZero(1, 3)
@@ -418,7 +421,7 @@ func expandConvInteger(e *expansion) error {
 	}
 	d := w.Dims
 	if len(d) < 3 {
-		return fmt.Errorf("weights of shape %v", d)
+		return fmt.Errorf("weights have shape %v; want at least 3 axes", d)
 	}
 	return e.emitIntegerProduct("Conv", e.Attr, x, w, graph.Elements(d[1:]))
 }
@@ -430,12 +433,12 @@ func expandMatMulInteger(e *expansion) error {
 	}
 	d := x.Dims
 	if len(d) == 0 {
-		return fmt.Errorf("a product of shape %v", d)
+		return fmt.Errorf("cannot multiply shape %v; want at least 1 axis", d)
 	}
 	return e.emitIntegerProduct("MatMul", nil, x, w, d[len(d)-1])
 }
 
-// dynamicProduct is the product of a tensor that is quantised by its own range.
+// expandDynamicMatMul expands a matmul of a tensor that is quantized by its own range.
 func expandDynamicMatMul(e *expansion) error {
 	q, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "DynamicQuantizeLinear", nil, e.input(0))
 	if err != nil {
@@ -451,7 +454,7 @@ func expandDynamicMatMul(e *expansion) error {
 	return e.emitScaledProduct(x, 1, 2, 3, 4)
 }
 
-// scaledProduct is a product of whole numbers with scales of both sides.
+// expandScaledMatMul expands an integer matmul with scales of both sides.
 func expandScaledMatMul(e *expansion) error {
 	x, err := e.subtractZero(0, 4)
 	if err == nil {
@@ -463,7 +466,8 @@ func expandScaledMatMul(e *expansion) error {
 	return e.emitScaledProduct(x, 1, 3, 5, 6)
 }
 
-// realProduct multiplies by weights of whole numbers, and adds a bias.
+// emitScaledProduct multiplies by integer weights with a scale, and adds an optional bias. Its
+// arguments are input numbers.
 func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias int) error {
 	d, err := e.Dims(weights)
 	if err != nil {

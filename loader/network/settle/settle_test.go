@@ -234,11 +234,11 @@ func TestBranch(t *testing.T) {
 	for _, c := range []struct{ condition, second, kind, y string }{
 		{"1", "b = Neg x", "Relu same", "[2 3] float32"},
 		{"0", "b = Transpose x", "Transpose same", "[3 2] float32"},
-		{"0", "x = Neg x", "its branch makes tensor \"x\", which is made elsewhere too", "?"},
+		{"0", "x = Neg x", "branch produces tensor \"x\", which is produced elsewhere too", "?"},
 		{"", "b = Neg x", "Relu | Neg", "[2 3] float32"},
-		{"", "b = Transpose x", "[2 3] on one side, [3 2] on the other", "?"},
-		{"", "b = Shape x", "\"b\" is a constant or no fp16", "?"},
-		{"", "a = Neg x", "\"a\" is made on both sides, or elsewhere too", "?"},
+		{"", "b = Transpose x", "branches have shapes [2 3] and [3 2]; want equal shapes", "?"},
+		{"", "b = Shape x", "branch result \"b\" is a constant, not a float or has no shape", "?"},
+		{"", "a = Neg x", "tensor \"a\" is produced in both branches, or elsewhere too", "?"},
 	} {
 		f := newFile()
 		if c.condition == "" {
@@ -308,7 +308,7 @@ func TestBranchMissing(t *testing.T) {
 		}
 		f.node("y = If x", nil)
 		n := f.settled(t)[0]
-		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "it has no such branch" {
+		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "branch is missing, too deep, or has too few outputs" {
 			t.Errorf("an If without sides: %v", err)
 		}
 	}
@@ -360,7 +360,7 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	if notes := list["p"].Notes; len(notes) != 1 || !strings.Contains(notes[0], `the size of "p" depends on values`) {
+	if notes := list["p"].Notes; len(notes) != 1 || !strings.Contains(notes[0], `size of "p" depends on values`) {
 		t.Errorf("notes of p are %q", notes)
 	}
 	if v := list["m"].Largest.In[0]; v.Least != nil || !v.Filled || v.Name != "r" {

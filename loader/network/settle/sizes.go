@@ -9,13 +9,13 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// MostStaged is the most elements of a result that the host works out.
+// MaxStaged is the largest number of elements of a result that the host computes.
 const MaxStaged = 1 << 26
 
-// sized settles a node that reads or makes a tensor whose size depends on values, and reports
-// whether it did. Where the host has a function for the operator it computes the node, in the
-// sizes of a run, unless the engine goes on with what it has computed itself. Where the host
-// has none the engine reads the tensor at its largest.
+// settleDynamic settles a node that reads or produces a tensor whose size depends on values,
+// and reports whether it did. If the host has a function for the operator, it computes the node
+// in the sizes of a run, unless the engine can continue with its own results. Otherwise the
+// engine reads the tensor at its largest.
 func (s *settler) settleDynamic(n *Node) (bool, error) {
 	reads := slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil })
 	done, err := s.settleHosted(n)
@@ -31,7 +31,7 @@ func (s *settler) settleDynamic(n *Node) (bool, error) {
 	if !ops.IsRowwise(n.Node) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Span != nil }) {
 		return true, nil
 	}
-	out := make([]*graph.Value, len(n.Out)) // those of the host are the same
+	out := make([]*graph.Value, len(n.Out)) // the results of the host have the same names
 	for i, v := range n.Out {
 		out[i] = &graph.Value{Name: v.Name, Stated: v.Stated}
 	}
@@ -44,7 +44,7 @@ func (s *settler) settleDynamic(n *Node) (bool, error) {
 	return true, nil
 }
 
-// differs reports whether tensors have other shapes than results.
+// shapesDiffer reports whether tensors have other shapes than results.
 func shapesDiffer(out []*graph.Value, results []graph.Result) bool {
 	for i, v := range out {
 		if v.Given() && (i >= len(results) || !slices.Equal(v.Dims, results[i].Dims)) {
@@ -54,15 +54,15 @@ func shapesDiffer(out []*graph.Value, results []graph.Result) bool {
 	return false
 }
 
-// hosted settles a node that the host computes because a size depends on values, and reports
-// whether it does. The node is a constant instead where that is, as the extent of an axis that
-// is always the same.
+// settleHosted settles a node that the host computes because a size depends on values, and
+// reports whether it does. A node whose result is always the same becomes a constant, such as
+// the extent of an axis that does not vary.
 func (s *settler) settleHosted(n *Node) (bool, error) {
 	if !ops.IsDynamic(n.Node) || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
 		return false, nil
 	}
 	if !slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Given() && v.Const == nil }) {
-		return false, nil // constants, which fold refused for a reason of its own
+		return false, nil // fold has refused these constants for another reason
 	}
 	results, spreads, err := ops.InferBounds(n.Node)
 	if err != nil {
@@ -82,13 +82,13 @@ func (s *settler) settleHosted(n *Node) (bool, error) {
 	n.Host = n.hostReason()
 	for i, out := range n.Out {
 		if i < len(spreads) && spreads[i].Least != nil && ops.MakesDynamic(n.Node) {
-			n.Notes = append(n.Notes, fmt.Sprintf("%s: the size of %q depends on values; the time is that of the largest, %v", n.Label, out.Name, results[i].Dims))
+			n.Notes = append(n.Notes, fmt.Sprintf("%s: size of %q depends on values; the time is for the largest, %v", n.Label, out.Name, results[i].Dims))
 			break
 		}
 	}
 	for i, x := range spreads {
 		if !n.Asked(i) || !CanHost(n) || !graph.FitsEngine(results[i].Dims) {
-			continue // a result that does not fit gets no extents
+			continue // a result that does not fit gets no bounds
 		}
 		if x.Least != nil {
 			n.Out[i].Least = x.Least
@@ -100,21 +100,21 @@ func (s *settler) settleHosted(n *Node) (bool, error) {
 	return true, nil
 }
 
-// whyHosted says why the host computes the node.
+// hostReason returns the reason why the host computes the node.
 func (n *Node) hostReason() error {
 	for _, v := range n.In {
 		if v.Least != nil {
-			return fmt.Errorf("the size of %q depends on values; the host does it", v.Name)
+			return fmt.Errorf("size of %q depends on values; runs on the host", v.Name)
 		}
 	}
 	if ops.MakesDynamic(n.Node) {
-		return errors.New("the size of its result depends on values; the host does it")
+		return errors.New("result size depends on values; runs on the host")
 	}
-	return errors.New("it reads sizes that depend on values; the host does it")
+	return errors.New("node reads sizes that depend on values; runs on the host")
 }
 
-// atLargest settles a node that the engine computes, with its inputs at their largest. Where no
-// result mixes rows it is known how many of them are actual.
+// settleAtLargest settles a node that the engine computes with its inputs at their largest. If
+// no result mixes rows, the number of actual rows is known.
 func (s *settler) settleAtLargest(n *Node) error {
 	if ops.IsRowwise(n.Node) {
 		n.Bound, n.Spreads, _ = ops.InferBounds(n.Node)
@@ -123,7 +123,7 @@ func (s *settler) settleAtLargest(n *Node) error {
 	if n.Largest.Err != nil {
 		return n.Largest.Err
 	}
-	_ = inferResults(n) // for the host, where the engine does not do it
+	_ = inferResults(n) // for the host, in case the engine cannot run it
 	for i, x := range n.Spreads {
 		if n.Asked(i) && x.Least != nil && slices.Equal(n.Out[i].Dims, n.Bound[i].Dims) {
 			n.Out[i].Least = x.Least
@@ -132,7 +132,7 @@ func (s *settler) settleAtLargest(n *Node) error {
 	return nil
 }
 
-// largest is the node with its inputs at their largest, which makes tensors out.
+// atLargest returns the node with its inputs at their largest. It produces the tensors out.
 func (s *settler) atLargest(n *Node, out []*graph.Value) *Node {
 	own := *n.Node
 	own.In, own.Out = slices.Clone(n.In), out
@@ -151,17 +151,17 @@ func (s *settler) atLargest(n *Node, out []*graph.Value) *Node {
 	return m
 }
 
-// Hosts reports whether the host has a function for the node. Of an operator that the engine
-// rounds otherwise it has one for tensors whose size depends on values alone.
+// CanHost reports whether the host has a function for the node. A function in Sized, which
+// rounds differently from the engine, only counts if a size depends on values.
 func CanHost(n *Node) bool {
 	op := ops.Of(n.Op)
 	if n.Results == nil || op.Fold == nil && (n.Host == nil || op.Sized == nil) {
 		return false
 	}
 	switch n.Op {
-	case "Dropout": // what the engine refuses of it is training
+	case "Dropout": // the engine only refuses training
 		return false
-	case "Tan": // what stands between it and the engine is rounded, which its poles make large
+	case "Tan": // its input is rounded to fp16, an error that grows near the poles
 		return false
 	}
 	return !slices.ContainsFunc(n.Results, func(r graph.Result) bool {

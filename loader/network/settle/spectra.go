@@ -10,10 +10,10 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A spectrum is a product with cosines and sines.
+// A spectrum is a matmul with cosines and sines.
 
-// wave is a cosine or a negative sine of the k-th of n frequencies at an element, exact
-// where the angle is a multiple of a quarter turn.
+// waveAt returns the cosine (part 0) or negative sine (part 1) of frequency k of n at an
+// element. It is exact if the angle is a multiple of a quarter turn.
 func waveAt(k, at, n, part int) float64 {
 	turn := k * at % n
 	switch {
@@ -27,17 +27,18 @@ func waveAt(k, at, n, part int) float64 {
 	return -math.Sin(2 * math.Pi * float64(turn) / float64(n))
 }
 
-// mostWaves is the most constants that a spectrum is a product with.
+// maxWaves is the largest number of constants in the matrix of a spectrum.
 const maxWaves = 1 << 26
 
-// frames are spectra of overlapping parts of a signal: a convolution of one channel.
+// expandSTFT expands spectra of overlapping parts of a signal to a convolution with one input
+// channel.
 func expandSTFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
 	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
-		return fmt.Errorf("a signal of shape %v; want a real one", d)
+		return fmt.Errorf("found a signal of shape %v, want a real one", d)
 	}
 	window, step, length, err := stftSizes(e, d[1])
 	if err != nil {
@@ -48,7 +49,7 @@ func expandSTFT(e *expansion) error {
 		bins = length/2 + 1
 	}
 	if bins*length > maxWaves/2 || length > d[1] {
-		return fmt.Errorf("parts of %d of %d", length, d[1])
+		return fmt.Errorf("frame length %d does not fit a signal of %d elements", length, d[1])
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * bins * length); err != nil {
 		return err
@@ -74,13 +75,13 @@ func expandSTFT(e *expansion) error {
 	return err
 }
 
-// frameSizes are the window of each part, nil for none, and the step and length of parts of a
-// signal of so many elements.
+// stftSizes returns the window of each frame, or nil, and the step and length of frames of a
+// signal.
 func stftSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
 	if e.Given(2) {
 		c := e.Const(2)
 		if c == nil {
-			return nil, 0, 0, errors.New("its window is computed, not a constant")
+			return nil, 0, 0, errors.New("window is computed; want a constant")
 		}
 		if window, err = c.Values(); err != nil {
 			return nil, 0, 0, err
@@ -90,13 +91,13 @@ func stftSizes(e *expansion, elements int) (window []float64, step, length int, 
 		c := e.Const(i)
 		if c == nil {
 			if e.Given(i) || missing == 0 {
-				return 0, errors.New("its step or length is computed, not a constant")
+				return 0, errors.New("step or length is computed; want a constant")
 			}
 			return missing, nil
 		}
 		v, err := c.Scalar()
 		if err != nil || v < 1 || v > float64(elements) {
-			return 0, errors.Join(err, fmt.Errorf("a step or a length of %g of %d", v, elements))
+			return 0, errors.Join(err, fmt.Errorf("step or length %g is out of range for %d elements", v, elements))
 		}
 		return int(v), nil
 	}
@@ -104,12 +105,12 @@ func stftSizes(e *expansion, elements int) (window []float64, step, length int, 
 		length, err = size(3, len(window))
 	}
 	if err == nil && window != nil && len(window) != length {
-		err = fmt.Errorf("a window of %d for parts of %d", len(window), length)
+		err = fmt.Errorf("window has %d elements; want %d", len(window), length)
 	}
 	return window, step, length, err
 }
 
-// spectrum is the discrete Fourier transform along an axis, of real or complex elements.
+// expandDFT expands a discrete Fourier transform along an axis, of real or complex elements.
 func expandDFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
@@ -124,10 +125,10 @@ func expandDFT(e *expansion) error {
 	if e.Given(1) {
 		c := e.Const(1)
 		if c == nil {
-			return errors.New("its length is computed, not a constant")
+			return errors.New("length is computed; want a constant")
 		}
 		if v, err := c.Scalar(); err != nil || int(v) != n {
-			return errors.Join(err, fmt.Errorf("a length of %g, other than the %d there are", v, n))
+			return errors.Join(err, fmt.Errorf("found length %g, want %d", v, n))
 		}
 	}
 	bins, inverse := n, e.Int("inverse", 0) != 0
@@ -135,13 +136,13 @@ func expandDFT(e *expansion) error {
 		bins = n/2 + 1
 	}
 	if n*parts*bins*2 > maxWaves || inverse && bins != n {
-		return fmt.Errorf("a spectrum of %d", n)
+		return fmt.Errorf("DFT length %d is not supported", n)
 	}
 	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
 		return err
 	}
 	v := dftMatrix(n, parts, bins, inverse)
-	// The axis goes next to the last.
+	// Move the axis next to the last one.
 	var order []int
 	for i := range rank - 1 {
 		if i != axis {
@@ -168,7 +169,7 @@ func expandDFT(e *expansion) error {
 	return err
 }
 
-// undoing is the order of axes that brings them back from another.
+// invertOrder returns the inverse of an order of axes.
 func invertOrder(order []int) []int {
 	back := make([]int, len(order))
 	for to, from := range order {
@@ -177,7 +178,7 @@ func invertOrder(order []int) []int {
 	return back
 }
 
-// spectrumAxis is the axis that a transform is along.
+// dftAxis returns the axis of a transform.
 func dftAxis(e *expansion, d []int) (int, error) {
 	rank := len(d)
 	axis := e.Int("axis", 1)
@@ -190,18 +191,18 @@ func dftAxis(e *expansion, d []int) (int, error) {
 			}
 			axis = int(max(-graph.MaxRank, min(graph.MaxRank, v)))
 		} else if e.Given(2) {
-			return 0, errors.New("its axis is computed, not a constant")
+			return 0, errors.New("axis is computed; want a constant")
 		}
 	}
 	axis, err := ops.Axis(rank, axis)
 	if err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
-		return 0, errors.Join(err, fmt.Errorf("a spectrum of %v along axis %d", d, axis))
+		return 0, errors.Join(err, fmt.Errorf("cannot transform shape %v along axis %d", d, axis))
 	}
 	return axis, nil
 }
 
-// spectrumWaves are the cosines and sines of so many frequencies of n real or complex elements,
-// as a matrix that makes complex ones.
+// dftMatrix returns the cosines and sines of a transform of n real or complex elements, as a
+// matrix whose products are complex numbers.
 func dftMatrix(n, parts, bins int, inverse bool) []float64 {
 	v := make([]float64, n*parts*bins*2)
 	for i := range v {
