@@ -13,20 +13,8 @@ import (
 // One operation costs the same through every reader. Where a reader has an exact form that is
 // dearer than a table, it says so, and costs the same with the option.
 func TestOneOperationOneCost(t *testing.T) {
-	read := func(name string, data []byte, o anesim.OpenOptions) *anesim.Model {
-		m, err := o.Read(name, bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	cycles := func(m *anesim.Model) uint64 {
-		res, err := m.Run(t.Context(), anesim.Options{})
-		if err != nil {
-			t.Fatal(m.Name(), err)
-		}
-		return uint64(res.Report.Cycles)
-	}
+	read := func(name string, data []byte, o anesim.OpenOptions) *anesim.Model { return readModel(t, name, data, o) }
+	cycles := func(m *anesim.Model) uint64 { return cyclesOf(t, m) }
 	for _, tc := range []struct{ op, operator string }{
 		{"relu", "Relu"}, {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"}, {"exp", "Exp"}, {"sqrt", "Sqrt"}, {"erf", "Erf"},
 		{"softplus", "Softplus"}, {"leaky_relu", "LeakyRelu"}, {"abs", "Abs"}, {"ceil", "Ceil"}, {"sign", "Sign"},
@@ -51,6 +39,69 @@ func TestOneOperationOneCost(t *testing.T) {
 		}
 		if tables := cycles(read("one.onnx", file, anesim.OpenOptions{Tables: true})); tables != want {
 			t.Errorf("%s: %d cycles of ONNX with tables, %d of words", tc.operator, tables, want)
+		}
+	}
+}
+
+func readModel(t *testing.T, name string, data []byte, o anesim.OpenOptions) *anesim.Model {
+	t.Helper()
+	m, err := o.Read(name, bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	return m
+}
+
+func cyclesOf(t *testing.T, m *anesim.Model) uint64 {
+	t.Helper()
+	res, err := m.Run(t.Context(), anesim.Options{})
+	if err != nil {
+		t.Fatal(m.Name(), err)
+	}
+	return uint64(res.Report.Cycles)
+}
+
+// A transposed convolution costs the same through every reader. Where its steps are as long as
+// its window, it is a convolution to more channels, put beside one another: that form is no
+// cheaper.
+func TestTransposedConvolutionCost(t *testing.T) {
+	for _, tc := range []struct{ c, h, w, k, stride, pad int }{
+		{1, 64, 64, 2, 2, 0}, {16, 28, 28, 3, 2, 1}, {64, 4, 4, 2, 2, 0}, {64, 7, 7, 2, 2, 0}, {64, 1, 30, 2, 2, 0},
+		{64, 7, 7, 4, 4, 0}, {64, 14, 14, 4, 2, 1}, {64, 28, 28, 2, 2, 0}, {64, 28, 28, 3, 1, 1}, {64, 64, 64, 4, 4, 0}, {256, 1, 1, 3, 2, 1},
+	} {
+		name := fmt.Sprintf("%+v", tc)
+		words, err := anesim.Layer("deconv", strings.Fields(fmt.Sprintf("cin=%[1]d h=%[2]d w=%[3]d cout=%[1]d k=%[4]d stride=%[5]d pad=%[6]d", tc.c, tc.h, tc.w, tc.k, tc.stride, tc.pad))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := cyclesOf(t, words)
+		yaml := fmt.Sprintf("inputs: {x: {c: %[1]d, h: %[2]d, w: %[3]d}}\nlayers:\n- {op: deconv, cout: %[1]d, k: %[4]d, stride: %[5]d, pad: %[6]d}\n", tc.c, tc.h, tc.w, tc.k, tc.stride, tc.pad)
+		weights := func(d ...int) ox.Message { return ox.Constant("w", d, make([]float32, d[0]*d[1]*d[2]*d[3])...) }
+		onnx := ox.Model(ox.Input("x", 1, tc.c, tc.h, tc.w), weights(tc.c, tc.c, tc.k, tc.k), ox.Node("ConvTranspose", "y", []string{"x", "w"},
+			ox.List("strides", tc.stride, tc.stride), ox.List("pads", tc.pad, tc.pad, tc.pad, tc.pad)), ox.Output("y"))
+		out := func(n int) int { return (n-1)*tc.stride + tc.k - 2*tc.pad }
+		rows := func(n int, of string) string { return "[" + strings.Repeat(of+", ", n-1) + of + "]" }
+		mil := fmt.Sprintf(`program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, %[1]d, %[2]d, %[3]d]> x) {
+        tensor<fp16, [%[1]d, %[1]d, %[4]d, %[4]d]> w = const()[val = tensor<fp16, [%[1]d, %[1]d, %[4]d, %[4]d]>(%[9]s)];
+        tensor<fp16, [1, %[1]d, %[7]d, %[8]d]> y = conv_transpose(x = x, weight = w, strides = tensor<int32, [2]>([%[5]d, %[5]d]), pad_type = string("custom"), pad = tensor<int32, [4]>([%[6]d, %[6]d, %[6]d, %[6]d]), groups = int32(1))[name = string("y")];
+    } -> (y);
+}
+`, tc.c, tc.h, tc.w, tc.k, tc.stride, tc.pad, out(tc.h), out(tc.w), rows(tc.c, rows(tc.c, rows(tc.k, rows(tc.k, "0")))))
+		for file, data := range map[string][]byte{"one.yaml": []byte(yaml), "one.onnx": onnx, "one.mil": []byte(mil)} {
+			if got := cyclesOf(t, readModel(t, file, data, anesim.OpenOptions{})); got != want {
+				t.Errorf("%s: %d cycles of %s, %d of words", name, got, file, want)
+			}
+		}
+		if tc.k != tc.stride {
+			continue
+		}
+		places := tc.stride * tc.stride
+		wide := ox.Model(ox.Input("x", 1, tc.c, tc.h, tc.w), weights(tc.c*places, tc.c, 1, 1), ox.Node("Conv", "c", []string{"x", "w"}),
+			ox.Node("DepthToSpace", "y", []string{"c"}, ox.Int("blocksize", tc.stride), ox.Text("mode", "CRD")), ox.Output("y"))
+		if other := cyclesOf(t, readModel(t, "wide.onnx", wide, anesim.OpenOptions{})); 100*want > 103*other {
+			t.Errorf("%s: %d cycles, %d as one convolution to %d channels", name, want, other, tc.c*places)
 		}
 	}
 }

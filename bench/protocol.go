@@ -17,7 +17,7 @@ const (
 	// machine's other sessions, or from a pool of similar machines. The result shows how
 	// the fit generalises to unseen machines.
 	BySession
-	// ByKind leaves out all rows of a kind: the result shows how the fit generalises to work
+	// ByKind leaves out all rows of a kind. The result shows how the fit generalises to work
 	// that no row measures. Only the engine's band of such work is derived from it.
 	ByKind
 )

@@ -11,7 +11,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// recorder is a device that writes down what it is told.
+// A recorder is a device that records its calls.
 type recorder struct {
 	events []string
 	cin    []uint32
@@ -72,7 +72,8 @@ func TestRunBootsFirst(t *testing.T) {
 	}
 }
 
-// Without the enables in the table the device is told so, whatever the chain.
+// TestRunWithoutTileEnables checks that the device is called with no tiles enabled if the
+// table has no records of the engine's block.
 func TestRunWithoutTileEnables(t *testing.T) {
 	table := Known()
 	table.Records = slices.DeleteFunc(table.Records, func(r InitRecord) bool { return r.Block == "ANE" })
@@ -164,7 +165,8 @@ func TestGateTiles(t *testing.T) {
 	}
 }
 
-// The word of tile 2e+h stands at 0x2_6bc0_d014 + 0x300e + 0x1b0h, and only bit 0 counts.
+// TestTileEnableWords checks that the word of tile 2e+h is at 0x2_6bc0_d014 + 0x300e +
+// 0x1b0h, and that only its bit 0 counts.
 func TestTileEnableWords(t *testing.T) {
 	c := booted(t)
 	for tile := range Tiles {
@@ -236,7 +238,8 @@ func TestParseTiles(t *testing.T) {
 	}
 }
 
-// A chain that cannot be walked names its descriptor; those before it were executed.
+// TestRunChainErrors checks that the error of an invalid chain names the invalid descriptor.
+// The descriptors before it have been executed.
 func TestRunChainErrors(t *testing.T) {
 	put := func(at int, w uint32) func([]byte) []byte {
 		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[at:], w); return b }

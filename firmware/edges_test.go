@@ -107,7 +107,8 @@ func TestPassTellsItsTime(t *testing.T) {
 	}
 }
 
-// The status words of the domains stand side by side in the engine's block.
+// TestStatusWords checks that the status words of the domains are next to each other in the
+// engine's block.
 func TestStatusWords(t *testing.T) {
 	ane, ok := BlockNamed("ANE")
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// printer is a device that says what it is told.
+// A printer is a device that prints its calls.
 type printer struct{}
 
 func (printer) SetTileEnables(mask uint32) { fmt.Printf("tiles %#08x\n", mask) }

@@ -96,7 +96,8 @@ func TestParseOverrideErrors(t *testing.T) {
 	}
 }
 
-// Overrides act after each descriptor's records, and after what the stream modifies.
+// TestRunOverrides checks that overrides apply after each descriptor's records and after
+// modifications of the stream.
 func TestRunOverrides(t *testing.T) {
 	c := New(Known())
 	for _, text := range []string{"Common.Cin.Cin=0x10", "Common.Cin=5"} {

@@ -74,7 +74,8 @@ func TestUngated(t *testing.T) {
 	}
 }
 
-// A power cycle takes the status words down, and the call behind it wakes as after a gap.
+// TestPowerDown checks that a power cycle clears the status words, and that the next call
+// wakes the domains as after a gap.
 func TestPowerDown(t *testing.T) {
 	c := New(Known())
 	if err := c.Boot(); err != nil {

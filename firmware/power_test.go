@@ -27,7 +27,7 @@ func TestWakeAfterAGap(t *testing.T) {
 	}
 }
 
-// A step is what happens to the domains and what comes of it.
+// A step is an event for the domains and its expected result.
 type step struct {
 	idle    clock.Nanoseconds // then
 	wake    bool
@@ -144,7 +144,8 @@ func TestRunRaisesTheClustersOfItsWork(t *testing.T) {
 	}
 }
 
-// The status words follow the rails, and a run waits for what the gap before it costs.
+// TestControllerIdles checks that the status words follow the rails, and that a run waits as
+// long as the gap before it requires.
 func TestControllerIdles(t *testing.T) {
 	c := booted(t)
 	c.PowerTimes = m1

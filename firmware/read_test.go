@@ -212,8 +212,9 @@ func TestCSVRoundTrip(t *testing.T) {
 	}
 }
 
-// What reads, in either form, passes the check and survives being written as CSV; a
-// binary table survives being written as one.
+// FuzzReadInit checks that every table which can be read, in either form, passes the check
+// and is unchanged after it is written as CSV and read again. A complete table can also be
+// written in binary and read again.
 func FuzzReadInit(f *testing.F) {
 	f.Add(mustBinary(f, fullTable()))
 	f.Fuzz(func(t *testing.T, file []byte) {

@@ -111,8 +111,8 @@ func TestChannelProduct(t *testing.T) {
 	}
 }
 
-// Multiplications by zeros are counted where values are computed; energy stays what it is
-// without them, and what they save is said beside it.
+// TestZeroOperandsAreCounted checks that multiplications by zeros are counted when values are
+// computed. The energy is the same as without values; the saving is reported separately.
 func TestZeroOperandsAreCounted(t *testing.T) {
 	zero, dense := convolved(t, 0), convolved(t, 1)
 	if zero.ZeroMACs != zero.MACs || zero.MACs == 0 || zero.ZeroSaves <= 0 || zero.ZeroSaves > zero.Parts.MAC {

@@ -48,7 +48,7 @@ func ExampleDevice() {
 	// pass 1024 bytes
 }
 
-// A chip's constants say what they rest on.
+// Each constant of a chip has its evidence.
 func ExampleChip_Constants() {
 	for name, c := range hw.M1().Constants() {
 		if name == "Clock" || name == "TotalRate" {

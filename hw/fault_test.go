@@ -154,7 +154,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// What the model does not compute it says, and claims nothing of what follows.
+// TestUnmodelled checks that the report names each setting that the model does not compute,
+// and makes no claim about later results.
 func TestUnmodelled(t *testing.T) {
 	s := shape{4, 2, 2}
 	conv := func() *regs.Task { return newConv(s, s) }

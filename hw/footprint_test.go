@@ -9,8 +9,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// What a task touches of device memory: strides may lead down from its bases, and
-// coefficients begin at the lowest lane.
+// TestFootprints checks which device memory a task uses. Strides may be negative, and weights
+// start at the lowest lane.
 func TestFootprints(t *testing.T) {
 	s := shape{2, 3, 4}
 	task := newConv(s, s)
@@ -37,7 +37,8 @@ func TestFootprints(t *testing.T) {
 	}
 }
 
-// What memory brings ahead of the array, one case for each way in which it is asked.
+// TestPrefetchAsks checks how much memory reads ahead of the array, with one case for each
+// way to request it.
 func TestPrefetchAsks(t *testing.T) {
 	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	apart := footprint{source1: at(1), result: at(2)}

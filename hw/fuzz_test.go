@@ -29,9 +29,9 @@ func fileOf(g *regs.Groups) *regs.File {
 	return f
 }
 
-// FuzzExecute changes words of good tasks: pairs of a register's place and the bits to
-// flip in it. Whatever comes, the device ends without a panic, and an executed chain is
-// complete or says why not.
+// FuzzExecute changes words of valid tasks: the input is pairs of a register's address and
+// the bits to flip in it. The device must end without a panic, and an executed chain is
+// complete or reports why it is not.
 func FuzzExecute(f *testing.F) {
 	flip := func(list ...uint32) (b []byte) {
 		for _, v := range list {

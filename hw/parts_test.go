@@ -71,7 +71,7 @@ func TestEveryGroupAndPlane(t *testing.T) {
 	}
 }
 
-// A reduction sums what the input ReLU leaves.
+// TestReductionBehindInputReLU checks that a reduction sums the results of the input ReLU.
 func TestReductionBehindInputReLU(t *testing.T) {
 	s := shape{1, 2, 2}
 	task := newPlanar(regs.FormReduction, regs.PlanarAdd, s, s)
@@ -82,7 +82,8 @@ func TestReductionBehindInputReLU(t *testing.T) {
 	wantResult(t, "sum of ReLU", matrix{{5}}, load(t, m, resultAt, 1, 1))
 }
 
-// The plane of a reduction may fill what is held at once, and no more.
+// TestLargestReduction checks that the plane of a reduction may be as large as the device can
+// hold at once, and not larger.
 func TestLargestReduction(t *testing.T) {
 	for _, tc := range []struct {
 		h, w, d uint32
@@ -222,8 +223,8 @@ func TestCeilingIsTheAdders(t *testing.T) {
 	}
 }
 
-// Coefficients are missing where nobody gave the bytes that the lanes read, wherever those
-// stand, and not where nobody gave others.
+// TestMissingCoefficients checks that weights are reported as a missing input if any byte
+// that the lanes read is made up, and only then.
 func TestMissingCoefficients(t *testing.T) {
 	s := shape{2, 1, 1}
 	for _, tc := range []struct {

@@ -10,8 +10,8 @@ import (
 	"anesim/hw/dma"
 )
 
-// order places descriptors one after the other: what each adds, and all of them with the
-// last one's drain.
+// order places descriptors one after the other. It returns the total with the drain of the
+// last one, the accounting of each, and the cycles that overlap saves.
 func order(p *params, list ...placed) (total clock.Cycles, all []Accounting, saved clock.Cycles) {
 	var l pipeline
 	for i := range list {
@@ -77,7 +77,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// What a chain saves is what its descriptors take alone beyond what it takes.
+// TestPlaceSaves checks that the saving of a chain is the sum of its descriptors' times alone
+// minus the time of the chain.
 func TestPlaceSaves(t *testing.T) {
 	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	x := placed{1000, demand{
@@ -93,7 +94,8 @@ func TestPlaceSaves(t *testing.T) {
 	}
 }
 
-// Whatever is placed behind what, a chain and its savings are its descriptors alone.
+// TestPlaceSavesWhatItSaves checks that the time of a chain plus its saving is the sum of its
+// descriptors' times alone, in any order.
 func TestPlaceSavesWhatItSaves(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	p := &params{overhead: 10, kernelMemory: 64, part: 64, kernelOverlap: 0.3, dma: dma.Params{Latency: 5}}
@@ -119,8 +121,8 @@ func TestPlaceSavesWhatItSaves(t *testing.T) {
 	}
 }
 
-// Overlap never beats a unit: a chain takes at least what its array takes, and what its
-// memory takes.
+// TestPlaceBeatsNoUnit checks that overlap does not make a chain faster than its array alone
+// or its memory alone.
 func TestPlaceBeatsNoUnit(t *testing.T) {
 	p := &params{kernelMemory: 64, part: 64}
 	for _, compute := range []clock.Cycles{1, 100, 400, 640, 2000} {
@@ -144,8 +146,8 @@ func TestPlaceBeatsNoUnit(t *testing.T) {
 	}
 }
 
-// The descriptor that reads a ring runs in the shadow of the one that fills it: it adds
-// what it is longer by, and the traffic for which memory had no time.
+// TestJoin checks that the descriptor that reads a ring overlaps with the descriptor that
+// fills it. It adds only its excess time and the traffic that memory had no time for.
 func TestJoin(t *testing.T) {
 	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	first := placed{1000, demand{fills: 10, drains: 1, mem: dma.Cycles{Source: 400, Total: 400}, writes: true,

@@ -152,8 +152,8 @@ func TestPlanarReductions(t *testing.T) {
 	}
 }
 
-// Channels of a reduction go in batches: the last one is what is left, and nothing lies behind
-// its result.
+// TestReductionOfManyChannels checks a reduction whose channels are processed in batches, the
+// last of which is smaller. Nothing is written after its result.
 func TestReductionOfManyChannels(t *testing.T) {
 	for _, channels := range []int{15, 16, 17, 37} {
 		s := shape{uint32(channels), 1, 3}

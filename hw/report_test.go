@@ -61,7 +61,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// A slower unit adds only what it takes beyond the ones before it.
+// TestAccountOverlapsUnits checks that a slower unit adds only its excess over the units
+// before it.
 func TestAccountOverlapsUnits(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -198,7 +199,7 @@ func TestReportSums(t *testing.T) {
 	}
 }
 
-// The timer gives what the device gives, and allocates nothing.
+// TestTimer checks that the timer gives the device's results and allocates nothing.
 func TestTimer(t *testing.T) {
 	s := shape{4, 2, 2}
 	m := NewTimer(M1())

@@ -6,8 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// Descriptors that are not listed are added up by operation and shape; those of more shapes
-// than are told apart, by operation.
+// TestRestGroups checks that descriptors that are not listed are summed by operation and
+// shape, or by operation if there are too many shapes.
 func TestRestGroups(t *testing.T) {
 	const listed, more = 2, maxGroups + 50
 	r, g := new(Report), groups{}
@@ -40,7 +40,8 @@ func TestRestGroups(t *testing.T) {
 	}
 }
 
-// What a report counts and sums is the same whether descriptors are listed or not.
+// TestRestCounts checks that the counts and sums of a report do not depend on whether
+// descriptors are listed.
 func TestRestCounts(t *testing.T) {
 	r, g := new(Report), groups{}
 	for i := range 10 {

@@ -31,8 +31,9 @@ func addHalf(s shape) *regs.Task {
 	return t
 }
 
-// A pair computes what its tasks compute one after the other, whatever the rows of its
-// ring, and takes the time of the slower and not of both.
+// TestPairBesideEachOther checks that a pair of overlapping tasks computes the values of the
+// tasks run one after the other, for any number of rows in its ring. It takes the time of the
+// slower task, not of both.
 func TestPairBesideEachOther(t *testing.T) {
 	s := shape{1, 5, 4}
 	rows := [][]float32{{1, -2, 3, -4}, {5, 6, -7, 8}, {9, 10, 11, -12}, {-13, 14, 15, 16}, {17, -18, 19, 20}}

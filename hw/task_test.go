@@ -36,8 +36,8 @@ func newMemory(t testing.TB) *dma.Memory {
 	return m
 }
 
-// newTask has what every task needs: shapes, strides of rows of 64 bytes, one source
-// from memory and a result into it.
+// newTask returns a task with the settings that every task needs: shapes, strides of rows of
+// 64 bytes, one source in memory and a result in memory.
 func newTask(in, out shape) *regs.Task {
 	t := &regs.Task{Bases: regs.Bases{Source1: firstAt, Source2: secondAt, Destination: resultAt, Kernel: kernelAt}}
 	g := &t.Groups

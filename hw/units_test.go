@@ -169,7 +169,7 @@ func TestPartsOfATask(t *testing.T) {
 	}
 }
 
-// What is still on its way to memory ends the chain.
+// TestFinishDrains checks that a chain ends only after its pending writes to memory.
 func TestFinishDrains(t *testing.T) {
 	p := M1().params()
 	d := DescriptorReport{Cycles: Accounting{Compute: 100, OutputStall: 1}}

@@ -46,6 +46,26 @@ var combinations = []struct {
 		ox.Input("x", 1, 2, 3, 3), weightConstant("w", 2, 2, 2, 2), weightConstant("b", 2),
 		ox.Node("ConvTranspose", "y", inputNames("x", "w", "b"), ox.List("strides", 3, 3), ox.List("output_padding", 2, 2)),
 	}},
+	{"transposed convolution whose columns are written at once", []ox.Message{
+		ox.Input("x", 2, 8, 4, 5), weightConstant("w", 8, 32, 2, 2), weightConstant("b", 32),
+		ox.Node("ConvTranspose", "a", inputNames("x", "w", "b"), ox.List("strides", 2, 2)), ox.Node("Relu", "y", inputNames("a")),
+	}},
+	{"transposed convolution of long steps", []ox.Message{
+		ox.Input("x", 1, 16, 3, 2), weightConstant("w", 16, 64, 8, 4), weightConstant("b", 64),
+		ox.Node("ConvTranspose", "y", inputNames("x", "w", "b"), ox.List("strides", 4, 4), ox.List("pads", 2, 0, 2, 0)),
+	}},
+	{"transposed convolution in shares", []ox.Message{
+		ox.Input("x", 1, 512, 2, 3), weightConstant("w", 512, 512, 2, 2),
+		ox.Node("ConvTranspose", "y", inputNames("x", "w"), ox.List("strides", 2, 2)),
+	}},
+	{"transposed convolution of a large picture", []ox.Message{
+		ox.Input("x", 2, 4, 30, 27), weightConstant("w", 4, 8, 3, 4), weightConstant("b", 8),
+		ox.Node("ConvTranspose", "y", inputNames("x", "w", "b"), ox.List("strides", 2, 2), ox.List("pads", 1, 1, 1, 2), ox.List("output_padding", 1, 0)),
+	}},
+	{"transposed convolution that ends behind its taps", []ox.Message{
+		ox.Input("x", 1, 3, 5, 4), weightConstant("w", 3, 32, 2, 3), weightConstant("b", 32),
+		ox.Node("ConvTranspose", "y", inputNames("x", "w", "b"), ox.List("strides", 2, 2), ox.List("output_padding", 1, 1)),
+	}},
 	{"logarithm of improbable classes", []ox.Message{
 		ox.Input("x", 2, 5), scalar("c", 12), ox.Node("Mul", "a", inputNames("x", "c")), ox.Node("LogSoftmax", "y", inputNames("a"), ox.Int("axis", -1)),
 	}},

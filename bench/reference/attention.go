@@ -11,8 +11,8 @@ import (
 // attentions has the operators that compute softmax(scale * q * k^T + mask) * v for each
 // head, and those that rotate q and k.
 var attentions = map[string]operator{
-	"Attention": {1, attention}, "MultiHeadAttention": {1, multiHeadAttention}, "GroupQueryAttention": {1, groupQueryAttention},
-	"RotaryEmbedding": {3, withOneResult(rotaryEmbedding)},
+	"Attention": {1, computeAttention}, "MultiHeadAttention": {1, computeMultiHeadAttention}, "GroupQueryAttention": {1, computeGroupQueryAttention},
+	"RotaryEmbedding": {3, withOneResult(computeRotaryEmbedding)},
 }
 
 // attentionArgs are the operands of one attention. Its tensors have the shape
@@ -146,11 +146,11 @@ func (c *call) scoreScale(size int) float64 {
 	return 1 / math.Sqrt(float64(size))
 }
 
-// attention computes ONNX's Attention with the inputs q, k, v, mask and past, or
+// computeAttention computes ONNX's Attention with the inputs q, k, v, mask and past, or
 // com.microsoft's operator of the same name.
-func attention(c *call) ([]*Tensor, error) {
+func computeAttention(c *call) ([]*Tensor, error) {
 	if c.isMicrosoft() {
-		return projectedAttention(c)
+		return computeProjectedAttention(c)
 	}
 	in, err := splitQKV([3]*Tensor{c.in[0], c.input(1), c.input(2)}, c.intAttribute("q_num_heads", 0), c.intAttribute("kv_num_heads", 0))
 	if err != nil {
@@ -226,10 +226,10 @@ func (c *call) scoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tenso
 	return list, nil
 }
 
-// projectedAttention computes com.microsoft's Attention. Queries, keys and values are one
+// computeProjectedAttention computes com.microsoft's Attention. Queries, keys and values are one
 // input times one matrix. The past and the present hold keys and values in one tensor
 // [2][batch][heads][length][size].
-func projectedAttention(c *call) ([]*Tensor, error) {
+func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") || c.input(1) == nil {
 		return nil, c.unsupported("do_rotary, or missing weights")
 	}
@@ -303,9 +303,9 @@ func (c *call) splitProjection(x *Tensor) (in [3]*Tensor, err error) {
 	return in, nil
 }
 
-// multiHeadAttention computes MultiHeadAttention. Queries, keys and values are three inputs,
-// or packed as [batch][length][heads][3 or 2][size].
-func multiHeadAttention(c *call) ([]*Tensor, error) {
+// computeMultiHeadAttention computes MultiHeadAttention. Queries, keys and values are three
+// inputs, or packed as [batch][length][heads][3 or 2][size].
+func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	heads := c.intAttribute("num_heads", 0)
 	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
 	for first, n := range map[int]int{0: 3, 1: 2} {
@@ -365,9 +365,10 @@ func multiHeadAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, k, v}, err
 }
 
-// groupQueryAttention computes GroupQueryAttention. It is causal and may have fewer heads of
-// keys than of queries. Every sequence of the batch must have the length of the tensors.
-func groupQueryAttention(c *call) ([]*Tensor, error) {
+// computeGroupQueryAttention computes GroupQueryAttention. It is causal and may have fewer
+// heads of keys than of queries. Every sequence of the batch must have the length of the
+// tensors.
+func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
 	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.input(11) != nil {
 		return nil, c.unsupported("local window or smooth softmax")
@@ -406,7 +407,7 @@ func groupQueryAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") {
 		positions := c.input(9)
 		if positions == nil {
-			positions = vector(past)
+			positions = newVector(past)
 		}
 		for i := range in[:2] {
 			if in[i], err = rotate(in[i], c.input(7), c.input(8), positions, c.flagAttribute("rotary_interleaved"), 0); err != nil {
@@ -425,9 +426,9 @@ func groupQueryAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, k, v}, err
 }
 
-// rotaryEmbedding computes RotaryEmbedding. The inputs are x, cosines, sines and positions in
-// ONNX's operator, and x, positions, cosines and sines in com.microsoft's.
-func rotaryEmbedding(c *call) (*Tensor, error) {
+// computeRotaryEmbedding computes RotaryEmbedding. The inputs are x, cosines, sines and
+// positions in ONNX's operator, and x, positions, cosines and sines in com.microsoft's.
+func computeRotaryEmbedding(c *call) (*Tensor, error) {
 	x, positions, cos, sin := c.in[0], c.input(1), c.input(2), c.input(3)
 	if !c.isMicrosoft() {
 		cos, sin, positions = c.input(1), c.input(2), c.input(3)

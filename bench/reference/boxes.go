@@ -9,9 +9,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// nonMaxSuppression selects boxes of each class by score, highest first. It skips a box whose
-// overlap with a selected one is above a threshold.
-func nonMaxSuppression(c *call) (*Tensor, error) {
+// computeNonMaxSuppression selects boxes of each class by score, highest first. It skips a
+// box whose overlap with a selected one is above a threshold.
+func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	boxes, scores := c.in[0], c.in[1]
 	if len(boxes.Dims) != 3 || len(scores.Dims) != 3 || boxes.Dims[2] != 4 || boxes.Dims[0] != scores.Dims[0] || boxes.Dims[1] != scores.Dims[2] {
 		return nil, fmt.Errorf("boxes have shape %v and scores %v; want [batch][boxes][4] and [batch][classes][boxes]", boxes.Dims, scores.Dims)

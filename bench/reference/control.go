@@ -41,7 +41,7 @@ func runIf(c *call) ([]*Tensor, error) {
 // condition holds. The body returns the condition, the values for the next iteration, and
 // values that are collected along a new first axis.
 func runLoop(c *call) ([]*Tensor, error) {
-	maxIterations, condition := math.Inf(1), scalar(onnx.Bool, 1)
+	maxIterations, condition := math.Inf(1), newScalar(onnx.Bool, 1)
 	if t := c.input(0); t != nil && len(t.Data) == 1 {
 		maxIterations = t.Data[0]
 	}
@@ -67,7 +67,7 @@ func runLoop(c *call) ([]*Tensor, error) {
 		if c.steps--; c.steps < 0 {
 			return nil, fmt.Errorf("loops run more than %d iterations", maxSteps)
 		}
-		results, err := c.runBody("body", append([]*Tensor{scalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
+		results, err := c.runBody("body", append([]*Tensor{newScalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
 		if err != nil {
 			return nil, err
 		}

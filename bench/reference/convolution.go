@@ -7,7 +7,7 @@ import (
 
 // convolutions has the operators that slide a window of weights over a tensor.
 var convolutions = map[string]operator{
-	"Conv": {2, withOneResult(conv)}, "ConvTranspose": {2, withOneResult(convTranspose)},
+	"Conv": {2, withOneResult(computeConv)}, "ConvTranspose": {2, withOneResult(computeConvTranspose)},
 }
 
 // A window slides over the spatial axes of a tensor. At output index o, tap k of an axis
@@ -142,8 +142,7 @@ func (w *window) forEachPair(tap []int, f func(out, in int)) {
 	}
 }
 
-// conv computes Conv.
-func conv(c *call) (*Tensor, error) {
+func computeConv(c *call) (*Tensor, error) {
 	return c.convolve(c.in[0], c.in[1], c.input(2))
 }
 
@@ -251,9 +250,9 @@ func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, pa
 	return out, nil
 }
 
-// convTranspose computes ConvTranspose: it adds each input times the weights
+// computeConvTranspose computes ConvTranspose: it adds each input times the weights
 // [channels][outputs/groups][...] to the outputs that a convolution would read it from.
-func convTranspose(c *call) (*Tensor, error) {
+func computeConvTranspose(c *call) (*Tensor, error) {
 	x, weights := c.in[0], c.in[1]
 	rank, groups := len(x.Dims), c.intAttribute("group", 1)
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[0] || weights.Dims[0]%groups != 0 {

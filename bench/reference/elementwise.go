@@ -11,28 +11,28 @@ import (
 // elementwise has the operators whose result at an index depends only on the operands at that
 // index, after broadcasting.
 var elementwise = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
-	"Sum":  {1, withOneResult(foldInputs(func(a, b float64) float64 { return a + b }))},
-	"Max":  {1, withOneResult(foldInputs(func(a, b float64) float64 { return max(a, b) }))},
-	"Min":  {1, withOneResult(foldInputs(func(a, b float64) float64 { return min(a, b) }))},
-	"Mean": {1, withOneResult(mean)},
+	"Sum":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return a + b }))},
+	"Max":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return max(a, b) }))},
+	"Min":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return min(a, b) }))},
+	"Mean": {1, withOneResult(computeMean)},
 
-	"Div": {2, withOneResult(divide)}, "Mod": {2, withOneResult(modulo)}, "Pow": {2, withOneResult(power)}, "BitShift": {2, withOneResult(shiftBits)},
-	"PRelu": {2, withOneResult(prelu)}, "Clip": {1, withOneResult(clip)}, "Where": {3, withOneResult(where)},
-	"Cast": {1, withOneResult(cast)}, "CastLike": {2, withOneResult(castLike)},
-	"IsInf": {1, withOneResult(isInf)}, "IsNaN": {1, withOneResult(isNaN)},
+	"Div": {2, withOneResult(computeDiv)}, "Mod": {2, withOneResult(computeMod)}, "Pow": {2, withOneResult(computePow)}, "BitShift": {2, withOneResult(computeBitShift)},
+	"PRelu": {2, withOneResult(computePRelu)}, "Clip": {1, withOneResult(computeClip)}, "Where": {3, withOneResult(computeWhere)},
+	"Cast": {1, withOneResult(computeCast)}, "CastLike": {2, withOneResult(computeCastLike)},
+	"IsInf": {1, withOneResult(computeIsInf)}, "IsNaN": {1, withOneResult(computeIsNaN)},
 
-	"LeakyRelu":       {1, withOneResult(leakyRelu)},
-	"Elu":             {1, withOneResult(elu)},
-	"Selu":            {1, withOneResult(selu)},
-	"Celu":            {1, withOneResult(celu)},
-	"ThresholdedRelu": {1, withOneResult(thresholdedRelu)},
-	"HardSigmoid":     {1, withOneResult(hardSigmoid)},
-	"HardSwish":       {1, withOneResult(hardSwish)},
-	"Mish":            {1, withOneResult(mish)},
-	"Softsign":        {1, withOneResult(softsign)},
-	"Shrink":          {1, withOneResult(shrink)},
-	"Gelu":            {1, withOneResult(gelu)},
-	"Swish":           {1, withOneResult(swish)},
+	"LeakyRelu":       {1, withOneResult(computeLeakyRelu)},
+	"Elu":             {1, withOneResult(computeElu)},
+	"Selu":            {1, withOneResult(computeSelu)},
+	"Celu":            {1, withOneResult(computeCelu)},
+	"ThresholdedRelu": {1, withOneResult(computeThresholdedRelu)},
+	"HardSigmoid":     {1, withOneResult(computeHardSigmoid)},
+	"HardSwish":       {1, withOneResult(computeHardSwish)},
+	"Mish":            {1, withOneResult(computeMish)},
+	"Softsign":        {1, withOneResult(computeSoftsign)},
+	"Shrink":          {1, withOneResult(computeShrink)},
+	"Gelu":            {1, withOneResult(computeGelu)},
+	"Swish":           {1, withOneResult(computeSwish)},
 })
 
 // mergeTables returns one table with the entries of all tables.
@@ -146,9 +146,9 @@ func add(a, b *Tensor) (*Tensor, error) {
 	return combine(a.Type, a, b, func(x, y float64) float64 { return x + y })
 }
 
-// foldInputs returns an operator that combines all its inputs with f, from the first to the
+// foldOperator returns an operator that combines all its inputs with f, from the first to the
 // last.
-func foldInputs(f func(a, b float64) float64) func(*call) (*Tensor, error) {
+func foldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		out := c.in[0].mapElements(func(x float64) float64 { return x })
 		for i, t := range c.in[1:] {
@@ -164,8 +164,8 @@ func foldInputs(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 	}
 }
 
-func mean(c *call) (*Tensor, error) {
-	sum, err := foldInputs(func(a, b float64) float64 { return a + b })(c)
+func computeMean(c *call) (*Tensor, error) {
+	sum, err := foldOperator(func(a, b float64) float64 { return a + b })(c)
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +174,8 @@ func mean(c *call) (*Tensor, error) {
 
 var errDivisionByZero = errors.New("integer divided by zero")
 
-// divide computes Div. Quotients of integers are truncated toward zero.
-func divide(c *call) (*Tensor, error) {
+// computeDiv computes Div. Quotients of integers are truncated toward zero.
+func computeDiv(c *call) (*Tensor, error) {
 	if c.in[0].Type.IsFloat() {
 		if c.isConstant(1) { // the reciprocal of a constant is computed in advance, not looked up
 			return c.combine(c.in[0].Type, func(a, b float64) float64 { return a / b })
@@ -197,9 +197,9 @@ func (t *Tensor) containsValue(v float64) bool {
 	return false
 }
 
-// modulo computes Mod. The result has the sign of the divisor, or of the dividend if fmod is
+// computeMod computes Mod. The result has the sign of the divisor, or of the dividend if fmod is
 // set.
-func modulo(c *call) (*Tensor, error) {
+func computeMod(c *call) (*Tensor, error) {
 	if !c.in[0].Type.IsFloat() && c.in[1].containsValue(0) {
 		return nil, errDivisionByZero
 	}
@@ -215,9 +215,9 @@ func modulo(c *call) (*Tensor, error) {
 	})
 }
 
-// power computes Pow. If Options.Function is set, square roots and negative exponents use the
-// replaced functions.
-func power(c *call) (*Tensor, error) {
+// computePow computes Pow. If Options.Function is set, square roots and negative exponents
+// use the replaced functions.
+func computePow(c *call) (*Tensor, error) {
 	root, inverseRoot, reciprocal := c.elementaryFunction("Sqrt"), c.elementaryFunction("Rsqrt"), c.elementaryFunction("Reciprocal")
 	return c.combine(c.in[0].Type, func(x, e float64) float64 {
 		switch {
@@ -234,7 +234,7 @@ func power(c *call) (*Tensor, error) {
 	})
 }
 
-func shiftBits(c *call) (*Tensor, error) {
+func computeBitShift(c *call) (*Tensor, error) {
 	switch direction := c.textAttribute("direction", ""); direction {
 	case "LEFT":
 		return c.combine(c.in[0].Type, func(a, b float64) float64 {
@@ -250,9 +250,9 @@ func shiftBits(c *call) (*Tensor, error) {
 	}
 }
 
-// prelu computes PRelu. The slopes are broadcast to the input. Before version 7 a vector of
-// slopes has one per channel.
-func prelu(c *call) (*Tensor, error) {
+// computePRelu computes PRelu. The slopes are broadcast to the input. Before version 7 a
+// vector of slopes has one per channel.
+func computePRelu(c *call) (*Tensor, error) {
 	x, slope := c.in[0], c.in[1]
 	if c.opset < 7 && len(slope.Dims) == 1 && slope.Dims[0] > 1 && len(x.Dims) > 2 {
 		dims := []int{slope.Dims[0]}
@@ -272,8 +272,8 @@ func prelu(c *call) (*Tensor, error) {
 	})
 }
 
-// clip computes Clip. The bounds are inputs from version 11 on, and attributes before.
-func clip(c *call) (*Tensor, error) {
+// computeClip computes Clip. The bounds are inputs from version 11 on, and attributes before.
+func computeClip(c *call) (*Tensor, error) {
 	bounds := [2]float64{c.floatAttribute("min", math.Inf(-1)), c.floatAttribute("max", math.Inf(1))}
 	for i := range bounds {
 		if t := c.input(1 + i); t != nil {
@@ -286,7 +286,7 @@ func clip(c *call) (*Tensor, error) {
 	return c.in[0].mapElements(func(x float64) float64 { return min(max(x, bounds[0]), bounds[1]) }), nil
 }
 
-func where(c *call) (*Tensor, error) {
+func computeWhere(c *call) (*Tensor, error) {
 	dims, err := broadcastDims(c.in[0].Dims, c.in[1].Dims, c.in[2].Dims)
 	if err != nil {
 		return nil, err
@@ -307,9 +307,9 @@ func where(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func cast(c *call) (*Tensor, error) { return c.castTo(onnx.DataType(c.intAttribute("to", 0))) }
+func computeCast(c *call) (*Tensor, error) { return c.castTo(onnx.DataType(c.intAttribute("to", 0))) }
 
-func castLike(c *call) (*Tensor, error) { return c.castTo(c.in[1].Type) }
+func computeCastLike(c *call) (*Tensor, error) { return c.castTo(c.in[1].Type) }
 
 // castTo returns the first input converted to a type. Float16 and bfloat16 results are
 // rounded. Float32 results are rounded only if the input is float64, because other values are
@@ -324,7 +324,7 @@ func (c *call) castTo(to onnx.DataType) (*Tensor, error) {
 	case to == onnx.Float16:
 		f = func(v float64) float64 { return RoundHalf("", v) }
 	case to == onnx.BFloat16:
-		f = roundBrain
+		f = roundBFloat16
 	case to == onnx.Float && x.Type == onnx.Double:
 		f = func(v float64) float64 { return RoundSingle("", v) }
 	case to == onnx.Bool:
@@ -335,14 +335,14 @@ func (c *call) castTo(to onnx.DataType) (*Tensor, error) {
 	return x.mapElements(f).withType(to), nil
 }
 
-func isInf(c *call) (*Tensor, error) {
+func computeIsInf(c *call) (*Tensor, error) {
 	negative, positive := c.intAttribute("detect_negative", 1) != 0, c.intAttribute("detect_positive", 1) != 0
 	return c.in[0].mapElements(func(x float64) float64 {
 		return boolToFloat(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
 	}).withType(onnx.Bool), nil
 }
 
-func isNaN(c *call) (*Tensor, error) {
+func computeIsNaN(c *call) (*Tensor, error) {
 	return c.in[0].mapElements(func(x float64) float64 { return boolToFloat(math.IsNaN(x)) }).withType(onnx.Bool), nil
 }
 
@@ -355,7 +355,7 @@ func sign(x float64) float64 {
 
 func relu(x float64) float64 { return max(x, 0) }
 
-func leakyRelu(c *call) (*Tensor, error) {
+func computeLeakyRelu(c *call) (*Tensor, error) {
 	alpha := c.floatAttribute("alpha", 0.01)
 	return c.in[0].mapElements(func(x float64) float64 {
 		if x < 0 {
@@ -365,7 +365,7 @@ func leakyRelu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func elu(c *call) (*Tensor, error) {
+func computeElu(c *call) (*Tensor, error) {
 	alpha, expm1 := c.floatAttribute("alpha", 1), c.expm1Function()
 	return c.in[0].mapElements(func(x float64) float64 {
 		if x < 0 {
@@ -375,7 +375,7 @@ func elu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func selu(c *call) (*Tensor, error) {
+func computeSelu(c *call) (*Tensor, error) {
 	alpha, gamma := c.floatAttribute("alpha", 1.67326319217681884765625), c.floatAttribute("gamma", 1.05070102214813232421875)
 	expm1 := c.expm1Function()
 	return c.in[0].mapElements(func(x float64) float64 {
@@ -386,14 +386,14 @@ func selu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func celu(c *call) (*Tensor, error) {
+func computeCelu(c *call) (*Tensor, error) {
 	alpha, expm1 := c.floatAttribute("alpha", 1), c.expm1Function()
 	return c.in[0].mapElements(func(x float64) float64 {
 		return max(0, x) + min(0, alpha*expm1(x/alpha))
 	}), nil
 }
 
-func thresholdedRelu(c *call) (*Tensor, error) {
+func computeThresholdedRelu(c *call) (*Tensor, error) {
 	alpha := c.floatAttribute("alpha", 1)
 	return c.in[0].mapElements(func(x float64) float64 {
 		if x <= alpha {
@@ -403,7 +403,7 @@ func thresholdedRelu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func hardSigmoid(c *call) (*Tensor, error) {
+func computeHardSigmoid(c *call) (*Tensor, error) {
 	alpha, beta := c.floatAttribute("alpha", 0.2), c.floatAttribute("beta", 0.5)
 	if float32(alpha) == 1./6 && beta == 0.5 {
 		return c.in[0].mapElements(c.elementaryFunction("HardSigmoid")), nil
@@ -411,22 +411,22 @@ func hardSigmoid(c *call) (*Tensor, error) {
 	return c.in[0].mapElements(func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }), nil
 }
 
-func hardSwish(c *call) (*Tensor, error) {
+func computeHardSwish(c *call) (*Tensor, error) {
 	gate := c.elementaryFunction("HardSigmoid")
 	return c.in[0].mapElements(func(x float64) float64 { return x * gate(x) }), nil
 }
 
-func mish(c *call) (*Tensor, error) {
+func computeMish(c *call) (*Tensor, error) {
 	softplus, tanh := c.elementaryFunction("Softplus"), c.elementaryFunction("Tanh")
 	return c.in[0].mapElements(func(x float64) float64 { return x * tanh(softplus(x)) }), nil
 }
 
-func softsign(c *call) (*Tensor, error) {
+func computeSoftsign(c *call) (*Tensor, error) {
 	quotient := c.divideFunction()
 	return c.in[0].mapElements(func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }), nil
 }
 
-func shrink(c *call) (*Tensor, error) {
+func computeShrink(c *call) (*Tensor, error) {
 	bias, lambda := c.floatAttribute("bias", 0), c.floatAttribute("lambd", 0.5)
 	return c.in[0].mapElements(func(x float64) float64 {
 		switch {
@@ -441,7 +441,7 @@ func shrink(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func gelu(c *call) (*Tensor, error) {
+func computeGelu(c *call) (*Tensor, error) {
 	switch form := c.textAttribute("approximate", "none"); form {
 	case "none":
 		return c.in[0].mapElements(c.elementaryFunction("Gelu")), nil
@@ -452,7 +452,7 @@ func gelu(c *call) (*Tensor, error) {
 	}
 }
 
-func swish(c *call) (*Tensor, error) {
+func computeSwish(c *call) (*Tensor, error) {
 	return c.swish(c.in[0], c.floatAttribute("alpha", 1)), nil
 }
 

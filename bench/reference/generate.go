@@ -20,11 +20,11 @@ func makeConstant(c *call) (*Tensor, error) {
 		case name == "value" && a.Tensor != nil:
 			return convertConstant(a.Tensor)
 		case name == "value_float":
-			return scalar(onnx.Float, float64(a.Float)), nil
+			return newScalar(onnx.Float, float64(a.Float)), nil
 		case name == "value_int":
-			return scalar(onnx.Int64, float64(a.Int)), nil
+			return newScalar(onnx.Int64, float64(a.Int)), nil
 		case name == "value_ints":
-			return vector(c.intsAttribute(name)...), nil
+			return newVector(c.intsAttribute(name)...), nil
 		case name == "value_floats":
 			t, err := newTensor(onnx.Float, len(a.Floats))
 			if err != nil {
@@ -40,7 +40,7 @@ func makeConstant(c *call) (*Tensor, error) {
 }
 
 func fillShape(c *call) (*Tensor, error) {
-	value := scalar(onnx.Float, 0)
+	value := newScalar(onnx.Float, 0)
 	if a := c.attribute("value"); a != nil && a.Tensor != nil {
 		var err error
 		if value, err = convertConstant(a.Tensor); err != nil {

@@ -10,10 +10,10 @@ import (
 
 // indexings has the operators whose inputs or results are indices.
 var indexings = map[string]operator{
-	"Gather": {2, withOneResult(gather)}, "GatherElements": {2, withOneResult(gatherElements)}, "GatherND": {2, withOneResult(gatherND)},
-	"ScatterElements": {3, withOneResult(scatterElements)}, "Scatter": {3, withOneResult(scatterElements)}, "ScatterND": {3, withOneResult(scatterND)},
-	"OneHot": {3, withOneResult(oneHot)}, "TopK": {1, topK}, "NonZero": {1, withOneResult(nonZero)}, "Compress": {2, withOneResult(compress)},
-	"Unique": {1, unique}, "NonMaxSuppression": {2, withOneResult(nonMaxSuppression)},
+	"Gather": {2, withOneResult(computeGather)}, "GatherElements": {2, withOneResult(computeGatherElements)}, "GatherND": {2, withOneResult(computeGatherND)},
+	"ScatterElements": {3, withOneResult(computeScatterElements)}, "Scatter": {3, withOneResult(computeScatterElements)}, "ScatterND": {3, withOneResult(computeScatterND)},
+	"OneHot": {3, withOneResult(computeOneHot)}, "TopK": {1, computeTopK}, "NonZero": {1, withOneResult(computeNonZero)}, "Compress": {2, withOneResult(computeCompress)},
+	"Unique": {1, computeUnique}, "NonMaxSuppression": {2, withOneResult(computeNonMaxSuppression)},
 }
 
 // resolveIndices returns indices into an axis of n elements, with negative ones counted from
@@ -31,8 +31,8 @@ func resolveIndices(indices *Tensor, n int) ([]int, error) {
 	return list, nil
 }
 
-// gather computes Gather: it replaces an axis by the axes of the indices.
-func gather(c *call) (*Tensor, error) {
+// computeGather computes Gather: it replaces an axis by the axes of the indices.
+func computeGather(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
@@ -86,7 +86,7 @@ func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	return list, nil
 }
 
-func gatherElements(c *call) (*Tensor, error) {
+func computeGatherElements(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
@@ -106,7 +106,7 @@ func gatherElements(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func scatterElements(c *call) (*Tensor, error) {
+func computeScatterElements(c *call) (*Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
@@ -178,7 +178,7 @@ func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err er
 	return list, numElements(x.Dims[batch+n:]), nil
 }
 
-func gatherND(c *call) (*Tensor, error) {
+func computeGatherND(c *call) (*Tensor, error) {
 	x, indices, batch := c.in[0], c.in[1], c.intAttribute("batch_dims", 0)
 	list, length, err := sliceOffsets(x, indices, batch)
 	if err != nil {
@@ -195,7 +195,7 @@ func gatherND(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func scatterND(c *call) (*Tensor, error) {
+func computeScatterND(c *call) (*Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
 	list, length, err := sliceOffsets(x, indices, 0)
 	if err != nil {
@@ -207,9 +207,9 @@ func scatterND(c *call) (*Tensor, error) {
 	return c.scatter(x, list, updates.Data, length)
 }
 
-// oneHot computes OneHot: it adds an axis with the second value at the index and the first
-// value elsewhere.
-func oneHot(c *call) (*Tensor, error) {
+// computeOneHot computes OneHot: it adds an axis with the second value at the index and the
+// first value elsewhere.
+func computeOneHot(c *call) (*Tensor, error) {
 	indices, values := c.in[0], c.in[2]
 	if len(c.in[1].Data) != 1 || len(values.Data) != 2 {
 		return nil, fmt.Errorf("depth has shape %v and values %v; want one and two elements", c.in[1].Dims, values.Dims)
@@ -238,9 +238,9 @@ func oneHot(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// topK computes TopK: it returns the k largest or smallest elements along an axis, and their
-// indices. Equal elements keep their order.
-func topK(c *call) ([]*Tensor, error) {
+// computeTopK computes TopK: it returns the k largest or smallest elements along an axis, and
+// their indices. Equal elements keep their order.
+func computeTopK(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	list, _ := c.intsFromInput(1, "k")
 	if a := c.attribute("k"); a != nil && len(list) == 0 {
@@ -286,9 +286,9 @@ func topK(c *call) ([]*Tensor, error) {
 	return []*Tensor{values, indices.withType(onnx.Int64)}, nil
 }
 
-// nonZero computes NonZero: each column of the result is the index of an element that is not
-// 0.
-func nonZero(c *call) (*Tensor, error) {
+// computeNonZero computes NonZero: each column of the result is the index of an element that
+// is not 0.
+func computeNonZero(c *call) (*Tensor, error) {
 	x := c.in[0]
 	var columns [][]int
 	index := make([]int, len(x.Dims))
@@ -310,9 +310,9 @@ func nonZero(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// compress computes Compress: it keeps the slices of an axis where the condition holds, or
-// the elements of the flattened tensor if no axis is given.
-func compress(c *call) (*Tensor, error) {
+// computeCompress computes Compress: it keeps the slices of an axis where the condition
+// holds, or the elements of the flattened tensor if no axis is given.
+func computeCompress(c *call) (*Tensor, error) {
 	x, axis := c.in[0], 0
 	var err error
 	if c.attribute("axis") == nil {
@@ -343,10 +343,10 @@ func compress(c *call) (*Tensor, error) {
 	return concatenate(kept, axis)
 }
 
-// unique computes Unique: it returns the distinct slices of an axis, or the distinct elements
-// if no axis is given. The other results are the index of the first occurrence, the index in
-// the result for each input, and the counts.
-func unique(c *call) ([]*Tensor, error) {
+// computeUnique computes Unique: it returns the distinct slices of an axis, or the distinct
+// elements if no axis is given. The other results are the index of the first occurrence, the
+// index in the result for each input, and the counts.
+func computeUnique(c *call) ([]*Tensor, error) {
 	x, axis := c.in[0], 0
 	var err error
 	if c.attribute("axis") == nil {
@@ -391,5 +391,5 @@ func unique(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 	}
-	return []*Tensor{y, vector(firsts...), vector(inverse...), vector(counts...)}, nil
+	return []*Tensor{y, newVector(firsts...), newVector(inverse...), newVector(counts...)}, nil
 }

@@ -11,18 +11,18 @@ import (
 // contributed has the operators of com.microsoft that are made of other operators, except
 // quantised ones and attention.
 var contributed = map[string]operator{
-	"FusedMatMul": {2, withOneResult(fusedMatMul)}, "TransposeMatMul": {2, withOneResult(fusedMatMul)},
-	"FusedConv": {2, withOneResult(fusedConv)}, "FusedGemm": {2, withOneResult(fusedGemm)}, "MatMulNBits": {3, withOneResult(matMulNBits)},
-	"BiasGelu": {2, withOneResult(addBiasThen(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(addBiasThen((*call).fastGeluFunction))}, "QuickGelu": {1, withOneResult(quickGelu)},
-	"BiasAdd": {3, withOneResult(biasAdd)}, "BiasSoftmax": {2, withOneResult(biasSoftmax)},
-	"SkipLayerNormalization": {3, skipLayerNormalization}, "SkipSimplifiedLayerNormalization": {3, skipSimplified},
-	"SimplifiedLayerNormalization": {2, simplifiedLayerNormalization},
-	"EmbedLayerNormalization":      {1, embedLayerNormalization}, "GroupNorm": {3, withOneResult(groupNorm)},
+	"FusedMatMul": {2, withOneResult(computeFusedMatMul)}, "TransposeMatMul": {2, withOneResult(computeFusedMatMul)},
+	"FusedConv": {2, withOneResult(computeFusedConv)}, "FusedGemm": {2, withOneResult(computeFusedGemm)}, "MatMulNBits": {3, withOneResult(computeMatMulNBits)},
+	"BiasGelu": {2, withOneResult(applyAfterBias(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(applyAfterBias((*call).fastGeluFunction))}, "QuickGelu": {1, withOneResult(computeQuickGelu)},
+	"BiasAdd": {3, withOneResult(computeBiasAdd)}, "BiasSoftmax": {2, withOneResult(computeBiasSoftmax)},
+	"SkipLayerNormalization": {3, computeSkipLayerNormalization}, "SkipSimplifiedLayerNormalization": {3, computeSkipSimplified},
+	"SimplifiedLayerNormalization": {2, computeSimplifiedLayerNormalization},
+	"EmbedLayerNormalization":      {1, computeEmbedLayerNormalization}, "GroupNorm": {3, withOneResult(computeGroupNorm)},
 }
 
-// fusedMatMul computes FusedMatMul: alpha*A*B, with the matrices of either side transposed if
-// its attribute is set.
-func fusedMatMul(c *call) (*Tensor, error) {
+// computeFusedMatMul computes FusedMatMul: alpha*A*B, with the matrices of either side
+// transposed if its attribute is set.
+func computeFusedMatMul(c *call) (*Tensor, error) {
 	if c.flagAttribute("transBatchA") || c.flagAttribute("transBatchB") {
 		return nil, c.unsupported("transposed batches")
 	}
@@ -30,7 +30,7 @@ func fusedMatMul(c *call) (*Tensor, error) {
 	for i, name := range [...]string{"transA", "transB"} {
 		if rank := len(in[i].Dims); c.flagAttribute(name) && rank > 1 {
 			var err error
-			if in[i], err = in[i].transpose(moveToEnd(rank, rank-1, rank-2)...); err != nil {
+			if in[i], err = in[i].transpose(permutationToEnd(rank, rank-1, rank-2)...); err != nil {
 				return nil, err
 			}
 		}
@@ -65,9 +65,9 @@ func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
 	return c.runOperator(op, attributes, x)
 }
 
-// fusedConv computes FusedConv: activation(Conv(X, W, B) + Z).
-func fusedConv(c *call) (*Tensor, error) {
-	y, err := conv(c)
+// computeFusedConv computes FusedConv: activation(Conv(X, W, B) + Z).
+func computeFusedConv(c *call) (*Tensor, error) {
+	y, err := computeConv(c)
 	if z := c.input(3); err == nil && z != nil {
 		y, err = add(y, z)
 	}
@@ -77,17 +77,17 @@ func fusedConv(c *call) (*Tensor, error) {
 	return c.applyActivation(y)
 }
 
-func fusedGemm(c *call) (*Tensor, error) {
-	y, err := gemm(c)
+func computeFusedGemm(c *call) (*Tensor, error) {
+	y, err := computeGemm(c)
 	if err != nil {
 		return nil, err
 	}
 	return c.applyActivation(y)
 }
 
-// matMulNBits computes MatMulNBits. The weights [N][blocks][bytes] have 2, 4 or 8 bits,
+// computeMatMulNBits computes MatMulNBits. The weights [N][blocks][bytes] have 2, 4 or 8 bits,
 // packed from the lowest bits on, with a scale and a zero point per block.
-func matMulNBits(c *call) (*Tensor, error) {
+func computeMatMulNBits(c *call) (*Tensor, error) {
 	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
 	packed, scales, zeros := c.in[1], c.in[2], c.input(3)
 	if c.input(4) != nil || bits != 2 && bits != 4 && bits != 8 {
@@ -132,9 +132,9 @@ func matMulNBits(c *call) (*Tensor, error) {
 	return y, err
 }
 
-// addBiasThen returns an operator that adds its second input, if any, to the first and
+// applyAfterBias returns an operator that adds its second input, if any, to the first and
 // applies a function to the sum.
-func addBiasThen(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
+func applyAfterBias(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
 		if b := c.input(1); b != nil {
@@ -147,11 +147,11 @@ func addBiasThen(function func(*call) func(float64) float64) func(*call) (*Tenso
 	}
 }
 
-func quickGelu(c *call) (*Tensor, error) {
+func computeQuickGelu(c *call) (*Tensor, error) {
 	return c.swish(c.in[0], c.floatAttribute("alpha", float64(float32(1.702)))), nil
 }
 
-func biasAdd(c *call) (*Tensor, error) {
+func computeBiasAdd(c *call) (*Tensor, error) {
 	x, err := add(c.in[0], c.in[1])
 	if err != nil {
 		return nil, err
@@ -159,8 +159,8 @@ func biasAdd(c *call) (*Tensor, error) {
 	return add(x, c.in[2])
 }
 
-// biasSoftmax computes BiasSoftmax: the softmax of a sum, over all axes from one on.
-func biasSoftmax(c *call) (*Tensor, error) {
+// computeBiasSoftmax computes BiasSoftmax: the softmax of a sum, over all axes from one on.
+func computeBiasSoftmax(c *call) (*Tensor, error) {
 	x, bias := c.in[0], c.in[1]
 	if c.intAttribute("is_inner_broadcast", 1) == 0 && !slices.Equal(x.Dims, bias.Dims) {
 		return nil, c.unsupported("bias that is repeated inside the batch")
@@ -181,9 +181,9 @@ func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) 
 	return c.runOperatorAll("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
 }
 
-// skipLayerNormalization computes SkipLayerNormalization: it normalises the sum of two inputs
-// and a bias. The sum is the last result.
-func skipLayerNormalization(c *call) ([]*Tensor, error) {
+// computeSkipLayerNormalization computes SkipLayerNormalization: it normalises the sum of two
+// inputs and a bias. The sum is the last result.
+func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
 	x, err := c.addPresent(c.in[0], c.in[1], c.input(4))
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (c *call) addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 	return x, nil
 }
 
-func skipSimplified(c *call) ([]*Tensor, error) {
+func computeSkipSimplified(c *call) ([]*Tensor, error) {
 	x, err := c.addPresent(c.in[0], c.in[1], c.input(3))
 	if err != nil || len(x.Dims) == 0 {
 		return nil, fmt.Errorf("cannot add shapes %v and %v: %w", c.in[0].Dims, c.in[1].Dims, err)
@@ -215,18 +215,18 @@ func skipSimplified(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, nil, nil, x}, err
 }
 
-// simplifiedLayerNormalization computes SimplifiedLayerNormalization, which is
+// computeSimplifiedLayerNormalization computes SimplifiedLayerNormalization, which is
 // RMSNormalization. Its second result, the inverse deviations, is not supported.
-func simplifiedLayerNormalization(c *call) ([]*Tensor, error) {
+func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 	if c.hasOutput(1) {
 		return nil, c.unsupported("output of inverse deviations")
 	}
-	return listOne(rmsNormalization(c))
+	return listOne(computeRMSNormalization(c))
 }
 
-// embedLayerNormalization computes EmbedLayerNormalization: it normalises sums of rows from
-// the tables of words, positions and segments.
-func embedLayerNormalization(c *call) ([]*Tensor, error) {
+// computeEmbedLayerNormalization computes EmbedLayerNormalization: it normalises sums of rows
+// from the tables of words, positions and segments.
+func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	ids, segments, mask := c.in[0], c.input(1), c.input(7)
 	for _, i := range [...]int{2, 3, 5, 6} {
 		if c.input(i) == nil {
@@ -238,7 +238,7 @@ func embedLayerNormalization(c *call) ([]*Tensor, error) {
 	}
 	positions := c.input(8)
 	if positions == nil {
-		positions = vector(make([]int, ids.Dims[1])...)
+		positions = newVector(make([]int, ids.Dims[1])...)
 		for i := range positions.Data {
 			positions.Data[i] = float64(i)
 		}
@@ -268,23 +268,23 @@ func embedLayerNormalization(c *call) ([]*Tensor, error) {
 		if len(mask.Dims) != 2 || mask.Dims[0] != ids.Dims[0] {
 			return nil, fmt.Errorf("mask of shape %v does not match input_ids of shape %v", mask.Dims, ids.Dims)
 		}
-		if counts, err = mask.reduceAxes([]int{1}, sum); err == nil {
+		if counts, err = mask.reduceAxes([]int{1}, sumAll); err == nil {
 			counts, err = counts.withType(onnx.Int32).dropAxes([]int{1})
 		}
 	}
 	return []*Tensor{results[0], counts, x}, err
 }
 
-// groupNorm computes com.microsoft's GroupNorm: GroupNormalization with the channels in the
-// last axis unless channels_last is 0, then x*sigmoid(x) if activation is set.
-func groupNorm(c *call) (*Tensor, error) {
+// computeGroupNorm computes com.microsoft's GroupNorm: GroupNormalization with the channels
+// in the last axis unless channels_last is 0, then x*sigmoid(x) if activation is set.
+func computeGroupNorm(c *call) (*Tensor, error) {
 	x, last := c.in[0], c.intAttribute("channels_last", 1) != 0
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
 	}
 	var err error
 	if last {
-		if x, err = x.transpose(channelsFirst(4)...); err != nil {
+		if x, err = x.transpose(permutationToChannelsFirst(4)...); err != nil {
 			return nil, err
 		}
 	}
@@ -300,7 +300,7 @@ func groupNorm(c *call) (*Tensor, error) {
 		x = c.swish(x, 1)
 	}
 	if last {
-		return x.transpose(invert(channelsFirst(4))...)
+		return x.transpose(invertPermutation(permutationToChannelsFirst(4))...)
 	}
 	return x, nil
 }

@@ -9,18 +9,18 @@ import (
 // normalisations has the operators that divide by a deviation, a root mean square or a power
 // of a sum of squares.
 var normalisations = map[string]operator{
-	"BatchNormalization":        {5, withOneResult(batchNormalization)},
-	"InstanceNormalization":     {3, withOneResult(instanceNormalization)},
-	"LayerNormalization":        {2, layerNormalization},
-	"RMSNormalization":          {2, withOneResult(rmsNormalization)},
-	"GroupNormalization":        {3, withOneResult(groupNormalization)},
-	"MeanVarianceNormalization": {1, withOneResult(meanVarianceNormalization)},
-	"LRN":                       {1, withOneResult(lrn)},
+	"BatchNormalization":        {5, withOneResult(computeBatchNormalization)},
+	"InstanceNormalization":     {3, withOneResult(computeInstanceNormalization)},
+	"LayerNormalization":        {2, computeLayerNormalization},
+	"RMSNormalization":          {2, withOneResult(computeRMSNormalization)},
+	"GroupNormalization":        {3, withOneResult(computeGroupNormalization)},
+	"MeanVarianceNormalization": {1, withOneResult(computeMeanVarianceNormalization)},
+	"LRN":                       {1, withOneResult(computeLRN)},
 }
 
-// batchNormalization computes BatchNormalization for inference, with the means and variances
-// of its inputs.
-func batchNormalization(c *call) (*Tensor, error) {
+// computeBatchNormalization computes BatchNormalization for inference, with the means and
+// variances of its inputs.
+func computeBatchNormalization(c *call) (*Tensor, error) {
 	if c.flagAttribute("training_mode") || c.opset < 7 && c.intAttribute("is_test", 0) == 0 && len(c.node.Outputs) > 1 {
 		return nil, c.unsupported("training mode")
 	}
@@ -36,7 +36,7 @@ func batchNormalization(c *call) (*Tensor, error) {
 
 // meanAndVariance returns the mean and the population variance of a line.
 func meanAndVariance(line []float64) (mean, variance float64) {
-	mean = sum(line) / float64(len(line))
+	mean = sumAll(line) / float64(len(line))
 	for _, v := range line {
 		variance += (v - mean) * (v - mean)
 	}
@@ -64,7 +64,7 @@ func (t *Tensor) mapRuns(length int, f func(line []float64)) *Tensor {
 	return out
 }
 
-func instanceNormalization(c *call) (*Tensor, error) {
+func computeInstanceNormalization(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) < 3 {
 		return nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
@@ -76,9 +76,9 @@ func instanceNormalization(c *call) (*Tensor, error) {
 
 func scaleAndShift(v float64, p []float64) float64 { return v*p[0] + p[1] }
 
-// groupNormalization computes GroupNormalization. There is a scale for each channel from
+// computeGroupNormalization computes GroupNormalization. There is a scale for each channel from
 // version 21 on, and for each group in version 18.
-func groupNormalization(c *call) (*Tensor, error) {
+func computeGroupNormalization(c *call) (*Tensor, error) {
 	x, groups := c.in[0], c.intAttribute("num_groups", 0)
 	if len(x.Dims) < 2 || groups < 1 || x.Dims[1]%groups != 0 {
 		return nil, fmt.Errorf("cannot divide the channels of %[2]v into %[1]d groups", groups, x.Dims)
@@ -102,9 +102,9 @@ func (t *Tensor) repeatEach(n int) *Tensor {
 	return out
 }
 
-// layerNormalization computes LayerNormalization. The second and third results are the means
-// and the inverse deviations.
-func layerNormalization(c *call) ([]*Tensor, error) {
+// computeLayerNormalization computes LayerNormalization. The second and third results are the
+// means and the inverse deviations.
+func computeLayerNormalization(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))
 	if err != nil {
@@ -146,8 +146,8 @@ func (t *Tensor) scaleAndAddBias(scale, bias *Tensor) (*Tensor, error) {
 	return add(t, bias)
 }
 
-// rmsNormalization computes RMSNormalization.
-func rmsNormalization(c *call) (*Tensor, error) {
+// computeRMSNormalization computes RMSNormalization.
+func computeRMSNormalization(c *call) (*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *call) divideByRMS(t *Tensor, length int, epsilon float64) *Tensor {
 	})
 }
 
-func meanVarianceNormalization(c *call) (*Tensor, error) {
+func computeMeanVarianceNormalization(c *call) (*Tensor, error) {
 	x, list := c.in[0], c.intsAttribute("axes")
 	if list == nil {
 		list = []int{0, 2, 3}
@@ -187,11 +187,12 @@ func meanVarianceNormalization(c *call) (*Tensor, error) {
 			line[i] = (v - mean) / (math.Sqrt(variance) + epsilon)
 		}
 	})
-	return y.transpose(invert(moveToEnd(len(x.Dims), axes...))...)
+	return y.transpose(invertPermutation(permutationToEnd(len(x.Dims), axes...))...)
 }
 
-// lrn computes LRN: it divides by a power of the sum of squares over neighbouring channels.
-func lrn(c *call) (*Tensor, error) {
+// computeLRN computes LRN: it divides by a power of the sum of squares over neighbouring
+// channels.
+func computeLRN(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intAttribute("size", 0)
 	if len(x.Dims) < 2 || size < 1 {
 		return nil, fmt.Errorf("size is %d for shape %v; want at least 1 and rank 2 or more", size, x.Dims)

@@ -10,11 +10,11 @@ import (
 
 // poolings has the operators that reduce windows of each channel, and MaxUnpool.
 var poolings = map[string]operator{
-	"MaxPool": {1, maxPool}, "AveragePool": {1, withOneResult(averagePool)}, "LpPool": {1, withOneResult(lpPool)},
-	"GlobalMaxPool":     {1, withOneResult(globalPool(maximum))},
-	"GlobalAveragePool": {1, withOneResult(globalPool(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
-	"GlobalLpPool":      {1, withOneResult(globalLpPool)},
-	"MaxUnpool":         {2, withOneResult(maxUnpool)}, "RoiAlign": {3, withOneResult(roiAlign)}, "MaxRoiPool": {2, withOneResult(maxRoiPool)},
+	"MaxPool": {1, computeMaxPool}, "AveragePool": {1, withOneResult(computeAveragePool)}, "LpPool": {1, withOneResult(computeLpPool)},
+	"GlobalMaxPool":     {1, withOneResult(globalPoolOperator(maximum))},
+	"GlobalAveragePool": {1, withOneResult(globalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"GlobalLpPool":      {1, withOneResult(computeGlobalLpPool)},
+	"MaxUnpool":         {2, withOneResult(computeMaxUnpool)}, "RoiAlign": {3, withOneResult(computeRoiAlign)}, "MaxRoiPool": {2, withOneResult(computeMaxRoiPool)},
 }
 
 // poolWindow returns the window of a pooling of x and a tensor of zeros for its result.
@@ -43,9 +43,9 @@ func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, t
 	}
 }
 
-// maxPool computes MaxPool: it returns the largest element of each window and its index in
-// the input.
-func maxPool(c *call) ([]*Tensor, error) {
+// computeMaxPool computes MaxPool: it returns the largest element of each window and its
+// index in the input.
+func computeMaxPool(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	w, y, err := c.poolWindow(x)
 	if err != nil {
@@ -77,7 +77,7 @@ func maxPool(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, indices}, nil
 }
 
-func averagePool(c *call) (*Tensor, error) {
+func computeAveragePool(c *call) (*Tensor, error) {
 	x := c.in[0]
 	w, y, err := c.poolWindow(x)
 	if err != nil {
@@ -112,7 +112,7 @@ func (w *window) countElements(padding bool) []float64 {
 	return counts
 }
 
-func lpPool(c *call) (*Tensor, error) {
+func computeLpPool(c *call) (*Tensor, error) {
 	x, p := c.in[0], float64(c.intAttribute("p", 2))
 	w, y, err := c.poolWindow(x)
 	if err != nil {
@@ -124,8 +124,8 @@ func lpPool(c *call) (*Tensor, error) {
 	return y.mapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
 }
 
-// globalPool returns an operator that reduces all spatial axes with f.
-func globalPool(f func(line []float64) float64) func(*call) (*Tensor, error) {
+// globalPoolOperator returns an operator that reduces all spatial axes with f.
+func globalPoolOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		var axes []int
 		for i := range c.in[0].Dims {
@@ -137,9 +137,9 @@ func globalPool(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	}
 }
 
-func globalLpPool(c *call) (*Tensor, error) {
+func computeGlobalLpPool(c *call) (*Tensor, error) {
 	p := float64(c.intAttribute("p", 2))
-	return globalPool(func(line []float64) float64 {
+	return globalPoolOperator(func(line []float64) float64 {
 		total := 0.0
 		for _, v := range line {
 			total += math.Pow(math.Abs(v), p)
@@ -148,9 +148,9 @@ func globalLpPool(c *call) (*Tensor, error) {
 	})(c)
 }
 
-// maxUnpool computes MaxUnpool: it writes values to the indices that MaxPool took them from,
-// and zeros elsewhere.
-func maxUnpool(c *call) (*Tensor, error) {
+// computeMaxUnpool computes MaxUnpool: it writes values to the indices that MaxPool took them
+// from, and zeros elsewhere.
+func computeMaxUnpool(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1].ints()
 	if len(x.Dims) < 3 || len(indices) != len(x.Data) {
 		return nil, fmt.Errorf("input %v does not match indices %v", x.Dims, c.in[1].Dims)
@@ -228,9 +228,9 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 	return list, nil
 }
 
-// roiAlign computes RoiAlign: it divides each region into bins, and averages interpolated
+// computeRoiAlign computes RoiAlign: it divides each region into bins, and averages interpolated
 // samples in each or takes their maximum.
-func roiAlign(c *call) (*Tensor, error) {
+func computeRoiAlign(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
@@ -302,12 +302,12 @@ func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest
 		(1 - fy) * (1 - fx) * plane[top*w+left], (1 - fy) * fx * plane[top*w+right],
 		fy * (1 - fx) * plane[bottom*w+left], fy * fx * plane[bottom*w+right],
 	}
-	return sum(corners[:]), slices.Max(corners[:])
+	return sumAll(corners[:]), slices.Max(corners[:])
 }
 
-// maxRoiPool computes MaxRoiPool: it takes the largest element of each bin of whole elements,
-// or 0 if the bin is empty.
-func maxRoiPool(c *call) (*Tensor, error) {
+// computeMaxRoiPool computes MaxRoiPool: it takes the largest element of each bin of whole
+// elements, or 0 if the bin is empty.
+func computeMaxRoiPool(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intsAttribute("pooled_shape")
 	if len(x.Dims) != 4 || len(size) != 2 || size[0] < 1 || size[1] < 1 {
 		return nil, fmt.Errorf("pooled_shape is %v for shape %v; want two positive numbers and rank 4", size, x.Dims)

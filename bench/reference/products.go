@@ -8,10 +8,10 @@ import (
 
 // products has the operators that sum products of elements of several tensors, and Det.
 var products = map[string]operator{
-	"MatMul": {2, withOneResult(matMul)}, "Gemm": {2, withOneResult(gemm)}, "Einsum": {1, withOneResult(einsum)}, "Det": {1, withOneResult(determinant)},
+	"MatMul": {2, withOneResult(computeMatMul)}, "Gemm": {2, withOneResult(computeGemm)}, "Einsum": {1, withOneResult(computeEinsum)}, "Det": {1, withOneResult(computeDet)},
 }
 
-func matMul(c *call) (*Tensor, error) { return c.multiply(c.in[0], c.in[1]) }
+func computeMatMul(c *call) (*Tensor, error) { return c.multiply(c.in[0], c.in[1]) }
 
 // multiply returns the matrix products of a and b, with the sums of Options.Reduce if it is
 // set.
@@ -93,8 +93,8 @@ func addScaled(out, x []float64, factor float64) {
 	}
 }
 
-// gemm computes Gemm: alpha*A*B + beta*C.
-func gemm(c *call) (*Tensor, error) {
+// computeGemm computes Gemm: alpha*A*B + beta*C.
+func computeGemm(c *call) (*Tensor, error) {
 	a, b, err := c.readMatrices("transA", "transB")
 	if err != nil {
 		return nil, err
@@ -131,9 +131,9 @@ func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
 	return in[0], in[1], nil
 }
 
-// einsum computes Einsum: it sums products of elements of all inputs over the labels that are
-// not in the result.
-func einsum(c *call) (*Tensor, error) {
+// computeEinsum computes Einsum: it sums products of elements of all inputs over the labels
+// that are not in the result.
+func computeEinsum(c *call) (*Tensor, error) {
 	if slices.Contains(c.in, nil) {
 		return nil, fmt.Errorf("missing input")
 	}
@@ -255,8 +255,8 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 	return terms, result, nil
 }
 
-// determinant computes Det by Gaussian elimination with partial pivoting.
-func determinant(c *call) (*Tensor, error) {
+// computeDet computes Det by Gaussian elimination with partial pivoting.
+func computeDet(c *call) (*Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
 	if rank < 2 || x.Dims[rank-1] != x.Dims[rank-2] {

@@ -10,18 +10,18 @@ import (
 
 // quantised has the operators on integers with a scale and a zero point.
 var quantised = map[string]operator{
-	"QuantizeLinear": {2, withOneResult(quantizeLinear)}, "DequantizeLinear": {2, withOneResult(dequantizeLinear)},
-	"DynamicQuantizeLinear": {1, dynamicQuantizeLinear},
-	"MatMulInteger":         {2, withOneResult(matMulInteger)}, "ConvInteger": {2, withOneResult(convInteger)},
-	"MatMulIntegerToFloat": {4, withOneResult(matMulIntegerToFloat)}, "DynamicQuantizeMatMul": {3, withOneResult(dynamicQuantizeMatMul)},
-	"QLinearConv": {1, withOneResult(qLinearConv)}, "QLinearMatMul": {1, withOneResult(qLinearMatMul)}, "QGemm": {1, withOneResult(qGemm)},
-	"QLinearAdd": {1, withOneResult(quantizedBinary("Add"))}, "QLinearMul": {1, withOneResult(quantizedBinary("Mul"))},
-	"QLinearConcat":  {1, withOneResult(qLinearConcat)},
-	"QLinearSigmoid": {1, withOneResult(quantizedUnary("Sigmoid"))}, "QLinearLeakyRelu": {1, withOneResult(quantizedUnary("LeakyRelu"))},
-	"QLinearSoftmax":           {1, withOneResult(quantizedUnary("Softmax"))},
-	"QLinearGlobalAveragePool": {1, withOneResult(quantizedUnary("GlobalAveragePool"))},
-	"QLinearAveragePool":       {1, withOneResult(quantizedUnary("AveragePool"))},
-	"QLinearReduceMean":        {1, withOneResult(quantizedUnary("ReduceMean"))},
+	"QuantizeLinear": {2, withOneResult(computeQuantizeLinear)}, "DequantizeLinear": {2, withOneResult(computeDequantizeLinear)},
+	"DynamicQuantizeLinear": {1, computeDynamicQuantizeLinear},
+	"MatMulInteger":         {2, withOneResult(computeMatMulInteger)}, "ConvInteger": {2, withOneResult(computeConvInteger)},
+	"MatMulIntegerToFloat": {4, withOneResult(computeMatMulIntegerToFloat)}, "DynamicQuantizeMatMul": {3, withOneResult(computeDynamicQuantizeMatMul)},
+	"QLinearConv": {1, withOneResult(computeQLinearConv)}, "QLinearMatMul": {1, withOneResult(computeQLinearMatMul)}, "QGemm": {1, withOneResult(computeQGemm)},
+	"QLinearAdd": {1, withOneResult(quantizedBinaryOperator("Add"))}, "QLinearMul": {1, withOneResult(quantizedBinaryOperator("Mul"))},
+	"QLinearConcat":  {1, withOneResult(computeQLinearConcat)},
+	"QLinearSigmoid": {1, withOneResult(quantizedUnaryOperator("Sigmoid"))}, "QLinearLeakyRelu": {1, withOneResult(quantizedUnaryOperator("LeakyRelu"))},
+	"QLinearSoftmax":           {1, withOneResult(quantizedUnaryOperator("Softmax"))},
+	"QLinearGlobalAveragePool": {1, withOneResult(quantizedUnaryOperator("GlobalAveragePool"))},
+	"QLinearAveragePool":       {1, withOneResult(quantizedUnaryOperator("AveragePool"))},
+	"QLinearReduceMean":        {1, withOneResult(quantizedUnaryOperator("ReduceMean"))},
 }
 
 // runOperator computes another operator on the given inputs and attributes, and returns its
@@ -55,7 +55,7 @@ func (c *call) runOperatorAll(op string, attributes map[string]*onnx.Attribute, 
 // elements along the axis.
 func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	if len(p.Data) == 1 {
-		return scalar(p.Type, p.Data[0]), nil
+		return newScalar(p.Type, p.Data[0]), nil
 	}
 	axis, err := resolveAxis(axis, len(x.Dims))
 	if err != nil {
@@ -134,7 +134,7 @@ func (s scaling) dequantize(x *Tensor) (*Tensor, error) {
 	return combine(s.scale.Type, y, s.scale, func(v, scale float64) float64 { return v * scale })
 }
 
-func quantizeLinear(c *call) (*Tensor, error) {
+func computeQuantizeLinear(c *call) (*Tensor, error) {
 	zero := c.input(2)
 	if t := onnx.DataType(c.intAttribute("output_dtype", 0)); zero == nil && t != 0 {
 		zero = c.in[1].zerosLike().withType(t)
@@ -146,7 +146,7 @@ func quantizeLinear(c *call) (*Tensor, error) {
 	return s.quantize(c.in[0])
 }
 
-func dequantizeLinear(c *call) (*Tensor, error) {
+func computeDequantizeLinear(c *call) (*Tensor, error) {
 	s, err := scalingOf(c.in[0], c.in[1], c.input(2), c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
 		return nil, err
@@ -164,10 +164,10 @@ func dynamicScaling(x *Tensor) scaling {
 	} else {
 		scale = 1 // onnxruntime uses 1 for a tensor of zeros
 	}
-	return scaling{scalar(x.Type, scale), scalar(onnx.Uint8, zero)}
+	return scaling{newScalar(x.Type, scale), newScalar(onnx.Uint8, zero)}
 }
 
-func dynamicQuantizeLinear(c *call) ([]*Tensor, error) {
+func computeDynamicQuantizeLinear(c *call) ([]*Tensor, error) {
 	s := dynamicScaling(c.in[0])
 	y, err := s.quantize(c.in[0])
 	return []*Tensor{y, s.scale, s.zero}, err
@@ -185,13 +185,14 @@ func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 			return nil, err
 		}
 	} else if len(zero.Data) == 1 {
-		zero = scalar(zero.Type, zero.Data[0])
+		zero = newScalar(zero.Type, zero.Data[0])
 	}
 	return combine(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
 }
 
-// subtractZeros returns the first two inputs minus their zero points. The array zeros has the
-// inputs of the zero points, and axes the axes that these may have one element for.
+// subtractZeros returns the first two inputs minus their zero points. For each of the two,
+// zeros has the number of the zero point's input, and axes has the axis along which the zero
+// point may have several elements.
 func (c *call) subtractZeros(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
 	if a, err = subtractZero(c.in[0], c.input(zeros[0]), axes[0]); err != nil {
 		return nil, nil, err
@@ -200,7 +201,7 @@ func (c *call) subtractZeros(axes [2]int, zeros [2]int) (a, b *Tensor, err error
 	return a, b, err
 }
 
-func matMulInteger(c *call) (*Tensor, error) {
+func computeMatMulInteger(c *call) (*Tensor, error) {
 	a, b, err := c.subtractZeros([2]int{-2, -1}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
@@ -208,7 +209,7 @@ func matMulInteger(c *call) (*Tensor, error) {
 	return multiplyMatrices(a, b)
 }
 
-func convInteger(c *call) (*Tensor, error) {
+func computeConvInteger(c *call) (*Tensor, error) {
 	x, w, err := c.subtractZeros([2]int{1, 0}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
@@ -216,9 +217,9 @@ func convInteger(c *call) (*Tensor, error) {
 	return c.convolve(x, w, nil)
 }
 
-// matMulIntegerToFloat computes MatMulIntegerToFloat. Its inputs are a, b, their scales,
+// computeMatMulIntegerToFloat computes MatMulIntegerToFloat. Its inputs are a, b, their scales,
 // their zero points and a bias.
-func matMulIntegerToFloat(c *call) (*Tensor, error) {
+func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
 	a, b, err := c.subtractZeros([2]int{-2, -1}, [2]int{4, 5})
 	if err != nil {
 		return nil, err
@@ -245,9 +246,9 @@ func (c *call) multiplyScaled(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, erro
 	return add(y, bias)
 }
 
-// dynamicQuantizeMatMul computes DynamicQuantizeMatMul. Its inputs are a, b, and b's scale,
-// zero point and a bias.
-func dynamicQuantizeMatMul(c *call) (*Tensor, error) {
+// computeDynamicQuantizeMatMul computes DynamicQuantizeMatMul. Its inputs are a, b, and b's
+// scale, zero point and a bias.
+func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	s := dynamicScaling(c.in[0])
 	a, err := s.quantize(c.in[0])
 	if err != nil {
@@ -289,7 +290,7 @@ func (c *call) requantize(y *Tensor, i int) (*Tensor, error) {
 	return s.quantize(y)
 }
 
-func qLinearConv(c *call) (*Tensor, error) {
+func computeQLinearConv(c *call) (*Tensor, error) {
 	x, err := c.dequantizeInput(0, 1)
 	if err != nil {
 		return nil, err
@@ -325,7 +326,7 @@ func (c *call) dequantizeBias(i int) (*Tensor, error) {
 	return bias, nil
 }
 
-func qLinearMatMul(c *call) (*Tensor, error) {
+func computeQLinearMatMul(c *call) (*Tensor, error) {
 	a, err := c.dequantizeInput(0, -2)
 	if err != nil {
 		return nil, err
@@ -341,8 +342,8 @@ func qLinearMatMul(c *call) (*Tensor, error) {
 	return c.requantize(y, 6)
 }
 
-// qGemm computes QGemm. Its result is float if there is no scale for it.
-func qGemm(c *call) (*Tensor, error) {
+// computeQGemm computes QGemm. Its result is float if there is no scale for it.
+func computeQGemm(c *call) (*Tensor, error) {
 	a, err := c.dequantizeInput(0, -1)
 	if err != nil {
 		return nil, err
@@ -373,9 +374,9 @@ func qGemm(c *call) (*Tensor, error) {
 	return c.requantize(y, 7)
 }
 
-// quantizedBinary returns an operator that dequantises two inputs, applies op and quantises
-// the result.
-func quantizedBinary(op string) func(*call) (*Tensor, error) {
+// quantizedBinaryOperator returns an operator that dequantises two inputs, applies op and
+// quantises the result.
+func quantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		a, err := c.dequantizeInput(0, 1)
 		if err != nil {
@@ -393,9 +394,9 @@ func quantizedBinary(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// quantizedUnary returns an operator that dequantises an input, applies op and quantises the
-// result.
-func quantizedUnary(op string) func(*call) (*Tensor, error) {
+// quantizedUnaryOperator returns an operator that dequantises an input, applies op and
+// quantises the result.
+func quantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, err := c.dequantizeInput(0, 1)
 		if err != nil {
@@ -403,13 +404,13 @@ func quantizedUnary(op string) func(*call) (*Tensor, error) {
 		}
 		last := c.flagAttribute("channels_last") && len(x.Dims) > 2
 		if last {
-			if x, err = x.transpose(channelsFirst(len(x.Dims))...); err != nil {
+			if x, err = x.transpose(permutationToChannelsFirst(len(x.Dims))...); err != nil {
 				return nil, err
 			}
 		}
 		y, err := c.runOperator(op, c.node.Attributes, x)
 		if err == nil && last {
-			y, err = y.transpose(invert(channelsFirst(len(y.Dims)))...)
+			y, err = y.transpose(invertPermutation(permutationToChannelsFirst(len(y.Dims)))...)
 		}
 		if err != nil {
 			return nil, err
@@ -418,8 +419,9 @@ func quantizedUnary(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// channelsFirst returns the permutation that moves the last axis to the second position.
-func channelsFirst(rank int) []int {
+// permutationToChannelsFirst returns the permutation that moves the last axis to the second
+// position.
+func permutationToChannelsFirst(rank int) []int {
 	perm := []int{0, rank - 1}
 	for i := 1; i < rank-1; i++ {
 		perm = append(perm, i)
@@ -427,9 +429,9 @@ func channelsFirst(rank int) []int {
 	return perm
 }
 
-// qLinearConcat computes QLinearConcat. Its first two inputs are the result's scale and zero
-// point; each tensor is three inputs after them.
-func qLinearConcat(c *call) (*Tensor, error) {
+// computeQLinearConcat computes QLinearConcat. Its first two inputs are the result's scale
+// and zero point; each tensor is three inputs after them.
+func computeQLinearConcat(c *call) (*Tensor, error) {
 	var parts []*Tensor
 	for i := 2; i < len(c.in); i += 3 {
 		x, err := c.dequantizeInput(i, 1)

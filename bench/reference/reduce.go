@@ -11,31 +11,31 @@ import (
 // reductions has the operators that work along axes. Some reduce the axes to one element,
 // others compute a line from a line.
 var reductions = map[string]operator{
-	"ReduceSum":  {1, withOneResult(reduceWith(sum))},
-	"ReduceMean": {1, withOneResult(reduceWith(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
-	"ReduceMax":  {1, withOneResult(reduceWith(maximum))},
-	"ReduceMin":  {1, withOneResult(reduceWith(minimum))},
-	"ReduceProd": {1, withOneResult(reduceWith(multiplyAll))},
-	"ReduceL1":   {1, withOneResult(reduceWith(sumAbs))},
-	"ReduceL2": {1, withOneResult(reduceWithCall(func(c *call) func([]float64) float64 {
+	"ReduceSum":  {1, withOneResult(reduceOperator(sumAll))},
+	"ReduceMean": {1, withOneResult(reduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"ReduceMax":  {1, withOneResult(reduceOperator(maximum))},
+	"ReduceMin":  {1, withOneResult(reduceOperator(minimum))},
+	"ReduceProd": {1, withOneResult(reduceOperator(multiplyAll))},
+	"ReduceL1":   {1, withOneResult(reduceOperator(sumAbs))},
+	"ReduceL2": {1, withOneResult(reduceOperatorByCall(func(c *call) func([]float64) float64 {
 		root := c.elementaryFunction("Sqrt")
 		return func(x []float64) float64 { return root(sumSquares(x)) }
 	}))},
-	"ReduceSumSquare": {1, withOneResult(reduceWith(sumSquares))},
-	"ReduceLogSum": {1, withOneResult(reduceWithCall(func(c *call) func([]float64) float64 {
+	"ReduceSumSquare": {1, withOneResult(reduceOperator(sumSquares))},
+	"ReduceLogSum": {1, withOneResult(reduceOperatorByCall(func(c *call) func([]float64) float64 {
 		log := c.elementaryFunction("Log")
-		return func(x []float64) float64 { return log(sum(x)) }
+		return func(x []float64) float64 { return log(sumAll(x)) }
 	}))},
-	"ReduceLogSumExp": {1, withOneResult(reduceWithCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
+	"ReduceLogSumExp": {1, withOneResult(reduceOperatorByCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
 
-	"ArgMax": {1, withOneResult(argBest(func(a, b float64) bool { return a > b }))},
-	"ArgMin": {1, withOneResult(argBest(func(a, b float64) bool { return a < b }))},
+	"ArgMax": {1, withOneResult(argOperator(func(a, b float64) bool { return a > b }))},
+	"ArgMin": {1, withOneResult(argOperator(func(a, b float64) bool { return a < b }))},
 
-	"Softmax":         {1, withOneResult(normalizeLines((*call).softmax))},
-	"LogSoftmax":      {1, withOneResult(normalizeLines((*call).logSoftmax))},
-	"Hardmax":         {1, withOneResult(normalizeLines((*call).hardmax))},
-	"CumSum":          {2, withOneResult(cumSum)},
-	"LpNormalization": {1, withOneResult(lpNormalization)},
+	"Softmax":         {1, withOneResult(normalizeOperator((*call).softmax))},
+	"LogSoftmax":      {1, withOneResult(normalizeOperator((*call).logSoftmax))},
+	"Hardmax":         {1, withOneResult(normalizeOperator((*call).hardmax))},
+	"CumSum":          {2, withOneResult(computeCumSum)},
+	"LpNormalization": {1, withOneResult(computeLpNormalization)},
 }
 
 // moveAxesLast returns t with the given axes moved to the end, and the product of their
@@ -45,7 +45,7 @@ func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error)
 	for _, a := range axes {
 		length *= t.Dims[a]
 	}
-	moved, err = t.transpose(moveToEnd(len(t.Dims), axes...)...)
+	moved, err = t.transpose(permutationToEnd(len(t.Dims), axes...)...)
 	return moved, length, err
 }
 
@@ -58,7 +58,7 @@ func (t *Tensor) mapLines(axis int, f func(line []float64)) (*Tensor, error) {
 	for line := range slices.Chunk(moved.Data, length) {
 		f(line)
 	}
-	return moved.transpose(invert(moveToEnd(len(t.Dims), axis))...)
+	return moved.transpose(invertPermutation(permutationToEnd(len(t.Dims), axis))...)
 }
 
 // reduceAxes returns f of the elements along some axes. These axes have length 1 in the
@@ -93,14 +93,14 @@ func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 	return t.reshape(dims...)
 }
 
-// reduceWith returns an operator that reduces axes with f. The axes are an attribute, or an
+// reduceOperator returns an operator that reduces axes with f. The axes are an attribute, or an
 // input in newer operator sets. If there are none, all axes are reduced.
-func reduceWith(f func(line []float64) float64) func(*call) (*Tensor, error) {
-	return reduceWithCall(func(*call) func([]float64) float64 { return f })
+func reduceOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
+	return reduceOperatorByCall(func(*call) func([]float64) float64 { return f })
 }
 
-// reduceWithCall is like reduceWith, with a function that depends on the call.
-func reduceWithCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
+// reduceOperatorByCall is like reduceOperator, with a function that depends on the call.
+func reduceOperatorByCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], function(c)
 		list, _ := c.intsFromInput(1, "axes")
@@ -125,7 +125,7 @@ func reduceWithCall(function func(*call) func(line []float64) float64) func(*cal
 	}
 }
 
-func sum(x []float64) float64 {
+func sumAll(x []float64) float64 {
 	total := 0.0
 	for _, v := range x {
 		total += v
@@ -186,9 +186,9 @@ func (c *call) logSumExp(x []float64) float64 {
 	return most + c.elementaryFunction("Log")(total)
 }
 
-// argBest returns an operator for the index of the best element along an axis: the first of
+// argOperator returns an operator for the index of the best element along an axis: the first of
 // several equal ones, or the last if select_last_index is set.
-func argBest(better func(a, b float64) bool) func(*call) (*Tensor, error) {
+func argOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
 		axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
@@ -218,9 +218,9 @@ func argBest(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	}
 }
 
-// normalizeLines returns an operator that applies a function in place to the lines of an
+// normalizeOperator returns an operator that applies a function in place to the lines of an
 // axis. Before version 13 a line extends over all axes from the given one on.
-func normalizeLines(function func(*call, []float64)) func(*call) (*Tensor, error) {
+func normalizeOperator(function func(*call, []float64)) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], func(line []float64) { function(c, line) }
 		missing := -1
@@ -285,7 +285,7 @@ func (*call) hardmax(line []float64) {
 	line[best] = 1
 }
 
-func cumSum(c *call) (*Tensor, error) {
+func computeCumSum(c *call) (*Tensor, error) {
 	if len(c.in[1].Data) != 1 {
 		return nil, fmt.Errorf("axis has shape %v; want a scalar", c.in[1].Dims)
 	}
@@ -313,7 +313,7 @@ func cumSum(c *call) (*Tensor, error) {
 	})
 }
 
-func lpNormalization(c *call) (*Tensor, error) {
+func computeLpNormalization(c *call) (*Tensor, error) {
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err

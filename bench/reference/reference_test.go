@@ -186,7 +186,7 @@ func TestErrors(t *testing.T) {
 		`input "x": missing`:                        nil,
 		`input "x": shape is [4]`:                   {"x": floats([]int{4}, 1, 2, 3, 4)},
 		`input "x": found 3 values for shape [2 2]`: {"x": floats([]int{2, 2}, 1, 2, 3)},
-		`input "x": type is int64; want float32`:    {"x": vector(1, 2)},
+		`input "x": type is int64; want float32`:    {"x": newVector(1, 2)},
 		`input "w": graph has no such input`:        {"x": x, "w": x},
 		`input "x": shape [-1] has a negative dime`: {"x": floats([]int{-1})},
 	} {

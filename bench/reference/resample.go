@@ -8,12 +8,12 @@ import (
 
 // resamplings has the operators that interpolate between elements, and AffineGrid.
 var resamplings = map[string]operator{
-	"Resize": {1, withOneResult(resize)}, "Upsample": {1, withOneResult(upsample)},
-	"GridSample": {2, withOneResult(gridSample)}, "AffineGrid": {2, withOneResult(affineGrid)},
+	"Resize": {1, withOneResult(computeResize)}, "Upsample": {1, withOneResult(computeUpsample)},
+	"GridSample": {2, withOneResult(computeGridSample)}, "AffineGrid": {2, withOneResult(computeAffineGrid)},
 }
 
-// upsample computes Upsample, which Resize has replaced.
-func upsample(c *call) (*Tensor, error) {
+// computeUpsample computes Upsample, which Resize has replaced.
+func computeUpsample(c *call) (*Tensor, error) {
 	scales, err := c.readScales(1)
 	if err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func (c *call) readScales(input int) ([]float64, error) {
 	return nil, nil
 }
 
-// resize computes Resize. Its inputs are X and scales in version 10, and X, region, scales
-// and sizes from version 11 on.
-func resize(c *call) (*Tensor, error) {
+// computeResize computes Resize. Its inputs are X and scales in version 10, and X, region,
+// scales and sizes from version 11 on.
+func computeResize(c *call) (*Tensor, error) {
 	x, input := c.in[0], 2
 	if c.opset == 10 {
 		input = 1
@@ -302,9 +302,9 @@ func cubicWeight(x, a float64) float64 {
 	return 0
 }
 
-// gridSample computes GridSample: it samples x [batch][channels][...] at the coordinates of a
-// grid, which are between -1 and 1 and start with the last axis.
-func gridSample(c *call) (*Tensor, error) {
+// computeGridSample computes GridSample: it samples x [batch][channels][...] at the
+// coordinates of a grid, which are between -1 and 1 and start with the last axis.
+func computeGridSample(c *call) (*Tensor, error) {
 	x, grid := c.in[0], c.in[1]
 	rank := len(x.Dims) - 2
 	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || numElements(x.Dims[2:]) == 0 {
@@ -404,9 +404,9 @@ func (g *gridSampler) padCoordinate(at float64, n int) float64 {
 	return at
 }
 
-// affineGrid computes AffineGrid: it returns the coordinates to which matrices [batch][2][3]
-// or [batch][3][4] map the elements of an image.
-func affineGrid(c *call) (*Tensor, error) {
+// computeAffineGrid computes AffineGrid: it returns the coordinates to which matrices
+// [batch][2][3] or [batch][3][4] map the elements of an image.
+func computeAffineGrid(c *call) (*Tensor, error) {
 	theta, size := c.in[0], c.in[1].ints()
 	rank := len(size) - 2
 	if rank != 2 && rank != 3 || !slices.Equal(theta.Dims, []int{size[0], rank, rank + 1}) {

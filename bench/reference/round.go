@@ -24,8 +24,8 @@ func RoundHalf(_ string, v float64) float64 {
 // the operator.
 func RoundSingle(_ string, v float64) float64 { return float64(float32(v)) }
 
-// roundBrain rounds v to float32 and then to the nearest bfloat16, ties to even.
-func roundBrain(v float64) float64 {
+// roundBFloat16 rounds v to float32 and then to the nearest bfloat16, ties to even.
+func roundBFloat16(v float64) float64 {
 	if v != v || math.IsInf(v, 0) {
 		return v
 	}

@@ -9,17 +9,17 @@ import (
 
 // shapes has the operators that rearrange elements or return shapes.
 var shapes = map[string]operator{
-	"Dropout": {1, dropout}, "Reshape": {1, withOneResult(reshape)}, "Flatten": {1, withOneResult(flatten)},
-	"Squeeze": {1, withOneResult(squeeze)}, "Unsqueeze": {1, withOneResult(unsqueeze)},
-	"Shape": {1, withOneResult(shapeOf)}, "Size": {1, withOneResult(sizeOf)},
-	"Transpose": {1, withOneResult(transpose)}, "Concat": {1, withOneResult(concat)}, "Split": {1, split},
-	"Slice": {1, withOneResult(slice)}, "Expand": {2, withOneResult(expand)}, "Tile": {2, withOneResult(tile)}, "Pad": {1, withOneResult(pad)},
-	"DepthToSpace": {1, withOneResult(depthToSpace)}, "SpaceToDepth": {1, withOneResult(spaceToDepth)},
-	"Trilu": {1, withOneResult(trilu)}, "ReverseSequence": {2, withOneResult(reverseSequence)},
+	"Dropout": {1, computeDropout}, "Reshape": {1, withOneResult(computeReshape)}, "Flatten": {1, withOneResult(computeFlatten)},
+	"Squeeze": {1, withOneResult(computeSqueeze)}, "Unsqueeze": {1, withOneResult(computeUnsqueeze)},
+	"Shape": {1, withOneResult(computeShape)}, "Size": {1, withOneResult(computeSize)},
+	"Transpose": {1, withOneResult(computeTranspose)}, "Concat": {1, withOneResult(computeConcat)}, "Split": {1, computeSplit},
+	"Slice": {1, withOneResult(computeSlice)}, "Expand": {2, withOneResult(computeExpand)}, "Tile": {2, withOneResult(computeTile)}, "Pad": {1, withOneResult(computePad)},
+	"DepthToSpace": {1, withOneResult(computeDepthToSpace)}, "SpaceToDepth": {1, withOneResult(computeSpaceToDepth)},
+	"Trilu": {1, withOneResult(computeTrilu)}, "ReverseSequence": {2, withOneResult(computeReverseSequence)},
 }
 
-// dropout computes Dropout for inference: it keeps every element.
-func dropout(c *call) ([]*Tensor, error) {
+// computeDropout computes Dropout for inference: it keeps every element.
+func computeDropout(c *call) ([]*Tensor, error) {
 	if t := c.input(2); t != nil && t.containsValue(1) {
 		if ratio := c.input(1); ratio == nil || !ratio.containsValue(0) {
 			return nil, c.unsupported("training mode, whose result is random")
@@ -32,10 +32,10 @@ func dropout(c *call) ([]*Tensor, error) {
 	return []*Tensor{c.in[0], mask}, nil
 }
 
-// reshape computes Reshape. The shape is an input from version 5 on, and an attribute before.
-// A 0 keeps the dimension unless allowzero is set. One -1 is computed from the number of
-// elements.
-func reshape(c *call) (*Tensor, error) {
+// computeReshape computes Reshape. The shape is an input from version 5 on, and an attribute
+// before. A 0 keeps the dimension unless allowzero is set. One -1 is computed from the number
+// of elements.
+func computeReshape(c *call) (*Tensor, error) {
 	want, given := c.intsFromInput(1, "shape")
 	if !given {
 		return nil, fmt.Errorf("missing shape")
@@ -68,7 +68,7 @@ func reshape(c *call) (*Tensor, error) {
 	return x.reshape(want...)
 }
 
-func flatten(c *call) (*Tensor, error) {
+func computeFlatten(c *call) (*Tensor, error) {
 	dims := c.in[0].Dims
 	axis := c.intAttribute("axis", 1)
 	if axis != len(dims) {
@@ -80,9 +80,9 @@ func flatten(c *call) (*Tensor, error) {
 	return c.in[0].reshape(numElements(dims[:axis]), numElements(dims[axis:]))
 }
 
-// squeeze computes Squeeze: it removes the listed axes, or all axes of length 1 if none are
-// listed.
-func squeeze(c *call) (*Tensor, error) {
+// computeSqueeze computes Squeeze: it removes the listed axes, or all axes of length 1 if
+// none are listed.
+func computeSqueeze(c *call) (*Tensor, error) {
 	x := c.in[0]
 	list, given := c.intsFromInput(1, "axes")
 	axes, err := resolveAxes(list, len(x.Dims))
@@ -99,7 +99,7 @@ func squeeze(c *call) (*Tensor, error) {
 	return x.dropAxes(axes)
 }
 
-func unsqueeze(c *call) (*Tensor, error) {
+func computeUnsqueeze(c *call) (*Tensor, error) {
 	list, given := c.intsFromInput(1, "axes")
 	if !given {
 		return nil, fmt.Errorf("missing axes")
@@ -120,10 +120,10 @@ func unsqueeze(c *call) (*Tensor, error) {
 	return c.in[0].reshape(dims...)
 }
 
-func shapeOf(c *call) (*Tensor, error) {
+func computeShape(c *call) (*Tensor, error) {
 	dims := c.in[0].Dims
 	from, to := clampIndex(c.intAttribute("start", 0), len(dims)), clampIndex(c.intAttribute("end", len(dims)), len(dims))
-	return vector(dims[from:max(from, to)]...), nil
+	return newVector(dims[from:max(from, to)]...), nil
 }
 
 // clampIndex returns a position in an axis of n elements. A negative index counts from the
@@ -135,9 +135,11 @@ func clampIndex(at, n int) int {
 	return min(max(at, 0), n)
 }
 
-func sizeOf(c *call) (*Tensor, error) { return scalar(onnx.Int64, float64(len(c.in[0].Data))), nil }
+func computeSize(c *call) (*Tensor, error) {
+	return newScalar(onnx.Int64, float64(len(c.in[0].Data))), nil
+}
 
-func transpose(c *call) (*Tensor, error) {
+func computeTranspose(c *call) (*Tensor, error) {
 	perm := c.intsAttribute("perm")
 	if perm == nil {
 		for i := range c.in[0].Dims {
@@ -147,7 +149,7 @@ func transpose(c *call) (*Tensor, error) {
 	return c.in[0].transpose(perm...)
 }
 
-func concat(c *call) (*Tensor, error) {
+func computeConcat(c *call) (*Tensor, error) {
 	axis, err := resolveAxis(c.intAttribute("axis", 1), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
@@ -188,9 +190,10 @@ func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	return out, nil
 }
 
-// split computes Split. An input or attribute lists the sizes of the parts. If there is none,
-// all parts are as large as the first, except for the last ones, which may be smaller.
-func split(c *call) ([]*Tensor, error) {
+// computeSplit computes Split. An input or attribute lists the sizes of the parts. If there
+// is none, all parts are as large as the first, except for the last ones, which may be
+// smaller.
+func computeSplit(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
@@ -233,9 +236,9 @@ func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
 	return t.view(dims, steps, from*steps[axis])
 }
 
-// slice computes Slice. Starts, ends, axes and steps are inputs from version 10 on, and
+// computeSlice computes Slice. Starts, ends, axes and steps are inputs from version 10 on, and
 // attributes before.
-func slice(c *call) (*Tensor, error) {
+func computeSlice(c *call) (*Tensor, error) {
 	x := c.in[0]
 	starts, _ := c.intsFromInput(1, "starts")
 	ends, _ := c.intsFromInput(2, "ends")
@@ -290,7 +293,7 @@ func sliceAxis(start, end, step, n int) (from, length int) {
 	return from, max(0, (from-to-step-1)/-step)
 }
 
-func expand(c *call) (*Tensor, error) {
+func computeExpand(c *call) (*Tensor, error) {
 	dims, err := broadcastDims(c.in[0].Dims, c.in[1].ints())
 	if err != nil {
 		return nil, err
@@ -298,7 +301,7 @@ func expand(c *call) (*Tensor, error) {
 	return c.in[0].broadcast(dims)
 }
 
-func tile(c *call) (*Tensor, error) {
+func computeTile(c *call) (*Tensor, error) {
 	x, repeats := c.in[0], c.in[1].ints()
 	if c.opset < 6 || len(repeats) != len(x.Dims) {
 		return nil, fmt.Errorf("found %d repeats for shape %v; want one per axis", len(repeats), x.Dims)
@@ -323,9 +326,9 @@ func tile(c *call) (*Tensor, error) {
 	return x, nil
 }
 
-// pad computes Pad. The amounts, value and axes are inputs from version 11 on. Negative
+// computePad computes Pad. The amounts, value and axes are inputs from version 11 on. Negative
 // amounts remove elements.
-func pad(c *call) (*Tensor, error) {
+func computePad(c *call) (*Tensor, error) {
 	x := c.in[0]
 	name := "pads"
 	if c.attribute("paddings") != nil { // version 1
@@ -387,7 +390,7 @@ func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tens
 		case mode == "wrap":
 			k = ((k % n) + n) % n
 		case mode == "reflect":
-			k = reflect(k, n)
+			k = reflectIndex(k, n)
 		default:
 			return nil, c.unsupported(fmt.Sprintf("mode %q", mode))
 		}
@@ -407,9 +410,9 @@ func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tens
 	return out, nil
 }
 
-// reflect returns the index in an axis of n elements for index k of the axis continued by
+// reflectIndex returns the index in an axis of n elements for index k of the axis continued by
 // reflection at both ends, without repeating the end elements.
-func reflect(k, n int) int {
+func reflectIndex(k, n int) int {
 	if n == 1 {
 		return 0
 	}
@@ -427,7 +430,7 @@ func (c *call) blockSize() (d []int, block int, err error) {
 	return d, block, err
 }
 
-func depthToSpace(c *call) (*Tensor, error) {
+func computeDepthToSpace(c *call) (*Tensor, error) {
 	d, b, err := c.blockSize()
 	if err != nil {
 		return nil, err
@@ -447,7 +450,7 @@ func depthToSpace(c *call) (*Tensor, error) {
 	return c.in[0].rearrange(split, perm, []int{d[0], depth, d[2] * b, d[3] * b})
 }
 
-func spaceToDepth(c *call) (*Tensor, error) {
+func computeSpaceToDepth(c *call) (*Tensor, error) {
 	d, b, err := c.blockSize()
 	if err != nil {
 		return nil, err
@@ -470,8 +473,8 @@ func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
 	return t.reshape(join...)
 }
 
-// trilu computes Trilu: it keeps the upper or lower triangle of each matrix.
-func trilu(c *call) (*Tensor, error) {
+// computeTrilu computes Trilu: it keeps the upper or lower triangle of each matrix.
+func computeTrilu(c *call) (*Tensor, error) {
 	x, diagonal := c.in[0], 0
 	if len(x.Dims) < 2 {
 		return nil, fmt.Errorf("shape %v has no matrices", x.Dims)
@@ -491,9 +494,9 @@ func trilu(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// reverseSequence computes ReverseSequence: it reverses the first elements of each sequence
-// along the time axis.
-func reverseSequence(c *call) (*Tensor, error) {
+// computeReverseSequence computes ReverseSequence: it reverses the first elements of each
+// sequence along the time axis.
+func computeReverseSequence(c *call) (*Tensor, error) {
 	x, lengths := c.in[0], c.in[1].ints()
 	batch, time := c.intAttribute("batch_axis", 1), c.intAttribute("time_axis", 0)
 	if len(x.Dims) < 2 || batch+time != 1 || batch*time != 0 {

@@ -10,14 +10,14 @@ import (
 
 // spectra has the Fourier transforms and their window functions.
 var spectra = map[string]operator{
-	"DFT": {1, withOneResult(dft)}, "STFT": {2, withOneResult(stft)},
-	"HannWindow":     {1, withOneResult(cosineWindow(0.5, 0.5, 0))},
-	"HammingWindow":  {1, withOneResult(cosineWindow(25./46, 21./46, 0))},
-	"BlackmanWindow": {1, withOneResult(cosineWindow(0.42, 0.5, 0.08))},
+	"DFT": {1, withOneResult(computeDFT)}, "STFT": {2, withOneResult(computeSTFT)},
+	"HannWindow":     {1, withOneResult(windowOperator(0.5, 0.5, 0))},
+	"HammingWindow":  {1, withOneResult(windowOperator(25./46, 21./46, 0))},
+	"BlackmanWindow": {1, withOneResult(windowOperator(0.42, 0.5, 0.08))},
 }
 
-// cosineWindow returns an operator for the window a - b*cos(x) + c*cos(2x) over one period.
-func cosineWindow(a, b, c float64) func(*call) (*Tensor, error) {
+// windowOperator returns an operator for the window a - b*cos(x) + c*cos(2x) over one period.
+func windowOperator(a, b, c float64) func(*call) (*Tensor, error) {
 	return func(k *call) (*Tensor, error) {
 		if len(k.in[0].Data) != 1 {
 			return nil, fmt.Errorf("size has shape %v; want a scalar", k.in[0].Dims)
@@ -62,9 +62,9 @@ func fourierTransform(line []complex128, bins int, inverse bool) []complex128 {
 	return out
 }
 
-// dft computes DFT: it transforms an axis of real numbers [...][1] or complex numbers
+// computeDFT computes DFT: it transforms an axis of real numbers [...][1] or complex numbers
 // [...][2]. The axis is an attribute before version 20 and an input from then on.
-func dft(c *call) (*Tensor, error) {
+func computeDFT(c *call) (*Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
 	axis := c.intAttribute("axis", 1)
@@ -89,7 +89,7 @@ func dft(c *call) (*Tensor, error) {
 	if n < 1 || n > maxTransform {
 		return nil, c.unsupported(fmt.Sprintf("transform of %d elements", n))
 	}
-	perm := moveToEnd(rank, axis, rank-1)
+	perm := permutationToEnd(rank, axis, rank-1)
 	moved, err := x.transpose(perm...)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func dft(c *call) (*Tensor, error) {
 			y.Data[(i*bins+k)*2], y.Data[(i*bins+k)*2+1] = real(v), imag(v)
 		}
 	}
-	return y.transpose(invert(perm)...)
+	return y.transpose(invertPermutation(perm)...)
 }
 
 // toComplex returns the first n numbers in from, each of one or two parts, as complex
@@ -123,9 +123,9 @@ func toComplex(from []float64, parts, n int) []complex128 {
 	return line
 }
 
-// stft computes STFT: it transforms overlapping frames of signals [batch][length] or
+// computeSTFT computes STFT: it transforms overlapping frames of signals [batch][length] or
 // [batch][length][parts].
-func stft(c *call) (*Tensor, error) {
+func computeSTFT(c *call) (*Tensor, error) {
 	x, window := c.in[0], c.input(2)
 	parts := 1
 	if len(x.Dims) == 3 {

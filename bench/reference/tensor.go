@@ -58,13 +58,13 @@ func newTensor(t onnx.DataType, dims ...int) (*Tensor, error) {
 	return &Tensor{Type: t, Dims: slices.Clone(dims), Data: make([]float64, n)}, nil
 }
 
-// scalar returns a tensor of rank 0.
-func scalar(t onnx.DataType, v float64) *Tensor {
+// newScalar returns a tensor of rank 0.
+func newScalar(t onnx.DataType, v float64) *Tensor {
 	return &Tensor{Type: t, Dims: []int{}, Data: []float64{v}}
 }
 
-// vector returns an int64 tensor of rank 1.
-func vector(values ...int) *Tensor {
+// newVector returns an int64 tensor of rank 1.
+func newVector(values ...int) *Tensor {
 	t := &Tensor{Type: onnx.Int64, Dims: []int{len(values)}, Data: make([]float64, len(values))}
 	for i, v := range values {
 		t.Data[i] = float64(v)
@@ -192,8 +192,8 @@ func isPermutation(perm []int, n int) bool {
 	return len(perm) == n
 }
 
-// moveToEnd returns a permutation of rank axes that puts the given axes last.
-func moveToEnd(rank int, axes ...int) []int {
+// permutationToEnd returns a permutation of rank axes that puts the given axes last.
+func permutationToEnd(rank int, axes ...int) []int {
 	var perm []int
 	for i := range rank {
 		if !slices.Contains(axes, i) {
@@ -203,8 +203,8 @@ func moveToEnd(rank int, axes ...int) []int {
 	return append(perm, axes...)
 }
 
-// invert returns the permutation that undoes perm.
-func invert(perm []int) []int {
+// invertPermutation returns the permutation that undoes perm.
+func invertPermutation(perm []int) []int {
 	back := make([]int, len(perm))
 	for i, p := range perm {
 		back[p] = i

@@ -9,20 +9,21 @@ import (
 	"anesim/hw/chip"
 )
 
-// An expression is a sum of products of numbers and a chip's constants. It estimates a
-// chip's area, as in 2 + 0.004*Engines*MACs + 1.1e-6*L2Bytes.
-type expression []product
+// An expression is a sum of terms over a chip's constants, such as this estimate of a chip's
+// area: 2 + 0.004*Engines*MACs + 1.1e-6*L2Bytes.
+type expression []term
 
-type product struct {
+// A term is the product of a number and constants of the chip.
+type term struct {
 	factor    float64
 	constants []string
 }
 
-// maxTerms is the maximum number of terms in an expression.
+// maxTerms is the largest number of terms of an expression.
 const maxTerms = 64
 
-// parseExpression parses an expression. It returns an error for constants that chips do not
-// have.
+// parseExpression parses an expression. It returns an error if a name is not a constant of
+// the default chip.
 func parseExpression(text string) (*expression, error) {
 	var e expression
 	rest := strings.TrimSpace(text)
@@ -31,7 +32,7 @@ func parseExpression(text string) (*expression, error) {
 		rest, sign = cut, -1
 	}
 	for {
-		p, after, err := parseProduct(rest)
+		p, after, err := parseTerm(rest)
 		if err != nil {
 			return nil, err
 		}
@@ -53,8 +54,9 @@ func parseExpression(text string) (*expression, error) {
 	}
 }
 
-// parseProduct parses factors up to a plus or a minus, and returns the rest of the text.
-func parseProduct(text string) (p product, rest string, err error) {
+// parseTerm parses factors joined by * and returns the text after them, which is empty or
+// starts with the operator that follows.
+func parseTerm(text string) (p term, rest string, err error) {
 	p.factor = 1
 	for {
 		text = strings.TrimSpace(text)
@@ -71,11 +73,11 @@ func parseProduct(text string) (p product, rest string, err error) {
 			}
 			p.factor = float64(p.factor * v)
 		default:
-			c, err := chip.ByName(chip.Default) // constants have the same names on all
+			c, err := chip.ByName(chip.Default) // constants have the same names on every chip
 			if err != nil {
 				return p, "", err
 			}
-			if _, ok := findConstant(&c, word); !ok {
+			if _, ok := lookupConstant(&c, word); !ok {
 				return p, "", chip.Set(&c, word, 0) // returns an error with suggestions
 			}
 			p.constants = append(p.constants, word)
@@ -88,13 +90,13 @@ func parseProduct(text string) (p product, rest string, err error) {
 	}
 }
 
-// isNumber reports whether a text starts as a number does.
+// isNumber reports whether text starts with a digit or a decimal point.
 func isNumber(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '.')
 }
 
-// factorLength returns the length of the number or the name at the start of a text. A sign
-// after an e belongs to the exponent.
+// factorLength returns the length of the number or name that text starts with, or 0 if it
+// starts with neither. A sign after the e of a number belongs to the exponent.
 func factorLength(text string) int {
 	number := isNumber(text)
 	for i := range len(text) {
@@ -108,8 +110,9 @@ func factorLength(text string) int {
 	return len(text)
 }
 
-// findConstant returns the chip's constant with the given name.
-func findConstant(c *hw.Chip, name string) (float64, bool) {
+// lookupConstant returns the value of a chip's constant, and whether there is one of that
+// name.
+func lookupConstant(c *hw.Chip, name string) (float64, bool) {
 	for n, k := range c.Constants() {
 		if n == name {
 			return k.Value, true
@@ -118,13 +121,13 @@ func findConstant(c *hw.Chip, name string) (float64, bool) {
 	return 0, false
 }
 
-// evaluate returns the value of the expression for a chip.
+// evaluate returns the expression's value for the constants of c.
 func (e *expression) evaluate(c *hw.Chip) float64 {
 	sum := 0.0
 	for _, p := range *e {
 		v := p.factor
 		for _, name := range p.constants {
-			k, _ := findConstant(c, name)
+			k, _ := lookupConstant(c, name)
 			v = float64(v * k)
 		}
 		sum += v

@@ -6,14 +6,14 @@ import (
 	"anesim/bench/report"
 )
 
-// A census collects the distinct values of each label column in a sweep's rows: the program
+// A census collects the distinct values in each label column of a sweep's rows: the program
 // and the axes.
 type census struct {
 	names  []string
 	values []map[string]bool
 }
 
-// addRow adds the values of a row.
+// addRow records the labels of a row. It returns an error if a column has too many values.
 func (c *census) addRow(row []string) error {
 	for i, v := range c.values {
 		if w := row[1+i]; !v[w] {
@@ -25,7 +25,8 @@ func (c *census) addRow(row []string) error {
 	return nil
 }
 
-// countPoints returns the number of combinations of the values, at most MaxPoints+1.
+// countPoints returns the number of combinations of the values, or MaxPoints+1 if there are
+// more than MaxPoints.
 func (c *census) countPoints() int {
 	n := 1
 	for _, v := range c.values {
@@ -36,7 +37,7 @@ func (c *census) countPoints() int {
 	return n
 }
 
-// newCensus returns an empty census for the columns of a header.
+// newCensus returns an empty census for rows under header.
 func newCensus(header []string) *census {
 	labels := header[1 : len(header)-len(resultColumns)]
 	if n := len(labels); labels[n-1] == areaColumn {

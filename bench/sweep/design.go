@@ -8,15 +8,16 @@ import (
 	"anesim/bench/report"
 )
 
-// A design sums the rows of a sweep's programs, which follow each other.
+// A design sums consecutive rows, one for each program of a sweep, into one row.
 type design struct {
 	programs int
 	columns  map[string]int
-	first    []string // the row so far
-	rows     int
+	first    []string // the first row, with the others added to it
+	rows     int      // rows in first
 }
 
-// addRow adds a row and returns the sum if the row is the last of a design.
+// addRow adds the row of the next program. With the last program it returns the summed row
+// and true.
 func (d *design) addRow(row []string) ([]string, bool) {
 	if d.programs == 1 {
 		return row, true
@@ -26,7 +27,7 @@ func (d *design) addRow(row []string) ([]string, bool) {
 		d.first[1] = fmt.Sprintf("%d programs", d.programs)
 		d.first[d.columns["bound"]] = ""
 	} else {
-		d.sumRow(row)
+		d.accumulate(row)
 	}
 	if d.rows++; d.rows < d.programs {
 		return nil, false
@@ -42,13 +43,13 @@ func (d *design) addRow(row []string) ([]string, bool) {
 	return d.first, true
 }
 
-// sumRow adds a row to the design. If a program failed, its error becomes the design's.
-func (d *design) sumRow(row []string) {
+// accumulate adds a row to the design. The design keeps the first error of its programs.
+func (d *design) accumulate(row []string) {
 	failure := d.columns["error"]
 	if d.first[failure] == "" {
 		d.first[failure] = row[failure]
 	}
-	for _, name := range sums {
+	for _, name := range summedColumns {
 		i := d.columns[name]
 		a, err1 := strconv.ParseUint(d.first[i], 10, 64)
 		b, err2 := strconv.ParseUint(row[i], 10, 64)
@@ -62,6 +63,7 @@ func (d *design) sumRow(row []string) {
 	}
 }
 
+// newDesign returns an empty design for rows under header.
 func newDesign(header []string, programs int) *design {
 	d := &design{programs: programs, columns: map[string]int{}}
 	for i, name := range header {
@@ -70,5 +72,5 @@ func newDesign(header []string, programs int) *design {
 	return d
 }
 
-// sums lists the columns that are added.
-var sums = [...]string{"descriptors", "cycles", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "time_ns_low", "time_ns_high"}
+// summedColumns are the columns that a design adds up.
+var summedColumns = [...]string{"descriptors", "cycles", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "time_ns_low", "time_ns_high"}

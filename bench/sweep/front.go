@@ -7,22 +7,25 @@ import (
 	"anesim/bench/report"
 )
 
-// A Front holds the designs that no other design dominates; less is better in every goal. A
-// design is a row, or the sum of one row per program if a sweep has several programs.
+// A Front is the Pareto front of a sweep: the designs that no other design dominates. Less is
+// better in every goal. A design is a row, or the sum of one row per program if the sweep has
+// several programs.
 type Front struct {
-	Header []string
-	goals  []goal
-	design *design
-	points []frontPoint
-	cloud  cloud // sample of all designs, for a picture
+	Header  []string
+	goals   []goal
+	design  *design
+	designs []frontDesign
+	cloud   cloud // sample of all designs, for a picture
 }
 
-type frontPoint struct {
+// A frontDesign is a design's row and its goals' values.
+type frontDesign struct {
 	row   []string
 	goals []float64
 }
 
-// NewFront returns an empty front for goals that are joined by commas.
+// NewFront returns an empty front for rows under header. The list has the names of two or
+// more goals, joined by commas.
 func NewFront(list string, header []string, programs int) (*Front, error) {
 	g, err := parseGoals(list, header)
 	if err != nil {
@@ -34,14 +37,14 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
 
-// Add adds a row and removes the rows that it dominates. Rows that are equal in every goal
-// all stay. A row with an error is ignored.
+// Add adds a row to the front and removes the designs that it dominates. Designs with equal
+// goals are all kept. Add ignores a row with an error or without figures.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.addRow(row)
 	if !ok || rowProblem(row) != "" {
 		return
 	}
-	p := frontPoint{row: row}
+	p := frontDesign{row: row}
 	for i := range f.goals {
 		v, err := f.goals[i].value(row)
 		if err != nil {
@@ -49,16 +52,16 @@ func (f *Front) Add(row []string) {
 		}
 		p.goals = append(p.goals, v)
 	}
-	f.cloud.add(p.goals)
-	if slices.ContainsFunc(f.points, func(q frontPoint) bool { return q.dominates(&p) }) {
+	f.cloud.addDesign(p.goals)
+	if slices.ContainsFunc(f.designs, func(q frontDesign) bool { return q.dominates(&p) }) {
 		return
 	}
-	f.points = slices.DeleteFunc(f.points, func(q frontPoint) bool { return p.dominates(&q) })
-	f.points = append(f.points, p)
+	f.designs = slices.DeleteFunc(f.designs, func(q frontDesign) bool { return p.dominates(&q) })
+	f.designs = append(f.designs, p)
 }
 
-// dominates reports whether p is no worse than q in every goal and better in one.
-func (p *frontPoint) dominates(q *frontPoint) bool {
+// dominates reports whether p is no worse than q in every goal and better in at least one.
+func (p *frontDesign) dominates(q *frontDesign) bool {
 	better := false
 	for i, v := range p.goals {
 		if v > q.goals[i] {
@@ -69,9 +72,9 @@ func (p *frontPoint) dominates(q *frontPoint) bool {
 	return better
 }
 
-// Write writes the rows of the front.
+// Write writes the rows of the front's designs in the order in which they were added.
 func (f *Front) Write(out *Output) error {
-	for _, p := range f.points {
+	for _, p := range f.designs {
 		if err := out.Write(p.row); err != nil {
 			return err
 		}
@@ -79,15 +82,15 @@ func (f *Front) Write(out *Output) error {
 	return nil
 }
 
-// ReadFront returns the front of a sweep's rows in files, one for each shard. goals are
-// joined by commas.
+// ReadFront returns the front of the rows in the named files, one file for each shard of a
+// sweep. The goals are joined by commas.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
-	files, closing, err := openShards(names)
-	defer closing()
+	files, closeAll, err := openShards(names)
+	defer closeAll()
 	if err != nil {
 		return nil, err
 	}
-	if err := files[0].start(); err != nil {
+	if err := files[0].readHeader(); err != nil {
 		return nil, err
 	}
 	best, err := NewFront(goals, files[0].row, programs)

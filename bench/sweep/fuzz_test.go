@@ -13,7 +13,7 @@ import (
 	"anesim/hw"
 )
 
-// The shards of a grid have every point once, whatever the axes and the number of shards.
+// The shards of a grid have every point exactly once.
 func FuzzGridShards(f *testing.F) {
 	f.Add("cin=1..5", "k=1,3,5", "2/3")
 	f.Add("chip.Clock=1e9..2e9+1e8", "h=64..512*2", "1/1")
@@ -62,8 +62,8 @@ func FuzzGridShards(f *testing.F) {
 	})
 }
 
-// A file that rows are to be written behind is another's and stays as it is, or is left
-// with complete rows of this sweep alone.
+// Resume either refuses a file and leaves it unchanged, or leaves only complete rows of this
+// sweep in it.
 func FuzzResume(f *testing.F) {
 	header := []string{"point", "program", "c", "error", "origin"}
 	label := func(row int) []string { return []string{string(rune('0' + row)), "relu", "16"} }
@@ -103,8 +103,8 @@ func FuzzResume(f *testing.F) {
 	})
 }
 
-// Files of rows are merged to a sweep's whole, in the order of the points, or refused with
-// nothing written; whatever they are, status and front say so and do not fall over.
+// Merge either merges files in the order of the points, or returns an error and writes nothing.
+// ReadStatus and ReadFront do not panic on the same files.
 func FuzzMerge(f *testing.F) {
 	header := "point,program,c," + strings.Join(resultColumns[:], ",") + "\n"
 	row := func(point, value string) string {
@@ -141,7 +141,7 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// An expression has a value or is refused.
+// An expression is parsed and evaluated, or refused with an error.
 func FuzzExpression(f *testing.F) {
 	for _, s := range []string{"2 + 0.003*Engines*MACs", "-1e-3*Clock", "1e+2", "3*", "MACs Engines", ".", "e", "2--1", "L2Bytes*L2Bytes*L2Bytes*L2Bytes"} {
 		f.Add(s)

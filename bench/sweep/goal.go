@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A goal is a quantity of a design to minimise.
+// A goal is a quantity to minimise: a column, or the quotient of two.
 type goal struct {
 	name   string
 	unit   string
@@ -15,7 +15,8 @@ type goal struct {
 	over   int // column to divide by, -1 for none
 }
 
-// value returns the quantity for a row.
+// value returns the goal's value in row, or an error if a column has no number or the divisor
+// is 0.
 func (g *goal) value(row []string) (float64, error) {
 	v, err := strconv.ParseFloat(row[g.column], 64)
 	if err != nil || g.over < 0 {
@@ -28,7 +29,7 @@ func (g *goal) value(row []string) (float64, error) {
 	return v / over, err
 }
 
-// label returns the label of the goal's axis in a picture.
+// label returns the title of the goal's axis in a plot, such as "time, ns".
 func (g *goal) label() string {
 	switch {
 	case g.unit == "":
@@ -38,7 +39,7 @@ func (g *goal) label() string {
 	}
 }
 
-// parseGoals parses names joined by commas. They refer to columns of a sweep's header.
+// parseGoals parses goals joined by commas. Each must be in the header and occur once.
 func parseGoals(list string, header []string) ([]goal, error) {
 	var out []goal
 	for name := range strings.SplitSeq(list, ",") {
@@ -56,6 +57,8 @@ func parseGoals(list string, header []string) ([]goal, error) {
 	return out, nil
 }
 
+// parseGoal returns the goal of a name such as "power" or "chip.Engines", and whether the
+// header has its columns.
 func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name

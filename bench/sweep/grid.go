@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ChipPrefix is the prefix of the name of an axis over a chip's constant.
+// ChipPrefix starts the name of an axis over a constant of the chip, such as "chip.Clock".
 const ChipPrefix = "chip."
 
 // Limits of a grid.
@@ -16,13 +16,14 @@ const (
 	MaxPoints = 1 << 28
 )
 
-// An axis is a key with its values.
+// An axis is a key and its values.
 type axis struct {
 	name   string
 	values []string
 }
 
-// A grid is all combinations of its axes' values. The last axis changes fastest.
+// A grid holds the axes of a sweep. Its points are all combinations of their values; the last
+// axis changes fastest.
 type grid []axis
 
 // parseAxis parses NAME=VALUES, where VALUES are values and ranges joined by commas.
@@ -49,8 +50,8 @@ func parseAxis(s string) (axis, error) {
 	return a, nil
 }
 
-// expandItem returns the values of one item: the item itself, or those of a range FROM..TO,
-// FROM..TO+STEP or FROM..TO*FACTOR.
+// expandItem returns the values of one item. An item is a value, or a range of integers
+// FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. The list ends above maxValues values.
 func expandItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
@@ -90,7 +91,8 @@ func expandItem(item string) ([]string, error) {
 	return values, nil
 }
 
-// expandReal is like expandItem for real numbers. Numbers have their shortest form.
+// expandReal is like expandItem for real numbers. A range requires a step or a factor. Every
+// number is returned in its shortest form.
 func expandReal(item string) ([]string, error) {
 	number := func(s string) (float64, error) {
 		v, err := strconv.ParseFloat(s, 64)
@@ -145,8 +147,8 @@ func expandReal(item string) ([]string, error) {
 	return values, nil
 }
 
-// parseRangeNumber parses an integer of at most 32 bits, so that products of two are exact.
-// It may be hexadecimal with 0x.
+// parseRangeNumber parses a 32-bit integer, so that products of two do not overflow. The
+// prefix 0x marks a hexadecimal one.
 func parseRangeNumber(s string) (int, error) {
 	v, err := strconv.ParseInt(s, 0, 32)
 	if err != nil {
@@ -167,7 +169,7 @@ func (g grid) countPoints() (int, error) {
 	return n, nil
 }
 
-// valuesAt returns the values of one point, one for each axis.
+// valuesAt returns the values of a point, one for each axis.
 func (g grid) valuesAt(point int) []string {
 	values := make([]string, len(g))
 	for i := len(g) - 1; i >= 0; i-- {

@@ -8,36 +8,38 @@ import (
 	"anesim/hw/chip"
 )
 
-// steps is the number of steps of a constant's range.
-const steps = 1 << 12
+// knobSteps is the number of steps into which the range of a knob is divided.
+const knobSteps = 1 << 12
 
-// A knob is a constant with its range.
+// A knob is a constant of the chip and the range in which a search varies it.
 type knob struct {
 	name     string
 	low, top float64
 }
 
-// valueAt returns the value of a step from 0 to steps. Steps have equal ratios.
+// valueAt returns the value of a step from 0 to knobSteps. The ratio between consecutive
+// values is constant.
 func (k *knob) valueAt(step int) float64 {
 	switch step {
 	case 0:
 		return k.low
-	case steps:
+	case knobSteps:
 		return k.top
 	}
-	v := k.low * math.Pow(k.top/k.low, float64(step)/steps)
+	v := k.low * math.Pow(k.top/k.low, float64(step)/knobSteps)
 	// Round to six digits, because the last digits differ between machines.
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
 	return min(max(v, k.low), k.top)
 }
 
-// nearestStep returns the step whose value is closest to v.
+// nearestStep returns the step whose value is nearest to v on a logarithmic scale. A value
+// out of range counts as the end of the range.
 func (k *knob) nearestStep(v float64) int {
 	v = min(max(v, k.low), k.top)
-	return int(math.Round(steps * math.Log(v/k.low) / math.Log(k.top/k.low)))
+	return int(math.Round(knobSteps * math.Log(v/k.low) / math.Log(k.top/k.low)))
 }
 
-// parseKnob parses chip.NAME=FROM..TO.
+// parseKnob parses chip.NAME=FROM..TO. It refuses constants that take whole numbers only.
 func parseKnob(word string) (knob, error) {
 	name, list, _ := strings.Cut(word, "=")
 	name, isChip := strings.CutPrefix(name, ChipPrefix)

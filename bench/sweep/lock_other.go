@@ -4,5 +4,6 @@ package sweep
 
 import "os"
 
-// lock does nothing, because files cannot be locked on these systems.
-func lock(*os.File) error { return nil }
+// lockFile locks f for this process until f is closed. It returns errLocked if another
+// process has locked it, and nil if the file system does not support locks.
+func lockFile(*os.File) error { return nil }

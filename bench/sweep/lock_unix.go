@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks a file for this process until it is closed. It succeeds on file systems
-// without locks. It returns errLocked if another process holds the lock.
-func lock(f *os.File) error {
+// lockFile locks f for this process until f is closed. It returns errLocked if another
+// process has locked it, and nil if the file system does not support locks.
+func lockFile(f *os.File) error {
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return errLocked

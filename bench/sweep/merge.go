@@ -14,13 +14,13 @@ import (
 	"anesim/bench/report"
 )
 
-// A shardFile is a shard's file that is being read.
+// A shardFile reads the rows of one shard from a file.
 type shardFile struct {
 	name   string
 	file   *os.File
 	rows   *rowReader
 	line   int
-	at     int // point of the current row, -1 at the end
+	point  int // point of the current row, -1 at the end
 	row    []string
 	header []byte
 
@@ -28,15 +28,15 @@ type shardFile struct {
 	torn    bool     // the file ends inside a row
 }
 
-// maxMergeFiles is the maximum number of files that are open at a time.
+// maxMergeFiles is the largest number of files that are open at a time.
 const maxMergeFiles = 1 << 10
 
-// Merge writes the rows of shards' files in the order of their points. It first checks that
-// every point occurs exactly once. points is the number of points, or 0 to derive it from
-// the values in the rows.
+// Merge writes the rows of the named files, one for each shard of a sweep, to w in the order
+// of their points. It first checks that together they have every point once. If points is 0,
+// it derives the number of points from the values in the rows.
 func Merge(w io.Writer, names []string, points int) error {
-	files, closing, err := openShards(names)
-	defer closing()
+	files, closeAll, err := openShards(names)
+	defer closeAll()
 	if err != nil {
 		return err
 	}
@@ -44,10 +44,10 @@ func Merge(w io.Writer, names []string, points int) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, flushBytes)
-	begun := false
+	wroteHeader := false
 	if _, err := mergeRows(files, func(f *shardFile) error {
-		if !begun {
-			begun = true
+		if !wroteHeader {
+			wroteHeader = true
 			out.Write(f.header)
 		}
 		_, err := out.Write(f.rows.line)
@@ -58,7 +58,8 @@ func Merge(w io.Writer, names []string, points int) error {
 	return out.Flush()
 }
 
-// checkShards reads all files and returns an error unless every point occurs exactly once.
+// checkShards reads all files and returns an error unless every point occurs exactly once. If
+// points is 0, it expects every combination of the values in the rows.
 func checkShards(files []*shardFile, points int) error {
 	var c *census
 	total, err := mergeRows(files, func(f *shardFile) error {
@@ -86,21 +87,22 @@ func checkShards(files []*shardFile, points int) error {
 	return nil
 }
 
-// mergeRows reads the files together and calls do for each row in the order of the points,
-// which must have no gaps. total is the number of rows.
-func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err error) {
+// mergeRows calls visit for every row of the files in the order of the points, and returns
+// the number of rows. It stops with an error if a point is missing or occurs twice, or if the
+// files belong to different sweeps.
+func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err error) {
 	queue := make(mergeQueue, 0, len(files))
 	for _, f := range files {
-		if err := f.start(); err != nil {
+		if err := f.readHeader(); err != nil {
 			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
 			return 0, f.errorf("belongs to another sweep than %s", report.Printable(first.name))
 		}
-		if err := f.next(); err != nil {
+		if err := f.readRow(); err != nil {
 			return 0, err
 		}
-		if f.at >= 0 {
+		if f.point >= 0 {
 			queue = append(queue, f)
 		}
 	}
@@ -110,23 +112,23 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 	for ; len(queue) > 0; total++ {
 		f := queue[0]
 		switch {
-		case f.at < total:
-			return total, f.errorf("found point %d twice", f.at)
-		case f.at > total:
+		case f.point < total:
+			return total, f.errorf("found point %d twice", f.point)
+		case f.point > total:
 			return total, fmt.Errorf("missing point %d; a shard is missing or incomplete", total)
 		}
 		if total == 0 {
-			first, origin = f, originOf(f.row)
-		} else if o := originOf(f.row); o != origin {
-			return total, f.errorf("belongs to another sweep than %s: %s", report.Printable(first.name), originDifference(o, origin))
+			first, origin = f, rowOrigin(f.row)
+		} else if o := rowOrigin(f.row); o != origin {
+			return total, f.errorf("belongs to another sweep than %s: %s", report.Printable(first.name), diffOrigins(o, origin))
 		}
-		if err := do(f); err != nil {
+		if err := visit(f); err != nil {
 			return total, err
 		}
-		if err := f.next(); err != nil {
+		if err := f.readRow(); err != nil {
 			return total, err
 		}
-		if f.at < 0 {
+		if f.point < 0 {
 			heap.Pop(&queue)
 		} else {
 			heap.Fix(&queue, 0)
@@ -135,22 +137,22 @@ func mergeRows(files []*shardFile, do func(*shardFile) error) (total int, err er
 	return total, nil
 }
 
-// errorf returns an error with the file's name and the current line.
+// errorf formats an error with the file's name and the number of the current line.
 func (f *shardFile) errorf(format string, args ...any) error {
-	return inFile(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
+	return addFileName(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
 }
 
-// start reads the file's header.
-func (f *shardFile) start() error {
+// readHeader rewinds the file and reads its header.
+func (f *shardFile) readHeader() error {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	f.rows, f.line, f.at = newRowReader(f.file), 1, -1
+	f.rows, f.line, f.point = newRowReader(f.file), 1, -1
 	row, err := f.rows.next()
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
 	if err == nil && lacksOrigin(row) {
-		return inFile(f.name, errNoOrigin)
+		return addFileName(f.name, errNoOrigin)
 	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
 		return f.errorf("not the output of a sweep")
@@ -160,13 +162,14 @@ func (f *shardFile) start() error {
 	return nil
 }
 
-// next reads a row. f.at becomes -1 after the last one.
-func (f *shardFile) next() error {
-	before := f.at
+// readRow reads the next row. It sets f.point to -1 at the end of the file, and f.torn if the
+// file ends inside a row.
+func (f *shardFile) readRow() error {
+	before := f.point
 	row, err := f.rows.next()
 	f.line++
 	if err == io.EOF {
-		f.at = -1
+		f.point = -1
 		return nil
 	}
 	if err == io.ErrUnexpectedEOF {
@@ -183,7 +186,7 @@ func (f *shardFile) next() error {
 	case at <= before:
 		return f.errorf("found point %d after point %d", at, before)
 	}
-	f.row, f.at = row, at
+	f.row, f.point = row, at
 	return nil
 }
 
@@ -192,7 +195,7 @@ type mergeQueue []*shardFile
 
 func (q mergeQueue) Len() int { return len(q) }
 
-func (q mergeQueue) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q mergeQueue) Less(i, j int) bool { return q[i].point < q[j].point }
 
 func (q mergeQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
@@ -204,25 +207,25 @@ func (q *mergeQueue) Pop() any {
 	return last
 }
 
-// openShards opens files of rows. The caller must call closing, even after an error.
-func openShards(names []string) (files []*shardFile, closing func(), err error) {
-	closing = func() {
+// openShards opens the named files. The caller must call closeAll, even after an error.
+func openShards(names []string) (files []*shardFile, closeAll func(), err error) {
+	closeAll = func() {
 		for _, f := range files {
 			f.file.Close()
 		}
 	}
 	if len(names) > maxMergeFiles {
-		return nil, closing, argumentErrorf("found %d files; want at most %d", len(names), maxMergeFiles)
+		return nil, closeAll, argumentErrorf("found %d files; want at most %d", len(names), maxMergeFiles)
 	}
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return files, closing, err
+			return files, closeAll, err
 		}
 		files = append(files, &shardFile{name: name, file: f})
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closing, inFile(name, errors.Join(err, errors.New("is not a regular file")))
+			return files, closeAll, addFileName(name, errors.Join(err, errors.New("is not a regular file")))
 		}
 	}
-	return files, closing, nil
+	return files, closeAll, nil
 }

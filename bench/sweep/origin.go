@@ -15,14 +15,14 @@ import (
 	"anesim/hw/chip"
 )
 
-// originColumn is the name of the last column. It describes the conditions that all rows of
-// a sweep share and no other column shows. Rows with different origins are not comparable,
-// even if their labels are equal.
+// originColumn is the name of the last column. It has the settings that all rows of a sweep
+// share and no other column has. Rows with different origins cannot be compared, even if
+// their labels are equal.
 const originColumn = "origin"
 
-// describeOrigin describes the machine and the settings of the sweep as words KEY=VALUE.
-// Settings with default values are omitted, except for the chip, the hash of its constants,
-// the seed and the version.
+// describeOrigin returns the sweep's origin, such as "chip=m1 constants=... seed=1
+// version=...". It has the chip, a hash of the chip's constants, the seed and the version,
+// and the other settings that differ from their defaults.
 func (s *Sweep) describeOrigin() (string, error) {
 	o := &s.Options
 	words := []string{"chip=" + formatChip(&o.Chip), "constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
@@ -61,12 +61,11 @@ func (s *Sweep) describeOrigin() (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// maxNamed is the maximum number of constants that formatChip names. hashConstants covers
-// all of them.
-const maxNamed = 8
+// maxNamedConstants is the largest number of constants that formatChip names.
+const maxNamedConstants = 8
 
-// formatChip returns a chip's name and the constants that differ from its preset, in the
-// form of --chip.
+// formatChip returns a chip's name and the first constants that differ from its preset, in
+// the form of the flag --chip: "m1,Clock=1.2e+09".
 func formatChip(c *hw.Chip) string {
 	preset, err := chip.ByName(c.Name)
 	if err != nil {
@@ -74,14 +73,14 @@ func formatChip(c *hw.Chip) string {
 	}
 	words := []string{c.Name}
 	for name, k := range c.Constants() {
-		if v, _ := findConstant(&preset, name); v != k.Value && len(words) <= maxNamed {
+		if v, _ := lookupConstant(&preset, name); v != k.Value && len(words) <= maxNamedConstants {
 			words = append(words, fmt.Sprintf("%s=%g", name, k.Value))
 		}
 	}
 	return strings.Join(words, ",")
 }
 
-// hashConstants returns a hash of the values of a chip's constants.
+// hashConstants returns a hash of the names and values of all constants of a chip.
 func hashConstants(c *hw.Chip) string {
 	var b strings.Builder
 	for name, k := range c.Constants() {
@@ -90,8 +89,8 @@ func hashConstants(c *hw.Chip) string {
 	return hashText(b.String())
 }
 
-// hashFiles returns a hash of the files that the programs were read from, or "" if there
-// are none. Folders and files that these refer to are not included.
+// hashFiles returns a hash of the regular files that the programs were read from, or "" if
+// there are none. It does not cover directories or files that a program's file refers to.
 func (s *Sweep) hashFiles() (string, error) {
 	h, any := fnv.New128a(), false
 	for _, name := range s.Files() {
@@ -115,19 +114,22 @@ func (s *Sweep) hashFiles() (string, error) {
 	return hashDigits(h.Sum(nil)), nil
 }
 
+// hashText returns a short hash of a text.
 func hashText(text string) string {
 	h := fnv.New128a()
 	io.WriteString(h, text)
 	return hashDigits(h.Sum(nil))
 }
 
+// hashDigits returns the first hexadecimal digits of a hash.
 func hashDigits(sum []byte) string {
 	const digits = 8
 	return hex.EncodeToString(sum)[:digits]
 }
 
-// originDifference returns the words in which two origins differ.
-func originDifference(here, there string) string {
+// diffOrigins returns the settings in which two origins differ, such as "seed 1 here, 2
+// there".
+func diffOrigins(here, there string) string {
 	if here == "" || there == "" {
 		return fmt.Sprintf("origin %q here, %q there", here, there)
 	}
@@ -138,12 +140,13 @@ func originDifference(here, there string) string {
 		if a[key] == b[key] {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s %s here, %s there", report.Printable(key), orNone(a[key]), orNone(b[key])))
+		list = append(list, fmt.Sprintf("%s %s here, %s there", report.Printable(key), printableOrNone(a[key]), printableOrNone(b[key])))
 		b[key] = a[key] // report each key once
 	}
 	return strings.Join(list, "; ")
 }
 
+// parseOrigin returns the values of an origin by key.
 func parseOrigin(text string) map[string]string {
 	m := map[string]string{}
 	for _, w := range strings.Fields(text) {
@@ -153,24 +156,25 @@ func parseOrigin(text string) map[string]string {
 	return m
 }
 
-func orNone(value string) string {
+func printableOrNone(value string) string {
 	if value == "" {
 		return "none"
 	}
 	return report.Printable(value)
 }
 
-// errNoOrigin is returned for a file of an earlier version without the origin column.
+// errNoOrigin is the error for a file from a version without the origin column.
 var errNoOrigin = errors.New("missing column " + originColumn + ", which identifies chip, constants and version; an earlier version wrote the file, so time the sweep again into a new file")
 
-// lacksOrigin reports whether a header is that of rows without an origin.
+// lacksOrigin reports whether header is the header of a sweep's rows without the origin
+// column.
 func lacksOrigin(header []string) bool {
 	n := len(resultColumns) - 1
 	return len(header) >= n+2 && header[0] == "point" && header[1] == "program" && header[len(header)-1] == resultColumns[n-1]
 }
 
-// rowProblem returns the reason why a row has no results, or incomplete ones, or "".
+// rowProblem returns the reason why a row has no figures or incomplete ones, or "".
 func rowProblem(row []string) string { return row[len(row)-2] }
 
-// originOf returns the origin of a row.
-func originOf(row []string) string { return row[len(row)-1] }
+// rowOrigin returns the origin of a row.
+func rowOrigin(row []string) string { return row[len(row)-1] }

@@ -1,38 +1,38 @@
 package sweep
 
-// A Plane holds designs as points of their first two goals: the labels of the axes, a
-// sample of all designs, the designs of the front, and the number of all designs.
+// A Plane has the data for a plot of a front over its first two goals.
 type Plane struct {
 	X, Y      string
 	All, Best [][2]float64
 	Of        int
 }
 
-// Plane returns the designs by the front's first two goals.
+// Plane returns the first two goals of the front's designs and of a sample of all designs.
 func (f *Front) Plane() Plane {
 	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
 	p := Plane{X: f.goals[0].label(), Y: f.goals[1].label(), Of: f.cloud.seen}
 	for _, goals := range f.cloud.points {
 		p.All = append(p.All, two(goals))
 	}
-	for i := range f.points {
-		p.Best = append(p.Best, two(f.points[i].goals))
+	for i := range f.designs {
+		p.Best = append(p.Best, two(f.designs[i].goals))
 	}
 	return p
 }
 
-// maxCloud is the maximum number of designs in a picture.
+// maxCloud is the largest number of designs in a plot.
 const maxCloud = 1 << 13
 
-// A cloud is an even sample of any number of designs: every step-th one. step doubles when
-// there are too many.
+// A cloud is an even sample of designs: every step-th one. The step doubles whenever the
+// sample grows beyond maxCloud.
 type cloud struct {
 	points [][]float64
 	step   int
 	seen   int
 }
 
-func (c *cloud) add(goals []float64) {
+// addDesign counts a design and keeps its goals if it is in the sample.
+func (c *cloud) addDesign(goals []float64) {
 	c.step = max(c.step, 1)
 	if c.seen++; (c.seen-1)%c.step != 0 {
 		return

@@ -14,6 +14,7 @@ import (
 	"anesim/hw/chip"
 )
 
+// newTimer returns a timer for points of s.
 func (s *Sweep) newTimer() (*timer, error) {
 	t, err := anesim.NewTimer(s.Options)
 	if err != nil {
@@ -23,8 +24,8 @@ func (s *Sweep) newTimer() (*timer, error) {
 	return &timer{s, t, varied, s.Options}, nil
 }
 
-// settings returns the chip and the register overrides of a point.
-func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
+// pointSettings returns the chip and the register overrides of a point with these values.
+func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
 		name, ok := strings.CutPrefix(s.grid[i].name, ChipPrefix)
@@ -49,8 +50,8 @@ func (s *Sweep) settings(values []string) (c hw.Chip, overrides []firmware.Overr
 	return c, overrides, nil
 }
 
-// describeMissing describes the layers of a network that are not in its total, or returns
-// "".
+// describeMissing returns why the totals of a network are incomplete: the first faulting
+// layer, or the number of layers that are not modelled. It returns "" if they are complete.
 func describeMissing(res *anesim.Result) string {
 	n, why := 0, ""
 	for i := range res.Layers {
@@ -71,18 +72,19 @@ func describeMissing(res *anesim.Result) string {
 	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
 }
 
-// RunPoint runs a point and returns the result with a name that identifies the point.
+// RunPoint runs a point and returns its result. The name of the result has the program if
+// there are several, and the value of every axis that has several.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
-	w, values := s.pointAt(point)
+	w, values := s.programAt(point)
 	m, err := w.model, error(nil)
 	if m == nil {
-		if m, err = s.newLayer(values); err != nil {
+		if m, err = s.buildLayer(values); err != nil {
 			return report.ProfilePart{}, err
 		}
 	}
 	o := s.Options
 	o.Repeat = 1 // as for the rows
-	if o.Chip, o.Overrides, err = s.settings(values); err != nil {
+	if o.Chip, o.Overrides, err = s.pointSettings(values); err != nil {
 		return report.ProfilePart{}, err
 	}
 	name := []string{fmt.Sprintf("point %d:", point)}
@@ -101,8 +103,9 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times the points of a shard from index first up to n on several goroutines, and
-// passes their rows to write in order. It calls idle periodically.
+// Time times the points first to n-1 of a shard on several goroutines, and calls write with
+// their rows in order. It calls idle regularly while it waits for a row. An error of write or
+// idle ends it.
 func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, idle func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {
@@ -114,17 +117,17 @@ func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string)
 	return computeInOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].timeRow(part.Point(k)) }, write, idle)
 }
 
-// A timer times points of a sweep one after the other.
+// A timer times points of a sweep one at a time.
 type timer struct {
 	*Sweep
 	engine  *anesim.Timer
-	varied  bool           // some axis is a constant of the chip
-	options anesim.Options // of the point
+	varied  bool           // an axis is a constant of the chip
+	options anesim.Options // of the current point
 }
 
-// configure sets the constants and register values of a point.
+// configure gives the engine the chip's constants and the register overrides of a point.
 func (t *timer) configure(values []string) error {
-	c, overrides, err := t.settings(values)
+	c, overrides, err := t.pointSettings(values)
 	if err != nil {
 		return err
 	}
@@ -141,12 +144,12 @@ func (t *timer) configure(values []string) error {
 	return nil
 }
 
-// timeWorkload returns the report of a workload. problem describes why the report is
-// incomplete, or is "".
+// timeWorkload returns the report of a workload with a point's values. The problem is the
+// reason why the report is incomplete, or "".
 func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, problem string, err error) {
 	m := w.model
 	if m == nil {
-		if m, err = t.newLayer(values); err != nil {
+		if m, err = t.buildLayer(values); err != nil {
 			return nil, "", err
 		}
 	}

@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// An Output writes complete rows in batches. If the command is stopped, the file ends with
-// a complete row, or with a partial one that Resume replaces.
+// An Output writes rows as CSV, several at a time. If it is interrupted, the file ends with a
+// complete row, or with a partial one that Resume removes.
 type Output struct {
-	w       io.Writer
-	header  []string
-	Rows    int // number of rows already in the file
-	begun   bool
-	pending []byte
+	w         io.Writer
+	header    []string
+	Rows      int // number of rows already in the file
+	hasHeader bool
+	pending   []byte
 }
 
-// NewOutput returns an Output that writes rows under a header to w.
+// NewOutput returns an Output that writes header and rows to w.
 func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
 
-// flushBytes is the maximum number of pending bytes.
+// flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write adds a row.
+// Write adds a row, and flushes if many bytes are pending.
 func (o *Output) Write(row []string) error {
-	if !o.begun {
+	if !o.hasHeader {
 		o.pending = append(o.pending, formatLine(o.header)...)
-		o.begun = true
+		o.hasHeader = true
 	}
 	o.pending = append(o.pending, formatLine(row)...)
 	if len(o.pending) < flushBytes {
@@ -66,7 +66,7 @@ func formatLine(row []string) []byte {
 	return append(b, '\n')
 }
 
-// quoteLine is formatLine for a row with fields that must be quoted.
+// quoteLine returns a row as a line of CSV, with quotes around the fields that need them.
 func quoteLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
@@ -75,11 +75,11 @@ func quoteLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// Finish writes the pending rows, and the header if there were no rows. It then flushes a
-// file to disk.
+// Finish writes the pending rows, and the header if there were no rows. It then syncs the
+// file if the output is a RowFile.
 func (o *Output) Finish() error {
-	if !o.begun {
-		o.pending, o.begun = append(o.pending, formatLine(o.header)...), true
+	if !o.hasHeader {
+		o.pending, o.hasHeader = append(o.pending, formatLine(o.header)...), true
 	}
 	if err := o.Flush(); err != nil {
 		return err
@@ -90,34 +90,35 @@ func (o *Output) Finish() error {
 	return nil
 }
 
-// OpenRows opens a file of rows for appending, or creates it, and locks it. If a task runs
-// twice because its node was considered dead, the lock stops one of them.
+// OpenRows opens a file of rows to resume, and creates it if it does not exist. It locks the
+// file until it is closed. If a cluster starts a task twice because it believes the first
+// node is dead, one of the two fails here.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, inFile(name, errors.New("is not a regular file"))
+		return nil, addFileName(name, errors.New("is not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f); err != nil {
+	if err := lockFile(f); err != nil {
 		f.Close()
-		return nil, inFile(name, err)
+		return nil, addFileName(name, err)
 	}
 	return &RowFile{f}, nil
 }
 
-// A RowFile is a file of rows that no other process writes.
+// A RowFile is a file of rows that is locked against other writers.
 type RowFile struct{ *os.File }
 
-// errLocked is returned if another process writes the file.
+// errLocked is the error for a file of rows that another process has locked.
 var errLocked = errors.New("file is locked by another process")
 
-// maxRow is the maximum length of a line in bytes, enough for as many columns as fit on a
-// command line.
+// maxRow is the largest length of a line in bytes. The axes of a command line need fewer.
 const maxRow = 1 << 20
 
-// A rowReader reads a file of rows and remembers the end of the last complete one.
+// A rowReader reads a file of rows, one per line, and records where the last complete row
+// ends.
 type rowReader struct {
 	r    *bufio.Reader
 	line []byte // last line, with its newline
@@ -126,8 +127,8 @@ type rowReader struct {
 
 func newRowReader(r io.Reader) *rowReader { return &rowReader{r: bufio.NewReaderSize(r, 1<<16)} }
 
-// next reads a row. It returns io.EOF at the end, and io.ErrUnexpectedEOF if the file ends
-// inside a row.
+// next reads a row. It returns io.EOF at the end of the file, and io.ErrUnexpectedEOF if the
+// file ends inside a row.
 func (r *rowReader) next() ([]string, error) {
 	r.line = r.line[:0]
 	for {
@@ -152,15 +153,16 @@ func (r *rowReader) next() ([]string, error) {
 	return csv.NewReader(bytes.NewReader(r.line)).Read()
 }
 
-// rows is a file of rows.
+// rows is the part of a file that Resume needs.
 type rows interface {
 	io.ReadWriteSeeker
 	Truncate(size int64) error
 }
 
-// Resume continues after the last complete row of a file. It returns an error if a row does
-// not have the labels that label returns or another origin, or if there are more than most
-// rows.
+// Resume makes the output continue after the last complete row of f and removes a partial row
+// after it. The header must be the output's. Each row must have the labels that label returns
+// and the given origin, and there may be at most `most` rows. If f belongs to another sweep,
+// Resume returns an error and does not change f.
 func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
@@ -192,10 +194,10 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
 			return fmt.Errorf("line %d belongs to another sweep", i+1)
 		}
-		if i > 0 && originOf(row) != origin {
-			return fmt.Errorf("line %d belongs to another sweep: %s", i+1, originDifference(origin, originOf(row)))
+		if i > 0 && rowOrigin(row) != origin {
+			return fmt.Errorf("line %d belongs to another sweep: %s", i+1, diffOrigins(origin, rowOrigin(row)))
 		}
-		o.begun, o.Rows = true, i
+		o.hasHeader, o.Rows = true, i
 	}
 	if err := f.Truncate(r.end); err != nil {
 		return err

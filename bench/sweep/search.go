@@ -12,13 +12,14 @@ import (
 	"anesim/bench/report"
 )
 
-// A budget is a goal with its maximum.
+// A budget is an upper limit for a goal.
 type budget struct {
 	goal
 	most float64
 }
 
-// A Search searches for the best design.
+// A Search looks for the constants of the chip that minimise a goal within budgets. It keeps
+// every design that it has timed.
 type Search struct {
 	*Sweep
 	timer  *timer
@@ -28,26 +29,26 @@ type Search struct {
 	seen   map[string]Candidate
 }
 
-// A Candidate is a design: a step of every knob, and its costs.
+// A Candidate is a design that a search has timed.
 type Candidate struct {
-	steps []int
-	row   []string
-	Rows  [][]string // row of each program
-	value float64    // value of the goal
-	over  float64    // relative excess over the budget, 0 within it
+	steps  []int
+	row    []string
+	Rows   [][]string // row of each program
+	value  float64    // value of the goal
+	excess float64    // relative excess over the budget, 0 within it
 }
 
-// better reports whether a is better than b. A smaller excess over the budget takes
-// precedence over the goal.
-func (a *Candidate) better(b *Candidate) bool {
-	if a.over != b.over {
-		return a.over < b.over
+// isBetter reports whether a exceeds the budgets by less than b or, if they are equal in
+// that, has the lower goal.
+func (a *Candidate) isBetter(b *Candidate) bool {
+	if a.excess != b.excess {
+		return a.excess < b.excess
 	}
 	return a.value < b.value
 }
 
-// NewSearch returns a search for a description whose axes are ranges of the chip's
-// constants.
+// NewSearch returns a search over the axes of a description, which must be ranges of the
+// chip's constants: chip.NAME=FROM..TO. The caller sets the goal with SetGoal before Run.
 func NewSearch(d *Description) (*Search, error) {
 	var programs []string
 	var err error
@@ -83,15 +84,15 @@ func NewSearch(d *Description) (*Search, error) {
 	if s.workloads[0].model == nil {
 		return nil, argumentErrorf("missing keys of %s; want them with the operation, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
 	}
-	if err := s.Try(); err != nil {
+	if err := s.CheckFirstPoint(); err != nil {
 		return nil, err
 	}
 	s.timer, err = s.Sweep.newTimer()
 	return s, err
 }
 
-// Reduce sets the goal to minimise.
-func (s *Search) Reduce(goal string) error {
+// SetGoal sets the goal to minimise, by name.
+func (s *Search) SetGoal(goal string) error {
 	list, err := parseGoals(goal, s.Header())
 	if err != nil {
 		return err
@@ -103,8 +104,8 @@ func (s *Search) Reduce(goal string) error {
 	return nil
 }
 
-// Keep adds budgets, GOAL=MOST joined by commas.
-func (s *Search) Keep(within string) error {
+// SetBudget adds budgets, GOAL=MOST joined by commas. The empty text adds none.
+func (s *Search) SetBudget(within string) error {
 	if within == "" {
 		return nil
 	}
@@ -123,8 +124,8 @@ func (s *Search) Keep(within string) error {
 	return nil
 }
 
-// evaluate times a design, or returns the result of an earlier call.
-func (s *Search) evaluate(steps []int) (*Candidate, error) {
+// timeDesign returns the design with these steps. It times a design only once.
+func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
 	if c, ok := s.seen[key]; ok {
 		return &c, nil
@@ -153,63 +154,64 @@ func (s *Search) evaluate(steps []int) (*Candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.over += max(0, v/s.limits[i].most-1)
+		c.excess += max(0, v/s.limits[i].most-1)
 	}
 	s.seen[key] = c
 	return &c, nil
 }
 
-// maxCandidates is the maximum number of designs that a search times.
+// maxCandidates is the number of timed designs after which descend stops.
 const maxCandidates = 1 << 14
 
-// Run searches for the best design. It uses the simplex method from the chip's constants
-// and from three points of the ranges, and then descends along each constant. start is the
-// design with the chip's constants.
+// Run searches for the best design: by the simplex method from the chip's own constants and
+// from the middle and the quarters of all ranges, then along each constant. It returns the
+// design with the chip's own constants and the best one. If no design is within the budgets,
+// it returns an error.
 func (s *Search) Run() (start, best *Candidate, err error) {
 	at := make([]int, len(s.knobs))
 	for i := range s.knobs {
-		c, _ := findConstant(&s.Options.Chip, s.knobs[i].name)
+		c, _ := lookupConstant(&s.Options.Chip, s.knobs[i].name)
 		at[i] = s.knobs[i].nearestStep(c)
 	}
-	if start, err = s.evaluate(at); err != nil {
+	if start, err = s.timeDesign(at); err != nil {
 		return nil, nil, err
 	}
 	best = start
-	const quarter, threeQuarters, middle = steps / 4, 3 * steps / 4, steps / 2
+	const quarter, threeQuarters, middle = knobSteps / 4, 3 * knobSteps / 4, knobSteps / 2
 	for _, from := range [...]int{-1, middle, quarter, threeQuarters} {
 		if from >= 0 {
 			for i := range at {
 				at[i] = from
 			}
 		}
-		c, err := s.searchSimplex(at)
+		c, err := s.runSimplex(at)
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.better(best) {
+		if c.isBetter(best) {
 			best = c
 		}
 	}
 	if best, err = s.descend(best); err != nil {
 		return nil, nil, err
 	}
-	if best.over > 0 {
-		return nil, nil, fmt.Errorf("found no design within the budget; the nearest, %s, exceeds it by %.3g%%", s.formatConstants(best), 100*best.over)
+	if best.excess > 0 {
+		return nil, nil, fmt.Errorf("found no design within the budget; the nearest, %s, exceeds it by %.3g%%", s.formatConstants(best), 100*best.excess)
 	}
 	return start, best, nil
 }
 
-// searchSimplex returns the best design found by the Nelder-Mead method. A design that
-// exceeds the budget costs more than any within it, in proportion to the excess.
-func (s *Search) searchSimplex(from []int) (best *Candidate, err error) {
-	if best, err = s.evaluate(from); err != nil {
+// runSimplex returns the best design that the Nelder-Mead method visits from the given steps.
+// A design outside the budgets gets a high cost that grows with its excess.
+func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
+	if best, err = s.timeDesign(from); err != nil {
 		return nil, err
 	}
 	scale := best.value
 	outside := 1e3 * max(scale, 1)
 	x := make([]float64, len(from))
 	for i, v := range from {
-		x[i] = float64(v) / steps
+		x[i] = float64(v) / knobSteps
 	}
 	problem := optimize.Problem{Func: func(x []float64) float64 {
 		at := make([]int, len(x))
@@ -217,19 +219,19 @@ func (s *Search) searchSimplex(from []int) (best *Candidate, err error) {
 			// Round so that the last digits, which differ between machines, do not decide
 			// halves.
 			const digits = 1e6
-			v = math.Round(digits*steps*min(max(v, 0), 1)) / digits
+			v = math.Round(digits*knobSteps*min(max(v, 0), 1)) / digits
 			at[i] = int(math.Round(v))
 		}
-		c, e := s.evaluate(at)
+		c, e := s.timeDesign(at)
 		if e != nil {
 			err = e
 			return math.Inf(1)
 		}
-		if c.better(best) {
+		if c.isBetter(best) {
 			best = c
 		}
-		if c.over > 0 {
-			return outside * (1 + c.over)
+		if c.excess > 0 {
+			return outside * (1 + c.excess)
 		}
 		return c.value
 	}}
@@ -242,22 +244,23 @@ func (s *Search) searchSimplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend moves along each constant, and along each pair of constants in opposite
-// directions, in ever smaller steps until no neighbour is better.
+// descend moves from best to better neighbours until there are none, and returns the last. A
+// neighbour differs by a stride in one constant, or by opposite strides in two. The stride is
+// halved when no neighbour is better.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
-	moves := s.listMoves()
-	for stride := steps / 16; stride >= 1; {
+	moves := s.directions()
+	for stride := knobSteps / 16; stride >= 1; {
 		moved := false
 		for _, m := range moves {
 			at := slices.Clone(best.steps)
 			for i, d := range m {
-				at[i] = min(max(at[i]+d*stride, 0), steps)
+				at[i] = min(max(at[i]+d*stride, 0), knobSteps)
 			}
-			c, err := s.evaluate(at)
+			c, err := s.timeDesign(at)
 			if err != nil {
 				return nil, err
 			}
-			if c.better(best) {
+			if c.isBetter(best) {
 				best, moved = c, true
 			}
 		}
@@ -271,8 +274,9 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// listMoves returns the directions for descend.
-func (s *Search) listMoves() (list [][]int) {
+// directions returns the directions in which descend moves: a step of 1 or -1 for one knob,
+// alone or with the opposite step for another.
+func (s *Search) directions() (list [][]int) {
 	n := len(s.knobs)
 	for i := range n {
 		for _, d := range [...]int{1, -1} {
@@ -291,7 +295,7 @@ func (s *Search) listMoves() (list [][]int) {
 	return list
 }
 
-// formatConstants returns a design's constants.
+// formatConstants returns the constants of a design, such as "Clock=1e+09 L2Bandwidth=64".
 func (s *Search) formatConstants(c *Candidate) string {
 	var list []string
 	for i := range s.knobs {
@@ -300,10 +304,11 @@ func (s *Search) formatConstants(c *Candidate) string {
 	return strings.Join(list, " ")
 }
 
-// A Line holds a constant, the goal or a budget at two designs.
+// A Line compares two designs in a constant, the goal or a budget.
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare returns the constants, the goal and the budgets at two designs.
+// Compare returns a line for each constant, the goal and each budget, with their values in
+// two designs and their upper limits. The goal has no limit.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {
@@ -330,5 +335,5 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	return list, nil
 }
 
-// Designs returns the number of designs that were timed.
+// Designs returns how many designs were timed.
 func (s *Search) Designs() int { return len(s.seen) }

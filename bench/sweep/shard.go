@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// A Shard is every n-th point. i is its number from 1 to n.
+// A Shard is part i of n of a sweep's points, with i from 1 to n: every n-th point from point
+// i-1 on.
 type Shard struct{ i, n int }
 
-// Point returns the shard's k-th point.
+// Point returns the number of the shard's k-th point in the sweep.
 func (s Shard) Point(k int) int { return k*s.n + s.i - 1 }
 
-// Points returns how many of total points the shard has.
+// Points returns how many of the sweep's total points are in the shard.
 func (s Shard) Points(total int) int { return (total - s.i + s.n) / s.n }
 
-// ParseShard parses I/N. An empty text means all points.
+// ParseShard parses I/N. The empty text means all points.
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{1, 1}, nil

@@ -10,14 +10,14 @@ import (
 	"anesim/bench/report"
 )
 
-// stalePeriod is the time without new rows after which an incomplete shard is stale.
+// stalePeriod is the time without a new row after which an incomplete shard counts as stale.
 const stalePeriod = time.Minute
 
-// maxAge is the maximum plausible age of a file in seconds. Older creation times are
-// ignored.
+// maxAge is an age in seconds that no file reaches. A file that seems older has no known
+// creation time.
 const maxAge = 1e9
 
-// A Status is the progress of a shard's file.
+// A Status is the progress of a shard as its file shows it.
 type Status struct {
 	Rows   int
 	first  int     // first point, -1 if there is none
@@ -29,7 +29,8 @@ type Status struct {
 	Err    error
 }
 
-// Points returns how many of all points the shard has, or 0 if unknown.
+// Points returns how many of a sweep's points the shard has to time, or 0 if that is unknown.
+// The shard's number follows from its first row.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -37,18 +38,19 @@ func (s *Status) Points(points, shards int) int {
 	return Shard{s.first + 1, shards}.Points(points)
 }
 
-// ReadStatus returns the progress of files of rows. If over is positive, it reads them
-// twice, over apart, and computes the rates from the difference. A file of another sweep
-// than the first has its Err set.
+// ReadStatus reads the progress of the named files. If over is positive, it reads them twice,
+// that long apart, and measures the rates in between; otherwise it estimates them from the
+// age of the files. Errors are in Status.Err, also for a file of another sweep than the
+// first.
 func ReadStatus(names []string, over time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
-		list[i] = readShard(name)
+		list[i] = readStatus(name)
 	}
 	if over > 0 {
 		time.Sleep(over)
 		for i, name := range names {
-			again := readShard(name)
+			again := readStatus(name)
 			again.Rate = max(0, float64(again.Rows-list[i].Rows)/over.Seconds())
 			list[i] = again
 		}
@@ -67,14 +69,14 @@ func ReadStatus(names []string, over time.Duration) []Status {
 		case !slices.Equal(f.header, s.header):
 			s.Err = errors.New("belongs to another sweep than " + report.Printable(names[first]))
 		case f.origin != s.origin:
-			s.Err = fmt.Errorf("belongs to another sweep than %s: %s", report.Printable(names[first]), originDifference(s.origin, f.origin))
+			s.Err = fmt.Errorf("belongs to another sweep than %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
 		}
 	}
 	return list
 }
 
-// State describes the state of a shard with all points, and reports whether it is in
-// progress.
+// State returns the shard's state in words and whether it is under way. The parameter all is
+// the number of its points, 0 if unknown.
 func (s *Status) State(all int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {
@@ -90,8 +92,8 @@ func (s *Status) State(all int, now time.Time) (string, bool) {
 	return "under way", true
 }
 
-// readShard reads a file of rows. It counts all lines and parses only the first two.
-func readShard(name string) (s Status) {
+// readStatus reads a file of rows and returns its status.
+func readStatus(name string) (s Status) {
 	s.first = -1
 	f, err := os.Open(name)
 	if err != nil {
@@ -106,7 +108,7 @@ func readShard(name string) (s Status) {
 	}
 	s.wrote = info.ModTime()
 	defer func() {
-		if t := s.wrote.Sub(birthTime(f)).Seconds(); t > 0 && t < maxAge {
+		if t := s.wrote.Sub(creationTime(f)).Seconds(); t > 0 && t < maxAge {
 			s.Rate = float64(s.Rows) / t
 		}
 	}()
@@ -114,7 +116,7 @@ func readShard(name string) (s Status) {
 	if info.Size() == 0 {
 		return s
 	}
-	if err := m.start(); m.torn {
+	if err := m.readHeader(); m.torn {
 		s.cut = true
 		return s
 	} else if err != nil {
@@ -123,19 +125,19 @@ func readShard(name string) (s Status) {
 	}
 	s.header = m.header
 	for {
-		before := m.at
-		switch err := m.next(); {
+		before := m.point
+		switch err := m.readRow(); {
 		case m.torn:
 			s.cut = true
 			return s
 		case err != nil:
 			s.Err = err
 			return s
-		case m.at < 0:
+		case m.point < 0:
 			return s
 		}
 		if before < 0 {
-			s.first, s.origin = m.at, originOf(m.row)
+			s.first, s.origin = m.point, rowOrigin(m.row)
 		}
 		s.Rows++
 	}

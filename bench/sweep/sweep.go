@@ -17,8 +17,7 @@ type workload struct {
 	model *anesim.Model // nil for an operation
 }
 
-// A Sweep is a grid of workloads and axes of their keys, constants of the chip and
-// registers.
+// A Sweep is a grid over workloads and their keys, constants of the chip and registers.
 type Sweep struct {
 	workloads []workload // change faster than all axes
 	Name      string     // name of the workloads for people
@@ -30,20 +29,20 @@ type Sweep struct {
 	Options   anesim.Options
 }
 
-// MaxPrograms is the maximum number of programs in a sweep, which are all kept in memory.
+// MaxPrograms is the largest number of programs of a sweep, which are all in memory.
 const MaxPrograms = 1 << 10
 
-// A Description describes a sweep.
+// A Description describes a sweep in the words of a command line.
 type Description struct {
 	Words   []string // programs, then the axes of keys, KEY=VALUES
 	Fields  []string // axes of register fields, GROUP.REGISTER.FIELD=VALUES
-	Area    string   // a sum of products of the chip's constants, "" for none
+	Area    string   // a sum of products of the chip's constants, or ""
 	Options anesim.Options
 
 	Open func(name string) (*anesim.Model, error) // opens a word that is not an operation
 }
 
-// New returns the sweep of a description. Mistakes in the description are *ArgumentErrors.
+// New returns the sweep of a description. Mistakes in the description are ArgumentErrors.
 func New(d *Description) (*Sweep, error) {
 	args, o := d.Words, d.Options
 	if len(args) == 0 {
@@ -59,7 +58,7 @@ func New(d *Description) (*Sweep, error) {
 		return nil, argumentErrorf("found %d programs; want at most %d", words, MaxPrograms)
 	}
 	for _, word := range args[:words] {
-		w, err := d.parseWorkload(word, words > 1)
+		w, err := d.openWorkload(word, words > 1)
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +85,10 @@ func New(d *Description) (*Sweep, error) {
 	return s, err
 }
 
-// isAxis reports whether a word gives values to a key.
+// isAxis reports whether a word has the form KEY=VALUES, without spaces.
 func isAxis(word string) bool { return strings.Contains(word, "=") && !strings.Contains(word, " ") }
 
-// parseAxes adds the keys and registers that vary.
+// parseAxes adds the axes of keys and of register fields.
 func (s *Sweep) parseAxes(keys, fields []string) error {
 	for i, word := range slices.Concat(keys, fields) {
 		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
@@ -119,9 +118,9 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 	return nil
 }
 
-// parseWorkload parses a word: an operation, an operation with its keys in quotes, or a
-// file.
-func (d *Description) parseWorkload(word string, several bool) (workload, error) {
+// openWorkload returns the workload of a word: an operation, an operation with its keys, or a
+// file. The parameter several is whether the sweep has other programs.
+func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
 			return workload{}, argumentErrorf("missing keys of %s; with several programs want them with the operation, as in '%[1]s c=64 h=56 w=56'", word)
@@ -131,7 +130,7 @@ func (d *Description) parseWorkload(word string, several bool) (workload, error)
 	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(keys.Names(), op) {
 		m, err := anesim.Layer(op, strings.Fields(rest)...)
 		if err != nil {
-			return workload{}, wrapLayerError(word, err)
+			return workload{}, quoteLayer(word, err)
 		}
 		return workload{word, m}, nil
 	}
@@ -139,8 +138,9 @@ func (d *Description) parseWorkload(word string, several bool) (workload, error)
 	return workload{word, m}, err
 }
 
-// wrapLayerError adds the layer's text to an error.
-func wrapLayerError(word string, err error) error {
+// quoteLayer prefixes err with the layer's word from the command line. An anesim.LayerError
+// becomes an ArgumentError.
+func quoteLayer(word string, err error) error {
 	err = fmt.Errorf("%q: %w", word, err)
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -148,8 +148,9 @@ func wrapLayerError(word string, err error) error {
 	return err
 }
 
-// Try checks the first point, so that mistakes in keys and fields are detected early.
-func (s *Sweep) Try() error {
+// CheckFirstPoint builds the first point without timing it, and returns mistakes in keys and
+// fields as ArgumentErrors.
+func (s *Sweep) CheckFirstPoint() error {
 	t, err := s.newTimer()
 	if err != nil {
 		return err
@@ -159,7 +160,7 @@ func (s *Sweep) Try() error {
 		return &ArgumentError{err}
 	}
 	if s.workloads[0].model == nil {
-		_, err = s.newLayer(values)
+		_, err = s.buildLayer(values)
 	}
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -167,8 +168,8 @@ func (s *Sweep) Try() error {
 	return nil
 }
 
-// newLayer returns the operation with a point's keys.
-func (s *Sweep) newLayer(values []string) (*anesim.Model, error) {
+// buildLayer returns the operation as a model with the keys of a point.
+func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
 		if name := s.grid[i].name; !strings.HasPrefix(name, ChipPrefix) {
@@ -178,7 +179,7 @@ func (s *Sweep) newLayer(values []string) (*anesim.Model, error) {
 	return anesim.Layer(s.workloads[0].name, keys...)
 }
 
-// Points returns the number of points in the sweep.
+// Points returns the number of points.
 func (s *Sweep) Points() (int, error) {
 	n, err := s.grid.countPoints()
 	if n > MaxPoints/len(s.workloads) {
@@ -187,13 +188,13 @@ func (s *Sweep) Points() (int, error) {
 	return n * len(s.workloads), err
 }
 
-// pointAt returns the program and the values of a point.
-func (s *Sweep) pointAt(point int) (*workload, []string) {
+// programAt returns the program of a point and the values of its axes.
+func (s *Sweep) programAt(point int) (*workload, []string) {
 	n := len(s.workloads)
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
-// Files returns the names of the files that the workloads were read from.
+// Files returns the names of the files and directories that the programs were read from.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
@@ -203,5 +204,5 @@ func (s *Sweep) Files() (names []string) {
 	return names
 }
 
-// Programs returns the number of programs in the sweep.
+// Programs returns the number of programs.
 func (s *Sweep) Programs() int { return len(s.workloads) }

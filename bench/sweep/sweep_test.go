@@ -43,12 +43,12 @@ func TestExpression(t *testing.T) {
 	}
 }
 
-// A picture has no more designs than it can show, evenly picked.
+// A cloud keeps at most maxCloud designs, evenly sampled.
 func TestCloud(t *testing.T) {
 	var c cloud
 	const n = 5*maxCloud + 3
 	for i := range n {
-		c.add([]float64{float64(i)})
+		c.addDesign([]float64{float64(i)})
 	}
 	if c.seen != n || len(c.points) > maxCloud || len(c.points) < maxCloud/2 {
 		t.Fatalf("%d of %d", len(c.points), c.seen)
@@ -60,7 +60,8 @@ func TestCloud(t *testing.T) {
 	}
 }
 
-// A constant that takes shares is no count, however near its range is to one.
+// Constants that take fractions are accepted, even with a range inside of one unit; constants
+// that take whole numbers are refused.
 func TestParseKnob(t *testing.T) {
 	for _, word := range []string{"chip.KernelOverlap=0.85..1", "chip.KernelOverlap=0.9..0.95", "chip.TransposeRate=1..2", "chip.TransposeRate=65535..65536", "chip.Clock=1e9..2e9"} {
 		if _, err := parseKnob(word); err != nil {
@@ -74,7 +75,7 @@ func TestParseKnob(t *testing.T) {
 	}
 }
 
-// BenchmarkSweepPoint is a convolution's row of sweep, from its keys to its columns.
+// BenchmarkSweepPoint times a convolution's row, from its keys to its line of CSV.
 func BenchmarkSweepPoint(b *testing.B) {
 	s := newTestSweep(b, "conv", "cin=16..1600+16", "cout=16..1600+16", "h=14,28", "w=7,14,28", "k=1,3", "pad=same")
 	t, err := s.newTimer()
@@ -106,7 +107,7 @@ func newTestSweep(t testing.TB, words ...string) *Sweep {
 	return s
 }
 
-// A file that one process writes is refused to another.
+// A second writer cannot open a file of rows.
 func TestOpenRowsTwice(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files are not locked on Windows")

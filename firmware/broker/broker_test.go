@@ -50,7 +50,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A model is shared only with its owner's team and code, whatever rights a client has.
+// TestResidencyIsBoundToIdentity checks that a model is shared only with clients of its
+// owner's team and code, regardless of a client's rights.
 func TestResidencyIsBoundToIdentity(t *testing.T) {
 	b := broker.New()
 	owner := connect(t, b, "owner", us, broker.Default)
@@ -66,8 +67,8 @@ func TestResidencyIsBoundToIdentity(t *testing.T) {
 	}
 }
 
-// A base model is loaded once however many adapters stand on it, and nothing stays when
-// the last client goes.
+// TestAdaptersShareTheirBase checks that a base model is loaded once for all its adapters,
+// and that nothing stays loaded after the last client.
 func TestAdaptersShareTheirBase(t *testing.T) {
 	b := broker.New()
 	c := connect(t, b, "c", us, broker.Default, broker.AdapterWeight)

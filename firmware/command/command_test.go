@@ -168,9 +168,9 @@ func bodies() map[command.ID][]byte {
 	return m
 }
 
-// Every one of the 93 commands, at its exact size and one byte off either way: the exact
-// size is never malformed and another always is, whatever the state. Commands whose body
-// nobody documents and notifications are refused at any size.
+// TestEveryCommandAtItsSizeAndOneOff sends each of the 93 commands at its exact size and one
+// byte off. The exact size is never malformed and another size always is, in any state.
+// Notifications and commands with an undocumented body are refused at any size.
 func TestEveryCommandAtItsSizeAndOneOff(t *testing.T) {
 	sized := bodies()
 	counted := map[command.Body]int{}
@@ -372,8 +372,9 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// Whatever comes in, every message is counted once, programs that are loaded are those
-// the engine knows, and a body that is read encodes to itself.
+// FuzzController checks for arbitrary messages that every message is counted once, that the
+// engine knows exactly the loaded programs, and that a body which can be read encodes to
+// itself.
 func FuzzController(f *testing.F) {
 	seed := func(ms ...command.Message) {
 		var b []byte

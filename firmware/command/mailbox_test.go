@@ -9,8 +9,8 @@ import (
 	"anesim/firmware/command"
 )
 
-// A completion comes back on the channel of its command, once, behind a store that rings
-// the host; nothing is looked at before its doorbell.
+// TestMailbox checks that a completion comes back once, on the channel of its command, after
+// a store that notifies the host. Nothing is read before its doorbell.
 func TestMailbox(t *testing.T) {
 	c, e := rig(t)
 	b := command.NewMailbox(4)
@@ -111,7 +111,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Completions decode to what was answered, and a broken one is an error with its place.
+// TestReplies checks that completions decode to the answers, and that a malformed one is an
+// error with its place.
 func TestReplies(t *testing.T) {
 	r := command.Reply{Header: command.Header{ID: command.CHPropertyRead, Program: 2, Process: -1}, Status: command.NoRoom, Body: []byte{1, 2, 3}}
 	m := r.Message()
@@ -132,7 +133,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// Whatever comes back, reading it ends in a reply that encodes to the same or in an error.
+// FuzzReadReply checks that reading arbitrary bytes gives an error, or a reply that encodes
+// to the same bytes.
 func FuzzReadReply(f *testing.F) {
 	r := command.Reply{Header: command.Header{ID: command.CHPropertyRead}, Status: command.NoRoom, Body: []byte{1, 2, 3}}
 	m := r.Message()

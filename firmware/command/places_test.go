@@ -146,7 +146,8 @@ func TestClaimEnds(t *testing.T) {
 	to(command.Execution, command.ProcedureCall, 5, 0, checkOne().Append(nil))
 }
 
-// A list that a command does not announce is counted with the one beside it.
+// TestEventsAreCountedTogether checks that a list which a command does not announce is
+// counted with the list next to it.
 func TestEventsAreCountedTogether(t *testing.T) {
 	c, _ := rig(t)
 	call := checkOne()

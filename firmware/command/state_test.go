@@ -129,7 +129,7 @@ func TestAFPP(t *testing.T) {
 	expect(t, c, command.Control, command.DebugCommandDataCheck, []byte{0xff, 0xff, 0xff, 0x7f}, command.Malformed)
 }
 
-// The lists of a call are those that its command announces, and no others.
+// TestAnnouncedLists checks that a call has exactly the lists that its command announces.
 func TestAnnouncedLists(t *testing.T) {
 	c, _ := rig(t)
 	with := func(set func(*command.Call)) []byte { x := checkOne(); set(x); return x.Append(nil) }

@@ -8,7 +8,7 @@ import (
 	"anesim/firmware/driver"
 )
 
-// Both readings of every conflict are there, with where they stand.
+// TestConflicts checks that both readings of every conflict are listed with their places.
 func TestConflicts(t *testing.T) {
 	find := func(what string, columns ...string) {
 		t.Helper()

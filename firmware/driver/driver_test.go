@@ -8,7 +8,7 @@ import (
 	"anesim/firmware/driver"
 )
 
-// machine is a controller behind a ring, and a map of buffers.
+// A machine is a controller behind a ring, and a map of buffers.
 type machine struct {
 	ctl    *command.Controller
 	calls  []command.Header
@@ -94,7 +94,7 @@ func client(t testing.TB, d *driver.Driver, k driver.Kind, rights driver.Entitle
 	return c
 }
 
-// arguments are those of a selector's exact sizes.
+// arguments returns arguments of exactly a selector's sizes.
 func arguments(s *driver.Selector) driver.Arguments {
 	a := driver.Arguments{Scalars: make([]uint64, s.ScalarsIn), Struct: make([]byte, s.StructIn), ScalarsOut: s.ScalarsOut, StructOut: s.StructOut}
 	if s.Number == 0 {

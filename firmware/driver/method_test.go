@@ -224,7 +224,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// word makes arguments with a token, and a word behind it.
+// word returns arguments with a token, followed by a word.
 func word(s *driver.Selector, token uint64, second uint32) driver.Arguments {
 	a := arguments(s)
 	binary.LittleEndian.PutUint64(a.Struct, token)
@@ -341,7 +341,7 @@ func TestResetOfTheController(t *testing.T) {
 	}
 }
 
-// What a client maps goes with it.
+// TestBuffersGoWithTheirClient checks that the mappings of a client end with the client.
 func TestBuffersGoWithTheirClient(t *testing.T) {
 	d, m := boot(t)
 	a, b := client(t, d, driver.DirectPath, everything), client(t, d, driver.DirectPath, everything)

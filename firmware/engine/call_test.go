@@ -234,7 +234,8 @@ func TestEightBitPorts(t *testing.T) {
 	}
 }
 
-// A call that is repeated does on one device what calls of a session do one by one.
+// TestRepeatedCalls checks that a repeated call on one device has the results of single calls
+// of a session.
 func TestRepeatedCalls(t *testing.T) {
 	p, err := lower.ExampleProgram("add")
 	if err != nil {

@@ -69,8 +69,9 @@ expect not-found
 	}
 }
 
-// A process is a set of bindings: its calls read and write the buffers it was made with,
-// others those that they name, and what one leaves is what another finds.
+// TestBindings checks that a process is a set of bindings. Its calls read and write the
+// buffers that it was made with, other calls the buffers that they name, and a call sees the
+// results of earlier calls.
 func TestBindings(t *testing.T) {
 	script(t, `
 model inc layer add c=4 w=8
@@ -149,8 +150,8 @@ expect Success
 `)
 }
 
-// Custom bars give a call's run-time parameters, of that call alone; those that no
-// relocation takes change nothing.
+// TestCustomBars checks that custom bars are the run-time parameters of one call only.
+// Parameters without a relocation change nothing.
 func TestCustomBars(t *testing.T) {
 	m, err := anesim.Layer("relu", "c=4", "h=3", "w=5")
 	if err != nil {
@@ -213,8 +214,8 @@ func TestCustomBars(t *testing.T) {
 	}
 }
 
-// A call waits for its events, ahead of any queue; what signals them is another call's end
-// or the host.
+// TestEventsBetweenCalls checks that a call waits for its events before it is queued. The end
+// of another call or the host signals an event.
 func TestEventsBetweenCalls(t *testing.T) {
 	script(t, `
 model add layer add c=4
@@ -248,8 +249,9 @@ expect event 10 0
 `)
 }
 
-// Secure mode runs what is queued to its end, cycles the power, runs calls in EXEC-SECURE,
-// and has the engine for one program; the wake after the cycle is paid by the next call.
+// TestSecureModeOfAMachine checks that secure mode finishes the queued calls, cycles the
+// power, runs calls in EXEC-SECURE and reserves the engine for one program. The next call
+// pays for the wake after the cycle.
 func TestSecureModeOfAMachine(t *testing.T) {
 	out := script(t, `
 option host=macos-air

@@ -148,7 +148,8 @@ func play(text string) (string, error) {
 	return b.String(), err
 }
 
-// What a run sends can be played back, and expectations that do not hold are found.
+// TestRecordedRunsReplay checks that the messages of a run can be replayed, and that wrong
+// expectations are found.
 func TestRecordedRunsReplay(t *testing.T) {
 	for _, words := range []string{"add c=8 w=3", "softmax c=16 w=4", "conv cin=8 h=5 w=5 cout=8 k=3 pad=same"} {
 		f := strings.Fields(words)
@@ -178,7 +179,7 @@ func TestRecordedRunsReplay(t *testing.T) {
 	}
 }
 
-// record writes what a run sends.
+// record writes the messages of a run to w.
 func record(w io.Writer, model string, res *anesim.Result) error {
 	o, p := &res.Options, &res.Programs[0].Result
 	return WriteRecording(w, model, &engine.Options{Chip: o.Chip, Host: o.Host, Seed: o.Seed, Values: o.Values}, p, p.Outputs)

@@ -18,7 +18,7 @@ func sharedFiles() []string {
 	return append(files, texts...)
 }
 
-// checksums returns those of outputs, by port.
+// checksums returns the checksums of outputs, by port.
 func checksums(outputs []engine.Tensor) string {
 	var b strings.Builder
 	for _, o := range outputs {

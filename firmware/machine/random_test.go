@@ -52,7 +52,7 @@ func TestRandomCommands(t *testing.T) {
 	}
 }
 
-// A walkCounts is what happened on a walk.
+// A walkCounts counts the events of a walk.
 type walkCounts struct {
 	commands, calls                      int
 	answered, refused, dropped, notified uint64

@@ -19,8 +19,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// What a load sends is played back: every call ends when the load has it end, where
-// preemption is at most a wait for what is on its way to memory.
+// TestRecordedLoadsReplay checks that the messages of a load can be replayed. Every call ends
+// when the load says, if preemption at most waits for pending writes to memory.
 func TestRecordedLoadsReplay(t *testing.T) {
 	for _, host := range []string{"macos-air", "linux"} {
 		s := &traffic.Script{

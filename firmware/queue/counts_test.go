@@ -37,7 +37,7 @@ func TestNumbersAndPlaces(t *testing.T) {
 	}
 }
 
-// The first request of all is a switch, whatever its queue.
+// TestFirstRequestSwitches checks that the very first request is a switch, for any queue.
 func TestFirstRequestSwitches(t *testing.T) {
 	for p := range queue.Priority(queue.Queues) {
 		s := started(t)
@@ -76,7 +76,8 @@ func TestSecureBoundaryQuiescesAll(t *testing.T) {
 	}
 }
 
-// A pause ends with a start; a start of what runs is refused.
+// TestStartAfterPause checks that a start ends a pause, and that a start without a pause is
+// refused.
 func TestStartAfterPause(t *testing.T) {
 	s := started(t)
 	if err := s.Start(); err == nil {
@@ -96,7 +97,8 @@ type tasked struct{ chain }
 func (w *tasked) Next() (tid, nid uint32, ok bool) { return uint32(w.done), 7, true }
 func (w *tasked) Tell(func(queue.TaskEvent))       {}
 
-// What is switched back in says which descriptor goes on.
+// TestSwitchedInNamesTheDescriptor checks that a request which is switched back in names the
+// descriptor with which it continues.
 func TestSwitchedInNamesTheDescriptor(t *testing.T) {
 	s := started(t)
 	var got []queue.Event

@@ -96,9 +96,9 @@ func TestPreemptionAtRunEnds(t *testing.T) {
 	}
 }
 
-// Whatever arrives and whenever, a request waits at most for the longest run of lower
-// priority, for what is more urgent, and for what came before it at its own priority;
-// every request is finished or aborted exactly once.
+// TestStrictPriority checks for random arrivals that a request waits at most for the longest
+// run of lower priority, for requests of higher priority, and for earlier requests of its own
+// priority. Every request is finished or aborted exactly once.
 func TestStrictPriority(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -236,8 +236,9 @@ type waiter struct {
 
 func (w *waiter) Waiting() bool { return w.other.done < len(w.other.runs) }
 
-// A request that waits is passed by, whatever its priority, and goes next once it need not;
-// a request behind it in its own queue stays behind it; nobody left to go is an error.
+// TestWaitersArePassedBy checks that other requests of any priority overtake a request that
+// has to wait, and that it runs next once it need not wait. A later request of its own queue
+// stays after it. It is an error if no request can run.
 func TestWaitersArePassedBy(t *testing.T) {
 	s := started(t)
 	var order []string

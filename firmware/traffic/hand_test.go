@@ -40,7 +40,8 @@ func TestIntervalsByHand(t *testing.T) {
 	}
 }
 
-// A call behind an idle gap waits for the domains; its runs begin when they are up.
+// TestWakesByHand checks that a call after an idle gap waits for the domains, and that its
+// runs start when they are up.
 func TestWakesByHand(t *testing.T) {
 	c := threeCalls()
 	c.Power = firmware.PowerTimes{WakeGap: 10, WakeTime: 5, ColdGap: 1e9, ColdWake: 7, RailsOff: 10}
@@ -96,7 +97,7 @@ func TestPercentilesByHand(t *testing.T) {
 	}
 }
 
-// What lies behind the last interval that there may be is in it.
+// TestLastInterval checks that events after the last possible interval are counted in it.
 func TestLastInterval(t *testing.T) {
 	c := traffic.Config{Duration: traffic.MaxBins, Bins: traffic.MaxBins, Clients: []traffic.Client{{
 		Name: "a", Arrival: traffic.BackToBack, Runs: []clock.Nanoseconds{traffic.MaxBins - 2, 10, 5}, Energy: traffic.MaxBins + 13,
@@ -112,8 +113,8 @@ func TestLastInterval(t *testing.T) {
 	}
 }
 
-// What happens at one time happens in the order in which it was set off: clients as they
-// are listed, whatever else is under way.
+// TestOrderAtOneTime checks that simultaneous events happen in the order in which they were
+// caused, and clients in the order of their list.
 func TestOrderAtOneTime(t *testing.T) {
 	c := traffic.Config{Duration: 400, InFlight: 8}
 	for range 5 {

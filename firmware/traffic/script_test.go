@@ -36,7 +36,8 @@ func runLoad(t *testing.T, text string) *scripts.Load {
 	return l
 }
 
-// Two threads get 1.04 times done what one does, on every host that copies little.
+// TestTwoThreadsUnderLoad checks that two threads finish 1.04 times the work of one, on every
+// host that copies little.
 func TestTwoThreadsUnderLoad(t *testing.T) {
 	for _, host := range []string{"linux", "macos-air", "macos-max", "macos-guide"} {
 		calls := func(threads string) float64 {
@@ -49,7 +50,8 @@ func TestTwoThreadsUnderLoad(t *testing.T) {
 	}
 }
 
-// A call with the engine to itself takes what a run's wall time is.
+// TestLoadOfOneCallIsARun checks that a call with the engine to itself takes the wall time of
+// a run.
 func TestLoadOfOneCallIsARun(t *testing.T) {
 	const words = "conv cin=16 h=8 w=8 cout=16 k=3 pad=same"
 	l := runLoad(t, "host: macos-air\nduration: 1s\nclients: [{layer: "+words+", arrival: fixed, rate: 2}]")

@@ -30,7 +30,8 @@ func run(t *testing.T, c *traffic.Config) *traffic.Result {
 	return r
 }
 
-// Below saturation the engine is busy for what is offered: four clients of random arrivals.
+// TestUtilisationIsTheOfferedLoad checks that, below saturation, the engine is busy for the
+// offered load of four clients with random arrivals.
 func TestUtilisationIsTheOfferedLoad(t *testing.T) {
 	for _, share := range []float64{0.1, 0.2} {
 		c := traffic.Config{Duration: 200e9, Seed: 3}

@@ -29,7 +29,8 @@ func TestParametersAreTheConstants(t *testing.T) {
 	}
 }
 
-// Check refuses what Set refuses, with the same words.
+// TestCheckRefusesWhatSetDoes checks that Check refuses the same values as Set, with the same
+// messages.
 func TestCheckRefusesWhatSetDoes(t *testing.T) {
 	for _, p := range parameters {
 		for _, v := range [...]float64{p.least - 1, p.most * 2, p.least, p.most, p.least + 0.25} {

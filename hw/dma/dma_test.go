@@ -209,8 +209,8 @@ func TestMemoryAddsAndRemoves(t *testing.T) {
 	}
 }
 
-// What is only read is the segment's own initial bytes until something may write to it, and
-// zeros behind them.
+// TestMemoryPeek checks that reading a segment returns its initial bytes, followed by zeros,
+// until something may write to it.
 func TestMemoryPeek(t *testing.T) {
 	initial := []byte{1, 2, 3, 4}
 	m, err := NewMemory([]Segment{{Name: "a", Addr: 0x1000, Size: 0x100, Data: initial}})
@@ -238,8 +238,9 @@ func TestMemoryPeek(t *testing.T) {
 	}
 }
 
-// A surface whose rows, planes, groups or depths go backwards stands below its address; each
-// element stands where the strides say.
+// TestViewOfASurfaceThatGoesBack checks that a surface with negative strides of rows, planes,
+// groups or depths lies below its address, and that each element is stored where the strides
+// say.
 func TestViewOfASurfaceThatGoesBack(t *testing.T) {
 	shape := regs.Shape{Groups: 2, Channels: 2, Depth: 2, Height: 2, Width: 3}
 	for _, s := range []regs.Surface{
@@ -304,7 +305,8 @@ func TestRowsOfAnyLength(t *testing.T) {
 	}
 }
 
-// A segment takes memory as far as it was asked for, once, and keeps what was written.
+// TestMemoryGrows checks that a segment allocates memory only up to the requested size, only
+// once, and keeps its contents.
 func TestMemoryGrows(t *testing.T) {
 	m := memory(t, Segment{"a", 0x1000, 1 << 40, []byte{1, 2, 3, 4}})
 	first, err := m.Bytes(0x1002, 1)

@@ -8,7 +8,8 @@ import (
 	"anesim/hw/host"
 )
 
-// The measured stages sum to 183.5 us, and those of a host to its floor.
+// TestStagesSumToTheFloor checks that the measured stages sum to 183.5 us, and the stages of
+// each host to its floor.
 func TestStagesSumToTheFloor(t *testing.T) {
 	if s := host.BudgetSum(); s != 183.5 {
 		t.Errorf("the budget sums to %v", s)
@@ -38,8 +39,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The split sums to the floor, and two threads that overlap in what lies beside the gate get
-// 1.04 times done what one does.
+// TestSplit checks that the split sums to the floor. Two threads whose time outside of the
+// gate overlaps finish 1.04 times the work of one.
 func TestSplit(t *testing.T) {
 	for _, h := range host.Presets() {
 		s := h.Split()

@@ -110,8 +110,8 @@ func TestWritebackConflicts(t *testing.T) {
 	}
 }
 
-// A patch of 256 pixels is read fetch by fetch: the rows of one wait for each other, those
-// of two do not.
+// TestReadConflicts checks that a patch of 256 pixels is read fetch by fetch. The rows of one
+// fetch wait for each other; rows of two fetches do not.
 func TestReadConflicts(t *testing.T) {
 	for _, tc := range []struct {
 		what  string
@@ -140,7 +140,8 @@ func TestReadConflicts(t *testing.T) {
 	}
 }
 
-// A tile's elements stand where its strides say, and two views of it see the same bytes.
+// TestViewsOfATile checks that elements of a tile are stored where its strides say, and that
+// two views of it share the same bytes.
 func TestViewsOfATile(t *testing.T) {
 	s := regs.Shape{Groups: 2, Channels: 2, Depth: 2, Height: 2, Width: 4}
 	l := regs.Tile{Base: 0x20, Row: 8, Channel: 0x10, Depth: 0x40, Group: 0x100}

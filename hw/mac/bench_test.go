@@ -43,7 +43,7 @@ func BenchmarkReduce(b *testing.B) {
 	}
 }
 
-// BenchmarkReduceUnsigned is the first shape of BenchmarkReduce behind a ReLU.
+// BenchmarkReduceUnsigned runs the first shape of BenchmarkReduce on the results of a ReLU.
 func BenchmarkReduceUnsigned(b *testing.B) {
 	const k, lanes, vectors = 576, 128, 32
 	rng := rand.New(rand.NewPCG(1, 2))

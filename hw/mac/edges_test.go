@@ -90,8 +90,8 @@ func TestParseTableLastWord(t *testing.T) {
 	}
 }
 
-// Scaling by a power of two rounds once, whatever the value: denormals, the largest and
-// infinities with the others.
+// TestScaleHalf checks that scaling by a power of two rounds only once, also for denormals,
+// the largest values and infinities.
 func TestScaleHalf(t *testing.T) {
 	for i := range 1 << 16 {
 		h := float16.Float16(i)

@@ -115,8 +115,8 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// FuzzWeights feeds the unpackers anything and checks that what they accept packs
-// to the same halves.
+// FuzzWeights feeds arbitrary bytes to the unpackers and checks that weights which they
+// accept pack to the same halves.
 func FuzzWeights(f *testing.F) {
 	f.Add([]byte{0b110, 0, 0x3c, 0, 0xc0}, uint8(4))
 	f.Add([]byte{0xff, 1, 2, 3, 4, 5, 6, 7, 8}, uint8(30))

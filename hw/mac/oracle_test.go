@@ -112,7 +112,7 @@ func TestOracleTables(t *testing.T) {
 	}
 }
 
-// half rounds what a planar operation leaves.
+// half rounds v as a planar operation rounds its result.
 func half(v float32) float32 { return PortFull.Narrow(v).Float32() }
 
 // TestChains runs the functions that take several tasks, in the order of the real

@@ -49,7 +49,7 @@ func ExampleDot() {
 	// Output: 1 0
 }
 
-// probe is a reduction against weights of 1 and what silicon makes of it.
+// A probe is a reduction against weights of 1 with its result on silicon.
 type probe struct {
 	name string
 	x    []float16.Float16
@@ -97,8 +97,8 @@ func TestMeasuredProbes(t *testing.T) {
 	}
 }
 
-// TestProbeBoundaries stands one step to each side of what was measured; the model
-// itself is the source of these.
+// TestProbeBoundaries tests values one step below and above the measured ones. Their expected
+// results come from the model itself.
 func TestProbeBoundaries(t *testing.T) {
 	for _, p := range []probe{
 		// 1 survives beside 4094, whose unit of 2^(11-11) is 1, and not beside the

@@ -72,8 +72,8 @@ func TestWeightsThereAndBack(t *testing.T) {
 	}
 }
 
-// TestInt8Error bounds what a round trip may lose: half a step, the rounding of
-// the product, and at the top the rounding of the scale, 127 times.
+// TestInt8Error bounds the error of a round trip: half a step, the rounding of the product
+// and, for the largest values, 127 times the rounding of the scale.
 func TestInt8Error(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	const channels, row = 5, 33

@@ -163,10 +163,10 @@ func TestReduceTwoRepeats(t *testing.T) {
 	}
 }
 
-// TestJoinsMatchPortable holds the vector loops of reductions to the Go code: every length
-// across a few vectors and the cut-offs between loops, any number of runs, infinities and what
-// is no number among the elements, bit for bit with the signs of zeros, and nothing written
-// beside the accumulators.
+// TestJoinsMatchPortable compares the vector loops of reductions with the Go code, bit for
+// bit and with the signs of zeros. It covers every length up to a few vectors and around the
+// cut-offs between loops, any number of runs, infinities and NaNs. Nothing may be written
+// next to the accumulators.
 func TestJoinsMatchPortable(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	edges := [...]float16.Float16{0, 0x8000, 1, 0x8001, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe00}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The PE words of real programs and what they say.
+// TestFromWordsOfPrograms checks the meaning of PE words from real programs.
 func TestFromWordsOfPrograms(t *testing.T) {
 	n := Neutral
 	bias := n(Add)

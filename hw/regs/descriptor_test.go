@@ -40,8 +40,9 @@ func three() []*regs.Descriptor {
 
 var threeAt = []uint32{0, 0x100, 0x300}
 
-// A chain of our own does what the real ones do: gaps between descriptors, the extra
-// word, and words a descriptor does not write keep their values.
+// TestChain checks that a generated chain behaves like real ones: it has gaps between
+// descriptors and the extra word, and words that a descriptor does not write keep their
+// values.
 func TestChain(t *testing.T) {
 	want := three()
 	text := chainAt(threeAt, want...)
@@ -272,8 +273,8 @@ func TestTasksAllocations(t *testing.T) {
 	}
 }
 
-// A walk of a text that stays in its file yields what one of the text in memory does: its
-// tasks, its states and its errors.
+// TestTextFile checks that walking a text in a file yields the same tasks, states and errors
+// as walking the text in memory.
 func TestTextFile(t *testing.T) {
 	far := func(n int, next func(i int) int) []byte { // n descriptors that a walk jumps about between
 		chain := make([]*regs.Descriptor, n)
@@ -300,7 +301,7 @@ func TestTextFile(t *testing.T) {
 	}
 }
 
-// walksInFile holds the walks of a text that stays in its file to those of the text.
+// walksInFile compares walks of a text in a file with walks of the text in memory.
 func walksInFile(t *testing.T, text []byte, first int) {
 	whole := regs.Stream{Text: text, FirstWords: first}
 	inFile := regs.Stream{File: &regs.TextFile{R: bytes.NewReader(text), Bytes: uint64(len(text))}, FirstWords: first}

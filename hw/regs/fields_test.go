@@ -118,7 +118,8 @@ func TestByteWords(t *testing.T) {
 	}
 }
 
-// The table and the generated structs agree on where every register stands.
+// TestRegistersInGroups checks that the table and the generated structs have every register
+// at the same word.
 func TestRegistersInGroups(t *testing.T) {
 	var f regs.File
 	n := 0

@@ -6,7 +6,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// What each operand moves: rows padded to 64 bytes, times rows, planes, channels and groups.
+// TestOperandsBytes checks the bytes that each operand moves: rows padded to 64 bytes, times
+// rows, planes, channels and groups.
 func TestOperandsBytes(t *testing.T) {
 	engines := func(g *regs.Groups) { g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1) }
 	rows := func(in, out, tile, kernel, stride uint32) func(*regs.Groups) {
@@ -80,7 +81,8 @@ func TestWalkStoresEveryLength(t *testing.T) {
 	storesAsApplied(t, text, 0, chain)
 }
 
-// Descriptors may fill their place to the last word: the next begins behind it.
+// TestFullDescriptors checks that a descriptor may use all words up to the start of the next
+// one.
 func TestFullDescriptors(t *testing.T) {
 	full := func(extra bool, words int) *regs.Descriptor {
 		d := &regs.Descriptor{Extended: extra}

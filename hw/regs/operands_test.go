@@ -23,7 +23,8 @@ func planarTask(form regs.PlanarForm) *regs.Groups {
 	return g
 }
 
-// Where a task's operands stand, by their DMA and their routes through the L2.
+// TestOperandsPlaces checks where a task's operands are, from their DMA and their routes
+// through the L2.
 func TestOperandsPlaces(t *testing.T) {
 	type place struct {
 		used, dram bool

@@ -16,7 +16,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// reference is where other people's files stand, beside the repository.
+// reference is the directory next to the repository that has files of other projects.
 const reference = "../../../shared"
 
 func referenceFile(t testing.TB, name string) []byte {

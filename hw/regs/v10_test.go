@@ -77,7 +77,8 @@ func TestV10Store(t *testing.T) {
 	}
 }
 
-// Every word is found by the one name that it is printed with, case aside.
+// TestV10Address checks that every word is found by the name under which it is printed,
+// ignoring case.
 func TestV10Address(t *testing.T) {
 	var v regs.V10
 	for _, w := range regs.V10Windows() {

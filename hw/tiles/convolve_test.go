@@ -171,8 +171,8 @@ func (l *layer) source(r *rand.Rand) *tensor {
 	return src
 }
 
-// Every output of a few hundred random layers is the one the definition gives, whatever
-// the tile height and the number of workers.
+// TestConvolutionAgainstDefinition compares every output of a few hundred random layers with
+// the definition, for all tile heights and numbers of workers.
 func TestConvolutionAgainstDefinition(t *testing.T) {
 	cases := 300
 	if testing.Short() {
@@ -237,7 +237,8 @@ func TestEmptyConvolution(t *testing.T) {
 	c.Run(nil, nil, 1)
 }
 
-// A window wholly beside the source reads zeros: the bias alone is left.
+// TestWindowBesideTheSource checks that a window entirely outside of the source reads zeros,
+// so that only the bias remains.
 func TestWindowBesideTheSource(t *testing.T) {
 	l := inner(2, 3, 0)
 	l.py, l.px, l.hout, l.wout, l.sy, l.sx = 20, 20, 30, 21, 2, 2
@@ -297,7 +298,8 @@ func TestHugeReduction(t *testing.T) {
 	}
 }
 
-// The source may be larger than what is staged at a time.
+// TestTallSourceIsStagedInParts checks a source that is larger than the part that is staged
+// at a time.
 func TestTallSourceIsStagedInParts(t *testing.T) {
 	l := inner(1, 64, 0)
 	l.hin, l.win, l.hout, l.wout, l.tileRows = 1200, 64, 1200, 64, 1200

@@ -69,8 +69,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// What a closed tile costs falls with the groups that an engine has: they are spread over
-// more rounds.
+// TestGatingIsSpreadOverRounds checks that the cost of a closed tile falls with the number of
+// groups of an engine, because it is spread over more rounds.
 func TestGatingIsSpreadOverRounds(t *testing.T) {
 	last := 3.0
 	for groups := 1; groups <= 64; groups *= 2 {

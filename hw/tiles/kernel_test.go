@@ -115,8 +115,8 @@ func TestPackedKernelReadsWhatWasPacked(t *testing.T) {
 	}
 }
 
-// Two pixels a step stand side by side, shifted against each other, even columns first:
-// the layout that gives the depthwise 1x9 example its hash.
+// TestTwoPixelsAStep checks the layout with two pixels per step next to each other, shifted
+// against each other, even columns first. It gives the depthwise 1x9 example its hash.
 func TestTwoPixelsAStep(t *testing.T) {
 	l := inner(16, 1, 0)
 	l.kw, l.ox, l.win, l.wout, l.unicast = 3, 2, 8, 8, true
@@ -260,7 +260,8 @@ func TestGroupsArePaddedTo64Bytes(t *testing.T) {
 	}
 }
 
-// Every lane that misses bytes of its last group is named, whatever its form.
+// TestShortLanes checks that every lane that lacks bytes of its last group is named, in every
+// weight format.
 func TestShortLanes(t *testing.T) {
 	for _, packing := range []Packing{Dense, ZeroSkipping, Masked, Palette, Int8} {
 		for _, cout := range []int{5, 16, 100} {

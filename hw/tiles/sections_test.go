@@ -13,13 +13,13 @@ import (
 
 const programs = "../../../shared/programs"
 
-// A section is what the programs' index tells of a constant section.
+// A section is the entry of a constant section in the programs' index.
 type section struct {
 	SHA256 string
 	Size   int
 }
 
-// sections reads the index beside the repository, or skips the test.
+// sections reads the index next to the repository. It skips the test if there is none.
 func sections(t *testing.T) map[string]section {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(programs, "index.json"))

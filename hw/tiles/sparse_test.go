@@ -180,7 +180,8 @@ func TestSizesCountTheLanes(t *testing.T) {
 	}
 }
 
-// Weights without a zero take what dense ones do, in whatever form they are.
+// TestSparseFormsWithoutZeros checks that weights without zeros take the time of dense
+// weights in every format.
 func TestSparseFormsWithoutZeros(t *testing.T) {
 	for _, cout := range []int{1, 15, 16, 20, 64, 100, 224} {
 		for _, stride := range []int{1, 2, 3} {
@@ -285,7 +286,8 @@ func TestStepsGrowWithBytes(t *testing.T) {
 	}
 }
 
-// Whatever the registers hold, a sparse task takes between one step and the dense ones.
+// TestPlanOfAnyRegisters checks that a sparse task takes between one step and the steps of a
+// dense task for any register values.
 func TestPlanOfAnyRegisters(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	fewer := 0

@@ -138,7 +138,7 @@ func TestChannelSum(t *testing.T) {
 	}
 }
 
-// 5116 is what silicon makes of 4096 and then 1024 ones.
+// TestChannelSumProbe checks the sum of 4096 and then 1024 ones, which is 5116 on silicon.
 func TestChannelSumProbe(t *testing.T) {
 	src := newTensor(1025, 1, 1)
 	src.data[0] = float16.Fromfloat32(4096)

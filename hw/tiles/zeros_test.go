@@ -15,7 +15,7 @@ type plane struct {
 
 func (p *plane) Row(dst []float16.Float16, c, y int) { copy(dst, p.data[(c*p.h+y)*p.w:]) }
 
-// The count is that of a walk over every product, whatever the window.
+// TestZeros compares the count of zeros with a walk over every product, for any window.
 func TestZeros(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	for range 300 {

@@ -104,7 +104,8 @@ func TestExeCycles(t *testing.T) {
 	}
 }
 
-// The first of a pair that runs beside each other carries the cost of both.
+// TestExeCyclesOfRing checks that the first descriptor of an overlapping pair has the cost of
+// both.
 func TestExeCyclesOfRing(t *testing.T) {
 	shape := [3]uint32{1, 1024, 1024}
 	first := blank(shape, shape)

@@ -27,8 +27,8 @@ const (
 	Itself                     // the first input again, as in x + relu(x) with SecondReLU
 )
 
-// A Layer is one operation over fp16 tensors. A field with its zero value is not used.
-// [Layer.Validate] checks the fields that an operation needs.
+// A Layer is one operation over fp16 tensors. Fields that the operation does not use are zero;
+// [Layer.Validate] checks the others.
 type Layer struct {
 	Op Op
 	In Shape // shape of the first input
@@ -212,9 +212,9 @@ const (
 // NeedsTable reports whether the layer has an activation that needs a table, unlike ReLU.
 func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
-// NeedsActivationTask reports whether the layer's activation takes a task of its own after those
-// of its operation. The planar engine has no tables, and a task that looks up its result in a
-// table has no ReLU.
+// NeedsActivationTask reports whether the activation of an elementwise or planar operation takes
+// another task after those of the operation. The planar engine has no tables, and a task that
+// looks up its result in a table has no ReLU. It reports false for convolutions and matmuls.
 func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }

@@ -386,7 +386,13 @@ func windowed(r *rand.Rand) (l layer.Layer, w layer.Weights, in map[string][]flo
 	case 1:
 		win.Sy, win.Sx = 1+r.IntN(3), 1+r.IntN(3)
 		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh), r.IntN(win.Kh), r.IntN(win.Kw), r.IntN(win.Kw)
-		l = layer.Conv(s, 1+r.IntN(20), win)
+		cout := 1 + r.IntN(20)
+		if r.IntN(2) == 0 {
+			cout, s.H = 32, 6 // whose columns several phases write at once
+			in["x"] = in["x"][:s.Elements()]
+			x = tensor{s, floats(in["x"])}
+		}
+		l = layer.Conv(s, cout, win)
 		l.Op, l.Bias = layer.Deconvolution, r.IntN(2) == 0
 		w.Filter = halves(r, l.Cout*s.C*win.Kh*win.Kw)
 		if l.Bias {

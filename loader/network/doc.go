@@ -45,7 +45,8 @@
 //	transposes     between a layer and its reader count as one change of order and of rows,
 //	               which becomes the tasks that move the fewest bytes (heads of attention)
 //	Resize, Gather matmuls with constant matrices along an axis, for any interpolation
-//	ConvTranspose  a convolution with one set of channels for each position within a step
+//	ConvTranspose  a layer; in groups, a convolution with one set of channels for each position
+//	               within a step
 //	Conv           dilated taps have zeros in between; long strides use image blocks as channels;
 //	               three axes become a sum over the taps of depth
 //	LSTM, GRU, RNN unrolled, with the input's matmuls of all steps in one task

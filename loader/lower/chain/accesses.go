@@ -9,12 +9,16 @@ type dmaID int
 // no DMA
 const noDMA dmaID = -1 // read it
 
+// tileDMA returns the ID of the tile DMA of a task.
 func tileDMA(task int) dmaID { return dmaID(2 * task) }
 
+// kernelDMA returns the ID of the kernel DMA of a task.
 func kernelDMA(task int) dmaID { return dmaID(2*task + 1) }
 
-func (r dmaID) task() int { return int(r) / 2 }
+// taskIndex returns the number of the task that the DMA belongs to.
+func (r dmaID) taskIndex() int { return int(r) / 2 }
 
+// isKernel reports whether the DMA is a kernel DMA.
 func (r dmaID) isKernel() bool { return r&1 != 0 }
 
 // lastAccesses holds the last DMA that accessed each byte, by buffer.
@@ -60,18 +64,18 @@ func (b lastAccesses) recordReads(m *access, task int) {
 // record sets the last DMA of every byte in s.
 func (b lastAccesses) record(s byteRange, r dmaID) {
 	if g := b[s.bar]; g != nil && s.from < s.to {
-		from, to := g.indices(s)
+		from, to := g.findPieces(s)
 		g.assign(1, 0, len(g.bounds)-1, from, to, r)
 	}
 }
 
-// last returns the latest DMA that accessed any byte of s, or noDMA.
-func (b lastAccesses) last(s byteRange) dmaID {
+// latest returns the latest DMA that accessed any byte of s, or noDMA.
+func (b lastAccesses) latest(s byteRange) dmaID {
 	g := b[s.bar]
 	if g == nil || s.from >= s.to {
 		return noDMA
 	}
-	from, to := g.indices(s)
+	from, to := g.findPieces(s)
 	return g.latest(1, 0, len(g.bounds)-1, from, to)
 }
 
@@ -83,8 +87,8 @@ type segments struct {
 	uniform []bool  // all pieces below the node have this DMA; the children are out of date
 }
 
-// indices returns the numbers of the first piece of s and of the piece after its last.
-func (g *segments) indices(s byteRange) (from, to int) {
+// findPieces returns the numbers of the first piece of s and of the piece after its last.
+func (g *segments) findPieces(s byteRange) (from, to int) {
 	from, _ = slices.BinarySearch(g.bounds, s.from)
 	to, _ = slices.BinarySearch(g.bounds, s.to)
 	return from, to

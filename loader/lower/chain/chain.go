@@ -63,10 +63,10 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 		if later != nil && i > 0 {
 			later(i, starts[i])
 		} else if s.Planar() {
-			p.route(i, engine, starts[i], &waited[0])
+			p.setRoute(i, engine, starts[i], &waited[0])
 			planar = s.Task
 		} else {
-			p.route(i, planar, starts[i], &waited[1])
+			p.setRoute(i, planar, starts[i], &waited[1])
 			engine = s.Task
 		}
 		s.h.DebugLogEvents = s.h.DebugLogEvents.WithDebugLogEvents(s.debugEvents(i == 0, i == len(p.steps)-1))

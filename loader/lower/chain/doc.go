@@ -13,5 +13,5 @@
 //
 // The package works on copies of the registers, so the tasks do not change. Apart from package
 // task, no other package sets registers. Comments give the number of descriptors that follow a
-// rule out of those it applies to, as in "(81/84)", or say that a rule is assumed.
+// rule out of those it applies to, as in "seen in 81 of 84 tasks", or say that a rule is assumed.
 package chain

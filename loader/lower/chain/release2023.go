@@ -30,7 +30,7 @@ func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	}
 	var out []*regs.Descriptor
 	if passed {
-		out = p.link(p.findRuns2023(), p.route2023)
+		out = p.link(p.findRuns2023(), p.setRoute2023)
 	} else {
 		out = p.link(p.findRuns(), nil)
 	}
@@ -70,11 +70,11 @@ func (p *program) findRuns2023() []bool {
 	return starts
 }
 
-// route2023 sets the dependency bits of task i, which is not the first. A task that starts a run
-// waits for the MAC engines, and for the last result of the planar engine if it overlaps with the
-// tile that is loaded (seen in 6 of 6 tasks). Within a run, a task waits for the other engine's
-// last task if their tiles overlap, and for the owners of the tiles that it reads.
-func (p *program) route2023(i int, starts bool) {
+// setRoute2023 sets the dependency bits of task i, which is not the first. A task that starts a
+// run waits for the MAC engines, and for the last result of the planar engine if it overlaps with
+// the tile that is loaded (seen in 6 of 6 tasks). Within a run, a task waits for the other
+// engine's last task if their tiles overlap, and for the owners of the tiles that it reads.
+func (p *program) setRoute2023(i int, starts bool) {
 	t, l := p.tasks[i], &p.steps[i].g.L2
 	if l.SourceCfg.Type() == task.TypeRing {
 		return

@@ -71,14 +71,14 @@ func (p *program) setReuse() []uint32 {
 	writers := make([]uint32, len(p.steps))
 	for i := range p.steps {
 		t, m := &p.steps[i], &moves[i]
-		if by := written.last(m.kernel); by != noDMA {
-			writers[i] = uint32(by.task())
+		if by := written.latest(m.kernel); by != noDMA {
+			writers[i] = uint32(by.taskIndex())
 		}
 		if m.writes {
 			written.record(m.result, tileDMA(i))
 		}
 		if m.writes && m.result.bar == place.BarScratch {
-			t.markOverwrite(i, read.last(m.result))
+			t.markOverwrite(i, read.latest(m.result))
 			read.record(m.result, noDMA)
 		}
 		t.setHints(m, again[i], read)
@@ -102,7 +102,7 @@ func (t *step) markOverwrite(i int, by dmaID) {
 	if by.isKernel() {
 		kind = overKernelDMA
 	}
-	*w |= kind | regs.DstDMAConfig(min(i-by.task()-1, overFarthest))<<overDistance
+	*w |= kind | regs.DstDMAConfig(min(i-by.taskIndex()-1, overFarthest))<<overDistance
 }
 
 // setHints sets how long a cache should keep the sources of the task. again says which sources a
@@ -124,7 +124,7 @@ func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 			}
 		case s.bar == place.BarScratch:
 			hint, ends = hintScratchLast, sourceEnds
-		case read.last(s) != noDMA:
+		case read.latest(s) != noDMA:
 			hint = hintLast
 		}
 		*config = (*config&^hintMask | hint).WithDepMode(ends)
@@ -143,7 +143,7 @@ func findRereads(moves []access) [][2]bool {
 			later.record(m.result, noDMA)
 		}
 		for k, s := range m.source {
-			again[i][k] = m.on[k] && later.last(s) != noDMA
+			again[i][k] = m.on[k] && later.latest(s) != noDMA
 		}
 		later.recordReads(m, i)
 	}

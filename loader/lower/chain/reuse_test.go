@@ -14,8 +14,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// decoded is a text's tasks as far as their registers tell.
-func decoded(t *testing.T, text []byte, first int) *program {
+// decodeText returns a program with the registers of a text's tasks.
+func decodeText(t *testing.T, text []byte, first int) *program {
 	t.Helper()
 	p := new(program)
 	for s, err := range regs.States(text, first) {
@@ -31,18 +31,18 @@ func decoded(t *testing.T, text []byte, first int) *program {
 func TestReuse(t *testing.T) {
 	count, tasks := map[string]int{}, 0
 	for _, e := range realTexts(t) {
-		want, got := decoded(t, e.text, e.firstWords), decoded(t, e.text, e.firstWords)
+		want, got := decodeText(t, e.text, e.firstWords), decodeText(t, e.text, e.firstWords)
 		for i := range got.steps {
-			forget(&got.steps[i])
+			clearReuse(&got.steps[i])
 		}
 		got.setReuse()
 		for i := range want.steps {
 			tasks++
 			w := &want.steps[i]
-			if got, want := configs(&got.steps[i]), configs(w); got != want {
+			if got, want := dmaConfigs(&got.steps[i]), dmaConfigs(w); got != want {
 				t.Errorf("%s: task %d: %#x, the compiler's %#x", e.name, i, got, want)
 			}
-			for k, config := range configs(w) {
+			for k, config := range dmaConfigs(w) {
 				bars := [...]uint32{w.h.Bases.RBase0(), w.h.Bases.RBase1(), w.h.Bases.WBase()}
 				switch scratch := bars[k] == place.BarScratch; {
 				case k == 2 && w.g.DestinationOn():
@@ -75,8 +75,8 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// lines is a surface of rows of one line of 64 bytes.
-func lines(bar uint32, base, rows int) (place.Memory, regs.Shape) {
+// newLineSurface returns the surface and the shape of rows of one 64-byte line.
+func newLineSurface(bar uint32, base, rows int) (place.Memory, regs.Shape) {
 	const row = 64
 	return place.Memory{Bar: bar, Base: base * row, Row: row, Plane: rows * row, Depth: rows * row, Group: rows * row},
 		regs.Shape{Groups: 1, Channels: 1, Height: rows, Width: row / layer.ElementBytes}
@@ -88,29 +88,29 @@ type run struct {
 	base, rows int
 }
 
-// moving is a task on the MAC engines, or with two sources on the planar engine, that reads and
-// writes runs of as many lines.
-func moving(to *run, from ...run) *task.Task {
-	m, s := lines(from[0].bar, from[0].base, from[0].rows)
+// newCopyTask returns a task that reads and writes runs of lines: on the MAC engines, or on the
+// planar engine if there are two sources.
+func newCopyTask(to *run, from ...run) *task.Task {
+	m, s := newLineSurface(from[0].bar, from[0].base, from[0].rows)
 	t := task.NewCopy(s)
 	if len(from) > 1 {
 		t = task.Planar{Form: regs.FormTwoSources, In: s}.Task()
 	}
 	t.LoadSource1(m, place.Packed(s), false)
 	if len(from) > 1 {
-		m, _ := lines(from[1].bar, from[1].base, from[1].rows)
+		m, _ := newLineSurface(from[1].bar, from[1].base, from[1].rows)
 		t.LoadSource2(m, place.Packed(s))
 	}
 	if to != nil {
-		m, _ := lines(to.bar, to.base, to.rows)
+		m, _ := newLineSurface(to.bar, to.base, to.rows)
 		t.WriteResult(m, 0)
 	}
 	return t
 }
 
-// multiplying is moving with the coefficients in the scratch buffer.
-func multiplying(base int, to *run, from run) *task.Task {
-	t := moving(to, from)
+// newMatmulTask is like newCopyTask for a task with weights in the scratch buffer.
+func newMatmulTask(base int, to *run, from run) *task.Task {
+	t := newCopyTask(to, from)
 	t.SetKernelInBuffer(place.BarScratch, []coeff.Lane{{Base: base * 64, Size: 64}})
 	return t
 }
@@ -123,45 +123,45 @@ func TestReuseOfOwnChains(t *testing.T) {
 	x, z, y := at(place.Bar5, 0), at(place.Bar6, 0), at(place.Bar4, 0)
 	a, b := at(place.BarScratch, 0), at(place.BarScratch, 1)
 	half := run{place.BarScratch, 0, rows / 2}
-	far := []*task.Task{moving(&a, x), moving(nil, a)}
+	far := []*task.Task{newCopyTask(&a, x), newCopyTask(nil, a)}
 	for range 20 {
-		far = append(far, moving(nil, z))
+		far = append(far, newCopyTask(nil, z))
 	}
-	far = append(far, moving(&a, x))
+	far = append(far, newCopyTask(&a, x))
 	for _, test := range []struct {
 		name  string
 		tasks []*task.Task
 		want  map[int][3]uint32
 	}{
-		{"two steps and the input again", []*task.Task{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
+		{"two steps and the input again", []*task.Task{newCopyTask(&a, x), newCopyTask(&b, a), newCopyTask(&a, x), newCopyTask(&y, a, b)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x53901, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x8880, 0x40403c1},
 			3: {0x53901, 0x13900, 0x40000c1},
 		}},
-		{"both sources are one in scratch", []*task.Task{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
+		{"both sources are one in scratch", []*task.Task{newCopyTask(&a, x, x), newCopyTask(&y, a, a)}, map[int][3]uint32{
 			0: {0x33881, 0x33880, 0x40003c1},
 			1: {0x73881, 0x33b00, 0x40000c1},
 		}},
-		{"a source of a task further back", []*task.Task{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
+		{"a source of a task further back", []*task.Task{newCopyTask(&a, x), newCopyTask(&b, z), newCopyTask(&y, x, a)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x33881, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x13900, 0x40000c1},
 		}},
-		{"half of it is read again", []*task.Task{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
+		{"half of it is read again", []*task.Task{newCopyTask(&a, x), newCopyTask(&b, a), newCopyTask(&y, half)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0x40003c1},
 			2: {0x13901, 0x8880, 0x40000c1},
 		}},
-		{"written over, then read: another tensor", []*task.Task{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
+		{"written over, then read: another tensor", []*task.Task{newCopyTask(&a, x), newCopyTask(nil, a), newCopyTask(&a, z), newCopyTask(&y, a)}, map[int][3]uint32{
 			1: {0x53901, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 			3: {0x53901, 0x8880, 0x40000c1},
 		}},
-		{"half written over: the rest is read again", []*task.Task{moving(&a, x), moving(nil, a), moving(&half, run{place.Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
+		{"half written over: the rest is read again", []*task.Task{newCopyTask(&a, x), newCopyTask(nil, a), newCopyTask(&half, run{place.Bar6, 0, rows / 2}), newCopyTask(&y, a)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 		}},
-		{"coefficients", []*task.Task{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
+		{"coefficients", []*task.Task{newCopyTask(&a, x), newMatmulTask(0, nil, z), newCopyTask(nil, x), newCopyTask(&a, z)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x3bb81, 0x8880, 0xc0},
 			3: {0x33b01, 0x8880, 0x44803c1},
@@ -173,7 +173,7 @@ func TestReuseOfOwnChains(t *testing.T) {
 		p := newProgram(test.tasks)
 		p.setReuse()
 		for i, want := range test.want {
-			if got := configs(&p.steps[i]); got != want {
+			if got := dmaConfigs(&p.steps[i]); got != want {
 				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
 			}
 		}
@@ -205,25 +205,26 @@ func TestReuseByLines(t *testing.T) {
 			kernel := -1
 			if len(source) == 1 && r.IntN(4) == 0 {
 				kernel = r.IntN(12)
-				tasks = append(tasks, multiplying(kernel, result, source[0]))
+				tasks = append(tasks, newMatmulTask(kernel, result, source[0]))
 			} else {
-				tasks = append(tasks, moving(result, source...))
+				tasks = append(tasks, newCopyTask(result, source...))
 			}
 			to, from, kernels = append(to, result), append(from, source), append(kernels, kernel)
 		}
 		p := newProgram(tasks)
 		p.setReuse()
 		for i := range p.steps {
-			if got, want := configs(&p.steps[i]), byLines(i, to, from, kernels); got != want {
+			if got, want := dmaConfigs(&p.steps[i]), expectConfigs(i, to, from, kernels); got != want {
 				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(tasks), got, want)
 			}
 		}
 	}
 }
 
-// byLines is the definition of reuse for task i of a chain of runs and of lines of
-// coefficients in the scratch buffer, none below zero.
-func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
+// expectConfigs computes the configurations of task i by the definition, line by line. to and
+// from are the runs of the tasks of a chain, and kernels the lines of weights in the scratch
+// buffer, negative for none.
+func expectConfigs(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 	in := func(r run, bar uint32, line int) bool { return r.bar == bar && r.base <= line && line < r.base+r.rows }
 	reads := func(k int, bar uint32, line int) (tile, kernel bool) {
 		for _, r := range from[k] {
@@ -297,7 +298,7 @@ func TestScratchOfTexts(t *testing.T) {
 		var list []*place.Extent
 		var bases []int
 		live := map[*place.Extent]byteRange{}
-		for i, x := range decoded(t, e.text, e.firstWords).steps {
+		for i, x := range decodeText(t, e.text, e.firstWords).steps {
 			m := x.memoryAccess()
 			for p, s := range live {
 				for k := range m.source {
@@ -337,8 +338,8 @@ func TestScratchOfTexts(t *testing.T) {
 	}
 }
 
-// forget takes away what reuse writes.
-func forget(t *step) {
+// clearReuse clears the fields that setReuse writes.
+func clearReuse(t *step) {
 	d := &t.g.TileDMASrc
 	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		if s.DepMode() != 0 {
@@ -349,8 +350,8 @@ func forget(t *step) {
 	t.g.TileDMADst.DstDMAConfig &^= scratchHint | overMask
 }
 
-// configs are a task's DMA configurations.
-func configs(t *step) [3]uint32 {
+// dmaConfigs returns the DMA configurations of a task.
+func dmaConfigs(t *step) [3]uint32 {
 	d := &t.g.TileDMASrc
 	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.g.TileDMADst.DstDMAConfig)}
 }

@@ -5,8 +5,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// route sets the dependency bits in the L2 words of task i. other is the last task on the other
-// engine, starts says whether task i starts a run, and waited is the last task of the other
+// setRoute sets the dependency bits in the L2 words of task i. other is the last task on the
+// other engine, starts says whether task i starts a run, and waited is the last task of the other
 // engine that this engine has waited for. The rules reproduce the bits of all 104 descriptors:
 //
 //   - The first task waits for everything.
@@ -16,9 +16,9 @@ import (
 //     needs no bits, because it is written later.
 //
 // Only tasks that the engine has not yet waited for count: the previous task of its own engine,
-// and those of the other engine after waited. The bits for older tasks are clear (seen in 11 of
+// and tasks of the other engine after waited. The bits for older tasks are clear (seen in 11 of
 // 11 tasks).
-func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
+func (p *program) setRoute(i int, other *task.Task, starts bool, waited *int) {
 	t := &p.steps[i]
 	l := &t.g.L2
 	if i == 0 {
@@ -42,7 +42,7 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 	ownResult := false
 	linked := task.IsLinked(p.tasks, i)
 	if other != nil && p.index[other] > *waited {
-		t.routeStaged(other)
+		t.waitForStaging(other)
 	}
 	last := *waited
 	for j, operand := range [...]*task.Tile{t.First, t.Second} {
@@ -78,9 +78,9 @@ func (p *program) route(i int, other *task.Task, starts bool, waited *int) {
 	}
 }
 
-// routeStaged makes a staged result wait for the other engine if that engine's last result
+// waitForStaging makes a staged result wait for the other engine if that engine's last result
 // overlaps with its tile (seen in 1 of 1 tasks).
-func (t *step) routeStaged(other *task.Task) {
+func (t *step) waitForStaging(other *task.Task) {
 	r := &t.g.L2.ResultCfg
 	switch {
 	case !t.Staged || !t.Result.Overlaps(other.Result):

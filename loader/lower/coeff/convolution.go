@@ -153,7 +153,7 @@ func (c *Convolution) shareWeights(s Share, positions []int) *ChannelWeights {
 }
 
 // reorderTaps fills dst with the taps of from in the given order, one input channel of stored taps
-// after the other, and returns dst. An order of -1 stands for a tap that is zero.
+// after the other, and returns dst. A tap with order -1 is zero.
 func reorderTaps(dst, from []float16.Float16, order []int, stored int) []float16.Float16 {
 	for c := range len(dst) / len(order) {
 		for i, tap := range order {

@@ -114,9 +114,9 @@ func (f *ChannelWeights) packSizes(width int) *Kernel {
 	return k
 }
 
-// packInPlanesOf is like Pack with planes of exactly w channels, which the number of channels
-// does not reduce.
-func (f *ChannelWeights) packInPlanesOf(w int) *Kernel {
+// packUniformPlanes is like Pack, but all planes have exactly w channels, however few channels
+// there are.
+func (f *ChannelWeights) packUniformPlanes(w int) *Kernel {
 	var planes []plane
 	for i := 0; i*w < f.Channels; i++ {
 		planes = append(planes, plane{i % lanes.Count, 0, i * w, w})

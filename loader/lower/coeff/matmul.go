@@ -30,7 +30,7 @@ func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 	}
 	f.strided = true // a step is several pixels wide
 	f.setForm(w, func(_, n int) int { return n / pixels })
-	return f.packInPlanesOf(pixels)
+	return f.packUniformPlanes(pixels)
 }
 
 // PackProduct packs the weights of one share of a matmul with a constant right side. width is the

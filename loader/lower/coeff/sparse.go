@@ -76,7 +76,7 @@ func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
 }
 
 // maskBytes returns the number of mask bytes of a phase, with the zero byte before an odd number
-// of them.
+// of them or in a 1x1 window.
 func maskBytes(entries, taps int) int {
 	n := (entries + 7) / 8
 	if n%2 == 1 || taps == 1 {

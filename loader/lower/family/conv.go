@@ -8,11 +8,11 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerConvolution lowers a convolution: one descriptor while its coefficients fit the
-// engines, else one for each share of the output channels.
+// lowerConvolution lowers a convolution to one descriptor if its weights fit the engines, else
+// to one for each share of the output channels.
 //
 //	x --DMA--> source tile (L2) --> 16 engines, a share of the output channels each --> y
-//	                                  ^ coefficients, a lane an engine
+//	                                  ^ weights, one lane for each engine
 func lowerConvolution(o *Output, j job) error {
 	l := j.layer
 	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
@@ -20,8 +20,8 @@ func lowerConvolution(o *Output, j job) error {
 	}
 	c := widenWindow(j)
 	in, out := l.In, l.Out()
-	x, y := o.input(j, "x", in), o.output(j, "y", out)
-	if err := checkTile(l, ConvSource(l), min(l.Window.Kh, in.H)); err != nil {
+	x, y := o.placeInput(j, "x", in), o.placeOutput(j, "y", out)
+	if err := checkRowsFit(l, ConvSource(l), min(l.Window.Kh, in.H)); err != nil {
 		return err
 	}
 	to := placeBeforeActivation(o, j, y, out)
@@ -31,7 +31,7 @@ func lowerConvolution(o *Output, j job) error {
 	}
 	made := kernels{}
 	for n := range in.N {
-		if paired(l) {
+		if isPaired(l) {
 			convolvePairs(o, j, made, x.BatchElement(n), to.BatchElement(n))
 		} else {
 			convolveElement(o, c, made, shares, x.BatchElement(n), to.BatchElement(n))
@@ -40,9 +40,10 @@ func lowerConvolution(o *Output, j job) error {
 	return lowerActivation(o, j, out, to, y)
 }
 
-// widenWindow enlarges a window that lies in the padding alone by taps of zero weight, and returns
-// the convolution with the taps that its weights have. (The compiler pads with a task of its
-// own: 1/1.)
+// widenWindow returns the convolution of a job with the taps that its weights have. If the
+// window lies completely in the padding for some outputs, widenWindow first enlarges it in the
+// layer by taps with zero weights. (The compiler pads with a task of its own in the one program seen
+// that has this.)
 func widenWindow(j job) *coeff.Convolution {
 	l := j.layer
 	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.TapRows(), Columns: l.TapColumns()}
@@ -56,22 +57,23 @@ func widenWindow(j job) *coeff.Convolution {
 	return c
 }
 
-// ConvSource returns the part of the source that a task works on at a time: a group.
+// ConvSource returns the shape in which the tasks of a convolution read their source. The
+// channels are divided into as many groups as one task computes.
 func ConvSource(l *layer.Layer) regs.Shape {
 	groups := (&coeff.Convolution{Layer: l}).TaskGroups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
-// convolveElement appends the tasks of one element of the batch.
+// convolveElement appends the tasks that convolve one batch element, one task for each of
+// shares.
 func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
 	l := c.Layer
 	whole, out := ConvSource(l), l.Out()
 	w := &l.Window
-	first := ConvTask(c, whole, shareResult(l, shares[0]))
+	first := ConvTask(c, whole, shareShape(l, shares[0]))
 	at := first.SourceTile()
 	resident := at.Row*whole.Height <= l.LargestTile()
-	// A source that stands in the L2 whole is loaded once for all the channels made
-	// from it.
+	// A source that fits L2 is loaded once for all shares of the output channels.
 	shared := resident && whole.Groups == 1 && !l.IsDepthwise() && len(shares) > 1
 	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
 	var loaded *task.Tile
@@ -83,13 +85,13 @@ func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coe
 			src.Channels = s.Channels
 			from.Base += s.First * x.Plane
 		}
-		t := ConvTask(c, src, shareResult(l, s))
+		t := ConvTask(c, src, shareShape(l, s))
 		if src != whole && resident {
 			at = t.SourceTile()
 		}
 		rows, result := whole.Height, place.Layout{}
 		if !resident {
-			at, result, rows = tileSource(l, t, src, out, w)
+			at, result, rows = placeSource(l, t, src, out, w)
 		}
 		attachKernel(o, made, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			return c.Pack(s, width, o.Constants.Reserve)
@@ -112,18 +114,18 @@ func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coe
 	}
 }
 
-// shareResult returns the shape that the task of a share computes.
-func shareResult(l *layer.Layer, s coeff.Share) regs.Shape {
+// shareShape returns the shape of the result of a share.
+func shareShape(l *layer.Layer, s coeff.Share) regs.Shape {
 	out := l.Out()
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
-// ConvTask returns a multiply-accumulate task of the convolution, without its operands.
+// ConvTask returns a task that convolves src to dst. The caller sets its operands.
 func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
 	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, PerChannel: c.Layer.IsDepthwise(), Table: c.Table})
 }
 
-// newMACTask returns a multiply-accumulate task with the layer's factor, its bias and its ReLU.
+// newMACTask returns a multiply-accumulate task with the factor, bias and ReLU of the layer.
 func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 	m.Op = regs.MultiplyAccumulate
 	m.Bias, m.ReLU = l.Bias, l.Activation == layer.ReLU
@@ -133,8 +135,8 @@ func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 	return m.Task()
 }
 
-// fusedTable returns the table that the layer's own descriptors look their results up in, nil for
-// none.
+// fusedTable returns the table that the layer's own tasks apply to their results, or nil if they
+// apply none.
 func fusedTable(j job) []byte {
 	if !fusesTable(j) {
 		return nil
@@ -142,19 +144,20 @@ func fusedTable(j job) []byte {
 	return j.weights.Table
 }
 
-// fusesTable reports whether the layer's own descriptors look their results up: with one table that
-// takes them as they are, and room for it in every lane.
+// fusesTable reports whether the layer's own tasks apply its activation. The activation must
+// need a single table, and every lane must have room for it.
 func fusesTable(j job) bool {
 	return j.layer.Activation.IsSingleTable() && len(j.weights.Table) == coeff.TableBytes && holdsTable(j)
 }
 
-// holdsTable reports whether the layer's tasks multiply by constants and have room for a table.
+// holdsTable reports whether the layer multiplies by constants and its lanes have room for a
+// table.
 func holdsTable(j job) bool {
 	switch l := j.layer; {
 	case l.Op == layer.Convolution:
-		return !paired(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).FitsTable()
+		return !isPaired(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).FitsTable()
 	case l.Op == layer.MatMul && l.Second == layer.Constant || l.Op == layer.Linear:
-		return l.In.N*l.In.C*l.In.H <= task.PatchPixels || productBytes(l)+coeff.TableBytes <= l.LaneBytes()
+		return l.In.N*l.In.C*l.In.H <= task.PatchPixels || columnBytes(l)+coeff.TableBytes <= l.LaneBytes()
 	}
 	return false
 }

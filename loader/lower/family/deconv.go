@@ -1,112 +1,315 @@
 package family
 
 import (
+	"slices"
+
 	"github.com/x448/float16"
 
+	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
-// lowerDeconvolution lowers a transposed convolution to one convolution of stride 1 for each phase
-// of its result: row o takes the taps k with (o + padding - k) mod stride = 0, turned. The
-// phases of rows are written by the DMA's strides; those of columns as rows of a transposed
-// tensor, transposed again at the end (inferred).
+// lowerDeconvolution lowers a transposed convolution to convolutions with stride 1, one for each
+// phase of its result. Row o uses the taps k with (o + padding - k) mod stride = 0, in reverse
+// order. The strides of the DMA interleave the phases of rows. The phases of columns are written
+// as rows or as channels of a tensor in between, by the cheaper of the two ways. All of this is
+// inferred.
 func lowerDeconvolution(o *Output, j job) error {
 	l, w := j.layer, j.layer.Window
 	out := l.Out()
-	if err := layer.CheckLimit("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
+	if err := layer.CheckLimit("number of phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
-	single := w.Sx == 1
-	turned := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
-	var columns place.Memory
-	if !single {
-		columns = o.allocate(turned)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)
+	switch {
+	case min(w.Sx, out.W) == 1:
+		return lowerRowPhases(o, j, phaseGroup{columns: []int{0}, part: out}, x, y)
+	case fitsColumnPhases(l) && columnPhasesCost(l) < transposedPhasesCost(l):
+		return lowerColumnPhases(o, j, x, y)
 	}
+	return lowerTransposedPhases(o, j, x, y)
+}
+
+// These constants are the cost of a task in addition to the bytes that it moves, in bytes that could be
+// moved in the same time. They are fitted to the model's times of both ways for 1 to 256 channels, 1x1
+// to 64x64 pixels, and windows of 2 to 8 with strides of 2 and 4. The way with the lower cost takes at
+// most 6.3 % more time than the other.
+const (
+	convolutionCost = 512
+	transposeCost   = 5 << 10
+	elementCost     = 4 // of each element transposed
+)
+
+// transposedPhasesCost returns the cost of lowerTransposedPhases.
+func transposedPhasesCost(l *layer.Layer) int {
+	in, out, stride := l.In, l.Out(), l.Window.Sy
+	transposed := in
+	transposed.H, transposed.W = in.W, in.H
+	groups := groupColumnPhases(transposeWindow(l))
+	convolutions := len(groups) * min(l.Window.Sx, out.W)
+	bytes := memoryBytes(in) + memoryBytes(transposed)*(1+convolutions) + memoryBytes(out)
+	for _, group := range groups {
+		part := layer.Shape{N: out.N, C: len(group) * out.C, H: out.W, W: out.H}
+		bytes += 2 * memoryBytes(phaseShape(part, group[0], stride))
+	}
+	return bytes + elementCost*(in.Elements()+out.Elements()) + convolutionCost*convolutions + transposeCost*(1+min(stride, out.H))
+}
+
+// columnPhasesCost returns the cost of lowerColumnPhases.
+func columnPhasesCost(l *layer.Layer) int {
+	in, out := l.In, l.Out()
+	convolutions := len(groupChannelPhases(l)) * min(l.Window.Sy, out.H)
+	columns := layer.Shape{N: out.N, C: out.W, H: out.H, W: out.C}
+	bytes := memoryBytes(in)*convolutions + 2*memoryBytes(columns) + memoryBytes(out)
+	return bytes + 2*elementCost*out.Elements() + convolutionCost*convolutions + transposeCost
+}
+
+// memoryBytes returns the size of a tensor in memory.
+func memoryBytes(s layer.Shape) int { return place.Surface(0, s).Depth * s.N }
+
+// fitsColumnPhases reports whether lowerColumnPhases can lower the layer: L2 must hold the whole
+// input together with the results of one task, and no activation may need a task of its own.
+func fitsColumnPhases(l *layer.Layer) bool {
+	if a := l.Activation; a != 0 && a != layer.ReLU {
+		return false
+	}
+	in, out := l.In, l.Out()
+	rows := place.Packed(regs.Shape{Channels: in.C, Width: in.W}).Row * in.H
+	wide := regs.Shape{Channels: out.C * min(l.Window.Sx, out.W), Width: phaseShape(out, 0, l.Window.Sx).W, Height: out.H}
+	return rows+transposedTile(wide).Row*((out.H+l.Window.Sy-1)/l.Window.Sy) <= l.LargestTile()
+}
+
+// lowerTransposedPhases first transposes the input, so that DMA strides can write the phases of
+// its columns as rows. The phases of rows are then columns, which are transposed back to rows on
+// the way to their places.
+func lowerTransposedPhases(o *Output, j job, x, y place.Memory) error {
+	l, stride := j.layer, j.layer.Window.Sy
+	t := transposeDeconvolution(j)
+	rows := o.allocate(t.layer.In)
+	if err := transposeRows(o, l, l.In, x, rows); err != nil {
+		return err
+	}
+	out := t.layer.Out()
 	held := o.held
-	for px := range min(w.Sx, out.W) {
-		part := out
-		part.W = (out.W - px + w.Sx - 1) / w.Sx
-		to := y
+	for _, group := range groupColumnPhases(t.layer) {
 		o.held = held
-		if !single {
-			to = o.allocate(part)
+		part := phaseShape(out, group[0], stride)
+		all := o.allocate(layer.Shape{N: out.N, C: len(group) * out.C, H: out.H, W: part.W})
+		if err := lowerRowPhases(o, t, phaseGroup{columns: group, part: part}, rows, all); err != nil {
+			return err
 		}
-		for py := range min(w.Sy, out.H) {
-			if err := lowerPhase(o, j, py, px, part, x, to); err != nil {
+		for i, py := range group {
+			from, to := all, y
+			from.Base += i * out.C * all.Plane
+			to.Base += py * y.Row
+			to.Row *= stride
+			if err := transposeRows(o, l, phaseShape(out, py, stride), from, to); err != nil {
 				return err
 			}
 		}
-		if single {
-			continue
-		}
-		phase := columns
-		phase.Base += px * columns.Row
-		phase.Row *= w.Sx
-		if err := transposeRows(o, l, part, to, phase); err != nil {
+	}
+	return nil
+}
+
+// lowerColumnPhases writes the results of each phase with channels and columns transposed, as a
+// matmul does, so that strides can put columns next to each other. It then transposes them back.
+func lowerColumnPhases(o *Output, j job, x, y place.Memory) error {
+	l, stride := j.layer, j.layer.Window.Sx
+	out := l.Out()
+	channels := layer.Shape{N: out.N, C: out.W, H: out.H, W: out.C}
+	columns := o.allocate(channels)
+	columns.Plane, columns.Row = columns.Row, columns.Row*out.W // the pixels of a row follow each other
+	for _, group := range groupChannelPhases(l) {
+		to := columns
+		to.Base += group[0] * columns.Plane
+		to.Plane *= stride
+		if err := lowerRowPhases(o, j, phaseGroup{group, phaseShape(out, group[0], stride), true}, x, to); err != nil {
 			return err
 		}
 	}
-	if single {
-		return nil
-	}
-	return transposeRows(o, l, turned, columns, y)
+	return lowerPieces(o, l, piece{layer.Unary(layer.Transpose, channels), &layer.Weights{}, ports{"x": columns, "y": y}})
 }
 
-// lowerPhase convolves for the rows and columns of one phase. part has the columns alone.
-func lowerPhase(o *Output, j job, py, px int, part layer.Shape, x, to place.Memory) error {
-	l, w := j.layer, j.layer.Window
+// convolveTransposed convolves x and writes the result with channels and columns transposed, so
+// that the columns are the planes of y.
+func convolveTransposed(o *Output, j job, x, y place.Memory) error {
+	l := j.layer
+	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.Window.Kh, Columns: l.Window.Kw}
+	shares, err := c.Shares()
+	if err != nil {
+		return err
+	}
+	made := kernels{}
+	for n := range l.In.N {
+		var loaded *task.Tile
+		for _, s := range shares {
+			src, out := ConvSource(l), shareShape(l, s)
+			t := newMACTask(l, task.MAC{In: src, Out: out, Window: &l.Window, Transpose: true})
+			at := t.SourceTile()
+			attachKernel(o, made, t, s, t.PlaneWidth(l.Taps()*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
+				return c.Pack(s, width, o.Constants.Reserve)
+			})
+			if loaded != nil {
+				t.ReadTile(loaded, at)
+			} else {
+				loaded = t.LoadSource1(x.BatchElement(n), at, len(shares) > 1)
+				loaded.Bytes = at.Row * src.Height
+			}
+			to := y.BatchElement(n)
+			to.Base += s.First * layer.ElementBytes
+			t.WriteResult(to, layer.RoundUp(at.Row*src.Height, 16))
+			o.add(t)
+		}
+	}
+	return nil
+}
+
+// phaseShape returns the shape of the phase of columns that starts at column px.
+func phaseShape(out layer.Shape, px, stride int) layer.Shape {
+	out.W = (out.W - px + stride - 1) / stride
+	return out
+}
+
+// groupColumnPhases returns the phases of columns in groups that read the same columns of the
+// input, so that one convolution can compute the channels of all phases of a group.
+func groupColumnPhases(l *layer.Layer) (groups [][]int) {
+	w := &l.Window
+	count, first := 0, 0
+	for px := range min(w.Sx, l.Out().W) {
+		taps, at := reverseTaps(px+w.Px, w.Kw, w.Sx)
+		k := len(groups) - 1
+		if k < 0 || len(taps) != count || at != first || (len(groups[k])+1)*l.Cout > layer.MaxExtent {
+			groups = append(groups, nil)
+			k++
+		}
+		groups[k] = append(groups[k], px)
+		count, first = len(taps), at
+	}
+	return groups
+}
+
+// groupChannelPhases returns all phases of columns as one group, if groupColumnPhases does and
+// their channels have no gaps in memory. Otherwise each phase is a group of its own.
+func groupChannelPhases(l *layer.Layer) [][]int {
+	out, stride := l.Out(), l.Window.Sx
+	if groups := groupColumnPhases(l); len(groups) == 1 && out.W%stride == 0 && (layer.Shape{W: out.C}).HasPackedRows() {
+		return groups
+	}
+	var single [][]int
+	for px := range min(stride, out.W) {
+		single = append(single, []int{px})
+	}
+	return single
+}
+
+// A phaseGroup holds phases of columns that read the same columns of the input. One convolution
+// computes the channels of all of them.
+type phaseGroup struct {
+	columns    []int
+	part       layer.Shape // shape of the widest result, with all rows
+	transposed bool        // channels and columns of the result are transposed
+}
+
+// lowerRowPhases convolves x for each phase of rows.
+func lowerRowPhases(o *Output, j job, p phaseGroup, x, y place.Memory) error {
+	for py := range min(j.layer.Window.Sy, p.part.H) {
+		if err := lowerPhase(o, j, py, p, x, y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// transposeWindow returns the transposed convolution of the input with rows and columns
+// exchanged.
+func transposeWindow(l *layer.Layer) *layer.Layer {
+	t := *l
+	w, v := &t.Window, l.Window
+	t.In.H, t.In.W = l.In.W, l.In.H
+	*w = layer.Window{Kh: v.Kw, Kw: v.Kh, Sy: v.Sx, Sx: v.Sy, Py: v.Px, Px: v.Py, Qy: v.Qx, Qx: v.Qy}
+	return &t
+}
+
+// transposeDeconvolution returns the job for the layer of transposeWindow, with the weights
+// transposed in the same way.
+func transposeDeconvolution(j job) job {
+	l, w := transposeWindow(j.layer), *j.weights
+	if k := l.Window; !w.SizesOnly {
+		w.Filter, w.Source = make([]float16.Float16, 0, l.Cout*l.In.C*k.Kh*k.Kw), nil
+		for n := range l.Cout * l.In.C {
+			for y := range k.Kh {
+				for x := range k.Kw {
+					w.Filter = append(w.Filter, j.weights.Weight((n*k.Kw+x)*k.Kh+y))
+				}
+			}
+		}
+	}
+	return job{layer: l, weights: &w}
+}
+
+// lowerPhase convolves x for the rows of phase py.
+func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) error {
+	l, w, part := j.layer, j.layer.Window, p.part
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.Base += py * to.Row
 	to.Row *= w.Sy
-	ys, firstY := turnedTaps(py+w.Py, w.Kh, w.Sy)
-	xs, firstX := turnedTaps(px+w.Px, w.Kw, w.Sx)
-	// The window's first row stands firstY rows from the result's, above if negative.
-	window := layer.Window{Kh: len(ys), Kw: len(xs), Sy: 1, Sx: 1}
+	ys, firstY := reverseTaps(py+w.Py, w.Kh, w.Sy)
+	xs, firstX := reverseTaps(p.columns[0]+w.Px, w.Kw, w.Sx)
+	before := max(0, firstX) // columns before the first tap become taps with zero weights
+	// The first row of the window is firstY rows below the first result row, or above it if negative.
+	window := layer.Window{Kh: len(ys), Kw: before + len(xs), Sy: 1, Sx: 1, Px: max(0, -firstX)}
 	from, in := x, l.In
-	window.Py, from.Base, in.H = beginAt(firstY, from.Base, x.Row, in.H)
-	if window.Px = -firstX; firstX > 0 {
-		// Taps before the first column are zeros in front of the window.
-		xs = append(make([]int, firstX), xs...)
-		for i := range firstX {
-			xs[i] = -1
-		}
-		window.Kw, window.Px = len(xs), 0
-	}
-	window.Qy = part.H - 1 + len(ys) - window.Py - in.H
-	window.Qx = part.W - 1 + len(xs) - window.Px - in.W
+	window.Py, from.Base, in.H = splitOffset(firstY, from.Base, x.Row, in.H)
+	window.Qy = part.H - 1 + window.Kh - window.Py - in.H
+	window.Qx = part.W - 1 + window.Kw - window.Px - in.W
 	if window.Qy < 0 {
 		in.H, window.Qy = in.H+window.Qy, 0
 	}
 	if window.Qx < 0 {
 		in.W, window.Qx = in.W+window.Qx, 0
 	}
-	var filter []float16.Float16
-	if !j.weights.SizesOnly { // they are kept dense: zeros or not is the same
-		filter = make([]float16.Float16, 0, l.Cout*l.In.C*len(ys)*len(xs))
-		for n := range l.Cout * l.In.C {
-			for _, ky := range ys {
-				for _, kx := range xs {
-					v := float16.Float16(0)
-					if ky >= 0 && kx >= 0 {
-						v = j.weights.Weight((n*w.Kh+ky)*w.Kw + kx)
-					}
-					filter = append(filter, v)
+	c := layer.Conv(in, len(p.columns)*l.Cout, window)
+	c.Bias, c.Activation, c.Release, c.Memories = l.Bias, l.Activation, l.Release, l.Memories
+	weights := &layer.Weights{Dense: true, SizesOnly: j.weights.SizesOnly, Table: j.weights.Table, Tables: j.weights.Tables}
+	for _, px := range p.columns {
+		weights.Bias = append(weights.Bias, j.weights.Bias...)
+		if !weights.SizesOnly { // the weights are kept dense, so their values do not change the size
+			xs, _ := reverseTaps(px+w.Px, w.Kw, w.Sx)
+			weights.Filter = slices.Grow(weights.Filter, len(p.columns)*l.Cout*l.In.C*window.Kh*window.Kw-len(weights.Filter))
+			weights.Filter = appendTaps(weights.Filter, j, ys, slices.Concat(slices.Repeat([]int{-1}, before), xs))
+		}
+	}
+	if p.transposed {
+		return convolveTransposed(o, job{layer: &c, weights: weights}, from, to)
+	}
+	return lowerPieces(o, l, piece{c, weights, ports{"x": from, "y": to}})
+}
+
+// appendTaps appends the weights at the given rows and columns of the window to filter. A
+// negative row or column has weights of zero.
+func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16 {
+	l, w := j.layer, j.layer.Window
+	for n := range l.Cout * l.In.C {
+		for _, ky := range ys {
+			for _, kx := range xs {
+				v := float16.Float16(0)
+				if ky >= 0 && kx >= 0 {
+					v = j.weights.Weight((n*w.Kh+ky)*w.Kw + kx)
 				}
+				filter = append(filter, v)
 			}
 		}
 	}
-	c := layer.Conv(in, l.Cout, window)
-	c.Bias, c.Activation = l.Bias, l.Activation
-	return lowerPieces(o, l, piece{c, &layer.Weights{Filter: filter, Bias: j.weights.Bias, Dense: true, SizesOnly: j.weights.SizesOnly, Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": to}})
+	return filter
 }
 
-// turnedTaps returns the taps of a phase from the last to the first, and the row of the input
-// that the first of them takes for the phase's first row. Without any tap there is one of
-// zero weight.
-func turnedTaps(at, k, stride int) (taps []int, first int) {
+// reverseTaps returns the taps of a phase, last one first, and the input row that the first of
+// them reads for the first row of the phase. k is the number of taps of the whole window. If the
+// phase has no taps, reverseTaps returns one tap, -1, which has zero weight.
+func reverseTaps(at, k, stride int) (taps []int, first int) {
 	for tap := at % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)
 	}
@@ -116,8 +319,10 @@ func turnedTaps(at, k, stride int) (taps []int, first int) {
 	return taps, (at - taps[0]) / stride
 }
 
-// beginAt turns a window's first row into padding or a later first row of the input.
-func beginAt(first, base, row, rows int) (pad, at, left int) {
+// splitOffset splits the offset of a window's first row into rows of padding, if it is negative,
+// or into rows of the input to skip. It returns the padding, the address of the first row to
+// read and the number of rows left.
+func splitOffset(first, base, row, rows int) (pad, at, left int) {
 	if first < 0 {
 		return -first, base, rows
 	}

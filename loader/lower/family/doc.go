@@ -1,24 +1,24 @@
-// Package family lowers a layer by itself: a file for each family of operations says what every
-// descriptor of it computes, which surface goes where, and how a tensor is shared out that does
-// not fit the L2 whole.
+// Package family lowers single layers. One file for each family of operations defines what
+// every descriptor computes, where each surface is placed, and how a tensor is split if it does not
+// fit L2.
 //
 //	Layer + Weights
 //	   |  Lower: Validate, then the table from operation to family
 //	   v
 //	Output: tasks, constants, ports, scratch
 //
-// A family is a function of an output and a job: the layer, its weights and where its surfaces
-// are. An operation that no program shows is made of pieces, layers joined by scratch memory
-// within one output. They go through the table again, so it is here:
+// A family is a function that takes an Output and a job: a layer, its weights and the places of its
+// surfaces. An operation that no program shows is lowered to pieces: layers that pass tensors
+// through scratch memory within one Output. Pieces are lowered by the same table:
 //
-//	pool, long strides     maxima or rows by DMA strides, rows and columns transposed
-//	transposed convolution a convolution for each phase
-//	prelu, sin, min ...    what programs show, one after the other
+//	pool, long strides     maxima or rows by DMA strides, with rows and columns transposed
+//	transposed convolution a convolution for each phase, columns transposed the cheaper way
+//	prelu, sin, min ...    operations that programs show, one after the other
 //
-// How many rows of a source of the MAC engines stand in the L2 at a time, and how many rows of
-// the result they make, is [TileHeight].
+// [TileHeight] returns how many source rows a task of the MAC engines has in L2 at a time, and how
+// many result rows it computes from them.
 //
-// Where the compiler's choice is not known, such as for tensors larger than the L2 in operations
-// whose examples are small, the chain here is one that computes the layer, and its comment says
-// so.
+// If the compiler's choice is not known, such as for tensors larger than L2 in operations that
+// programs show only on small ones, the chain computes the layer in some other way, and its
+// comment says so.
 package family

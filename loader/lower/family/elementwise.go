@@ -14,54 +14,54 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// BeforeScale returns what to add to x so that its product with a factor f comes to x*f + a. It
-// fails where the quotient is no normal fp16 value.
-func BeforeScale(a, f float16.Float16) (float16.Float16, bool) {
+// AddendBeforeFactor returns the value q for which (x + q) * f is x*f + a. It reports false if q
+// is not a normal fp16 value.
+func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
 	if a&^SignBit == 0 {
 		return 0, true
 	}
-	q := a.Float32() / f.Float32() // of zero by zero NaN, which no comparison holds for
+	q := a.Float32() / f.Float32() // NaN if both are zero, which fails the comparisons
 	size := math.Abs(float64(q))
 	return float16.Fromfloat32(q), size >= least && size <= most
 }
 
-// lowerElementwise lowers an operation on two operands to one task of the planar engine, and
-// one before it that brings a repeated operand into the L2.
+// lowerElementwise lowers an operation on two operands to one planar task. If the second operand
+// is broadcast, a task before it loads that operand into L2.
 //
 //	x --DMA--> L2 --+
 //	                planar engine --> y
-//	z --DMA--> L2 --+        or a constant in BiasScale, or a row of them in the constants
+//	z --DMA--> L2 --+        or a constant in BiasScale, or a row of constants
 func lowerElementwise(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	if l.Second == layer.Scalar && (l.Op == layer.Max || l.Op == layer.Min) {
-		return lowerUnary(o, j) // the table is the scalar's
+		return lowerUnary(o, j) // the scalar is in the table
 	}
-	x := o.input(j, "x", l.In)
+	x := o.placeInput(j, "x", l.In)
 	switch {
 	case l.Op == layer.RealDiv && (l.Second == layer.Runtime || l.Second == layer.Itself):
 		return lowerQuotient(o, j, in, x)
 	case l.Second == layer.Scalar && l.Op == layer.RealDiv:
-		// The factors are the same for every channel (bytes: 64 fp16 values of 1/v).
+		// Every channel has the same factor: programs have 64 fp16 values of 1/v.
 		return lowerChannelConstants(o, j, in, x)
 	case l.Second == layer.Scalar:
 		return lowerScalar(o, j, in, x)
 	case l.Second == layer.Constant && (l.Op == layer.Max || l.Op == layer.Min):
-		return lowerChannelOperand(o, j, in, x)
+		return lowerChannelTensor(o, j, in, x)
 	case l.Second == layer.Constant:
 		return lowerChannelConstants(o, j, in, x)
 	case l.Second == layer.Runtime && l.SecondShape != l.In:
-		return lowerRepeated(o, j, in, x)
+		return lowerBroadcast(o, j, in, x)
 	}
 	z := x
 	if l.Second == layer.Runtime {
-		// The second input stands behind the result.
+		// The buffer of the second input follows the one of the result.
 		z = place.Surface(place.Bar6, l.In)
 	}
-	y := o.output(j, "y", l.Out())
+	y := o.placeOutput(j, "y", l.Out())
 	if l.Second == layer.Runtime {
-		z = o.port(j, "z", loader.Input, place.Bar6, l.In, z)
+		z = o.placePort(j, "z", loader.Input, place.Bar6, l.In, z)
 	}
 	t := pass.Elementwise(l, in).Task()
 	at := t.PlanarTile()
@@ -81,10 +81,11 @@ func lowerElementwise(o *Output, j job) error {
 	return nil
 }
 
-// fitPlanarRows returns how many rows of n such tiles fit the L2 at a time (holds where all do:
-// 25/25; less is assumed).
+// fitPlanarRows returns how many rows of n tiles with layout at fit L2 together. If that is less
+// than all rows, the choice is assumed. All rows fit in 25 of 25 programs. For tensors that
+// stream, it sets the task's patch and changes at.
 func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
-	if beyondL2(l, s) {
+	if usesStreamedPatch(l, s) {
 		t.SetPatch(task.StreamedPatch(s))
 		*at = t.PackedPlanarTile()
 		return t.TileHeight(), nil
@@ -94,21 +95,21 @@ func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout,
 	}
 	rows := l.LargestTile() / (n * at.Row)
 	if rows == 0 {
-		return 0, layer.CheckLimit("bytes of a row in the L2", n*at.Row, l.LargestTile(),
-			"split the width or the channels until it is at most %d")
+		return 0, layer.CheckLimit("size in bytes of a row in L2", n*at.Row, l.LargestTile(),
+			"split the width or the channels until a row has at most %d bytes")
 	}
 	return rows, nil
 }
 
-// lowerScalar adds or multiplies by one constant: the planar engine's own bias and scale.
+// lowerScalar adds or multiplies by one constant, using the bias and scale of the planar engine.
 func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
-	y := o.output(j, "y", j.layer.Out())
+	y := o.placeOutput(j, "y", j.layer.Out())
 	op := pass.Scalar(j.layer, in, uint16(layer.ValueAt(j.weights.Second, 0)))
 	op.ReLU = j.layer.Activation == layer.ReLU
 	return addPlanar(o, j.layer, op.Task(), in, x, y)
 }
 
-// addPlanar appends a planar task of one source and the result.
+// addPlanar appends a planar task that reads x and writes y.
 func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
 	at := t.PlanarTile()
 	rows, err := fitPlanarRows(l, t, in, &at, 1)
@@ -122,11 +123,11 @@ func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y plac
 	return nil
 }
 
-// lowerChannelOperand joins every channel with a constant of its own in an operation that the
-// bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
-func lowerChannelOperand(o *Output, j job, in regs.Shape, x place.Memory) error {
+// lowerChannelTensor lowers an operation with one constant for each channel that rows of biases
+// and scales cannot express. The constants become a tensor with one pixel (assumed).
+func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 	s := layer.Shape{N: 1, C: j.layer.In.C, H: 1, W: 1}
-	y := o.output(j, "y", j.layer.Out())
+	y := o.placeOutput(j, "y", j.layer.Out())
 	z := place.Surface(regs.BARWeights, s)
 	o.Constants.Pad(64)
 	z.Base = o.Constants.Bytes
@@ -134,65 +135,65 @@ func lowerChannelOperand(o *Output, j job, in regs.Shape, x place.Memory) error 
 	for c := range s.C {
 		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(j.weights.Second, c)))
 	}
-	return combineRepeated(o, j, in, s, x, y, z)
+	return combineBroadcast(o, j, in, s, x, y, z)
 }
 
-// lowerQuotient multiplies by the reciprocal of the second input, which a table makes in the
-// L2 (1/1).
+// lowerQuotient lowers a division. It multiplies by the reciprocal of the second input, which a
+// table computes in L2, as in the one program seen.
 func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
-	y := o.output(j, "y", l.Out())
+	y := o.placeOutput(j, "y", l.Out())
 	z, z2 := x, l.In
 	if l.Second == layer.Runtime {
 		z2 = l.SecondShape
-		z = o.port(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
+		z = o.placePort(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
 	}
-	if checkTile(l, place.NewView(z, z2).S, z2.H) != nil {
-		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
+	if checkRowsFit(l, place.NewView(z, z2).S, z2.H) != nil {
+		// The second input does not fit L2, so its reciprocal goes through the scratch buffer (assumed).
 		reciprocal := o.allocate(z2)
 		product := layer.Binary(layer.Mul, l.In, z2)
 		product.Activation = l.Activation
 		return lowerPieces(o, l,
-			lookupPiece(j.weights.Table, z2, z, reciprocal),
+			newLookupPiece(j.weights.Table, z2, z, reciprocal),
 			piece{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
 		)
 	}
 	if z2.N == l.In.N {
-		return eachElement(place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
+		return forEachElement(place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
 			n := (a.M.Base - x.Base) / max(1, x.Depth)
-			return combineRepeated(o, j, a.S, z2, a.M, b.M, z.BatchElement(n))
+			return combineBroadcast(o, j, a.S, z2, a.M, b.M, z.BatchElement(n))
 		})
 	}
-	return combineRepeated(o, j, in, z2, x, y, z)
+	return combineBroadcast(o, j, in, z2, x, y, z)
 }
 
-// lowerRepeated brings the second input, repeated along some axes, into the L2 first. Where
-// both have a batch, each element goes by itself.
-func lowerRepeated(o *Output, j job, in regs.Shape, x place.Memory) error {
+// lowerBroadcast loads the second input, which repeats along some axes, into L2 and then
+// combines it with the first. If both inputs have a batch, it does so for each element.
+func lowerBroadcast(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	s := l.SecondShape
-	y := o.output(j, "y", l.Out())
-	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
+	y := o.placeOutput(j, "y", l.Out())
+	z := o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	if s.N == 1 {
-		return combineRepeated(o, j, in, s, x, y, z)
+		return combineBroadcast(o, j, in, s, x, y, z)
 	}
 	in.Groups = 1
 	for n := range l.In.N {
-		if err := combineRepeated(o, j, in, s, x.BatchElement(n), y.BatchElement(n), z.BatchElement(n)); err != nil {
+		if err := combineBroadcast(o, j, in, s, x.BatchElement(n), y.BatchElement(n), z.BatchElement(n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// combineRepeated brings z, of shape s, into the L2, and works on it and x. The second operand of
-// a division is brought through the table of 1/x.
-func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
+// combineBroadcast loads z of shape s into L2 and combines it with x. For a division, a table
+// turns z into its reciprocal on the way.
+func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.NewCopy(small)
 	at := place.ResultTile(small)
 	bytes := at.Row * s.H
-	if err := checkTile(j.layer, small, s.H); err != nil {
+	if err := checkRowsFit(j.layer, small, s.H); err != nil {
 		return err
 	}
 	kept := prep.KeepResult(at, bytes)
@@ -207,17 +208,18 @@ func combineRepeated(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pla
 	o.add(prep)
 
 	op.Second.Repeat = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
-	return combineKept(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
+	return combineWithKept(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
-// combineKept reads x into the L2 behind a kept second operand and writes y.
-func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
+// combineWithKept appends t, which reads x into L2 after a second operand that is kept there, and
+// writes y. used is the number of bytes of L2 that the second operand occupies.
+func combineWithKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
 		rows := (l.LargestTile() - used) / at.Row
 		if rows < 1 {
-			return layer.CheckLimit("bytes of a row in the L2", used+at.Row, l.LargestTile(),
-				"split the width or the channels until it is at most %d")
+			return layer.CheckLimit("size in bytes of a row and the second operand in L2", used+at.Row, l.LargestTile(),
+				"split the width or the channels until they have at most %d bytes")
 		}
 		t.SetTileHeight(rows)
 	}
@@ -229,14 +231,15 @@ func combineKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y pl
 	return nil
 }
 
-// SignBit is that of fp16.
+// SignBit is the sign bit of an fp16 value.
 const SignBit = 0x8000
 
-// lowerChannelConstants joins every channel with its own constant: a row of addends and a row
-// of factors in the constants, loaded as a picture of two rows first.
+// lowerChannelConstants lowers an operation with one constant for each channel. The constants
+// hold a row of addends and a row of factors, which a first task loads as an image with two
+// rows.
 func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
-	y := o.output(j, "y", l.Out())
+	y := o.placeOutput(j, "y", l.Out())
 	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
 	o.Constants.Pad(64)
 	base := o.Constants.Bytes
@@ -255,9 +258,9 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		case layer.Mul:
 			scale = v
 			if l.Bias {
-				b, ok := BeforeScale(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
+				b, ok := AddendBeforeFactor(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
 				if !ok {
-					return l.Unsupportedf("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
+					return l.Unsupportedf("cannot divide the addend of channel %d by its factor in fp16; use a separate addition after the multiplication", c)
 				}
 				bias = uint16(b)
 			}
@@ -282,5 +285,5 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.SourceView{Transposed: true},
 		ReLU: l.Activation == layer.ReLU,
 	}
-	return combineKept(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
+	return combineWithKept(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
 }

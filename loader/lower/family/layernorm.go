@@ -10,65 +10,65 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerLayerNorm lowers (x - mean) / sqrt(variance + epsilon). What is normalised together is
-// a channel of the planar engine: as it stands over H and W, the tensor with channels as
-// rows over C, H and W, every row over W.
+// lowerLayerNorm lowers (x - mean) / sqrt(variance + epsilon). The planar engine normalizes the
+// values of a channel. Over H and W, these are the tensor's own channels. Over C, H and W, the
+// tensor's channels are read as rows of one channel. Over W, each row is read as a channel.
 //
 //	HW, CHW, one row   mean (form 5), variance (form 6), affine (form 4), x kept
 //	C of one pixel     channels to columns, the same three, columns to channels
 //	W, C of rows       copy, mean, difference, variance, product; over C the copies transpose
 //
-// (3, 5 and 5 or 6 descriptors: 183/183 rows of a public table.)
+// The number of descriptors is 3, 5, and 5 or 6. It matches all 183 rows of a public table.
 func lowerLayerNorm(o *Output, j job) error {
 	l := j.layer
 	switch l.Axes {
 	case layer.AxisH:
-		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
+		return normalizeTransposed(o, j, [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
 	case layer.AxisC | layer.AxisH:
-		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}, layer.AxisH|layer.AxisW)
+		return normalizeTransposed(o, j, [3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}, layer.AxisH|layer.AxisW)
 	case layer.AxisC | layer.AxisW:
-		return normaliseReordered(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
+		return normalizeTransposed(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	in, out := place.NewView(x, l.In), place.NewView(y, l.In)
 	var each func(o *Output, l *layer.Layer, in, out place.View) error
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
-		each = normalise
+		each = normalize
 	case layer.AxisC | layer.AxisH | layer.AxisW:
-		each = normaliseWhole
+		each = normalizeAll
 	case layer.AxisW:
 		switch {
 		case l.In.C == 1 && l.In.H > maxStatistics:
-			each = normaliseParts
+			each = normalizeParts
 		case l.In.C == 1 || l.In.H == 1:
-			each = normaliseLines
+			each = normalizeLines
 		default:
-			each = normaliseRows
+			each = normalizeRows
 		}
 	case layer.AxisC:
 		if l.In.H == 1 && l.In.W == 1 {
-			each = normalisePixel
+			each = normalizePixel
 		} else {
-			each = normaliseChannels
+			each = normalizeChannels
 		}
 	}
-	return eachElement(in, out, func(in, out place.View) error {
-		return eachPart(o, l, in, out, func(in, out place.View) error { return each(o, l, in, out) })
+	return forEachElement(in, out, func(in, out place.View) error {
+		return splitToFit(o, l, in, out, func(in, out place.View) error { return each(o, l, in, out) })
 	})
 }
 
-// normaliseReordered orders the axes so that those that are normalised together become ones
-// that programs show, and back (inferred).
-func normaliseReordered(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
+// normalizeTransposed transposes the tensor so that it can be normalized over axes that programs
+// show, and transposes the result back (inferred).
+func normalizeTransposed(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	turn := layer.Unary(layer.Transpose, l.In)
 	turn.Order = order
 	norm := layer.Reduction(layer.LayerNorm, turn.Out(), axes)
 	norm.Epsilon = l.Epsilon
 	back := layer.Unary(layer.Transpose, norm.In)
-	back.Order = inverse(order)
+	back.Order = inverseOrder(order)
 	turned, normal := o.allocate(norm.In), o.allocate(norm.In)
 	return lowerPieces(o, l,
 		piece{turn, &layer.Weights{}, ports{"x": x, "y": turned}},
@@ -77,8 +77,8 @@ func normaliseReordered(o *Output, j job, order [3]layer.Axes, axes layer.Axes) 
 	)
 }
 
-// inverse returns the order of axes that undoes one.
-func inverse(order [3]layer.Axes) [3]layer.Axes {
+// inverseOrder returns the order of axes that undoes the given one.
+func inverseOrder(order [3]layer.Axes) [3]layer.Axes {
 	all := [3]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW}
 	var back [3]layer.Axes
 	for i, axis := range order {
@@ -87,49 +87,51 @@ func inverse(order [3]layer.Axes) [3]layer.Axes {
 	return back
 }
 
-// maxStatistics is how many channels a planar reduction takes where rows stand as
-// channels: 375 are 183 and 192 (183/183 rows; why is not known).
+// maxStatistics is the number of channels that one reduction of the planar engine covers if rows
+// are read as channels. 375 rows are split into 183 and 192 in all 183 rows of a public table.
+// The reason is not known.
 const maxStatistics = 192
 
-// statistics returns where means and deviations stand: two rows of a value a channel, side by
-// side where there are several.
-func statistics(channels int) place.Layout {
+// statisticsLayout returns the layout of a row of means or deviations, one value for each
+// channel.
+func statisticsLayout(channels int) place.Layout {
 	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(1, place.PlanarFetch)
 }
 
-// meanPass returns the pass that averages what is normalised together.
-func meanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
-	m := reductionPass(l, s)
+// newMeanPass returns the pass that computes the mean of the values that are normalized together.
+func newMeanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
+	m := newReductionPass(l, s)
 	m.Previous, m.Next = previous, next
 	return m
 }
 
-// deviationPass returns the pass that computes 1/sqrt of the mean squared difference of its two
-// sources.
-func deviationPass(l *layer.Layer, s regs.Shape) task.Planar {
+// newDeviationPass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean squared
+// difference of its two sources.
+func newDeviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
-		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: together(l), Root: true,
+		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: normalizedCount(l), Root: true,
 		Addend: task.Half(l.Epsilon), Previous: true, Next: true,
 	}
 }
 
-// rootSquarePass returns the pass that computes 1/sqrt of the mean square of its source.
-func rootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
-	r := deviationPass(l, s)
+// newRootSquarePass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean square
+// of its source.
+func newRootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
+	r := newDeviationPass(l, s)
 	r.Form, r.Op = regs.FormReduction, task.Squares
 	return r
 }
 
-// affine returns the pass that subtracts the first row of its second source, which is in the L2,
-// and multiplies by the second.
-func affine(s regs.Shape, second task.SourceView, next bool) task.Planar {
+// newAffinePass returns the pass that subtracts the first row of its second source, which is in L2,
+// and multiplies by the second row.
+func newAffinePass(s regs.Shape, second task.SourceView, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
 	return a
 }
 
-// together returns how many values are normalised together.
-func together(l *layer.Layer) int {
+// normalizedCount returns how many values are normalized together.
+func normalizedCount(l *layer.Layer) int {
 	n := 1
 	for axis, extent := range map[layer.Axes]int{layer.AxisC: l.In.C, layer.AxisH: l.In.H, layer.AxisW: l.In.W} {
 		if l.Axes&axis != 0 {
@@ -139,19 +141,21 @@ func together(l *layer.Layer) int {
 	return n
 }
 
+// checkStatistics returns an error if a tile and its statistics, which have the given size, do
+// not fit L2.
 func checkStatistics(l *layer.Layer, bytes int) error {
-	return layer.CheckLimit("bytes of a tile and its statistics in the L2", bytes, l.LargestTile(),
-		"split the axes that are left until they are at most %d")
+	return layer.CheckLimit("size in bytes of a tile and its statistics in L2", bytes, l.LargestTile(),
+		"split the other axes until they have at most %d bytes")
 }
 
-// normalise appends the three tasks of a tile whose channels are normalised each by
-// itself. Several channels' statistics stand in a row, transposed.
-func normalise(o *Output, l *layer.Layer, in, out place.View) error {
+// normalize appends the three tasks that normalize each channel of a tile. The statistics of
+// several channels are stored in a row, transposed.
+func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
-	stats := statistics(s.Channels)
+	stats := statisticsLayout(s.Channels)
 	base := 2 * stats.Row
-	m := meanPass(l, s, false, true)
+	m := newMeanPass(l, s, false, true)
 	m.Transposed = many
 	mean := m.Task()
 	at := mean.KeptTile().Rebase(base)
@@ -163,46 +167,46 @@ func normalise(o *Output, l *layer.Layer, in, out place.View) error {
 	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
-	r := deviationPass(l, s)
+	r := newDeviationPass(l, s)
 	r.First = task.SourceView{Repeat: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
 	r.Transposed = many
-	spread := r.Task()
-	spread.ReadTile(means, stats)
-	spread.ReadSecondTile(tile, at)
-	spreads := spread.KeepResult(stats.Rebase(stats.Row), stats.Row)
-	o.add(spread)
+	deviation := r.Task()
+	deviation.ReadTile(means, stats)
+	deviation.ReadSecondTile(tile, at)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
+	o.add(deviation)
 
 	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
-	normal := affine(s, task.SourceView{Repeat: task.C.If(whole), Transposed: many}, false).Task()
+	normal := newAffinePass(s, task.SourceView{Repeat: task.C.If(whole), Transposed: many}, false).Task()
 	normal.ReadTile(tile, at)
-	normal.ReadSecondTile(spreads, stats)
+	normal.ReadSecondTile(deviations, stats)
 	normal.WriteResult(out.M, end)
 	o.add(normal)
 	return nil
 }
 
-// normaliseLines normalises every row of one channel, or of one row of channels: rows stand as
-// channels.
-func normaliseLines(o *Output, l *layer.Layer, in, out place.View) error {
-	return normalise(o, l, in.RowsAsChannels(), out.RowsAsChannels())
+// normalizeLines normalizes each row of one channel, or the row of each channel, by reading rows
+// as channels.
+func normalizeLines(o *Output, l *layer.Layer, in, out place.View) error {
+	return normalize(o, l, in.RowsAsChannels(), out.RowsAsChannels())
 }
 
-// normaliseWhole normalises the whole tensor. Its statistics take channels as rows and
-// rows as depth; the third task reads the tensor again as it is.
-func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
+// normalizeAll normalizes the whole tensor. The tasks that compute the statistics read channels
+// as rows and rows as depth. The third task loads the tensor again in its own shape.
+func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	if in.S.Channels == 1 {
-		return normalise(o, l, in, out)
+		return normalize(o, l, in, out)
 	}
 	turned, depth := in, in.S.Height
 	turned.M.Row, turned.M.Plane, turned.M.Depth = in.M.Plane, in.M.Depth, in.M.Row
 	turned.S.Height, turned.S.Channels = in.S.Channels, 1
 	s := turned.S
-	stats := statistics(1)
-	m := meanPass(l, s, false, true)
+	stats := statisticsLayout(1)
+	m := newMeanPass(l, s, false, true)
 	m.Depth = depth
 	mean := m.Task()
 	at := mean.KeptTile().Rebase(2 * stats.Row)
-	normal := affine(in.S, task.SourceView{Repeat: task.C}, false).Task()
+	normal := newAffinePass(in.S, task.SourceView{Repeat: task.C}, false).Task()
 	again := normal.PlanarTile().Rebase(at.Base)
 	end := again.Base + again.Row*in.S.Height
 	if err := checkStatistics(l, max(end, at.Base+at.Row*s.Height)); err != nil {
@@ -215,26 +219,26 @@ func normaliseWhole(o *Output, l *layer.Layer, in, out place.View) error {
 	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
-	r := deviationPass(l, s)
+	r := newDeviationPass(l, s)
 	r.Depth = depth
 	r.First.Repeat = task.W.If(s.Width > 1) | task.H.If(s.Height > 1) | task.D.If(depth > 1)
-	spread := r.Task()
-	spread.ReadTile(means, stats)
-	spread.ReadSecondTile(tile, at)
-	spreads := spread.KeepResult(stats.Rebase(stats.Row), stats.Row)
-	o.add(spread)
+	deviation := r.Task()
+	deviation.ReadTile(means, stats)
+	deviation.ReadSecondTile(tile, at)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
+	o.add(deviation)
 
 	normal.LoadSource1(in.M, again, false)
-	normal.ReadSecondTile(spreads, stats)
+	normal.ReadSecondTile(deviations, stats)
 	normal.WriteResult(out.M, end)
 	o.add(normal)
 	return nil
 }
 
-// normaliseParts normalises every row of one channel where there are many: rows stand as
-// channels, their statistics in parts, the remainder first into its place behind the
-// rest. Each task reads its rows anew.
-func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
+// normalizeParts normalizes each row of one channel that has more than maxStatistics rows. It
+// reads rows as channels and computes their statistics in parts, the last part first, into one
+// row of values. Each task loads its rows again.
+func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.RowsAsChannels(), out.RowsAsChannels()
 	rows := v.S.Channels
 	stats := place.Layout{Channel: place.UnitBytes, Row: rows * place.UnitBytes, Depth: rows * place.UnitBytes}
@@ -246,7 +250,7 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 		part.S.Channels = min(maxStatistics, rows-first)
 		parts = append(parts, part)
 	}
-	normal := affine(v.S, task.SourceView{}, false).Task()
+	normal := newAffinePass(v.S, task.SourceView{}, false).Task()
 	all := normal.PlanarTile().Rebase(base)
 	if err := checkStatistics(l, all.Base+all.Row); err != nil {
 		return err
@@ -254,7 +258,7 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 	means := make([]*task.Tile, len(parts))
 	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
-		t := meanPass(l, parts[i].S, i < len(parts)-1, true).Task()
+		t := newMeanPass(l, parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().Rebase(base)
 		t.LoadSource1(parts[i].M, at, false)
 		means[i] = t.KeepResult(stats.Rebase(offset(i)), parts[i].S.Channels*place.UnitBytes)
@@ -262,7 +266,7 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	var last *task.Tile
 	for i := range parts {
-		r := deviationPass(l, parts[i].S)
+		r := newDeviationPass(l, parts[i].S)
 		r.First.Repeat = task.W
 		t := r.Task()
 		at := t.PlanarTile().Rebase(base)
@@ -278,12 +282,12 @@ func normaliseParts(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// normalisePixel normalises the channels of one pixel: as a row of columns between two
-// planar tasks that transpose channel and x.
-func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
+// normalizePixel normalizes the channels of one pixel as columns of a row. A planar task before
+// and one after the others transpose channel and x.
+func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
-	stats := statistics(1)
+	stats := statisticsLayout(1)
 	at := place.Packed(row).Rebase(2 * stats.Row)
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
@@ -295,22 +299,22 @@ func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	kept := turn.KeepResult(at, at.Row)
 	o.add(turn)
 
-	mean := meanPass(l, row, true, true).Task()
+	mean := newMeanPass(l, row, true, true).Task()
 	mean.ReadTile(kept, at)
 	means := mean.KeepResult(stats, stats.Row)
 	o.add(mean)
 
-	r := deviationPass(l, row)
+	r := newDeviationPass(l, row)
 	r.First.Repeat = task.W
-	spread := r.Task()
-	spread.ReadTile(means, stats)
-	spread.ReadSecondTile(kept, at)
-	spreads := spread.KeepResult(stats.Rebase(stats.Row), stats.Row)
-	o.add(spread)
+	deviation := r.Task()
+	deviation.ReadTile(means, stats)
+	deviation.ReadSecondTile(kept, at)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
+	o.add(deviation)
 
-	normal := affine(row, task.SourceView{Transposed: true}, true).Task()
+	normal := newAffinePass(row, task.SourceView{Transposed: true}, true).Task()
 	normal.ReadTile(kept, at)
-	normal.ReadSecondTile(spreads, stats)
+	normal.ReadSecondTile(deviations, stats)
 	values := normal.KeepResult(at, at.Row)
 	o.add(normal)
 
@@ -321,23 +325,24 @@ func normalisePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// centred subtracts the means, which repeat along an axis.
-func centred(s regs.Shape, along task.RepeatAxes) *task.Task {
+// newSubtraction returns the task that subtracts the means, which repeat along the given axes.
+func newSubtraction(s regs.Shape, along task.RepeatAxes) *task.Task {
 	d := pass.Difference(s)
 	d.Second.Repeat, d.Previous, d.Next = along, true, true
 	return d.Task()
 }
 
-// spreadOut multiplies by the reciprocal deviations, which repeat along an axis.
-func spreadOut(s regs.Shape, along task.RepeatAxes) *task.Task {
+// newScaling returns the task that multiplies by the reciprocal deviations, which repeat along
+// the given axes.
+func newScaling(s regs.Shape, along task.RepeatAxes) *task.Task {
 	m := pass.Product(s)
 	m.Second.Repeat, m.Previous = along, true
 	return m.Task()
 }
 
-// normaliseRows normalises every row of several channels: rows are groups of their
+// normalizeRows normalizes each row of several channels. It reads the rows as groups of their
 // channels.
-func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
+func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
 	copied := task.NewCopy(s)
@@ -362,29 +367,29 @@ func normaliseRows(o *Output, l *layer.Layer, in, out place.View) error {
 		o.add(t)
 		return reduced
 	}
-	// A row's values are read row by row.
+	// The statistics of a row are read row by row.
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
-	means := reduce(meanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
+	means := reduce(newMeanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
 
-	sub := centred(s, task.W.If(s.Width > 1))
+	sub := newSubtraction(s, task.W.If(s.Width > 1))
 	sub.ReadTile(x, x.At)
 	sub.ReadSecondTile(means, flat.Rebase(2*bytes))
 	differences := sub.KeepResult(at, bytes)
 	o.add(sub)
 
-	spreads := reduce(rootSquarePass(l, rows).Task(), differences, 0, bytes)
+	deviations := reduce(newRootSquarePass(l, rows).Task(), differences, 0, bytes)
 
-	mul := spreadOut(s, task.W.If(s.Width > 1))
+	mul := newScaling(s, task.W.If(s.Width > 1))
 	mul.ReadTile(differences, at)
-	mul.ReadSecondTile(spreads, flat.Rebase(bytes))
+	mul.ReadSecondTile(deviations, flat.Rebase(bytes))
 	mul.WriteResult(out.M, bytes+stats.Row)
 	o.add(mul)
 	return nil
 }
 
-// normaliseChannels normalises every pixel's channels: a transpose makes them columns
+// normalizeChannels normalizes the channels of each pixel. One task transposes them to columns
 // for the mean, another one for the variance.
-func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
+func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)
 	turnedBytes := transposed.Row * s.Height
@@ -394,8 +399,8 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
 	first := task.NewTranspose(s)
 	first.SetPatch(task.KeptPatch(s))
-	// Two tiles' places: what is transposed and the differences stand in the first, what
-	// is transposed again in the second.
+	// There are two places for tiles. The first holds the transposed source and then the differences,
+	// the second the transposed differences.
 	at := place.ResultTile(s)
 	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
@@ -418,9 +423,9 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 		return reduced
 	}
 	flat := place.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
-	means := reduce(meanPass(l, rows, false, true), turned)
+	means := reduce(newMeanPass(l, rows, false, true), turned)
 
-	sub := centred(s, task.C)
+	sub := newSubtraction(s, task.C)
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(means, flat)
@@ -429,16 +434,16 @@ func normaliseChannels(o *Output, l *layer.Layer, in, out place.View) error {
 
 	second := task.NewTranspose(s)
 	second.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
-	second.MarkPlanarNeighbours(false, true) // the bits of the planar tasks on both sides count this one (1/1)
+	second.MarkPlanarNeighbours(false, true) // the bits of the planar tasks on both sides count this one in the one program seen
 	second.ReadTile(differences, at.Rebase(one))
 	again := second.KeepResult(transposed.Rebase(two), turnedBytes)
 	o.add(second)
 
-	spreads := reduce(rootSquarePass(l, rows), again)
+	deviations := reduce(newRootSquarePass(l, rows), again)
 
-	mul := spreadOut(s, task.C)
+	mul := newScaling(s, task.C)
 	mul.ReadTile(differences, at.Rebase(one))
-	mul.ReadSecondTile(spreads, flat)
+	mul.ReadSecondTile(deviations, flat)
 	mul.WriteResult(out.M, two)
 	o.add(mul)
 	return nil

@@ -10,7 +10,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Lower checks a layer and lowers it.
+// Lower checks a layer and its weights and lowers the layer. It may widen the window of l.
+// Errors are a *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
 func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -20,7 +21,7 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	}
 	o := &Output{Constants: coeff.Section{SizesOnly: w.SizesOnly}, release: l.Release}
 	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
-		// Weights that are made as they are packed are packed where they stay.
+		// Generated weights are packed in place, so the section gets its size first.
 		layer, sizes := *l, *w // lowering may widen the layer's window
 		sizes.Source, sizes.SizesOnly = nil, true
 		sized, err := Lower(&layer, &sizes)
@@ -32,51 +33,51 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	if err := lowerLayer(o, job{layer: l, weights: w}); err != nil {
 		return nil, err
 	}
-	if err := layer.CheckLimit("descriptors of a layer", len(o.Tasks), task.MaxTasks, "split it into layers of at most %d"); err != nil {
+	if err := layer.CheckLimit("number of descriptors in a layer", len(o.Tasks), task.MaxTasks, "split it into layers with at most %d descriptors"); err != nil {
 		return nil, err
 	}
-	o.spread = passes(l) && len(o.Tasks) > 1
+	o.streamed = streamsBetweenTasks(l) && len(o.Tasks) > 1
 	return o, task.FirstError(o.Tasks)
 }
 
-// An Output is what a layer is lowered to: a program in the making.
+// An Output is a lowered layer: tasks, constants, ports and scratch memory of a program.
 type Output struct {
 	Tasks     []*task.Task
 	Constants coeff.Section
 	Ports     []loader.Port
-	Scratch   int // bytes
-	held      int // of them, with tensors between steps
+	Scratch   int // size of the scratch buffer in bytes
+	held      int // bytes of the scratch buffer that hold tensors between pieces
 
-	release layer.Release // the compiler whose form the program has
-	spread  bool          // its tasks pass tensors on as the compiler of 2023 does
+	release  layer.Release // the compiler release whose form the program has
+	streamed bool          // tasks pass tensors through rings and scratch, as the 2023 compiler does
 }
 
-// A job is a layer to lower into an output. The pieces that a layer is made of are jobs of the
-// same output.
+// A job is a layer to lower into an Output. Each piece of a layer is a job for the same Output.
 type job struct {
 	layer   *layer.Layer
 	weights *layer.Weights
-	at      ports // where the surfaces of a piece are; nil for a layer by itself, which gets ports
+	at      ports // places of a piece's surfaces; nil for a whole layer, which gets ports
 }
 
-// add appends a task. Those beyond what can be numbered only count (Lower).
+// add appends a task. It drops tasks after the first one that exceeds task.MaxTasks, for which
+// Lower returns an error.
 func (o *Output) add(t *task.Task) {
 	if len(o.Tasks) <= task.MaxTasks {
 		o.Tasks = append(o.Tasks, t)
 	}
 }
 
-// lowerLayer appends the tasks of a layer: the table from operation to family.
+// lowerLayer appends the tasks of a layer. It is the table from operations to families.
 func lowerLayer(o *Output, j job) error {
 	if j.layer.NeedsActivationTask() {
-		return lowerThenActivation(o, j)
+		return lowerWithActivation(o, j)
 	}
 	switch j.layer.Op {
 	case layer.Convolution:
 		return lowerConvolution(o, j)
 	case layer.MatMul, layer.Linear:
 		if j.layer.TransposeX || j.layer.TransposeY {
-			return lowerTransposedProduct(o, j)
+			return lowerTransposedMatMul(o, j)
 		}
 		if j.layer.Op == layer.MatMul && j.layer.Second == layer.Runtime {
 			return lowerRuntimeMatMul(o, j)
@@ -110,12 +111,12 @@ func lowerLayer(o *Output, j job) error {
 	if j.layer.Op.IsActivation() {
 		return lowerUnary(o, j)
 	}
-	return j.layer.Unsupportedf("not lowered")
+	return j.layer.Unsupportedf("operation is not supported")
 }
 
-// port returns where a tensor of the job is: where its piece has it, or in a new port behind a
-// buffer.
-func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
+// placePort returns the place of a surface. A piece already has one. For a whole layer, placePort adds a
+// new port in buffer bar.
+func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at
 	}
@@ -124,9 +125,9 @@ func (o *Output) port(j job, name string, d loader.Direction, bar uint32, s laye
 	return m
 }
 
-// Builder returns the program as a container's parts.
+// Builder returns the builder of a container with the program.
 func (o *Output) Builder() *loader.Builder {
-	descriptors := o.finish() // which says what scratch there is
+	descriptors := o.buildDescriptors() // sets o.Scratch
 	return &loader.Builder{
 		Procedure:     "net",
 		Chain:         descriptors,
@@ -137,32 +138,33 @@ func (o *Output) Builder() *loader.Builder {
 	}
 }
 
-// finish returns the descriptors in the form of the layer's compiler.
-func (o *Output) finish() []*regs.Descriptor {
+// buildDescriptors returns the descriptors in the form that the compiler release of the layer writes.
+func (o *Output) buildDescriptors() []*regs.Descriptor {
 	if o.release == layer.Release2023 {
-		if o.spread {
+		if o.streamed {
 			o.Scratch = chain.PassThroughScratch(o.Tasks)
 		}
-		return chain.Finish2023(o.Tasks, o.spread)
+		return chain.Finish2023(o.Tasks, o.streamed)
 	}
 	return chain.Finish(o.Tasks)
 }
 
-// input returns where an input is: in buffer 4, and the output in buffer 5. Matrix products have
-// another order, and OutputFirst swaps the two.
-func (o *Output) input(j job, name string, s layer.Shape) place.Memory {
+// placeInput returns the place of an input, which is in buffer 4, while the output is in buffer 5.
+// The two are swapped for a layer with OutputFirst and for the 2023 compiler. Matmuls use
+// another order.
+func (o *Output) placeInput(j job, name string, s layer.Shape) place.Memory {
 	bar := uint32(place.Bar4)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
 		bar = place.Bar5
 	}
-	return o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
+	return o.placePort(j, name, loader.Input, bar, s, place.Surface(bar, s))
 }
 
-// output returns where the result goes, see input.
-func (o *Output) output(j job, name string, s layer.Shape) place.Memory {
+// placeOutput returns the place of the result, see placeInput.
+func (o *Output) placeOutput(j job, name string, s layer.Shape) place.Memory {
 	bar := uint32(place.Bar5)
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
 		bar = place.Bar4
 	}
-	return o.port(j, name, loader.Output, bar, s, place.Surface(bar, s))
+	return o.placePort(j, name, loader.Output, bar, s, place.Surface(bar, s))
 }

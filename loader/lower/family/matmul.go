@@ -12,29 +12,29 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerMatMul lowers the product of a rows x k input and a constant matrix: the input's rows
-// become channels, then a 1x1 convolution over one row of pixels writes rows again.
+// lowerMatMul lowers the product of an m x k input and a constant k x n matrix. The input's rows
+// become channels. A 1x1 convolution over one row of pixels then turns them into rows again.
 //
 //	x [m][k] --DMA--> tile: m channels of k pixels
 //	         pass-through, channel and x transposed
 //	                  tile: k channels of m pixels
 //	         16 engines, a share of the n columns each, transposed again --> y [m][n]
 //
-// The input is taken in parts of so many rows as both tiles fit the L2 (the examples
-// take one part; more is assumed). Leading axes are more rows.
+// The input is split into parts with as many rows as both tiles can hold in L2. Programs have
+// one part; more parts are assumed. Leading axes count as more rows.
 func lowerMatMul(o *Output, j job) error {
 	l := j.layer
 	count, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
-	// The result stands below the input.
-	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
-	x := o.port(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
+	// The buffer of the result comes before the one of the input.
+	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	x := o.placePort(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
 	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.NeedsTable() || fusesTable(j)) {
-		if done := tryBlockProduct(o, j, count, x, y); done {
+		if tryLowerBlockMatMul(o, j, count, x, y) {
 			return nil
 		}
 	}
-	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > l.LargestTile() && k*place.SliceColumns*layer.ElementBytes <= l.LargestTile() {
+	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && transposeTileBytes(min(count, layer.MaxExtent), k) > l.LargestTile() && k*place.SliceColumns*layer.ElementBytes <= l.LargestTile() {
 		columns := o.held
 		for first := 0; first < count; first += part {
 			m := min(part, count-first)
@@ -51,11 +51,11 @@ func lowerMatMul(o *Output, j job) error {
 		return lowerActivation(o, j, l.Out(), to, y)
 	}
 	part := min(count, layer.MaxExtent)
-	for part > 1 && productTiles(part, k) > l.LargestTile() {
+	for part > 1 && transposeTileBytes(part, k) > l.LargestTile() {
 		part = (part + 1) / 2
 	}
-	if err := layer.CheckLimit("bytes of a row transposed in the L2", productTiles(part, k), l.LargestTile(),
-		"split the reduction until they are at most %d and add the parts"); err != nil {
+	if err := layer.CheckLimit("size in bytes of a row and its transpose in L2", transposeTileBytes(part, k), l.LargestTile(),
+		"split the reduction until they have at most %d bytes and add the results"); err != nil {
 		return err
 	}
 	for first := 0; first < count; first += part {
@@ -69,13 +69,14 @@ func lowerMatMul(o *Output, j job) error {
 	return lowerActivation(o, j, l.Out(), to, y)
 }
 
-// maxColumnRows returns the most rows that a task transposes on their way to memory: their
-// slices of 128 pixels fit the L2.
+// maxColumnRows returns the largest number of rows that one task can transpose to memory, in
+// slices of 128 columns that fit L2.
 func maxColumnRows(l *layer.Layer) int {
 	return l.LargestTile() / (place.SliceColumns * layer.ElementBytes)
 }
 
-// transposeToMemory writes m rows of k as k rows of m to memory.
+// transposeToMemory appends the task that writes m rows of k values to memory as k rows of m
+// values.
 func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 	t := task.NewTranspose(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
 	at := place.TransposeSource(m, k)
@@ -84,10 +85,11 @@ func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 	o.add(t)
 }
 
-// multiplyColumns multiplies a left side that stands in memory as k rows of m. Every share of
-// the columns reads it anew, a slice of 128 rows at a time, but where it fits the L2.
-// (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
-// counts of a public table; that the former goes through memory is inferred.)
+// multiplyColumns appends the tasks that multiply a left side which is stored in memory as k
+// rows of m values. The task of each share of the columns loads the left side again, 128 rows at
+// a time, unless it fits L2. In a public table there are 1 + K*N/2^19 tasks at 256 and 512 rows
+// if the left side must be transposed first, and K*N/2^19 at 256 rows if not. It is inferred
+// that the transposed side goes through memory.
 func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
@@ -96,10 +98,10 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place
 			return err
 		}
 	}
-	src.Row = src.Depth // a row is all channels
+	src.Row = src.Depth // one row with all channels
 	var kept *task.Tile
 	for _, s := range shares {
-		t := newProductTask(j, m, k, s)
+		t := newMatMulTask(j, m, k, s)
 		at := t.SourceTile()
 		bytes := at.Row
 		switch {
@@ -110,7 +112,7 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place
 		default:
 			t.LoadSource1(src, at, false)
 		}
-		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packProduct(o, j, s, width) })
+		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packColumns(o, j, s, width) })
 		to := dst
 		to.Base += s.First * layer.ElementBytes
 		t.WriteResult(to, bytes)
@@ -119,19 +121,19 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place
 	return nil
 }
 
-// newProductTask returns the multiply-accumulate of a share of a product's columns by m pixels of k
-// channels, whose result is transposed.
-func newProductTask(j job, m, k int, s coeff.Share) *task.Task {
+// newMatMulTask returns the multiply-accumulate task that multiplies m pixels of k channels by a
+// share of the columns and transposes its result.
+func newMatMulTask(j job, m, k int, s coeff.Share) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
 	out.Channels = s.Channels
 	return newMACTask(j.layer, task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true, Table: fusedTable(j)})
 }
 
-// tryBlockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
-// product, and a copy of the rows of blocks to memory. It reports false where that does not
-// fit the L2.
-func tryBlockProduct(o *Output, j job, count int, x, y place.Memory) bool {
+// tryLowerBlockMatMul lowers the matmul as a chain of one group: a transpose to columns of blocks,
+// the matmul, and a copy of the rows of blocks to memory. It reports false if that does not fit
+// L2.
+func tryLowerBlockMatMul(o *Output, j job, count int, x, y place.Memory) bool {
 	l, w := j.layer, *j.weights
 	g := rows.Group{
 		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
@@ -152,14 +154,15 @@ func tryBlockProduct(o *Output, j job, count int, x, y place.Memory) bool {
 	return true
 }
 
-// productTiles returns the bytes of the two tiles of a transpose.
-func productTiles(m, k int) int {
-	return transposed(m, k).Row + m*place.TransposeSource(m, k).Channel
+// transposeTileBytes returns the size of the two tiles of a transpose of m rows of k values.
+func transposeTileBytes(m, k int) int {
+	return transposedLayout(m, k).Row + m*place.TransposeSource(m, k).Channel
 }
 
-// transposed returns the layout of a tile with k channels of m pixels that a transpose writes:
-// 16 bytes more a channel where it would fill a power of two of banks (5/5).
-func transposed(m, k int) place.Layout {
+// transposedLayout returns the layout of the tile with k channels of m pixels that a transpose
+// writes. Channels of 128 or 256 bytes get 16 bytes more, so that they do not all start in the
+// same banks (seen in 5 of 5 programs).
+func transposedLayout(m, k int) place.Layout {
 	l := place.Packed(regs.Shape{Channels: k, Width: m})
 	if w := m * layer.ElementBytes; w == 128 || w == 256 {
 		l.Channel += 16
@@ -169,10 +172,10 @@ func transposed(m, k int) place.Layout {
 	return l
 }
 
-// multiplyRows appends the tasks of m rows.
+// multiplyRows appends the tasks that multiply m rows.
 func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
-	after := transposed(m, k)
+	after := transposedLayout(m, k)
 	staged := place.Matrix(place.BarScratch, k, m)
 	staged.Row, staged.Base = staged.Plane, o.held
 	o.Scratch = max(o.Scratch, o.held+staged.Depth)
@@ -190,13 +193,13 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 		}
 	}
 	for i, s := range shares {
-		t := newProductTask(j, m, k, s)
+		t := newMatMulTask(j, m, k, s)
 		if i == 0 {
 			t.ReadDescribedTile(kept, kept.At, staged)
 		} else {
 			t.ReadTile(kept, kept.At)
 		}
-		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packProduct(o, j, s, width) })
+		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packColumns(o, j, s, width) })
 		at := dst
 		at.Base += s.First * layer.ElementBytes
 		t.WriteResult(at, after.Row)
@@ -205,72 +208,73 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 	return nil
 }
 
-// productBytes returns what a column of a product with constants takes of a lane.
-func productBytes(l *layer.Layer) int { return (l.In.W + coeff.BiasRows(l.Bias)) * layer.ElementBytes }
+// columnBytes returns how many bytes of a lane one column of the weights takes.
+func columnBytes(l *layer.Layer) int { return (l.In.W + coeff.BiasRows(l.Bias)) * layer.ElementBytes }
 
-// splitColumns splits a product's columns so that a lane, its table included, fits an engine.
+// splitColumns splits the columns of a matmul into shares whose lanes, including the table, fit
+// an engine.
 func splitColumns(j job) ([]coeff.Share, error) {
-	return coeff.SplitChannels(j.layer.Columns, productBytes(j.layer), j.layer.LaneBytes()-len(fusedTable(j)))
+	return coeff.SplitChannels(j.layer.Columns, columnBytes(j.layer), j.layer.LaneBytes()-len(fusedTable(j)))
 }
 
-// packProduct packs the columns of a share.
-func packProduct(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
+// packColumns packs the weights of a share of the columns.
+func packColumns(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 	table, room := fusedTable(j), o.Constants.Reserve
 	if table != nil {
-		room = nil // the weights are copied behind the table of each lane
+		room = nil // the weights are copied to a place after the table of each lane
 	}
 	return coeff.PackProduct(j.layer, j.weights, s, width, room).PrependTable(table)
 }
 
-// TakesColumns reports whether a product with constants takes its rows transposed as they
-// stand: the engines do where a slice of them fits the L2, but for the few rows that the compiler
-// has in blocks.
-func TakesColumns(l *layer.Layer) bool {
+// CanReadColumns reports whether the engines can read the transposed left side of a matmul with
+// constants directly from memory. A slice of its rows must fit L2, and there must be too many
+// rows for the blocks in which the compiler stores a few.
+func CanReadColumns(l *layer.Layer) bool {
 	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }
 
-// lowerTransposedProduct turns the sides of a product that are given the other way round, then
-// multiplies.
-func lowerTransposedProduct(o *Output, j job) error {
+// lowerTransposedMatMul transposes the sides of a matmul that are given transposed, then
+// multiplies them.
+func lowerTransposedMatMul(o *Output, j job) error {
 	l := *j.layer
 	l.TransposeX, l.TransposeY = false, false
-	turn := func(s layer.Shape) layer.Shape { s.H, s.W = s.W, s.H; return s }
+	swap := func(s layer.Shape) layer.Shape { s.H, s.W = s.W, s.H; return s }
 	left := l.In
 	if j.layer.TransposeX {
-		left = turn(left)
+		left = swap(left)
 	}
-	y := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	to := ports{"y": y}
 	bar := uint32(place.Bar5)
 	if l.Second == layer.Runtime && l.Op == layer.MatMul {
 		right := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.W, W: l.Columns}
 		given := right
 		if j.layer.TransposeY {
-			given = turn(right)
+			given = swap(right)
 		}
-		to["z"] = o.port(j, "z", loader.Input, bar, given, place.Surface(bar, given))
+		to["z"] = o.placePort(j, "z", loader.Input, bar, given, place.Surface(bar, given))
 		bar = place.Bar6
 		if j.layer.TransposeY {
-			if !j.layer.TransposeX && !direct(&l) {
-				to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
-				if tryPairedRows(o, j, to["x"], to["z"], y) {
+			if !j.layer.TransposeX && !canReadLeftRows(&l) {
+				to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
+				if tryLowerPairedRows(o, j, to["x"], to["z"], y) {
 					return nil
 				}
 			}
-			turned := o.allocate(right)
-			if err := transposeSide(o, j.layer, given, to["z"], turned); err != nil {
+			transposed := o.allocate(right)
+			if err := transposeMatrices(o, j.layer, given, to["z"], transposed); err != nil {
 				return err
 			}
-			to["z"] = turned
+			to["z"] = transposed
 		}
 	} else if j.layer.TransposeY {
-		return l.Unsupportedf("a constant right side is given as it is multiplied; linear takes it as rows of k")
+		return l.Unsupportedf("cannot transpose a constant right side; use linear, whose weights are rows of k values")
 	}
 	if _, given := to["x"]; !given {
-		to["x"] = o.port(j, "x", loader.Input, bar, left, place.Surface(bar, left))
+		to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && TakesColumns(&l) {
-		// It stands there as the engines take it.
+	if m, k := l.In.H, l.In.W; j.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && CanReadColumns(&l) {
+		// The left side is stored as the engines read it.
 		src, out := place.Matrix(bar, k, m), placeBeforeActivation(o, j, y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base
 		dst := place.Matrix(out.Bar, m, l.Columns)
@@ -281,20 +285,20 @@ func lowerTransposedProduct(o *Output, j job) error {
 		return lowerActivation(o, j, l.Out(), out, y)
 	}
 	if j.layer.TransposeX {
-		turned := o.allocate(l.In)
-		if err := transposeSide(o, j.layer, left, to["x"], turned); err != nil {
+		transposed := o.allocate(l.In)
+		if err := transposeMatrices(o, j.layer, left, to["x"], transposed); err != nil {
 			return err
 		}
-		to["x"] = turned
+		to["x"] = transposed
 	}
 	return lowerPieces(o, j.layer, piece{l, j.weights, to})
 }
 
-// transposeSide turns the matrices of a side: one that the L2 does not hold together with its
-// transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
-// at 128 of 2048 by 2048, counts of a public table).
-func transposeSide(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
-	if movedBytes(place.NewView(x, s).SwapChannelsAndRows().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
+// transposeMatrices transposes the matrices of one side. If L2 cannot hold a matrix and its
+// transpose, one task for each matrix transposes it in slices of 128 columns. For 2048 by 2048,
+// a public table has 2 tasks at 16 rows and 3 at 128.
+func transposeMatrices(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
+	if transposeBytes(place.NewView(x, s).SwapChannelsAndRows().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
 		return transposeRows(o, l, s, x, y)
 	}
 	for b := range s.N * s.C {

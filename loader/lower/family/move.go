@@ -10,9 +10,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// copyView passes a surface through the engines unchanged.
+// copyView appends the task that copies a surface.
 func copyView(o *Output, l *layer.Layer, in, out place.View) error {
-	if err := checkTile(l, in.S, 1); err != nil {
+	if err := checkRowsFit(l, in.S, 1); err != nil {
 		return err
 	}
 	s := in.S
@@ -26,7 +26,8 @@ func copyView(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// lowerConcat copies the inputs behind one another along the channels, a task each (2/2).
+// lowerConcat copies the inputs one after the other along the channels, with one task for each,
+// as in 2 of 2 programs.
 func lowerConcat(o *Output, j job) error {
 	l := j.layer
 	var y place.Memory
@@ -36,11 +37,11 @@ func lowerConcat(o *Output, j job) error {
 		s.C = c
 		name, bar := fmt.Sprintf("x%d", i), place.Bar5+uint32(i)
 		if i > 0 {
-			inputs[i] = o.port(j, name, loader.Input, bar, s, place.Surface(bar, s))
+			inputs[i] = o.placePort(j, name, loader.Input, bar, s, place.Surface(bar, s))
 			continue
 		}
-		inputs[i] = o.input(j, name, s)
-		y = o.output(j, "y", l.In)
+		inputs[i] = o.placeInput(j, name, s)
+		y = o.placeOutput(j, "y", l.In)
 	}
 	first := 0
 	for i, c := range l.Parts {
@@ -56,20 +57,20 @@ func lowerConcat(o *Output, j job) error {
 	return nil
 }
 
-// lowerTranspose orders the axes anew in one task, whatever the order: strides name any axis
-// channel or row, and the engines transpose channel and x where another axis becomes x.
+// lowerTranspose transposes a tensor with one task. Strides can exchange channels and rows, and
+// the engines transpose channel and x if another axis becomes x.
 //
 //	x stays x           strides alone
 //	channels become x   transpose
 //	rows become x       rows as channels, transpose
 //
-// (The compiler's: C with H, H with W of one channel. The others are the same with
-// other strides: inferred.)
+// The compiler does this for C with H, and for H with W of one channel. The other orders use
+// other strides in the same way and are inferred.
 func lowerTranspose(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	order := l.Permutation()
-	// Strides of the result by the axis of the input that stands there.
+	// Strides of the result by the axis of the input.
 	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
 	in := place.NewView(x, l.In)
 	if order[2] == layer.AxisH {
@@ -81,9 +82,9 @@ func lowerTranspose(o *Output, j job) error {
 			in = in.SwapChannelsAndRows()
 		}
 		out.Plane, out.Row = y.Plane, y.Row
-		return eachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error { return copyView(o, l, in, out) })
+		return forEachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error { return copyView(o, l, in, out) })
 	}
-	// The transpose writes its columns as channels.
+	// The engines write columns as channels.
 	rows := layer.AxisH
 	if order[2] == layer.AxisH {
 		rows = layer.AxisC
@@ -92,15 +93,15 @@ func lowerTranspose(o *Output, j job) error {
 	if in.S.Height == 1 {
 		in.M.Row, out.Row = in.M.Depth, out.Depth
 	}
-	return eachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error {
+	return forEachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error {
 		most := in.S.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if movedBytes(in.S, most) <= l.L2Bytes()-place.UnitBytes {
+			if transposeBytes(in.S, most) <= l.L2Bytes()-place.UnitBytes {
 				break
 			}
 		}
-		if err := layer.CheckLimit("bytes of a row and its transpose in the L2", movedBytes(in.S, most), l.L2Bytes()-place.UnitBytes,
-			"split the channels or the width until they are at most %d"); err != nil {
+		if err := layer.CheckLimit("size in bytes of a row and its transpose in L2", transposeBytes(in.S, most), l.L2Bytes()-place.UnitBytes,
+			"split the channels or the width until they have at most %d bytes"); err != nil {
 			return err
 		}
 		rows := in.S.Height
@@ -111,14 +112,14 @@ func lowerTranspose(o *Output, j job) error {
 	})
 }
 
-// movedBytes returns what so many rows of a shape and their transpose take in the L2.
-func movedBytes(s regs.Shape, rows int) int {
+// transposeBytes returns how many bytes of L2 the given number of rows and their transpose take.
+func transposeBytes(s regs.Shape, rows int) int {
 	s.Height = rows
 	from := task.NewTranspose(s).SourceTile()
 	return rows * (from.Row + transposedTile(s).Row)
 }
 
-// addTranspose transposes channel and x on the way to memory, by way of a tile in the L2.
+// addTranspose appends the task that transposes channel and x through a tile in L2.
 func addTranspose(o *Output, in, out place.View) {
 	s := in.S
 	t := task.NewTranspose(s)
@@ -129,32 +130,32 @@ func addTranspose(o *Output, in, out place.View) {
 	o.add(t)
 }
 
-// lowerSlice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
-// is reached in the L2: the tile is transposed, so that columns become channels, and its
-// channels from there on are transposed back.
+// lowerSlice copies a part of a tensor. DMA cannot start at a column that is not at a multiple
+// of 64 bytes, so such a part is copied by way of L2: one task transposes the tile so that
+// columns become channels, and another transposes the wanted channels back.
 func lowerSlice(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Size)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Size)
 	in, out := place.NewView(x, l.Size), place.NewView(y, l.Size)
 	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
 		in.M.Base += skip
 		if in.S.Width > place.SliceColumns {
-			return eachElement(in, out, func(in, out place.View) error { return copySlices(o, l, in, out) })
+			return forEachElement(in, out, func(in, out place.View) error { return copySlices(o, l, in, out) })
 		}
 		return copyView(o, l, in, out)
 	}
 	in.M.Base += l.Begin.W * layer.ElementBytes &^ 63
 	column := l.Begin.W % 32
 	in.S.Width += column
-	return eachElement(in, out, func(in, out place.View) error {
-		return eachPart(o, l, in, out, func(in, out place.View) error { return copyShifted(o, l, in, out, column) })
+	return forEachElement(in, out, func(in, out place.View) error {
+		return splitToFit(o, l, in, out, func(in, out place.View) error { return copyFromColumn(o, l, in, out, column) })
 	})
 }
 
-// copySlices copies rows of more than 128 columns, in slices both in the source's tile and the
-// result's. The result's rows stand as far apart as two slices' patches with their halos
-// (1/1).
+// copySlices copies rows with more than 128 columns, which source and result both hold in
+// slices. The rows of the result have the distance of two patches with their halos in the one
+// program seen.
 func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	t := task.NewCopy(s)
@@ -173,33 +174,33 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// copyShifted copies all but the first columns.
-func copyShifted(o *Output, l *layer.Layer, in, out place.View, columns int) error {
+// copyFromColumn copies in to out without its first columns.
+func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) error {
 	s := in.S
-	turned := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
+	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	prep := task.NewTranspose(s)
 	from := prep.SourceTile()
-	bytes := turned.Row * s.Height
-	if err := layer.CheckLimit("bytes of tiles in the L2", bytes+from.Row*s.Height, l.LargestTile(),
-		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
+	bytes := transposed.Row * s.Height
+	if err := layer.CheckLimit("size in bytes of tiles in L2", bytes+from.Row*s.Height, l.LargestTile(),
+		"begin at a multiple of 32 columns, or split the tensor until they have at most %d bytes"); err != nil {
 		return err
 	}
 	prep.LoadSource1(in.M, from.Rebase(bytes), false)
-	kept := prep.KeepResult(turned, bytes)
+	kept := prep.KeepResult(transposed, bytes)
 	o.add(prep)
 
 	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
-	back.ReadTile(kept, turned.Rebase(columns*turned.Channel))
+	back.ReadTile(kept, transposed.Rebase(columns*transposed.Channel))
 	back.WriteResult(out.M, bytes)
 	o.add(back)
 	return nil
 }
 
-// lowerTile repeats a tensor. An axis of one element is broadcast on the way through the
-// planar engine, all such axes in one task (1/1); a longer one is copied time after time.
+// lowerTile repeats a tensor. One planar task broadcasts all axes with one element, as in the
+// one program seen. Other axes are copied once for each repetition.
 func lowerTile(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	once := l.Out() // what one task writes
 	if l.In.N > 1 || l.Reps.N > 1 {
 		once.N = l.In.N
@@ -214,9 +215,9 @@ func lowerTile(o *Output, j job) error {
 		}
 	}
 	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
-		return l.Unsupportedf("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, layer.RoundUp(l.In.W, 32))
+		return l.Unsupportedf("cannot repeat rows of %d columns, want a multiple of 32; pad them to %d", l.In.W, layer.RoundUp(l.In.W, 32))
 	}
-	if err := layer.CheckLimit("copies", reps.N*reps.C*reps.H*reps.W, task.MaxTasks, "repeat at most %d times"); err != nil {
+	if err := layer.CheckLimit("number of copies", reps.N*reps.C*reps.H*reps.W, task.MaxTasks, "repeat at most %d times"); err != nil {
 		return err
 	}
 	for n := range reps.N {
@@ -225,7 +226,7 @@ func lowerTile(o *Output, j job) error {
 				for w := range reps.W {
 					to := y
 					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
-					if err := eachElement(place.NewView(x, l.In), place.NewView(to, once), func(in, out place.View) error { return broadcastView(o, l, in, out) }); err != nil {
+					if err := forEachElement(place.NewView(x, l.In), place.NewView(to, once), func(in, out place.View) error { return broadcastView(o, l, in, out) }); err != nil {
 						return err
 					}
 				}
@@ -235,12 +236,13 @@ func lowerTile(o *Output, j job) error {
 	return nil
 }
 
-// broadcastView broadcasts a tensor, and applies ReLU.
+// broadcastView appends the task that broadcasts in to the shape of out and applies the ReLU of
+// the layer.
 func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	s := out.S
 	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)
 	t := task.Planar{Form: regs.FormConstant, In: s, First: task.SourceView{Repeat: along}, ReLU: l.Activation == layer.ReLU}.Task()
-	// A patch of 512 pixels, rows before columns (1/1).
+	// A patch has 512 pixels, preferring rows to columns, as in the one program seen.
 	high := min(task.Log2Ceil(s.Height), 4)
 	wide := min(max(task.Log2Ceil(s.Width), 4), 9-high)
 	t.SetPatch(task.PlanarPatch(wide, high))
@@ -254,13 +256,13 @@ func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	bytes := at.Row * in.S.Height
 	if in.S.Height == 1 && s.Height > 1 {
-		at.Row = at.Channel // the one row is read for all (1/1)
+		at.Row = at.Channel // read the one row for all rows, as in the one program seen
 	}
-	if err := layer.CheckLimit("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, l.L2Bytes()-place.UnitBytes,
-		"repeat along fewer axes at a time until they are at most %d"); err != nil {
+	if err := layer.CheckLimit("size in bytes of a tile and its copies in L2", bytes+result.Row*s.Height, l.L2Bytes()-place.UnitBytes,
+		"repeat along fewer axes at a time until they have at most %d bytes"); err != nil {
 		return err
 	}
-	// The source stays in the L2 where the task reads it over and over (1/1).
+	// The source stays in L2 if the task reads it repeatedly, as in the one program seen.
 	t.LoadSource1(in.M, at, along != 0).Bytes = bytes
 	t.StageResult(out.M, result.Rebase(bytes))
 	o.add(t)

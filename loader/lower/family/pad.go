@@ -8,13 +8,13 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerPad puts rows and columns around a tensor: rows by copies and broadcasts to where they
-// stand in memory, columns the same way with columns made rows. (Inferred: no program shows
-// padding other than a convolution's own zeros.)
+// lowerPad adds rows and columns around a tensor. Copies and broadcasts write the rows to their
+// places in memory. Columns are padded in the same way after they have been transposed to rows.
+// (Inferred: programs show no padding other than the zeros of a convolution.)
 func lowerPad(o *Output, j job) error {
 	l := j.layer
 	w, out := &l.Window, l.Out()
-	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)
 	if w.Px+w.Qx == 0 {
 		return padRows(o, l, l.In, w.Py, w.Qy, x, y)
 	}
@@ -27,21 +27,21 @@ func lowerPad(o *Output, j job) error {
 		}
 		x = rows
 	}
-	turned := layer.Shape{N: high.N, C: high.C, H: high.W, W: high.H}
-	wide := turned
+	transposed := layer.Shape{N: high.N, C: high.C, H: high.W, W: high.H}
+	wide := transposed
 	wide.H = out.W
-	columns, padded := o.allocate(turned), o.allocate(wide)
+	columns, padded := o.allocate(transposed), o.allocate(wide)
 	if err := transposeRows(o, l, high, x, columns); err != nil {
 		return err
 	}
-	if err := padRows(o, l, turned, w.Px, w.Qx, columns, padded); err != nil {
+	if err := padRows(o, l, transposed, w.Px, w.Qx, columns, padded); err != nil {
 		return err
 	}
 	return transposeRows(o, l, wide, padded, y)
 }
 
-// padRows copies a tensor to y, which has so many rows more before and after it, and fills
-// those.
+// padRows copies x, of shape s, to y, which has before rows above it and after rows below it,
+// and fills these rows.
 func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y place.Memory) error {
 	move := func(rows, from, to int) piece {
 		part := s

@@ -5,28 +5,28 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// No program shows a pooling window, a stride above 3 or a transposed convolution. What
-// stands here makes the same values of what programs show: views by DMA strides, planar
-// maxima, transposes, stride 1 (inferred).
+// No program shows a pooling window, a stride above 3 or a transposed convolution. The functions of
+// this file compute the same values with operations that programs show: views by DMA strides, planar
+// maxima, transposes and convolutions with stride 1. All of it is inferred.
 
-// lowerPool lowers a maximum over windows to maxima over the rows of each, then over its columns
-// with columns as rows.
+// lowerPool lowers a maximum over windows to maxima over the rows of each window, then over its
+// columns, which are transposed to rows.
 //
 //	x --max of shifted rows--> scratch --transpose--> columns as rows
 //	  --max of shifted rows--> scratch --transpose--> y
 func lowerPool(o *Output, j job) error {
 	l := j.layer
 	w, out := l.Window, l.Out()
-	x, y := o.input(j, "x", l.In), o.output(j, "y", out)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)
 	rows := l.In
 	rows.H = out.H
-	turned := layer.Shape{N: rows.N, C: rows.C, H: rows.W, W: rows.H}
-	columns := turned
+	transposedShape := layer.Shape{N: rows.N, C: rows.C, H: rows.W, W: rows.H}
+	columns := transposedShape
 	columns.H = out.W
 	if w.Kw == 1 && w.Sx == 1 {
 		return maximizeRows(o, l, l.In, out.H, rowTaps(l), x, y)
 	}
-	high, transposed, both := x, o.allocate(turned), o.allocate(columns)
+	high, transposed, both := x, o.allocate(transposedShape), o.allocate(columns)
 	if w.Kh > 1 || w.Sy > 1 {
 		high = o.allocate(rows)
 		if err := maximizeRows(o, l, l.In, out.H, rowTaps(l), x, high); err != nil {
@@ -37,32 +37,33 @@ func lowerPool(o *Output, j job) error {
 		return err
 	}
 	columnTaps := axisTaps{l.TapColumns(), w.Sx, max(1, l.Dilation), w.Px}
-	if err := maximizeRows(o, l, turned, out.W, columnTaps, transposed, both); err != nil {
+	if err := maximizeRows(o, l, transposedShape, out.W, columnTaps, transposed, both); err != nil {
 		return err
 	}
 	return transposeRows(o, l, columns, both, y)
 }
 
-// transposeRows makes rows columns and columns rows.
+// transposeRows exchanges the rows and columns of x, of shape s.
 func transposeRows(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
 	turn := layer.Unary(layer.Transpose, s)
 	turn.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
 	return lowerPieces(o, l, piece{turn, &layer.Weights{}, ports{"x": x, "y": y}})
 }
 
-// axisTaps describes a window along one axis: it has count taps, dilation places apart. Windows
-// are stride places apart, and the first one begins before places ahead of the tensor.
+// An axisTaps describes the windows along one axis. Each has count taps that are dilation places
+// apart. Windows are stride places apart, and the first one begins before places ahead of the
+// tensor.
 type axisTaps struct{ count, stride, dilation, before int }
 
-// rowTaps returns the taps of the layer's window along its height.
+// rowTaps returns the layer's windows along the height.
 func rowTaps(l *layer.Layer) axisTaps {
 	return axisTaps{l.TapRows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
 }
 
-// maximizeRows makes each of n rows the largest of those that the taps of its window meet. A
-// window's first row is copied, the others join it.
+// maximizeRows computes n rows, each the maximum of the rows of x under the taps of its window.
+// It copies the row of the first tap and combines the others with it.
 func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, x, y place.Memory) error {
-	begin, end := 0, 0 // rows that have a value
+	begin, end := 0, 0 // range of rows of y that have a value
 	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {
 		if first >= last {
@@ -79,7 +80,7 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 		}
 		return lowerPieces(o, l, piece{layer.Layer{Op: layer.Slice, In: s, Size: s}, &layer.Weights{}, ports{"x": from, "y": to}})
 	}
-	// From the tap on the first row outwards the rows with a value stay together.
+	// Starting at the tap on the first row, the rows of y with a value stay contiguous.
 	start := min(w.count-1, before/w.dilation)
 	order := []int{start}
 	for d := 1; d < w.count; d++ {
@@ -90,7 +91,7 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 		}
 	}
 	for _, tap := range order {
-		// Rows whose window has this tap inside the tensor.
+		// Rows of y whose window has this tap inside the tensor.
 		at := tap * w.dilation
 		first := max(0, (before-at+stride-1)/stride)
 		last := min(n, (in.H-1-at+before+stride)/stride)
@@ -101,7 +102,7 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 			begin, end = first, first
 		}
 		if first > end || last < begin {
-			return l.Unsupportedf("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
+			return l.Unsupportedf("cannot pool with dilation %d over %d rows, because some windows have no tap inside; pool without dilation", w.dilation, in.H)
 		}
 		joinFirst, joinLast := max(first, begin), min(last, end)
 		if err := one(tap, joinFirst, joinLast, true); err != nil {
@@ -116,34 +117,35 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 		begin, end = min(begin, first), max(end, last)
 	}
 	if begin != 0 || end != n {
-		return l.Errorf("a window that holds no row of the input")
+		return l.Errorf("found a window outside the input; want at least one row in each window")
 	}
 	return nil
 }
 
-// nearStride returns the stride of the convolution that one of a longer stride takes its rows from.
-func nearStride(stride int) int {
+// convolutionStride returns stride if a convolution supports it, else 1. For a longer stride,
+// lowerLongStride selects rows and columns afterwards.
+func convolutionStride(stride int) int {
 	if stride > layer.MaxStride {
 		return 1
 	}
 	return stride
 }
 
-// lowerLongStride convolves without the stride, takes every so many rows by the DMA's strides
-// and transposes rows and columns on the way, twice.
+// lowerLongStride convolves without the long stride. It then selects rows with DMA strides while
+// it transposes rows and columns, once for each of the two axes.
 func lowerLongStride(o *Output, j job) error {
 	l := *j.layer
 	w := l.Window
-	x, out := o.input(j, "x", l.In), l.Out()
-	y := o.output(j, "y", out)
-	l.Window.Sy, l.Window.Sx = nearStride(w.Sy), nearStride(w.Sx)
+	x, out := o.placeInput(j, "x", l.In), l.Out()
+	y := o.placeOutput(j, "y", out)
+	l.Window.Sy, l.Window.Sx = convolutionStride(w.Sy), convolutionStride(w.Sx)
 	every, columns := w.Sy/l.Window.Sy, w.Sx/l.Window.Sx
 	all := l.Out()
 	dense := o.allocate(all)
 	rows := all
 	rows.H = out.H
-	turned := layer.Shape{N: all.N, C: all.C, H: all.W, W: out.H}
-	transposed := o.allocate(turned)
+	transposedShape := layer.Shape{N: all.N, C: all.C, H: all.W, W: out.H}
+	transposed := o.allocate(transposedShape)
 	if err := lowerPieces(o, j.layer, piece{l, j.weights, ports{"x": x, "y": dense}}); err != nil {
 		return err
 	}
@@ -152,6 +154,6 @@ func lowerLongStride(o *Output, j job) error {
 		return err
 	}
 	transposed.Row *= columns
-	turned.H = out.W
-	return transposeRows(o, j.layer, turned, transposed, y)
+	transposedShape.H = out.W
+	return transposeRows(o, j.layer, transposedShape, transposed, y)
 }

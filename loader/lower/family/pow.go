@@ -8,25 +8,26 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerPow lowers x to the power z, 2^(z * log2 x), to three tasks of the MAC engines (1/1):
+// lowerPow lowers x to the power of z, 2^(z * log2 x), to three tasks of the MAC engines, as in
+// the only program:
 //
 //	z --DMA--> even channels of a tile
 //	x --DMA--> log2 --> odd channels
 //	tile --products of channel pairs, 2^p--> y
 //
-// Weights.Table is that of log2, Weights.Tables[0] that of 2^x.
+// Weights.Table is the table of log2, and Weights.Tables[0] the table of 2^x.
 func lowerPow(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
-		return l.Errorf("%d tables, want 2", 1+len(w.Tables))
+		return l.Errorf("found %d tables, want 2", 1+len(w.Tables))
 	}
 	if l.Second != layer.Runtime || l.SecondShape != l.In {
-		return l.Unsupportedf("the exponent is an input of x's shape; repeat it to %v with tile", l.In)
+		return l.Unsupportedf("exponent must be an input with shape %v; repeat it with tile", l.In)
 	}
 	s := l.In
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
-	x, y := o.input(j, "x", s), o.output(j, "y", s)
-	z := o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
+	x, y := o.placeInput(j, "x", s), o.placeOutput(j, "y", s)
+	z := o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	one := in
 	one.Groups = 1
 	pairs := one
@@ -41,7 +42,7 @@ func lowerPow(o *Output, j job) error {
 	if bytes+at.Row*s.H > l.LargestTile() {
 		return lowerLargePow(o, j, x, z, y)
 	}
-	// Every second channel.
+	// A layout with every second channel.
 	half := both
 	half.Channel *= 2
 	for n := range s.N {
@@ -70,19 +71,19 @@ func lowerPow(o *Output, j job) error {
 	return nil
 }
 
-// lowerLargePow lowers pow of tensors that the L2 does not hold: logarithm, product and power one
-// after the other, through the scratch buffer (assumed).
+// lowerLargePow lowers pow of tensors that do not fit L2. Logarithm, product and power follow
+// each other and pass their results through the scratch buffer (assumed).
 func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	s := j.layer.In
 	logarithm, product := o.allocate(s), o.allocate(s)
 	return lowerPieces(o, j.layer,
-		lookupPiece(j.weights.Table, s, x, logarithm),
+		newLookupPiece(j.weights.Table, s, x, logarithm),
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
-		lookupPiece(j.weights.Tables[0], s, product, y),
+		newLookupPiece(j.weights.Tables[0], s, product, y),
 	)
 }
 
-// lookupPiece returns the piece that passes a tensor through a table.
-func lookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
+// newLookupPiece returns the piece that applies a table to each element of a tensor.
+func newLookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
 	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

@@ -12,15 +12,15 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerReduction lowers a sum, a mean, a maximum or a minimum. The planar engine reduces the
-// rows and columns of a channel, the MAC engines take a maximum over channels; other axes
-// are turned until one of the two applies (183/183 rows of a public table have so many
-// descriptors).
+// lowerReduction lowers a sum, mean, maximum or minimum. The planar engine reduces the rows and
+// columns of a channel, and the MAC engines compute a maximum over channels. Other axes are
+// transposed first, so that one of the two applies. The number of descriptors matches all 183
+// rows of a public table.
 //
 //	H W, C H W       planar: the tensor as it is, or its channels as rows and rows as depth
 //	W                planar: every row a group
 //	C, one pixel     planar: channels as rows
-//	sum C            transpose channel and x in the L2, then planar
+//	sum C            transpose channel and x in L2, then planar
 //	max C            MAC engines
 //	H                transpose, planar, transpose
 //	C W, C H         planar with channels as rows; C, then H (assumed)
@@ -32,20 +32,20 @@ func lowerReduction(o *Output, j job) error {
 	if l.Axes == layer.AxisC|layer.AxisH {
 		return lowerTwoReductions(o, j)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	in, out := place.NewView(x, l.In), place.NewView(y, l.Out())
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
-		return eachPart(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
+		return splitToFit(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
 	case layer.AxisC | layer.AxisH | layer.AxisW:
-		return eachElement(in, out, func(in, out place.View) error {
+		return forEachElement(in, out, func(in, out place.View) error {
 			depth := in.S.Height
 			in.M.Row, in.M.Plane, in.M.Depth, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row, in.M.Depth
 			in.S.Height, in.S.Channels = in.S.Channels, 1
 			return reduceChannels(o, l, in, out, depth)
 		})
 	case layer.AxisC | layer.AxisW:
-		return eachElement(in, out, func(in, out place.View) error {
+		return forEachElement(in, out, func(in, out place.View) error {
 			in.S.Channels, in.S.Height, in.S.Groups = 1, in.S.Channels, in.S.Height
 			in.M.Row, in.M.Plane, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row
 			return reduceChannels(o, l, in, out.GroupRows(), 1)
@@ -54,12 +54,12 @@ func lowerReduction(o *Output, j job) error {
 		if l.In.H == 1 {
 			return reduceChannels(o, l, in.FoldRow(), out, 1)
 		}
-		return eachElement(in, out, func(in, out place.View) error {
+		return forEachElement(in, out, func(in, out place.View) error {
 			return reduceChannels(o, l, in.GroupRows(), out.GroupRows(), 1)
 		})
 	case layer.AxisH:
-		return eachElement(in, out, func(in, out place.View) error {
-			return eachPart(o, l, in, out, func(in, out place.View) error { return reduceRows(o, l, in, out) })
+		return forEachElement(in, out, func(in, out place.View) error {
+			return splitToFit(o, l, in, out, func(in, out place.View) error { return reduceRows(o, l, in, out) })
 		})
 	case layer.AxisC:
 		switch {
@@ -68,15 +68,15 @@ func lowerReduction(o *Output, j job) error {
 		case l.In.H == 1 && l.In.W == 1:
 			return reduceChannels(o, l, in.ChannelsAsRows(), out, 1)
 		}
-		return eachElement(in, out, func(in, out place.View) error {
-			return eachPart(o, l, in, out, func(in, out place.View) error { return sumPixels(o, l, in, out) })
+		return forEachElement(in, out, func(in, out place.View) error {
+			return splitToFit(o, l, in, out, func(in, out place.View) error { return sumPixels(o, l, in, out) })
 		})
 	}
-	return l.Errorf("axes %#x", uint8(l.Axes))
+	return l.Errorf("unknown axes %#x", uint8(l.Axes))
 }
 
-// eachElement runs f for each element of the batch.
-func eachElement(in, out place.View, f func(in, out place.View) error) error {
+// forEachElement calls f for each element of the batch and stops at the first error.
+func forEachElement(in, out place.View, f func(in, out place.View) error) error {
 	for n := range in.S.Groups {
 		if err := f(in.BatchElement(n), out.BatchElement(n)); err != nil {
 			return err
@@ -85,10 +85,11 @@ func eachElement(in, out place.View, f func(in, out place.View) error) error {
 	return nil
 }
 
-// eachPart runs f for the whole where that fits the L2, else for its halves: of the channels
-// where they are not reduced, of the rows where those are not, until they fit. (No program
-// shows what the compiler does with what is larger.)
-func eachPart(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
+// splitToFit calls f for in and out. If f fails with a LimitError, splitToFit splits both in
+// halves and tries again, until they fit. It splits the channels if they are not reduced, else
+// the rows if they are not. (No program shows how the compiler splits tensors that are too
+// large.)
+func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	tasks, held, scratch := len(o.Tasks), o.held, o.Scratch
 	err := f(in, out)
 	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) {
@@ -103,17 +104,17 @@ func eachPart(o *Output, l *layer.Layer, in, out place.View, f func(in, out plac
 	}
 	o.Tasks, o.held, o.Scratch = o.Tasks[:tasks], held, scratch
 	half := (n + 1) / 2
-	if err := eachPart(o, l, cut(in, 0, half), cut(out, 0, half), f); err != nil {
+	if err := splitToFit(o, l, cut(in, 0, half), cut(out, 0, half), f); err != nil {
 		return err
 	}
-	return eachPart(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
+	return splitToFit(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
 }
 
-// lowerMinimum lowers a minimum to the negative of the maximum of negatives: no program shows a
-// minimum of the planar engine's reduction (assumed).
+// lowerMinimum lowers a minimum to the negative of the maximum of the negated values, because no
+// program shows a minimum of the planar engine (assumed).
 func lowerMinimum(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	negative := o.allocate(l.In)
 	least := o.allocate(l.Out())
 	minus := &layer.Weights{Second: []float16.Float16{0xbc00}}
@@ -129,7 +130,7 @@ func lowerMinimum(o *Output, j job) error {
 // lowerTwoReductions reduces the channels, then the rows.
 func lowerTwoReductions(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.Out())
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	first, second := *l, *l
 	first.Axes = layer.AxisC
 	second.In, second.Axes = first.Out(), layer.AxisH
@@ -140,16 +141,16 @@ func lowerTwoReductions(o *Output, j job) error {
 	)
 }
 
-// fanIn returns how many values a result is computed from.
-func fanIn(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
+// valuesPerResult returns how many input values each result is computed from.
+func valuesPerResult(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 
-// reduceChannels reduces every channel of every group to one value. The result of
-// groups stands in the L2 group by group (16/16).
+// reduceChannels reduces each channel of each group to one value. Several groups have their
+// results in L2 one after the other (seen in 16 of 16 programs).
 func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) error {
-	if err := layer.CheckLimit("groups of rows", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
+	if err := layer.CheckLimit("number of row groups", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
-	r := reductionPass(l, in.S)
+	r := newReductionPass(l, in.S)
 	r.Depth = depth
 	t := r.Task()
 	if in.Folded {
@@ -157,8 +158,8 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	}
 	at := t.SkewedPlanarTile()
 	bytes := at.Row * in.S.Height
-	if err := layer.CheckLimit("bytes of a tile in the L2", bytes, l.LargestTile(),
-		"split the tensor until they are at most %d, and reduce the parts' results"); err != nil {
+	if err := layer.CheckLimit("size in bytes of a tile in L2", bytes, l.LargestTile(),
+		"split the tensor into tiles of at most %d bytes and reduce their results"); err != nil {
 		return err
 	}
 	t.LoadSource1(in.M, at, false)
@@ -167,23 +168,23 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	return nil
 }
 
-// reductionPass returns the pass that reduces each channel; a mean is scaled.
-func reductionPass(l *layer.Layer, in regs.Shape) task.Planar {
+// newReductionPass returns the planar pass that reduces each channel. For a mean it also divides.
+func newReductionPass(l *layer.Layer, in regs.Shape) task.Planar {
 	r := task.Planar{Form: regs.FormReduction, In: in}
 	switch l.Op {
 	case layer.ReduceMean:
-		r.Mean = fanIn(l)
+		r.Mean = valuesPerResult(l)
 	case layer.LayerNorm:
-		r.Mean = together(l)
+		r.Mean = normalizedCount(l)
 	case layer.ReduceMax:
 		r.Op = task.Largest
 	}
 	return r
 }
 
-// transposedTile returns the layout of a tile that a transpose of s writes: channels as long as
-// s has channels, rows that the planar engine reads. Rows of pixels' channels that the
-// planar engine folds have no skew (1/1).
+// transposedTile returns the layout of the tile that a transpose of s writes: its channels have
+// as many columns as s has channels. Rows are skewed for the planar engine, unless there is one
+// row or the engine folds them, as in the one program seen.
 func transposedTile(s regs.Shape) place.Layout {
 	l := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	if s.Height == 1 || s.Channels%place.FoldColumns == 0 {
@@ -192,9 +193,9 @@ func transposedTile(s regs.Shape) place.Layout {
 	return l.Skew(1, place.TransposeFetch)
 }
 
-// sumPixels transposes channel and x, so that a row holds a pixel's channels, and adds
-// each row up: rows are groups, pixels channels. A single row is described in the scratch
-// buffer on the way (2/2).
+// sumPixels transposes channel and x, so that a row holds the channels of a pixel, and sums up
+// each row: rows become groups and pixels become channels. If there is a single row, it is
+// described in the scratch buffer on the way (seen in 2 of 2 programs).
 func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)
@@ -202,14 +203,14 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	prep := task.NewTranspose(s)
 	from := prep.SourceTile()
 	if err := cmp.Or(
-		layer.CheckLimit("rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
-		layer.CheckLimit("bytes of tiles in the L2", bytes+from.Row*s.Height, l.LargestTile(),
-			"split the tensor until they are at most %d"),
+		layer.CheckLimit("number of rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
+		layer.CheckLimit("size in bytes of tiles in L2", bytes+from.Row*s.Height, l.LargestTile(),
+			"split the tensor until they have at most %d bytes"),
 	); err != nil {
 		return err
 	}
 	prep.LoadSource1(in.M, from.Rebase(bytes), false)
-	staged := o.stage(s.Width, s.Channels, s.Height == 1)
+	staged := o.allocateMatrix(s.Width, s.Channels, s.Height == 1)
 	var kept *task.Tile
 	if s.Height == 1 {
 		kept = prep.KeepDescribedResult(transposed, bytes, staged)
@@ -218,12 +219,12 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	o.add(prep)
 
-	turned := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.FoldRow()
-	rows := turned.S
-	r := reductionPass(l, rows)
+	transposedView := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.FoldRow()
+	rows := transposedView.S
+	r := newReductionPass(l, rows)
 	r.Transposed = true
 	t := r.Task()
-	if turned.Folded {
+	if transposedView.Folded {
 		t.SetPatch(task.FoldedPatch)
 	}
 	at := transposed
@@ -236,8 +237,8 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	} else {
 		t.ReadTileGroups(kept, at)
 	}
-	// The result is a row of pixels; it goes through the L2 as a tile, not as a stream
-	// (4/4).
+	// The result is a row of pixels. It goes through L2 as a tile, not as a stream (seen in 4 of 4
+	// programs).
 	dst := out.M
 	if s.Height > 1 {
 		dst.Group, dst.Row = dst.Row, dst.Plane
@@ -252,8 +253,9 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// stage returns room in the scratch buffer for a matrix that a transpose describes there.
-func (o *Output) stage(rows, columns int, used bool) place.Memory {
+// allocateMatrix returns a place in the scratch buffer for a matrix that a transpose describes
+// there. If used is false, it does not enlarge the buffer.
+func (o *Output) allocateMatrix(rows, columns int, used bool) place.Memory {
 	m := place.Matrix(place.BarScratch, rows, columns)
 	m.Row = m.Plane
 	m.Base = o.held
@@ -263,9 +265,9 @@ func (o *Output) stage(rows, columns int, used bool) place.Memory {
 	return m
 }
 
-// reduceRows reduces rows: with rows as channels, a transpose makes them columns, the
-// planar engine reduces the columns, and another transpose brings the channels back
-// (every reduction over H has these three).
+// reduceRows reduces the rows. With rows read as channels, one task transposes them to columns,
+// the planar engine reduces the columns, and a third task transposes the channels back. Every
+// program that reduces H has these three tasks.
 func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.SwapChannelsAndRows(), out.SwapChannelsAndRows()
 	s := v.S // rows as channels, channels as rows
@@ -273,13 +275,13 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	bytes := transposed.Row * s.Height
 	prep := task.NewTranspose(s)
 	from := prep.SourceTile()
-	// One value for each column and channel, a column behind the other.
+	// One value for each column and channel, column by column.
 	each := s.Height * place.UnitBytes
 	means := place.Layout{Base: bytes, Channel: place.UnitBytes, Row: s.Width * each, Depth: each, Group: each}
 	last := max(bytes+from.Row*s.Height, means.Base+2*means.Row)
 	if err := cmp.Or(
-		layer.CheckLimit("columns", s.Width, layer.MaxGroups, "split the tensor into parts of at most %d columns"),
-		layer.CheckLimit("bytes of tiles in the L2", last, l.L2Bytes()-place.UnitBytes, "split the tensor until they are at most %d"),
+		layer.CheckLimit("number of columns", s.Width, layer.MaxGroups, "split the tensor into parts of at most %d columns"),
+		layer.CheckLimit("size in bytes of tiles in L2", last, l.L2Bytes()-place.UnitBytes, "split the tensor until they have at most %d bytes"),
 	); err != nil {
 		return err
 	}
@@ -287,7 +289,7 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	kept := prep.KeepResult(transposed, bytes)
 	o.add(prep)
 
-	t := reductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
+	t := newReductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
 	at := place.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
 	t.ReadTileGroups(kept, at)
 	reduced := t.KeepResultGroups(means, means.Row)
@@ -301,16 +303,16 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-func checkUnicast(channels int) error {
-	return layer.CheckLimit("channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
+func checkMaximumChannels(channels int) error {
+	return layer.CheckLimit("number of channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }
 
-// maximizeChannels reduces channels on the MAC engines.
+// maximizeChannels appends the task of the MAC engines that computes the maximum over channels.
 func maximizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
-	if err := checkUnicast(in.S.Channels); err != nil {
+	if err := checkMaximumChannels(in.S.Channels); err != nil {
 		return err
 	}
-	if err := checkTile(l, in.S, 1); err != nil {
+	if err := checkRowsFit(l, in.S, 1); err != nil {
 		return err
 	}
 	t := task.NewChannelMaximum(in.S)

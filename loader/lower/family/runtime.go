@@ -10,28 +10,29 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerRuntimeMatMul lowers the product of two inputs. Up to sixteen rows on the left are the
-// coefficients as they stand in memory, one engine a row. More take a pair of tasks for each
-// part of the rows: the planar engine interleaves the rows as the engines read
-// coefficients, then a 1x1 convolution over the right one's rows as channels.
+// lowerRuntimeMatMul lowers the product of two inputs. If the left side has at most sixteen rows
+// of whole 64-byte units, the engines read them as weights directly from memory, one row for
+// each engine. Otherwise each part of the rows takes a pair of tasks: the planar engine
+// interleaves the rows in the order in which the engines read weights, then a 1x1 convolution
+// reads the rows of the right side as channels.
 //
 //	x [m][k] --DMA--> planar copy --DMA, interleaved--> scratch
 //	y [k][n] --DMA--> tile: k channels of n pixels --> engines --> result [m][n]
-//	                                 scratch --coefficients--^
+//	                                 scratch --weights-------^
 func lowerRuntimeMatMul(o *Output, j job) error {
 	l := j.layer
 	m, k, n := l.In.H, l.In.W, l.Columns
 	right := layer.Shape{N: l.In.N, C: l.In.C, H: k, W: n}
 	// Result, right side, left side.
-	result := o.port(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
-	rhs := o.port(j, "z", loader.Input, place.Bar5, right, place.Surface(place.Bar5, right))
-	lhs := o.port(j, "x", loader.Input, place.Bar6, l.In, place.Surface(place.Bar6, l.In))
-	direct := direct(l)
-	if !direct && tryPairedRows(o, j, lhs, rhs, result) {
+	result := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	rhs := o.placePort(j, "z", loader.Input, place.Bar5, right, place.Surface(place.Bar5, right))
+	lhs := o.placePort(j, "x", loader.Input, place.Bar6, l.In, place.Surface(place.Bar6, l.In))
+	fromMemory := canReadLeftRows(l)
+	if !fromMemory && tryLowerPairedRows(o, j, lhs, rhs, result) {
 		return nil
 	}
 	to := placeBeforeActivation(o, j, result, l.Out())
-	interleaved := o.Scratch // where the coefficients stand
+	interleaved := o.Scratch // address of the weights
 	at := func(columns int) int {
 		return k * place.PackedColumns(regs.Shape{Channels: 1, Width: columns}, place.EngineColumns(columns)).Channel
 	}
@@ -39,24 +40,24 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	for columns > 32 && at(columns) > l.LargestTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := layer.CheckLimit("bytes of 32 columns in the L2", at(columns), l.LargestTile(),
-		"split the reduction until they are at most %d and add the parts"); err != nil {
+	if err := layer.CheckLimit("size in bytes of 32 columns in L2", at(columns), l.LargestTile(),
+		"split the reduction until they have at most %d bytes and add the results"); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
-			rows := runtimeRows(m-first, k, min(n, columns), l.LaneBytes())
-			if err := layer.CheckLimit("bytes of the left side's rows in the L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
-				"split the reduction until they are at most %d and add the parts"); err != nil {
+			rows := rowsPerPair(m-first, k, min(n, columns), l.LaneBytes())
+			if err := layer.CheckLimit("size in bytes of the rows of the left side in L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
+				"split the reduction until they have at most %d bytes and add the results"); err != nil {
 				return err
 			}
 			part := place.Matrix(lhs.Bar, rows, k)
 			part.Base = lhs.Base + b*lhs.Plane + first*lhs.Row
 			var lanes []coeff.Lane
-			if direct {
+			if fromMemory {
 				lanes = rowLanes(part, rows, k)
 			} else {
-				lanes = interleave(o, part, interleaved, rows, k)
+				lanes = interleaveRows(o, part, interleaved, rows, k)
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
@@ -64,7 +65,7 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 				src.Base = rhs.Base + b*rhs.Plane + c*layer.ElementBytes
 				dst.Base = to.Base + b*to.Plane + first*to.Row + c*layer.ElementBytes
 				bar := uint32(place.BarScratch)
-				if direct {
+				if fromMemory {
 					bar = lhs.Bar
 				}
 				multiplyRuntime(o, l, src, dst, lanes, bar, rows, k, width)
@@ -75,14 +76,18 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	return lowerActivation(o, j, l.Out(), to, result)
 }
 
-// direct reports whether the left side's rows are coefficients as they stand in memory.
-func direct(l *layer.Layer) bool { return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0 }
+// canReadLeftRows reports whether the engines can read the rows of the left side from memory as
+// weights.
+func canReadLeftRows(l *layer.Layer) bool {
+	return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0
+}
 
-// tryPairedRows lowers the product as a chain of one: all rows of the left side interleaved at
-// once, the right side's rows made columns in the L2 where it is given turned, and a product
-// for each 128 rows. ([1,S,D] by [1,S,D] turned 3 tasks at 64 and 128 rows, 4 at 256, 6 at
-// 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
-func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
+// tryLowerPairedRows lowers the product as a chain of one group: it interleaves all rows of the left
+// side at once, transposes the right side in L2 if it is given transposed, and multiplies 128
+// rows with each task. It reports false if that does not fit L2. In a public table, [1,S,D] by
+// transposed [1,S,D] has 3 tasks at 64 and 128 rows, 4 at 256 and 6 at 512, and [1,S,S] by
+// [1,S,D] has 2, 2, 3 and 5.
+func tryLowerPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
 	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX {
 		return false
@@ -109,8 +114,8 @@ func tryPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	return true
 }
 
-// rowLanes returns the rows of the left side as coefficients: one row for each engine is in the
-// order the engines read them as it stands in memory (1/1).
+// rowLanes returns the rows of the left side as the lanes of the weights. A row in memory has
+// the order in which its engine reads weights, as in the one program seen.
 func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	lanes := make([]coeff.Lane, rows)
 	for i := range lanes {
@@ -119,9 +124,9 @@ func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	return lanes
 }
 
-// runtimeRows returns how many rows of the left side one pair takes: so many that each engine
-// holds one plane of up to 8 of them (4 in the one example of 64 rows).
-func runtimeRows(m, k, columns, lane int) int {
+// rowsPerPair returns how many rows of the left side one pair of tasks multiplies. Each engine
+// gets up to 8 of them, interleaved. (It gets 4 in the only example, which has 64 rows.)
+func rowsPerPair(m, k, columns, lane int) int {
 	if m < task.Engines {
 		return m
 	}
@@ -138,9 +143,9 @@ func runtimeRows(m, k, columns, lane int) int {
 	return each * task.Engines
 }
 
-// interleave copies rows of the left side into the scratch buffer at base, the rows of an engine
-// side by side, and returns where each engine finds its own.
-func interleave(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
+// interleaveRows appends the task that copies rows of the left side to the scratch buffer at
+// base and interleaves the rows of each engine. It returns the lane of each engine.
+func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
 	dst := place.Memory{Bar: place.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
@@ -161,7 +166,7 @@ func interleave(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
 	return lanes
 }
 
-// multiplyRuntime appends the convolution whose weights are in a buffer.
+// multiplyRuntime appends the convolution that reads its weights from buffer bar.
 func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in

@@ -9,58 +9,59 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerSoftmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
-// the same place, the reciprocal of the sum in the maximum's.
+// lowerSoftmax lowers exp(x - max) / sum over an axis. The exponentials overwrite the
+// differences, and the reciprocal of the sum overwrites the maximum. The number of descriptors
+// matches all 183 rows of a public table.
 //
 //	over C            max (MAC), difference, 2^d (MAC), 1/sum (MAC), product
 //	   one channel    difference, 2^d, 1/sum, product
 //	over H            the same with C and H transposed; the product reads them as they are
 //	over W, one row   max (planar), difference, 2^d (MAC), 1/sum (planar), product
 //	over W            a copy before them; rows are groups, or of one channel channels
-//
-// (183/183 rows of a public table have so many descriptors.)
 func lowerSoftmax(o *Output, j job) error {
 	l := j.layer
 	if len(j.weights.Table) != coeff.TableBytes || len(j.weights.Reciprocal) != coeff.TableBytes {
-		return l.Errorf("softmax takes the table of 2^x and the one of 1/x, %d bytes each", coeff.TableBytes)
+		return l.Errorf("found tables of %d bytes for 2^x and %d bytes for 1/x, want %d bytes each", len(j.weights.Table), len(j.weights.Reciprocal), coeff.TableBytes)
 	}
 	if l.Axes&(l.Axes-1) != 0 {
 		return lowerSoftmaxAxes(o, j)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	in, out := place.NewView(x, l.In), place.NewView(y, l.In)
 	var each func(in, out place.View) error
 	switch l.Axes {
 	case layer.AxisC:
-		if err := checkUnicast(l.In.C); err != nil {
+		if err := checkMaximumChannels(l.In.C); err != nil {
 			return err
 		}
-		each = func(in, out place.View) error { return softmaxChannels(o, j, in, out, out.S) }
+		each = func(in, out place.View) error { return lowerSoftmaxChannels(o, j, in, out, out.S) }
 	case layer.AxisH:
-		if err := checkUnicast(l.In.H); err != nil {
+		if err := checkMaximumChannels(l.In.H); err != nil {
 			return err
 		}
-		each = func(in, out place.View) error { return softmaxChannels(o, j, in.SwapChannelsAndRows(), out, out.S) }
+		each = func(in, out place.View) error {
+			return lowerSoftmaxChannels(o, j, in.SwapChannelsAndRows(), out, out.S)
+		}
 	case layer.AxisW:
-		each = func(in, out place.View) error { return softmaxRow(o, j, in, out) }
+		each = func(in, out place.View) error { return lowerSoftmaxRow(o, j, in, out) }
 		if l.In.H > 1 {
-			each = func(in, out place.View) error { return softmaxRows(o, j, in, out) }
+			each = func(in, out place.View) error { return lowerSoftmaxRows(o, j, in, out) }
 		}
-		if passes(l) {
-			return softmaxStreams(o, j, in, out)
+		if streamsBetweenTasks(l) {
+			return lowerSoftmaxStreamed(o, j, in, out)
 		}
-		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && trySoftmaxRing(o, j, in, out) {
+		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && tryLowerSoftmaxRing(o, j, in, out) {
 			return nil
 		}
 	}
-	return eachElement(in, out, func(in, out place.View) error { return eachRun(o, l, in, out, each) })
+	return forEachElement(in, out, func(in, out place.View) error { return splitRowsToFit(o, l, in, out, each) })
 }
 
-// lowerSoftmaxAxes lowers softmax over several axes, step by step through the scratch buffer: no
-// program shows one (inferred).
+// lowerSoftmaxAxes lowers softmax over several axes to pieces that pass their results through
+// the scratch buffer. No program shows this, so it is inferred.
 func lowerSoftmaxAxes(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	reduced := layer.Reduction(layer.ReduceMax, l.In, l.Axes)
 	one := reduced.Out()
 	largest, differences, powers, sum := o.allocate(one), o.allocate(l.In), o.allocate(l.In), o.allocate(one)
@@ -74,14 +75,15 @@ func lowerSoftmaxAxes(o *Output, j job) error {
 	)
 }
 
-// eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
-func eachRun(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
+// splitRowsToFit calls f for as many rows at a time as fit L2. If softmax is over H, it splits
+// the channels instead, because H must stay whole.
+func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	extent, overH := in.S.Height, l.Axes == layer.AxisH
 	if overH {
-		// Columns stand side by side: only whole ones can be taken.
-		return eachPart(o, l, in, out, func(in, out place.View) error {
-			if err := layer.CheckLimit("bytes of the tiles in the L2", softmaxBytes(in.SwapChannelsAndRows().S), l.LargestTile(),
-				"split the axes that softmax leaves until they are at most %d"); err != nil {
+		// Rows cannot be split, because softmax is over all rows of a column.
+		return splitToFit(o, l, in, out, func(in, out place.View) error {
+			if err := layer.CheckLimit("size in bytes of the tiles in L2", softmaxBytes(in.SwapChannelsAndRows().S), l.LargestTile(),
+				"split the other axes until they have at most %d bytes"); err != nil {
 				return err
 			}
 			return f(in, out)
@@ -99,8 +101,8 @@ func eachRun(o *Output, l *layer.Layer, in, out place.View, f func(in, out place
 			break
 		}
 	}
-	if err := layer.CheckLimit("bytes of a row's tiles in the L2", bytes(part), l.LargestTile(),
-		"split the axes that softmax leaves until they are at most %d"); err != nil {
+	if err := layer.CheckLimit("size in bytes of the tiles of a row in L2", bytes(part), l.LargestTile(),
+		"split the other axes until they have at most %d bytes"); err != nil {
 		return err
 	}
 	for first := 0; first < extent; first += rows {
@@ -112,14 +114,14 @@ func eachRun(o *Output, l *layer.Layer, in, out place.View, f func(in, out place
 	return nil
 }
 
-// softmaxBytes returns the most that the tiles of a run take.
+// softmaxBytes returns an upper bound for the size of the tiles for s.
 func softmaxBytes(s regs.Shape) int {
 	row := place.Packed(s).Row + 0x100
 	return (3*row + s.Width*place.UnitBytes*2) * s.Height
 }
 
-// softmaxRowsBytes returns the most that the tiles of softmaxRows take: three copies, the
-// longest of them with a skew, and a value for each row.
+// softmaxRowsBytes returns the size of the tiles of lowerSoftmaxRows: up to three copies, of
+// which one may be skewed, and a value for each row.
 func softmaxRowsBytes(s regs.Shape) int {
 	held := place.Packed(s)
 	exps := held.Skew(1, place.PlanarFetch)
@@ -130,24 +132,24 @@ func softmaxRowsBytes(s regs.Shape) int {
 	return bytes * s.Height
 }
 
-// exponent returns the pass that computes the difference from a maximum, which repeats along an
-// axis and which the task before finds if previous is set.
-func exponent(s regs.Shape, second task.SourceView, previous bool) task.Planar {
+// newDifferencePass returns the pass that subtracts the maximum, which is its second source. previous
+// is set if a planar task comes before it.
+func newDifferencePass(s regs.Shape, second task.SourceView, previous bool) task.Planar {
 	e := pass.Exponent(s)
 	e.Second, e.Previous = second, previous
 	return e
 }
 
-// quotient returns the pass that multiplies the powers by the reciprocal of their sum, which is
-// the first source.
-func quotient(s regs.Shape, first task.SourceView, previous bool) task.Planar {
+// newQuotientPass returns the pass that multiplies the exponentials by the reciprocal of their sum,
+// which is its first source.
+func newQuotientPass(s regs.Shape, first task.SourceView, previous bool) task.Planar {
 	q := pass.Product(s)
 	q.First, q.Previous = first, previous
 	return q
 }
 
-// addPowerTask appends and returns the exponential of differences that a planar task hands over
-// tile by tile.
+// addPowerTask appends and returns the task that computes the exponential of differences, which
+// a planar task passes on tile by tile.
 func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
 	t := task.NewCopy(s)
 	t.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
@@ -157,12 +159,12 @@ func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layo
 	return t
 }
 
-// softmaxChannels reduces channels; s is the result's own shape, with channels and rows
-// transposed where the rows are reduced.
-func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
+// lowerSoftmaxChannels appends softmax over channels. s is the shape of the result. If softmax
+// is over rows, in has channels and rows exchanged.
+func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	v := in.S
 	if v.Channels == 1 {
-		return softmaxOneChannel(o, j, in, out)
+		return lowerSoftmaxOneChannel(o, j, in, out)
 	}
 	one := v
 	one.Channels = 1
@@ -189,7 +191,7 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	largest := top.KeepResult(single, singles)
 	o.add(top)
 
-	difference := exponent(v, task.SourceView{Repeat: task.C}, false)
+	difference := newDifferencePass(v, task.SourceView{Repeat: task.C}, false)
 	difference.Transposed = pixel
 	sub := difference.Task()
 	sub.ReadTile(x, source)
@@ -207,12 +209,12 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	reciprocals := addReciprocalSum(o, j, v, powers, single, pixel)
 
 	along, second := task.C, exps
-	if j.layer.Axes == layer.AxisH { // C and H may be as long as each other
+	if j.layer.Axes == layer.AxisH { // C and H may have the same extent
 		single.Channel, single.Row, single.Depth = single.Row, single.Channel, single.Row
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
 		along = task.H
 	}
-	mul := quotient(s, task.SourceView{Repeat: along}, false).Task()
+	mul := newQuotientPass(s, task.SourceView{Repeat: along}, false).Task()
 	mul.ReadTile(reciprocals, single)
 	mul.ReadSecondTile(powers, second)
 	mul.WriteResult(out.M, free)
@@ -220,25 +222,27 @@ func softmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	return nil
 }
 
-// addPixelPowerTask appends the task of a pixel's differences and the one that returns their
-// exponentials. The pixel's channels become a row, so that sixteen engines share the table's work;
-// the row is described in the scratch buffer on the way (1/1).
+// addPixelPowerTask appends sub, which computes the differences of one pixel, and the task that
+// computes their exponentials, which it returns. The channels of the pixel become a row, so that
+// sixteen engines share the work. The row is described in the scratch buffer on the way, as in
+// the only program.
 func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, at place.Layout) *task.Task {
-	row := o.stage(1, channels, true)
+	row := o.allocateMatrix(1, channels, true)
 	row.Row = row.Depth
 	differences := sub.KeepDescribedResult(at, at.Row, row)
 	o.add(sub)
 	exp := task.NewTranspose(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: channels})
-	exp.SetPatch(task.FixedPatch(0)) // what few pixels prefer is for sources by DMA (1/1)
+	exp.SetPatch(task.FixedPatch(0)) // the preference for few pixels applies to DMA sources only
 	exp.ReadDescribedTile(differences, differences.At, row)
 	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	o.add(exp)
 	return exp
 }
 
-// addReciprocalSum appends the reciprocal of the channels' sum: a multiply-accumulate of ones
-// behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
-// engine takes the reciprocal, and the constants have the table of powers alone.)
+// addReciprocalSum appends the task that computes the reciprocal of the sum over channels and
+// returns its tile. The task is a multiply-accumulate with ones, followed by the table of 1/x,
+// which is stored after the table of 2^x. (Over W the planar engine computes the reciprocal, and
+// there is no second table.)
 func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
@@ -253,15 +257,16 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	return reciprocals
 }
 
-// softmaxOneChannel appends softmax over one channel, whose own difference is zero.
-func softmaxOneChannel(o *Output, j job, in, out place.View) error {
+// lowerSoftmaxOneChannel appends softmax over channels for a single channel, whose differences
+// are zero.
+func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	s := in.S
 	exps := place.Packed(s)
 	if s.Height > 1 || s.Width == 1 {
 		exps = exps.Skew(1, place.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
-	sub := exponent(s, task.SourceView{Repeat: task.C}, false).Task()
+	sub := newDifferencePass(s, task.SourceView{Repeat: task.C}, false).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	at := sub.PlanarTile()
 	sub.LoadSource1(in.M, at.Rebase(bytes), false)
@@ -270,7 +275,7 @@ func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	o.add(sub)
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps, bytes)
 	reciprocals := addReciprocalSum(o, j, s, powers, exps.Rebase(bytes), false)
-	mul := quotient(s, task.SourceView{Repeat: task.C}, false).Task()
+	mul := newQuotientPass(s, task.SourceView{Repeat: task.C}, false).Task()
 	mul.ReadTile(reciprocals, reciprocals.At)
 	mul.ReadSecondTile(powers, exps)
 	mul.WriteResult(out.M, 2*bytes)
@@ -278,9 +283,9 @@ func softmaxOneChannel(o *Output, j job, in, out place.View) error {
 	return nil
 }
 
-// softmaxRow reduces the columns of one row of each channel. Several channels' maxima
-// stand in a row.
-func softmaxRow(o *Output, j job, in, out place.View) error {
+// lowerSoftmaxRow appends softmax over the columns of channels with one row. The maxima of
+// several channels are stored in a row.
+func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
@@ -293,7 +298,7 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 	o.add(top)
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1), Transposed: many}
-	sub := exponent(s, row, true).Task()
+	sub := newDifferencePass(s, row, true).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(largest, single)
@@ -306,7 +311,7 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 	reciprocals := sum.KeepResult(single, single.Row)
 	o.add(sum)
 
-	mul := quotient(s, row, true).Task()
+	mul := newQuotientPass(s, row, true).Task()
 	mul.ReadTile(reciprocals, single)
 	mul.ReadSecondTile(powers, exps)
 	mul.WriteResult(out.M, end)
@@ -314,9 +319,9 @@ func softmaxRow(o *Output, j job, in, out place.View) error {
 	return nil
 }
 
-// softmaxRows reduces the columns of several rows, from a copy in the L2: rows are
-// groups, or channels in parts where there is one channel.
-func softmaxRows(o *Output, j job, in, out place.View) error {
+// lowerSoftmaxRows appends softmax over the columns of several rows, which are first copied to
+// L2. Rows are read as groups, or as channels in parts if there is one channel.
+func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 	s := in.S
 	alone := s.Channels == 1
 	copied := task.NewCopy(s)
@@ -327,7 +332,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	exps := held.Skew(1, place.PlanarFetch)
 	if alone {
 		if s.Width%place.FoldColumns == 0 {
-			held.Depth = held.Row * s.Height // rows that fold (2/2)
+			held.Depth = held.Row * s.Height // rows can fold (seen in 2 of 2 programs)
 		}
 	} else {
 		held = exps
@@ -341,8 +346,8 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 		stats.Depth, stats.Group = stats.Row, 0
 		flat = place.Layout{Channel: stats.Row, Row: place.UnitBytes, Depth: stats.Row}
 	}
-	// The copy, later the sums; the powers; the differences by themselves where their
-	// rows are longer (2/2); the maxima.
+	// L2 holds the copy, which the sums overwrite; the powers; the differences, if their rows are
+	// longer than those of the powers (seen in 2 of 2 programs); and the maxima.
 	powersAt, differencesAt := bytes, bytes
 	if exps.Row != held.Row {
 		differencesAt = 2 * bytes
@@ -356,7 +361,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	tiles := rowTiles{s, held, stats}
 	largest := tiles.reduce(o, x, 0, maxima, task.Planar{Op: task.Largest})
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := exponent(s, row, true).Task()
+	sub := newDifferencePass(s, row, true).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, held)
 	sub.ReadSecondTile(largest, flat.Rebase(maxima))
@@ -365,7 +370,7 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.Rebase(powersAt), bytes)
 	reciprocals := tiles.reduce(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
 
-	mul := quotient(s, row, true).Task()
+	mul := newQuotientPass(s, row, true).Task()
 	mul.ReadTile(reciprocals, flat)
 	mul.ReadSecondTile(powers, held.Rebase(powersAt))
 	mul.WriteResult(out.M, powersAt+bytes)
@@ -373,14 +378,15 @@ func softmaxRows(o *Output, j job, in, out place.View) error {
 	return nil
 }
 
-// rowTiles are the tiles of softmaxRows: rows in the L2, and a value for each of them.
+// A rowTiles holds the layouts of lowerSoftmaxRows: rows in L2, and a value for each of them.
 type rowTiles struct {
 	s           regs.Shape
 	held, stats place.Layout
 }
 
-// reduce appends the tasks that reduce each row of a tile at base to a value at to: all rows at a
-// time as groups, or, of one channel, runs of rows as channels. It returns the tile of the values.
+// reduce appends the tasks that reduce each row of a tile at base to a value at to, and returns
+// the tile of the values. It reads all rows as groups. If there is one channel, it reads runs of
+// rows as channels instead.
 func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
 	s, alone, parts := w.s, w.s.Channels == 1, 1
 	if alone {

@@ -7,16 +7,16 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// trySoftmaxRing appends softmax over the columns of a tensor that the L2 does not hold, in five
-// tasks (1/1): differences pass to the table through a ring of 16 columns as high as the
-// tensor, and powers through the scratch buffer, where up to eight channels stand side by
-// side. A value for each row of each channel stays in the L2.
+// tryLowerSoftmaxRing appends softmax over the columns of a tensor that does not fit L2, in five
+// tasks as in the one program seen. Differences pass to the table through a ring of 16 columns in L2
+// that is as high as the tensor. Powers pass through the scratch buffer, where up to eight
+// channels are interleaved. A value for each row of each channel stays in L2.
 //
 //	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
-//	1/sum of the powers (L2), over the largest's place    powers / sum --> y
+//	1/sum of the powers (L2), overwrites largest    powers / sum --> y
 //
-// It reports false where the ring does not fit the L2.
-func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
+// It reports false if the ring does not fit L2.
+func tryLowerSoftmaxRing(o *Output, j job, in, out place.View) bool {
 	s := in.S
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
@@ -51,7 +51,7 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	largest := reduce(in, 1, false, task.Planar{Op: task.Largest})
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := exponent(s, row, true).Task()
+	sub := newDifferencePass(s, row, true).Task()
 	sub.SetPatch(task.PlanarPatch(task.RingLog2, task.RingLog2))
 	sub.LoadSource1(in.M, source, false)
 	sub.ReadSecondTile(largest, flat)
@@ -68,7 +68,7 @@ func trySoftmaxRing(o *Output, j job, in, out place.View) bool {
 	powers := place.View{S: s, M: between}
 	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
 
-	mul := quotient(s, row, true).Task()
+	mul := newQuotientPass(s, row, true).Task()
 	mul.SetPatch(task.PlanarPatch(task.RingLog2+1, task.RingLog2-1))
 	mul.ReadTile(sums, flat)
 	mul.LoadOnlySource2(between, source.Rebase(stats.Row), side)

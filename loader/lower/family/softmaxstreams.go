@@ -9,20 +9,21 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Tensors beyond the L2 pass from task to task in one of two ways in the programs of 2023:
+// In programs of the 2023 compiler, tensors that do not fit L2 pass from task to task in two ways:
 //
-//	engine --> ring of 16 rows in the L2 --> other engine    neighbours, one source each
+//	engine --> ring of 16 rows in L2 --> other engine        neighbours, one source each
 //	any    --> scratch buffer            --> any             everything else
 //
-// A ring is as narrow as a patch of 16x16 pixels, and the two tasks run beside each other
-// (9/9).
+// A ring is as narrow as a patch of 16x16 pixels, and the two tasks run at the same time (seen in
+// 9 of 9 programs).
 
-// softmaxStreams appends softmax over the columns of a tensor beyond the L2: a value for each
-// row stays in the L2, and the powers go through the scratch buffer (1/1).
+// lowerSoftmaxStreamed appends softmax over the columns of a tensor that does not fit L2, in the
+// form of the 2023 compiler. A value for each row stays in L2, and the powers pass through the
+// scratch buffer, as in the one program seen.
 //
 //	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
-//	1/sum of the powers (L2), over the largest's place    powers / sum --> y
-func softmaxStreams(o *Output, j job, in, out place.View) error {
+//	1/sum of the powers (L2), overwrites largest    powers / sum --> y
+func lowerSoftmaxStreamed(o *Output, j job, in, out place.View) error {
 	s := in.S
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skew(1, place.PlanarFetch)
@@ -31,8 +32,8 @@ func softmaxStreams(o *Output, j job, in, out place.View) error {
 	if s.Channels == 1 {
 		flat.Channel = stats.Row
 	}
-	if err := cmp.Or(layer.CheckLimit("groups of rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
-		layer.CheckLimit("bytes of a value for each row in the L2", stats.Row, j.layer.LargestTile(), "split the tensor until they are at most %d")); err != nil {
+	if err := cmp.Or(layer.CheckLimit("number of row groups", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
+		layer.CheckLimit("size in bytes of the values for all rows in L2", stats.Row, j.layer.LargestTile(), "split the tensor until they have at most %d bytes")); err != nil {
 		return err
 	}
 	powers := place.NewView(o.allocate(j.layer.In), j.layer.In)
@@ -46,15 +47,15 @@ func softmaxStreams(o *Output, j job, in, out place.View) error {
 		o.add(t)
 		return reduced
 	}
-	streamed := func(t *task.Task) place.Layout {
+	setStreamedPatch := func(t *task.Task) place.Layout {
 		t.SetPatch(task.StreamedPatch(s))
 		return t.PackedPlanarTile().Rebase(stats.Row)
 	}
 	largest := reduce(in, task.Planar{Op: task.Largest})
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := exponent(s, row, true).Task()
-	at := streamed(sub)
+	sub := newDifferencePass(s, row, true).Task()
+	at := setStreamedPatch(sub)
 	sub.LoadSource1(in.M, at, false)
 	sub.ReadSecondTile(largest, flat)
 	between := o.allocate(j.layer.In)
@@ -70,8 +71,8 @@ func softmaxStreams(o *Output, j job, in, out place.View) error {
 
 	sums := reduce(powers, task.Planar{Reciprocal: true})
 
-	mul := quotient(s, row, true).Task()
-	at = streamed(mul)
+	mul := newQuotientPass(s, row, true).Task()
+	at = setStreamedPatch(mul)
 	mul.ReadTile(sums, flat)
 	mul.LoadOnlySource2(powers.M, at, 0)
 	mul.WriteResult(out.M, at.Base+at.Row*mul.TileHeight())

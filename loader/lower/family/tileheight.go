@@ -7,9 +7,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// tileSource returns where the source of a task is that does not fit the L2 whole, and how many
-// of its rows are there at a time; result is zero if the result streams out.
-func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
+// placeSource returns the layout of a source that does not fit L2, and how many of its rows are
+// there at a time. result is zero if the result does not need a tile.
+func placeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
 	if at, result, ok := task.TakeColumns(t, w, l.L2Bytes()); ok {
 		return at, result, src.Height
 	}
@@ -19,14 +19,19 @@ func tileSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w
 	return at, result, min(rows, src.Height)
 }
 
-// TileHeight returns how many source rows are in the L2 at a time and how many output rows they
-// make. A source up to [layer.LargestTile] bytes stands there whole. A larger one comes in whole
-// patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the skew
-// stays unless it makes them fewer (11/11, of the heights 7/11). One that the L2 holds by itself,
-// but not beside its result, comes a patch at a time for one row of taps. For several, without a
-// stride, it comes in two halves, but as high as fits where the patch is fixed and that takes no
-// more runs of 256 pixels (5/5, all of 2 MiB to the byte: that smaller ones which do not fit
-// beside the result are such is inferred).
+// TileHeight returns how many source rows are in L2 at a time and how many result rows they
+// make. It may remove the skew of at.
+//
+// A source of at most [layer.Layer.LargestTile] bytes is loaded whole. A larger one is loaded in
+// whole patches, as many as leave room for 256 pixels, or 16 rows, of each result channel. It is
+// skewed unless a tile would then have fewer rows (seen in 11 of 11 programs, with the same height
+// in 7 of 11).
+//
+// A source that fits L2 on its own but not together with its result is loaded one patch at a
+// time if the window has one row. With several rows and no stride, it is loaded in two halves.
+// If fixed is set, it is loaded as high as fits instead, provided that this needs no more runs
+// of 256 pixels. Programs show this for 5 of 5 sources of exactly 2 MiB; for smaller ones it is
+// inferred.
 func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, at *place.Layout, fixed bool) (rows, tile int) {
 	if at.Row*src.Height <= l.LargestTile() {
 		return src.Height, out.H
@@ -58,17 +63,18 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 		}
 	}
 	tile = min(max(tile, 1), out.H)
-	// The first tile starts with the padding, which takes no memory.
+	// The first tile starts with padding, which needs no memory.
 	return min(src.Height, layer.RoundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
 }
 
-// checkTile refuses a source of which not even the rows of one window fit the L2.
-func checkTile(l *layer.Layer, src regs.Shape, kh int) error {
-	return layer.CheckLimit("bytes of one window's rows in the L2", place.Packed(src).Row*kh, l.LargestTile(),
-		"split the width or the input channels until it is at most %d")
+// checkRowsFit returns an error if the source rows of one window, kh rows of src, do not fit L2.
+func checkRowsFit(l *layer.Layer, src regs.Shape, kh int) error {
+	return layer.CheckLimit("size in bytes of the rows of one window in L2", place.Packed(src).Row*kh, l.LargestTile(),
+		"split the width or the input channels until they have at most %d bytes")
 }
 
-// beyondL2 reports whether a tensor takes the patches of the compiler of 2023.
-func beyondL2(l *layer.Layer, s regs.Shape) bool {
+// usesStreamedPatch reports whether the 2023 compiler streams a tensor in patches because it
+// does not fit L2.
+func usesStreamedPatch(l *layer.Layer, s regs.Shape) bool {
 	return l.Release == layer.Release2023 && place.Packed(s).Row*s.Height > l.LargestTile()
 }

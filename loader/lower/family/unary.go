@@ -12,20 +12,21 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerUnary lowers a function of one input. Most are a table behind the MAC engines' pass
-// through; Tables says which ones take more.
+// lowerUnary lowers a function of one input. Most functions are a table that the MAC engines
+// apply as they pass the tensor through. [layer.Op.Tables] returns which ones need more than
+// one.
 func lowerUnary(o *Output, j job) error {
 	l := j.layer
 	switch l.Op {
 	case layer.Abs:
 		return lowerAbsolute(o, j)
 	case layer.Log:
-		if passes(l) {
-			return lowerTableThen(o, j, layer.Layer{Op: layer.Mul, Second: layer.Scalar}, ln2)
+		if streamsBetweenTasks(l) {
+			return lowerTableAndOp(o, j, layer.Layer{Op: layer.Mul, Second: layer.Scalar}, ln2)
 		}
 		return lowerScaledTable(o, j, ln2)
 	case layer.SiLU:
-		if OddSigmoid(l) {
+		if UsesShiftedSigmoid(l) {
 			return lowerSigmoidProduct(o, j)
 		}
 	case layer.HardSwish:
@@ -35,19 +36,20 @@ func lowerUnary(o *Output, j job) error {
 	case layer.Atan, layer.Ceil, layer.Floor:
 		return lowerSumOfTables(o, j)
 	case layer.Sin, layer.Cos:
-		return lowerWave(o, j)
+		return lowerSine(o, j)
 	case layer.PReLU:
 		return lowerPReLU(o, j)
 	case layer.LogicalNot:
 		return lowerLogicalNot(o, j)
 	}
-	return addActivation(o, j, l.Op, l.In, o.input(j, "x", l.In), o.output(j, "y", l.In))
+	return addActivation(o, j, l.Op, l.In, o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In))
 }
 
 const ln2 = 0x398c // ln 2 in fp16
 
-// placeBeforeActivation returns where a layer writes whose result takes a table: the scratch
-// buffer, from where lowerActivation reads it, unless the layer's own descriptor looks it up.
+// placeBeforeActivation returns where a layer writes its result before its activation: y if the
+// layer's own tasks apply the activation or there is no table to apply, else a place in the
+// scratch buffer from which lowerActivation reads it.
 func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) place.Memory {
 	if !j.layer.NeedsTable() || fusesTable(j) {
 		return y
@@ -55,7 +57,8 @@ func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) plac
 	return o.allocate(s)
 }
 
-// lowerActivation appends the table that placeBeforeActivation made room for.
+// lowerActivation appends the activation that placeBeforeActivation made room for, if any. It
+// applies it to from, of shape s, and writes y.
 func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) error {
 	l := j.layer
 	if !l.NeedsTable() || fusesTable(j) {
@@ -65,16 +68,16 @@ func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) erro
 	return lowerPieces(o, l, piece{act, &layer.Weights{Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": y}})
 }
 
-// addActivation appends the task that passes x through an activation to y.
+// addActivation appends the task that applies an activation to x and writes y.
 func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := pass.Activation(op, in, j.layer.Epsilon).Task()
-	if beyondL2(j.layer, in) {
+	if usesStreamedPatch(j.layer, in) {
 		t.SetPatch(task.NarrowPatch)
 	}
 	at := t.SourceTile()
 	rows, tile := TileHeight(j.layer, in, s, task.Pointwise, &at, false)
-	if err := checkTile(j.layer, in, 1); err != nil {
+	if err := checkRowsFit(j.layer, in, 1); err != nil {
 		return err
 	}
 	t.SetTileHeight(tile)
@@ -89,10 +92,11 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 	return nil
 }
 
-// setTable gives a task a table.
+// setTable sets the table of a task. It returns an error if the table does not have
+// coeff.TableBytes bytes.
 func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
-		return l.Errorf("a table of %v has %d bytes, want %d", l.Op, len(table), coeff.TableBytes)
+		return l.Errorf("table of %v has %d bytes, want %d", l.Op, len(table), coeff.TableBytes)
 	}
 	t.SetTable(o.Constants.PlaceTable(table, t.TableLanes()), table)
 	return nil
@@ -102,19 +106,19 @@ func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 func lowerAbsolute(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	return addPlanar(o, l, task.Planar{Form: regs.FormConstant, In: in, Absolute: true}.Task(), in, x, y)
 }
 
-// eachRows calls f with runs of rows whose n tiles fit the L2 together, for each element
-// of the batch.
-func eachRows(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
+// forEachRowRun calls f for runs of rows of each batch element. Runs are so short that n of
+// their tiles fit L2 together.
+func forEachRowRun(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
 	s := l.In
-	return eachElement(place.NewView(x, s), place.NewView(y, s), func(in, out place.View) error {
+	return forEachElement(place.NewView(x, s), place.NewView(y, s), func(in, out place.View) error {
 		row := place.Packed(in.S).Row + 0x100
 		rows := min(in.S.Height, l.LargestTile()/(n*row))
 		if rows == 0 {
-			return layer.CheckLimit("bytes of a row in the L2", n*row, l.LargestTile(), "split the width or the channels until it is at most %d")
+			return layer.CheckLimit("size in bytes of a row in L2", n*row, l.LargestTile(), "split the width or the channels until a row has at most %d bytes")
 		}
 		for first := 0; first < in.S.Height; first += rows {
 			m := min(rows, in.S.Height-first)
@@ -124,11 +128,12 @@ func eachRows(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.Vie
 	})
 }
 
-// lowerScaledTable multiplies a table's result, which stays in the L2, by a constant (the
-// compiler's for tensors beyond the L2, where the two run side by side: 1/1).
+// lowerScaledTable lowers the layer to a table, whose result stays in L2, and a multiplication
+// by factor. The compiler does this for tensors that do not fit L2, where the two tasks overlap,
+// in the one program seen.
 func lowerScaledTable(o *Output, j job, factor uint16) error {
 	table := j.weights.Table
-	return addTwoTasks(o, j, func(in regs.Shape) (*task.Task, error) {
+	return addTaskPair(o, j, func(in regs.Shape) (*task.Task, error) {
 		t := pass.Activation(j.layer.Op, in, 0).Task()
 		return t, setTable(o, j.layer, t, table)
 	}, func(in regs.Shape, _ *task.Task) *task.Task {
@@ -136,44 +141,46 @@ func lowerScaledTable(o *Output, j job, factor uint16) error {
 	})
 }
 
-// passes reports whether the layer's tasks pass tensors on as the compiler of 2023 does.
-func passes(l *layer.Layer) bool {
-	return l.In.N == 1 && beyondL2(l, place.NewView(place.Memory{}, l.In).S)
+// streamsBetweenTasks reports whether the layer's tasks pass tensors through rings and scratch
+// memory, as those of the 2023 compiler do if a tensor does not fit L2.
+func streamsBetweenTasks(l *layer.Layer) bool {
+	return l.In.N == 1 && usesStreamedPatch(l, place.NewView(place.Memory{}, l.In).S)
 }
 
-// lowerTableThen lowers the layer to a table and an operation with a constant behind it.
-func lowerTableThen(o *Output, j job, then layer.Layer, constant uint16) error {
+// lowerTableAndOp lowers the layer to a table, followed by the operation then with a constant.
+func lowerTableAndOp(o *Output, j job, then layer.Layer, constant uint16) error {
 	s := j.layer.In
-	x, y, between := o.input(j, "x", s), o.output(j, "y", s), o.allocate(s)
+	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
 	then.In = s
 	return lowerPieces(o, j.layer,
-		lookupPiece(j.weights.Table, s, x, between),
+		newLookupPiece(j.weights.Table, s, x, between),
 		piece{then, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
 	)
 }
 
-// OddSigmoid reports whether the layer is a SiLU that the compiler of 2023 makes of three
-// tasks, x * (table(x) + 1/2), whose table is that of sigmoid(x) - 1/2 (1/1).
-func OddSigmoid(l *layer.Layer) bool {
-	return l.Op == layer.SiLU && passes(l)
+// UsesShiftedSigmoid reports whether the layer is a SiLU that the 2023 compiler lowers to three
+// tasks, x * (table(x) + 1/2), where the table is that of sigmoid(x) - 1/2, as in the one
+// program seen.
+func UsesShiftedSigmoid(l *layer.Layer) bool {
+	return l.Op == layer.SiLU && streamsBetweenTasks(l)
 }
 
-// lowerSigmoidProduct lowers SiLU by the table of sigmoid(x) - 1/2.
+// lowerSigmoidProduct lowers SiLU with the table of sigmoid(x) - 1/2.
 func lowerSigmoidProduct(o *Output, j job) error {
 	s := j.layer.In
-	x, y, sigmoid := o.input(j, "x", s), o.output(j, "y", s), o.allocate(s)
+	x, y, sigmoid := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
 	odd := o.allocate(s)
 	return lowerPieces(o, j.layer,
-		lookupPiece(j.weights.Table, s, x, odd),
+		newLookupPiece(j.weights.Table, s, x, odd),
 		piece{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{pass.HalfHalf}}, ports{"x": odd, "y": sigmoid}},
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
 	)
 }
 
-// lowerTableProduct lowers the layer to a product: it multiplies x by a table's result.
+// lowerTableProduct lowers HardSwish to x multiplied by the table of HardSigmoid.
 func lowerTableProduct(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	s := l.In
 	inner := o.allocate(s)
 	return lowerPieces(o, l,
@@ -182,13 +189,14 @@ func lowerTableProduct(o *Output, j job) error {
 	)
 }
 
-// addTwoTasks passes x through a task of the MAC engines into the L2 and a planar task from
-// there.
-func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
+// addTaskPair appends a task of the MAC engines that keeps its result in L2, and a planar task
+// that reads it from there, for as many rows at a time as fit. first and second create the tasks
+// for a given shape.
+func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
 	l := j.layer
 	var failed error
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
-	err := eachRows(l, x, y, 2, func(in, out place.View) {
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
+	err := forEachRowRun(l, x, y, 2, func(in, out place.View) {
 		t, err := first(in.S)
 		if err != nil {
 			failed = err
@@ -210,10 +218,10 @@ func addTwoTasks(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 	return err
 }
 
-// lowerPower multiplies x by itself.
+// lowerPower lowers Square and Cube to one or two multiplications.
 func lowerPower(o *Output, j job) error {
 	l := j.layer
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	square := layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Itself, SecondShape: l.In, Release: l.Release}
 	if l.Op == layer.Square {
 		return lowerPieces(o, l, piece{square, &layer.Weights{}, ports{"x": x, "y": y}})
@@ -225,15 +233,16 @@ func lowerPower(o *Output, j job) error {
 	)
 }
 
-// lowerSumOfTables adds two functions of x: atan near and far, or the integer part and what a
-// fraction above or below 0 adds (the compiler's three and four tasks: 2/2).
+// lowerSumOfTables lowers a function to the sum of two tables. For Atan, one is for small x and
+// one for large x. For Ceil and Floor, one is for the integer part and one for the fraction. The
+// compiler uses three and four tasks in 2 of 2 programs.
 func lowerSumOfTables(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != l.Op.TableCount()-1 {
-		return l.Errorf("%d tables, want %d", 1+len(w.Tables), l.Op.TableCount())
+		return l.Errorf("found %d tables, want %d", 1+len(w.Tables), l.Op.TableCount())
 	}
-	if passes(l) {
-		// The order of the constants and of the tasks (1/1 each).
+	if streamsBetweenTasks(l) {
+		// The order of the constants and of the tasks is that of the one program seen for each.
 		order := []int{1, 0}
 		if l.Op != layer.Atan {
 			order = []int{1, 0, 2}
@@ -242,28 +251,28 @@ func lowerSumOfTables(o *Output, j job) error {
 			o.Constants.PlaceTable(append([][]byte{w.Table}, w.Tables...)[i], min(task.Engines, l.In.C))
 		}
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	first, second := o.allocate(l.In), o.allocate(l.In)
-	lookup := func(t []byte, from, to place.Memory) piece { return lookupPiece(t, l.In, from, to) }
+	lookup := func(t []byte, from, to place.Memory) piece { return newLookupPiece(t, l.In, from, to) }
 	sum := piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == layer.Atan {
 		return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
 	}
 	fraction := o.allocate(l.In)
-	if passes(l) {
+	if streamsBetweenTasks(l) {
 		return lowerPieces(o, l, lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
 	}
 	return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
 }
 
-// lowerWave lowers sine and cosine to the sine of the turns' fraction: x/2pi, a quarter more for
-// the cosine.
-func lowerWave(o *Output, j job) error {
+// lowerSine lowers sine and cosine. It computes x in turns, x/2pi, adds a quarter turn for the
+// cosine, and applies the tables of the fraction and of its sine.
+func lowerSine(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
-		return l.Errorf("%d tables, want 2", 1+len(w.Tables))
+		return l.Errorf("found %d tables, want 2", 1+len(w.Tables))
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	turns, fraction := o.allocate(l.In), o.allocate(l.In)
 	const turn = 0x3118 // 1/2pi in fp16
 	list := []piece{{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
@@ -274,20 +283,20 @@ func lowerWave(o *Output, j job) error {
 		from = shifted
 	}
 	return lowerPieces(o, l, append(list,
-		lookupPiece(w.Table, l.In, from, fraction),
-		lookupPiece(w.Tables[0], l.In, fraction, y),
+		newLookupPiece(w.Table, l.In, from, fraction),
+		newLookupPiece(w.Tables[0], l.In, fraction, y),
 	)...)
 }
 
-// lowerPReLU lowers x above 0 and its channel's slope times x below to relu(x) + slope * min(x, 0),
-// the minimum as -relu(-x).
+// lowerPReLU lowers PReLU to relu(x) + slope * min(x, 0), with one slope for each channel, where
+// the minimum is computed as -relu(-x).
 func lowerPReLU(o *Output, j job) error {
 	l := j.layer
 	var slopes []float16.Float16
 	for _, v := range j.weights.Second {
 		slopes = append(slopes, v^0x8000)
 	}
-	x, y := o.input(j, "x", l.In), o.output(j, "y", l.In)
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	negative, below, sloped, above := o.allocate(l.In), o.allocate(l.In), o.allocate(l.In), o.allocate(l.In)
 	return lowerPieces(o, l,
 		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
@@ -298,20 +307,21 @@ func lowerPReLU(o *Output, j job) error {
 	)
 }
 
-// lowerLogicalNot lowers a negation to a table over 8-bit elements, which are moved as fp16 ones
-// of half as many columns (1/1), so the ports have that shape.
+// lowerLogicalNot lowers a logical negation to a table for 8-bit elements. DMA moves them as
+// fp16 elements with half as many columns, which is therefore the shape of the ports, as in the
+// one program seen.
 func lowerLogicalNot(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
-	x, y := o.input(j, "x", halves), o.output(j, "y", halves)
+	x, y := o.placeInput(j, "x", halves), o.placeOutput(j, "y", halves)
 	t := pass.Activation(l.Op, in, 0).Task()
 	task.SetEightBit(t, halves)
 	at := task.ByteTile(t, halves)
 	t.LoadSource1(x, at, false)
 	t.WriteResult(y, at.Row*in.Height)
 	task.SetByteSurfaces(t)
-	if err := layer.CheckLimit("bytes of a tile in the L2", at.Row*in.Height, l.LargestTile(), "split the height until it is at most %d"); err != nil {
+	if err := layer.CheckLimit("size in bytes of a tile in L2", at.Row*in.Height, l.LargestTile(), "split the height until a tile has at most %d bytes"); err != nil {
 		return err
 	}
 	if err := setTable(o, l, t, j.weights.Table); err != nil {
@@ -321,9 +331,9 @@ func lowerLogicalNot(o *Output, j job) error {
 	return nil
 }
 
-// lowerThenActivation lowers an operation and an activation by a task of its own, see
+// lowerWithActivation lowers an operation and an activation that needs a task of its own, see
 // [layer.Layer.NeedsActivationTask].
-func lowerThenActivation(o *Output, j job) error {
+func lowerWithActivation(o *Output, j job) error {
 	l, w := *j.layer, *j.weights
 	l.Activation = 0
 	if l.UsesOpTable() && j.layer.NeedsTable() {
@@ -333,10 +343,10 @@ func lowerThenActivation(o *Output, j job) error {
 	if l.Second == layer.Runtime && l.Op != layer.Tile {
 		names["z"] = l.SecondShape
 	}
-	to := ports{"x": o.input(j, "x", l.In), "y": o.allocate(l.Out())}
-	y := o.output(j, "y", l.Out())
+	to := ports{"x": o.placeInput(j, "x", l.In), "y": o.allocate(l.Out())}
+	y := o.placeOutput(j, "y", l.Out())
 	if s, ok := names["z"]; ok {
-		to["z"] = o.port(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
+		to["z"] = o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	}
 	act := layer.Layer{Op: j.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
 	return lowerPieces(o, j.layer,

@@ -64,9 +64,9 @@ func startsChain(l *layer.Layer) bool {
 	return false
 }
 
-// findChain returns the row chains that replace the nodes from first on, and the index of the
-// node after them. It returns no chains if package rows cannot lower the node at first or that
-// would save nothing.
+// findChain returns the row chains that replace the nodes from index first on, and the index of
+// the first node after them. It returns no chains if package rows does not support these nodes
+// or if a chain would save nothing.
 func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	if f.next[first] == len(f.nodes) {
 		return nil, first
@@ -212,9 +212,9 @@ func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*
 	}
 	switch l.Op {
 	case layer.Linear, layer.MatMul:
-		return g, setMatMul(g, transposes)
+		return g, setMatMulFields(g, transposes)
 	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
-		return g, setElementwise(g)
+		return g, setElementwiseFields(g)
 	}
 	if l.Activation != 0 {
 		return nil, false // it would need a task of its own
@@ -233,8 +233,8 @@ func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*
 	return nil, false
 }
 
-// setMatMul sets the fields of g for a matmul. It reports false if package rows does not support it.
-func setMatMul(g *rows.Group, transposes map[string]transposition) bool {
+// setMatMulFields sets the fields of g for a matmul. It reports false if package rows does not support it.
+func setMatMulFields(g *rows.Group, transposes map[string]transposition) bool {
 	l := &g.Layer
 	if l.TransposeX || l.TransposeY && l.Second != layer.Runtime {
 		return false
@@ -267,9 +267,9 @@ func setMatMul(g *rows.Group, transposes map[string]transposition) bool {
 	return l.In.C == 1
 }
 
-// setElementwise sets the fields of g for an elementwise operation. It reports false if package rows
+// setElementwiseFields sets the fields of g for an elementwise operation. It reports false if package rows
 // does not support it.
-func setElementwise(g *rows.Group) bool {
+func setElementwiseFields(g *rows.Group) bool {
 	l := &g.Layer
 	switch {
 	case l.In.C != 1:

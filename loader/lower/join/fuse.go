@@ -33,7 +33,7 @@ type Step struct {
 	Merged []int
 }
 
-// A Fusion merges steps of one network.
+// A Fusion merges the steps of one network where a single task can do their work.
 type Fusion struct {
 	// Outputs names the tensors that the network returns. No step merges the step that makes one.
 	Outputs []string
@@ -146,8 +146,8 @@ func (n *Network) fuseNodes() ([]node, error) {
 	return nodes, nil
 }
 
-// lowerMerged returns the part for s, which merges several of the steps in given. Steps that
-// merge the same parts share one part, so that a program stores its constants once.
+// lowerMerged returns the part for s, which merges several of the given steps. Two steps that
+// merge the same parts get the same part, so that a program stores its constants once.
 func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 	p := n.Nodes[s.Merged[0]].Part
 	for k, i := range s.Merged[1:] {

@@ -52,7 +52,8 @@ type Node struct {
 	Rounds bool // the result must be rounded on its own, see [Step]
 }
 
-// A Joined holds the parts of the program that a network is joined to.
+// A Joined is a network joined to one program: its builder, and what each node contributes to
+// it.
 type Joined struct {
 	Builder *loader.Builder
 	Nodes   []Run // descriptors of each node; Tasks is 0 if another node does its work
@@ -381,7 +382,7 @@ func (j *joiner) assignPorts() error {
 		"split the network into parts with at most %d inputs and outputs")
 }
 
-// hasMatMul reports whether a step is a matmul, which has its result in buffer 4.
+// hasMatMul reports whether a step has its result in buffer 4, as matmuls and row chains do.
 func (j *joiner) hasMatMul() bool {
 	for i := range j.steps {
 		if p := j.steps[i].part; p.outputBAR == place.Bar4 {

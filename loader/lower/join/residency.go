@@ -108,9 +108,10 @@ func (j *joiner) collectAccesses(list []*resident, step, index int) {
 }
 
 // canKeepInput reports whether the first step that reads an input can leave it in L2 for later
-// steps, and sets r.loads. Each task of that step must load the whole input, or other whole
-// elements of its batch, without splitting columns. (Configuration 0x171 has this in 22 of 22
-// later reads. That several tasks can load a batch is inferred, because no program has one.)
+// steps, and sets r.loads. Each task of that step must load the whole input, or whole elements
+// of its batch that no other task loads, without splitting columns. (Programs show this, as
+// 0x171, in 22 of 22 later reads. That several tasks can load a batch is inferred, because no
+// program has one.)
 func (j *joiner) canKeepInput(r *resident) bool {
 	loaded, end := 0, 0 // elements loaded so far, and the lowest address of the next ones
 	r.loads = nil
@@ -136,9 +137,9 @@ func (j *joiner) canKeepInput(r *resident) bool {
 // isLoad reports whether a loads a part of the tensor.
 func (r *resident) isLoad(a access) bool { return slices.Contains(r.loads, a) }
 
-// chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It tries
-// rows that follow each other first, then planes, which a task needs that sees the tensor in
-// another shape.
+// chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It first
+// tries to store the tensor row by row, then plane by plane. A task that reads the tensor in
+// another shape needs the latter.
 func (j *joiner) chooseLayout(r *resident) bool {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
@@ -269,7 +270,7 @@ func (r *resident) locate(t *task.Task, which task.Operand) (place.Layout, bool)
 		return place.Layout{}, false
 	}
 	at := place.Layout{Base: column}
-	at.Channel, at.Row, at.Group = tr.stride(m.Plane, planes), tr.stride(m.Row, rows), tr.stride(m.Group, groups)
+	at.Channel, at.Row, at.Group = tr.translateStride(m.Plane, planes), tr.translateStride(m.Row, rows), tr.translateStride(m.Group, groups)
 	if r.byPlane {
 		at.Base += m.Base / s.Row * r.layout.Row
 	} else {
@@ -296,9 +297,9 @@ type translation struct {
 	ok      bool         // false after a stride that the layout does not have
 }
 
-// stride returns the stride in L2 for n steps of the given number of bytes in memory, starting at
+// translateStride returns the stride in L2 for n steps of the given number of bytes in memory, starting at
 // the operand's first element. It returns 0 if there is only one step.
-func (t *translation) stride(bytes, n int) int {
+func (t *translation) translateStride(bytes, n int) int {
 	r, s := t.r, &t.surface
 	switch {
 	case n <= 1 || bytes == 0:
@@ -320,9 +321,9 @@ func (t *translation) stride(bytes, n int) int {
 	return 0
 }
 
-// tileRange returns the range of L2 addresses that the tasks of a step use for tiles that are
+// stepTileRange returns the range of L2 addresses that the tasks of a step use for tiles that are
 // not resident. lo is 0 if no operand of the step is resident.
-func (j *joiner) tileRange(step int, kept map[access]*resident) (lo, hi int) {
+func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int) {
 	lo = j.l2Bytes()
 	alone := true
 	cover := func(base, bytes int) {
@@ -383,7 +384,7 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 		arenas := make([]*place.Extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
-			lo, hi := j.tileRange(i, kept)
+			lo, hi := j.stepTileRange(i, kept)
 			arenas[i], lows[i] = &place.Extent{Bytes: hi - lo, First: i, Last: i, Streams: true}, lo
 			list = append(list, arenas[i])
 		}

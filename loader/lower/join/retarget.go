@@ -41,7 +41,7 @@ type retargeter struct {
 	gone  map[*task.Tile]bool // tiles of plan that a resident replaces
 }
 
-// moveTiles moves the tiles of a task that are not resident by shift bytes.
+// moveTiles adds shift to the addresses of the tiles of task k, except for resident tiles.
 func (r *retargeter) moveTiles(k, shift int) {
 	t := r.tasks[k]
 	for which := range task.OperandResult + 1 {
@@ -58,8 +58,8 @@ func (r *retargeter) moveTiles(k, shift int) {
 	}
 }
 
-// useResident makes an operand of a task read or write its resident in L2, if it has one. Later
-// tasks that read the tile of the operand read the resident as well.
+// useResident makes operand which of task k read or write its resident in L2, if it has one.
+// Later tasks that read the same tile then read the resident as well.
 func (r *retargeter) useResident(k int, which task.Operand) {
 	a, t := access{r.step, k, which}, r.tasks[k]
 	in := r.kept[a]

@@ -42,7 +42,7 @@ var rules = [...]rule{
 
 // fuseReLU merges a ReLU into a.
 func fuseReLU(a, b *Step, _ int) bool {
-	if b.Layer.Op != layer.ReLU || b.Layer.Activation != 0 || !family.Takes(&a.Layer, &a.Weights).ReLU {
+	if b.Layer.Op != layer.ReLU || b.Layer.Activation != 0 || !family.CanFuse(&a.Layer, &a.Weights).ReLU {
 		return false
 	}
 	a.Layer.Activation = layer.ReLU
@@ -53,7 +53,7 @@ func fuseReLU(a, b *Step, _ int) bool {
 // of a must have room for it.
 func fuseTable(a, b *Step, _ int) bool {
 	l := &b.Layer
-	if !l.Op.IsSingleTable() || l.Activation != 0 || family.OddSigmoid(l) || !family.Takes(&a.Layer, &a.Weights).Table {
+	if !l.Op.IsSingleTable() || l.Activation != 0 || family.UsesShiftedSigmoid(l) || !family.CanFuse(&a.Layer, &a.Weights).Table {
 		return false
 	}
 	a.Layer.Activation, a.Layer.Alpha, a.Layer.Low, a.Layer.High = l.Op, l.Alpha, l.Low, l.High
@@ -62,12 +62,12 @@ func fuseTable(a, b *Step, _ int) bool {
 }
 
 // fuseFactor merges a multiplication by a number into a as its factor. The bias is added after
-// the factor, so it is multiplied as well. If a already has a factor, the two are multiplied and
-// the product is rounded. The rule does not apply if the factor is not a normal fp16
-// value or fp16 cannot hold the bias.
+// the factor, so it is multiplied as well. If a already has a factor, the product of the two is
+// rounded. The rule does not apply if the factor is not a normal fp16 value or if fp16 cannot
+// hold the bias.
 func fuseFactor(a, b *Step, _ int) bool {
 	l := &b.Layer
-	if l.Op != layer.Mul || l.Second != layer.Scalar || l.Bias || len(b.Weights.Second) == 0 || !family.Takes(&a.Layer, &a.Weights).Factor {
+	if l.Op != layer.Mul || l.Second != layer.Scalar || l.Bias || len(b.Weights.Second) == 0 || !family.CanFuse(&a.Layer, &a.Weights).Factor {
 		return false
 	}
 	f := b.Weights.Second[0]
@@ -87,7 +87,7 @@ func mergeReLU(a, b *Step) bool {
 	case 0:
 		return true
 	case layer.ReLU:
-		if !family.Takes(&a.Layer, &a.Weights).ReLU {
+		if !family.CanFuse(&a.Layer, &a.Weights).ReLU {
 			return false
 		}
 		a.Layer.Activation = layer.ReLU
@@ -121,7 +121,7 @@ func channelConstants(a, b *Step) (values []float16.Float16, ok bool) {
 // not apply if fp16 cannot hold a product, or if a is an average, whose weights follow from its
 // window. If the factors are not known, the weights become unknown too.
 func fuseChannelFactor(a, b *Step, _ int) bool {
-	if b.Layer.Op != layer.Mul || b.Layer.Bias || a.Average || !family.Takes(&a.Layer, &a.Weights).Factor {
+	if b.Layer.Op != layer.Mul || b.Layer.Bias || a.Average || !family.CanFuse(&a.Layer, &a.Weights).Factor {
 		return false
 	}
 	by, ok := channelConstants(a, b)
@@ -150,7 +150,7 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 // fuseChannelAddend merges an addition or subtraction of one value for each channel into the
 // bias of a. It does not apply if a sum overflows fp16.
 func fuseChannelAddend(a, b *Step, _ int) bool {
-	if b.Layer.Op != layer.Add && b.Layer.Op != layer.Sub || !family.Takes(&a.Layer, &a.Weights).Bias {
+	if b.Layer.Op != layer.Add && b.Layer.Op != layer.Sub || !family.CanFuse(&a.Layer, &a.Weights).Bias {
 		return false
 	}
 	by, ok := channelConstants(a, b)
@@ -202,7 +202,7 @@ func fuseAffine(a, b *Step, _ int) bool {
 		negateAll(by)
 	}
 	for c := range by {
-		if _, ok := family.BeforeScale(by[c], a.Weights.Second[c]); !ok {
+		if _, ok := family.AddendBeforeFactor(by[c], a.Weights.Second[c]); !ok {
 			return false
 		}
 	}

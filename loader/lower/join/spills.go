@@ -24,7 +24,7 @@ func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int 
 	}
 	bytes := make([]int, len(j.steps))
 	for i := range j.steps {
-		lo, hi := j.tileRange(i, kept)
+		lo, hi := j.stepTileRange(i, kept)
 		list := append(at[i], span{lo + shift[i], hi + shift[i]})
 		slices.SortFunc(list, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
 		end := 0

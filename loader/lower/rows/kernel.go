@@ -20,8 +20,8 @@ func (c *chain) interleave(v *value, m int) *kernelSurface {
 	if v.rowTile != nil {
 		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
 	} else {
-		v.rowTile = c.load(t, v.channelsSurface(), at, c.isReadAgain(v))
-		if !c.isReadAgain(v) {
+		v.rowTile = c.loadFirst(t, v.channelsSurface(), at, c.hasSeveralReaders(v))
+		if !c.hasSeveralReaders(v) {
 			v.rowTile = nil
 		}
 	}
@@ -30,14 +30,14 @@ func (c *chain) interleave(v *value, m int) *kernelSurface {
 	return v.kernel
 }
 
-// isReadAgain reports whether more than one group reads v.
-func (c *chain) isReadAgain(v *value) bool {
+// hasSeveralReaders reports whether more than one group reads v.
+func (c *chain) hasSeveralReaders(v *value) bool {
 	return c.reads[v.name] > 1
 }
 
-// kernelRows returns how many rows of a left side are interleaved per engine: a power of two, at
-// most task.MaxInterleave.
-func kernelRows(rows int) int {
+// interleavedRows returns how many of the given rows of a left side are interleaved per engine: a
+// power of two, at most task.MaxInterleave.
+func interleavedRows(rows int) int {
 	each := 1
 	for 2*each <= min(task.MaxInterleave, rows/task.Engines) {
 		each *= 2
@@ -48,7 +48,7 @@ func kernelRows(rows int) int {
 // writeKernel makes planar task t write the rows of v to the scratch buffer as weights of matmuls
 // whose left sides have m rows.
 func (c *chain) writeKernel(t *task.Task, v *value, m int) {
-	each := kernelRows(m)
+	each := interleavedRows(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
 	dst := place.Memory{Bar: place.BarScratch, Row: plane, Plane: plane}
 	dst.Depth = plane * (v.rows / each)
@@ -105,7 +105,7 @@ func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Lay
 func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	m, k, n := g.Rows, x.width, g.Width
-	if n := kernelRows(m) * task.Engines; m > task.Engines && m%n != 0 {
+	if n := interleavedRows(m) * task.Engines; m > task.Engines && m%n != 0 {
 		return false // the parts of the left side would be interleaved differently
 	}
 	rows, width := k, n // of one matrix on the right, as stored
@@ -138,21 +138,21 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 				} else {
 					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
-					c.load(t, s, place.Packed(in), false)
+					c.loadFirst(t, s, place.Packed(in), false)
 				}
 				switch {
 				case out:
 					dst := place.Matrix(c.output.Bar, rows, n)
 					dst.Base = (head*m+first)*c.output.Row + p*layer.ElementBytes
-					c.write(t, dst)
+					c.writeResult(t, dst)
 				case columns:
 					at := place.Packed(regs.Shape{Channels: n, Width: m})
-					h := c.hold(t, at.Rebase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
+					h := c.holdResult(t, at.Rebase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
 					e, h.at.Base, v.columnTile = h.extent, 0, h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)
 					at := place.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
-					h := c.hold(t, at, g.Heads*m*ch, e)
+					h := c.holdResult(t, at, g.Heads*m*ch, e)
 					e, h.at.Base, h.pitch, v.rowTile = h.extent, 0, ch, h
 				}
 				c.appendTask(t)

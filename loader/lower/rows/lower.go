@@ -54,7 +54,7 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 	for i := range groups {
 		c.step = i
 		out.Starts = append(out.Starts, c.taskIndex())
-		if !c.loadShared(&groups[i]) || !c.emit(&groups[i], i == len(groups)-1) {
+		if !c.loadShared(&groups[i]) || !c.emitGroup(&groups[i], i == len(groups)-1) {
 			return nil, false
 		}
 	}
@@ -77,7 +77,7 @@ func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 		c.values[name] = &value{name: name, rows: in[i].Rows, width: in[i].Width, mem: &in[i].At}
 	}
 	out := &Lowered{Starts: []int{0}}
-	return out, c.emit(&c.groups[0], true) && c.finishInto(out)
+	return out, c.emitGroup(&c.groups[0], true) && c.finishInto(out)
 }
 
 func newChain(groups []Group) *chain {

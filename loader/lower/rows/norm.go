@@ -60,7 +60,7 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 			tile = c.loadPart(mean, x, part, src, tile)
 		}
 		first := at.Rebase(layer.RoundUp(part.first*layer.ElementBytes, 16))
-		means := c.hold(mean, first, unit, stats)
+		means := c.holdResult(mean, first, unit, stats)
 		c.appendTask(mean)
 
 		spread := task.Planar{
@@ -71,10 +71,10 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		spread.SetPatch(task.WidePatch(v.width))
 		c.readTile(spread, means, first)
 		c.readSecondTile(spread, tile, src)
-		spreads = c.hold(spread, first.Rebase(first.Base+unit), unit, stats)
+		spreads = c.holdResult(spread, first.Rebase(first.Base+unit), unit, stats)
 		c.appendTask(spread)
 	}
-	if x.rowTile == nil && c.isReadAgain(x) {
+	if x.rowTile == nil && c.hasSeveralReaders(x) {
 		tile.at, tile.pitch = place.Packed(v.channelShape()), place.Packed(v.channelShape()).Channel
 		x.rowTile = tile
 	}
@@ -92,7 +92,7 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	if out {
 		c.writeRows(normal, rows)
 	} else {
-		v.rowTile = c.hold(normal, place.Packed(s), place.Packed(s).Row, nil)
+		v.rowTile = c.holdResult(normal, place.Packed(s), place.Packed(s).Row, nil)
 		v.rowTile.pitch = place.Packed(s).Channel
 	}
 	c.appendTask(normal)
@@ -104,7 +104,7 @@ func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile 
 	m := x.channelsSurface()
 	m.Base += p.first * m.Plane
 	if tile == nil {
-		tile = c.load(t, m, src, true)
+		tile = c.loadFirst(t, m, src, true)
 		tile.extent.Bytes = place.Packed(x.channelShape()).Row
 		return tile
 	}
@@ -121,7 +121,7 @@ func (c *chain) writeRows(t *task.Task, rows int) {
 	m.Plane = m.Row
 	m.Row = m.Plane * rows
 	m.Depth, m.Group = m.Row, m.Row
-	c.write(t, m)
+	c.writeResult(t, m)
 }
 
 // emitSoftmax appends the tasks of a softmax over rows. Scores, the results of a matmul of two
@@ -147,7 +147,7 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 			at := src.channelsLayout()
 			at.Base += part.first * src.pitch
 			c.readTile(t, src, at)
-			reduced = c.hold(t, single.Rebase(part.first*unit), rows*unit, stats)
+			reduced = c.holdResult(t, single.Rebase(part.first*unit), rows*unit, stats)
 			c.appendTask(t)
 		}
 		return reduced
@@ -163,7 +163,7 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	c.readTile(sub, whole, whole.channelsLayout())
 	c.readSecondTile(sub, top, single)
 	exps := place.Packed(s)
-	differences := c.hold(sub, exps, exps.Row, nil)
+	differences := c.holdResult(sub, exps, exps.Row, nil)
 	differences.pitch = exps.Channel
 	c.appendTask(sub)
 
@@ -180,7 +180,7 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	case isOnlyLeftSide(c.uses[g.Output]):
 		c.writeKernel(mul, v, c.uses[g.Output][0].group.Rows)
 	default:
-		v.rowTile = c.hold(mul, exps, exps.Row, nil)
+		v.rowTile = c.holdResult(mul, exps, exps.Row, nil)
 		v.rowTile.pitch = exps.Channel
 	}
 	c.appendTask(mul)
@@ -196,7 +196,7 @@ func (c *chain) emitPowers(g *Group, v *value, differences *heldTile, scores boo
 	}
 	t := task.NewCopy(shape)
 	c.readTile(t, differences, view)
-	h := c.hold(t, view, at.Row, nil)
+	h := c.holdResult(t, view, at.Row, nil)
 	h.at, h.pitch = at, at.Channel
 	c.setTable(t, g.Weights.Table)
 	c.appendTask(t)

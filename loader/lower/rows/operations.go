@@ -7,9 +7,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// emit appends the tasks of group g. out says that its result leaves the chain. It reports false
-// if the group cannot be lowered.
-func (c *chain) emit(g *Group, out bool) bool {
+// emitGroup appends the tasks of group g. out says that its result leaves the chain. It reports
+// false if the group cannot be lowered.
+func (c *chain) emitGroup(g *Group, out bool) bool {
 	v := &value{name: g.Output, rows: g.Heads * g.Rows, width: g.Width}
 	c.values[g.Output] = v
 	switch g.Kind {
@@ -38,7 +38,7 @@ func (c *chain) writeOrHold(t *task.Task, v *value, out bool) {
 		m := c.output
 		m.Plane = m.Row * v.rows
 		m.Depth, m.Group = m.Plane, m.Plane
-		c.write(t, m)
+		c.writeResult(t, m)
 		return
 	}
 	v.rowTile = c.holdRows(t, v)
@@ -65,12 +65,12 @@ func (c *chain) readSource(t *task.Task, v *value, channels bool) {
 	case v.rowTile != nil:
 		c.readTile(t, v.rowTile, v.rowTile.rowsLayout(v))
 	case channels:
-		h := c.load(t, v.channelsSurface(), place.Packed(v.channelShape()), c.isReadAgain(v))
-		if c.isReadAgain(v) {
+		h := c.loadFirst(t, v.channelsSurface(), place.Packed(v.channelShape()), c.hasSeveralReaders(v))
+		if c.hasSeveralReaders(v) {
 			v.rowTile = h
 		}
 	default:
-		c.load(t, v.rowsSurface(), pieceLayout(v.rowsShape()), false)
+		c.loadFirst(t, v.rowsSurface(), pieceLayout(v.rowsShape()), false)
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	if x.rowTile != nil {
 		c.readTile(t, x.rowTile, x.rowTile.rowsLayout(x))
 	} else {
-		c.load(t, x.rowsSurface(), planarRowLayout(s), false)
+		c.loadFirst(t, x.rowsSurface(), planarRowLayout(s), false)
 	}
 	if z.rowTile != nil {
 		c.readSecondTile(t, z.rowTile, z.rowTile.rowsLayout(z))

@@ -44,13 +44,13 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 		case out && !g.Block:
 			dst := place.Matrix(c.output.Bar, m, n)
 			dst.Base = s.First * layer.ElementBytes
-			c.write(t, dst)
+			c.writeResult(t, dst)
 		case columns:
-			h := c.hold(t, at.Rebase(s.First*at.Channel), at.Row*in.Height, e)
+			h := c.holdResult(t, at.Rebase(s.First*at.Channel), at.Row*in.Height, e)
 			e, h.at.Base, h.block = h.extent, 0, g.Block
 			v.columnTile = h
 		default:
-			h := c.hold(t, at.Rebase(s.First*layer.ElementBytes), at.Depth, e)
+			h := c.holdResult(t, at.Rebase(s.First*layer.ElementBytes), at.Depth, e)
 			e, h.at.Base, h.pitch = h.extent, 0, at.Channel
 			v.rowTile = h
 		}
@@ -62,7 +62,7 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
 		t := task.NewCopy(s)
 		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
-		c.write(t, place.Matrix(c.output.Bar, m, n))
+		c.writeResult(t, place.Matrix(c.output.Bar, m, n))
 		c.appendTask(t)
 	}
 	return true

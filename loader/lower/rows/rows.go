@@ -103,9 +103,9 @@ func (c *chain) newStreamExtent(bytes int) *place.Extent {
 	return e
 }
 
-// load makes t load its first source from memory, and returns the tile. keep leaves the tile in
-// the L2.
-func (c *chain) load(t *task.Task, m place.Memory, at place.Layout, keep bool) *heldTile {
+// loadFirst makes t load its first source from memory, and returns the tile. keep leaves the tile
+// in the L2.
+func (c *chain) loadFirst(t *task.Task, m place.Memory, at place.Layout, keep bool) *heldTile {
 	tl := t.LoadSource1(m, at, keep)
 	bytes := max(at.Row*t.InShape().Height, at.Base+at.Channel*t.InShape().Channels)
 	tl.Bytes = bytes
@@ -136,9 +136,9 @@ func (c *chain) readSecondTile(t *task.Task, h *heldTile, at place.Layout) {
 	c.fixups = append(c.fixups, fixup{t, task.Operand2, h.extent, nil})
 }
 
-// hold makes t keep its result in the L2, in extent e or in a new one if e is nil, and returns
-// the tile.
-func (c *chain) hold(t *task.Task, at place.Layout, bytes int, e *place.Extent) *heldTile {
+// holdResult makes t keep its result in the L2, in extent e or in a new one if e is nil, and
+// returns the tile.
+func (c *chain) holdResult(t *task.Task, at place.Layout, bytes int, e *place.Extent) *heldTile {
 	if e == nil {
 		e = c.newExtent(bytes)
 	}
@@ -149,8 +149,8 @@ func (c *chain) hold(t *task.Task, at place.Layout, bytes int, e *place.Extent) 
 	return &heldTile{extent: e, at: at, tile: tl}
 }
 
-// write makes t stream its result to memory.
-func (c *chain) write(t *task.Task, m place.Memory) {
+// writeResult makes t stream its result to memory.
+func (c *chain) writeResult(t *task.Task, m place.Memory) {
 	t.WriteResult(m, 0)
 	c.placeStreamedResult(t)
 }
@@ -266,7 +266,7 @@ func (c *chain) copyToL2(v *value) *heldTile {
 	s := v.rowsShape()
 	t := task.NewCopy(s)
 	h := c.holdRows(t, v)
-	c.load(t, v.rowsSurface(), pieceLayout(s), false)
+	c.loadFirst(t, v.rowsSurface(), pieceLayout(s), false)
 	c.appendTask(t)
 	v.rowTile = h
 	return h
@@ -281,7 +281,7 @@ func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
 	if hasBlocks(c.groups) {
 		at = place.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
 	}
-	h := c.hold(t, at, at.Row*s.Height, nil)
+	h := c.holdResult(t, at, at.Row*s.Height, nil)
 	h.pitch = at.Row
 	return h
 }
@@ -328,7 +328,7 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 		if block {
 			at.Row, at.Depth = blockWidth*v.rowTile.pitch, rows*v.rowTile.pitch
 		}
-		h = c.hold(t, after, after.Row*s.Height, nil)
+		h = c.holdResult(t, after, after.Row*s.Height, nil)
 		c.readTile(t, v.rowTile, at)
 	default:
 		m := place.Matrix(v.mem.Bar, rows, v.width)
@@ -340,13 +340,13 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 			at = at.Skew(1, task.BlockFetch(s.Height))
 			m.Row = m.Plane * blockWidth
 		}
-		h = c.hold(t, after, after.Row*s.Height, nil)
+		h = c.holdResult(t, after, after.Row*s.Height, nil)
 		if heads == 1 && !hasPairProduct(c.groups) {
 			staged := v.stagedSurface(block)
 			t.MarkResultDescribed(staged)
 			c.described = max(c.described, staged.Depth)
 		}
-		c.load(t, m, at, false)
+		c.loadFirst(t, m, at, false)
 	}
 	h.block = block
 	c.appendTask(t)

@@ -28,8 +28,8 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	return l.Skew(1, engineFetches(&t.g.Common)...)
 }
 
-// SetByteSurfaces makes the operands in memory surfaces of 8-bit elements (seen in the one
-// program that has them).
+// SetByteSurfaces declares that the operands in memory have 8-bit elements (seen in the one
+// program that has such operands).
 func SetByteSurfaces(t *Task) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = regs.SurfaceFmt(0).WithInterleave(1)

@@ -16,5 +16,5 @@
 // that the engines compute in one step.
 //
 // Comments give the number of descriptors that follow a rule out of those it applies to, as in
-// "(81/84)", or say that a rule is assumed.
+// "seen in 81 of 84 tasks", or say that a rule is assumed.
 package task

@@ -4,8 +4,8 @@ import "anesim/hw/regs"
 
 // IsLinked reports whether task i reads its first source tile by tile while the task before it
 // produces it. The source must then have the same extents, channels and strides as that task's
-// result, and task i must not read a source of that task (17 of 18 such pairs are linked). It
-// reports false for the first task and for an index out of range.
+// result (seen in 17 of 18 pairs), and task i must not read a source of that task. It reports
+// false for the first task and for an index out of range.
 func IsLinked(tasks []*Task, i int) bool {
 	if i == 0 || i >= len(tasks) {
 		return false
@@ -19,13 +19,13 @@ func IsLinked(tasks []*Task, i int) bool {
 		return false // matmuls over blocks wait for the whole tile (seen in 2 of 2 tasks)
 	}
 	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
-		a.GroupCount() == b.GroupCount() && a.ResultTransposed() == readsTransposed(b) && !t.DescribesSource && !b.Source2On() &&
+		a.GroupCount() == b.GroupCount() && a.ResultTransposed() == hasTransposedSource(b) && !t.DescribesSource && !b.Source2On() &&
 		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&
 		a.L2.ResultRowStride == b.L2.Src1RowStride && a.L2.ResultDepthStride == b.L2.Src1DepthStride
 }
 
-// readsTransposed reports whether a planar task reads its first source with channels and columns
-// exchanged.
-func readsTransposed(g *regs.Groups) bool {
+// hasTransposedSource reports whether a planar task reads its first source with channels and
+// columns exchanged.
+func hasTransposedSource(g *regs.Groups) bool {
 	return g.Planar() && g.Common.PlanarOperands.Src1Transpose()
 }

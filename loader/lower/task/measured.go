@@ -54,8 +54,8 @@ func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 }
 
 // setFoldedShape sets the shape of a task. A shape that exceeds the limits of the registers is
-// folded, rows into channels and channels into groups. The folded shape has as many elements or a
-// few more.
+// folded: columns into rows, rows into channels, and channels into groups. The folded shape has
+// as many elements or a few more.
 func setFoldedShape(g *regs.Groups, s regs.Shape) {
 	fold := func(from, to *int, most int) {
 		for *from > most {

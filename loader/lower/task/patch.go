@@ -78,9 +78,9 @@ type Patch func(t *Task)
 // SetPatch applies p to the task.
 func (t *Task) SetPatch(p Patch) { p(t) }
 
-// KeptPatch returns the patch of a pass-through or maximum whose source a planar task reads
-// later. It is fixed, and one row higher than the usual patch if the source is lower than the
-// patch (seen in 6 of 6 tasks).
+// KeptPatch returns the patch of a pass-through or maximum whose source has shape s and is read
+// by a planar task later. It is fixed, and twice as high as the usual patch if the source is
+// lower than the patch (seen in 6 of 6 tasks). Sources of one row keep the usual patch.
 func KeptPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Height > 1 {
@@ -89,8 +89,8 @@ func KeptPatch(s regs.Shape) Patch {
 	}
 }
 
-// LinkedPatchLog2 returns log2 of the patch height of a task on the MAC engines that reads tiles
-// from a planar task while that task produces them (seen in 14 of 15 tasks).
+// LinkedPatchLog2 returns log2 of the patch height for a planar task over shape s and the task
+// that reads its tiles while they are produced (seen in 14 of 15 tasks).
 func LinkedPatchLog2(s regs.Shape) uint32 {
 	if s.Height > 1 {
 		return 4
@@ -98,7 +98,7 @@ func LinkedPatchLog2(s regs.Shape) uint32 {
 	return 7 - min(7, Log2Ceil(s.Width))
 }
 
-// FixedPatch restricts a task on the MAC engines to patches of 1<<sh rows.
+// FixedPatch returns a patch of exactly 1<<sh rows for a task on the MAC engines.
 func FixedPatch(sh uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -106,11 +106,12 @@ func FixedPatch(sh uint32) Patch {
 	}
 }
 
-// LinkedPatch gives a planar task the patch of the next task, which reads its tiles while they
-// are produced (seen in 15 of 15 tasks). The next task's patches have 1<<sh rows.
+// LinkedPatch returns the patch of a planar task whose result the next task reads tile by tile
+// while it is produced. It matches the next task's patches of 1<<sh rows (seen in 15 of 15
+// tasks).
 func LinkedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
 
-// PlanarPatch sets a patch of 1<<w columns and 1<<h rows on the planar engine.
+// PlanarPatch returns a patch of 1<<w columns and 1<<h rows for the planar engine.
 func PlanarPatch(w, h uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -134,8 +135,9 @@ func OnePatchPerTile(t *Task) {
 	}
 }
 
-// SlicedPatch gives a copy the highest possible patch if its rows are wider than 128 columns and
-// not a multiple of 128 (seen in 2 of 2 tasks).
+// SlicedPatch returns the patch of a copy of shape s. It is the highest possible one if the rows
+// are wider than 128 columns and not a multiple of 128 (seen in 2 of 2 tasks), and the usual one
+// otherwise.
 func SlicedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 && s.Height > 1 {
@@ -162,7 +164,8 @@ func ringPatch(t *Task) {
 	t.SetTileHeight(RingRows)
 }
 
-// WidePatch widens a planar task's patch to 512 columns if the rows are wider than 256.
+// WidePatch returns the patch of a planar task over rows of the given width: 512 columns if they
+// are wider than 256, and the usual patch otherwise.
 func WidePatch(width int) Patch {
 	return func(t *Task) {
 		if width > 256 {

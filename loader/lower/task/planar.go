@@ -24,7 +24,7 @@ type Planar struct {
 	Previous, Next bool
 }
 
-// An Operation is how a planar task combines its operands.
+// An Operation selects how a planar task combines its operands.
 type Operation uint8
 
 // The operations. Those of a reduction apply to the reduced values.

@@ -19,7 +19,7 @@ func NarrowPatch(t *Task) {
 	t.columns = narrowColumns
 }
 
-// StreamedPatch sets the patch of a planar task that streams sources of shape s. Each tile has
+// StreamedPatch returns the patch of a planar task that streams sources of shape s. Each tile has
 // the rows of one patch.
 func StreamedPatch(s regs.Shape) Patch {
 	return func(t *Task) {

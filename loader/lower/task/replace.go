@@ -67,7 +67,7 @@ func (t *Task) SetSourceFlags() {
 	default:
 		*c |= bothInMemory
 		d := &t.g.TileDMASrc
-		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // set if any source is in memory (346/346)
+		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // set if any source is in memory (seen in 346 of 346 tasks)
 	}
 }
 

@@ -246,7 +246,7 @@ func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
 	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
 	t.h.Bases = t.h.Bases.WithRBase1(m.Bar).WithRBE1(true)
-	t.h.Control = t.h.Control.WithSrcLoc(true) // set if any source is in memory (346/346)
+	t.h.Control = t.h.Control.WithSrcLoc(true) // set if any source is in memory (seen in 346 of 346 tasks)
 	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
 	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
@@ -302,7 +302,8 @@ func (t *registers) setResultStrides(m place.Memory) {
 	t.h.Bases = t.h.Bases.WithWBase(m.Bar).WithWBE(true)
 }
 
-// KeepResult makes the task keep its result in the L2, and returns the tile.
+// KeepResult makes the task keep its result in the L2 at the layout at, and returns the tile of
+// the given size.
 func (t *Task) KeepResult(at place.Layout, bytes int) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)

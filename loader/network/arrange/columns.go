@@ -143,7 +143,7 @@ func canShareColumns(l *list.Layer) bool {
 		x.TransposeX || x.In.N != 1 || x.In.C != 1 {
 		return false
 	}
-	return x.In.H > 1 && family.TakesColumns(x)
+	return x.In.H > 1 && family.CanReadColumns(x)
 }
 
 // makesRows reports whether transpose l turns the columns of a single matrix of shape s into

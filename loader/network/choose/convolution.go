@@ -234,9 +234,9 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 	return n.addLayer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
 }
 
-// buildConvTranspose builds a transposed convolution. An ordinary convolution computes the output
-// positions within one stride as separate channels, which are then interleaved. See
-// [convolvePhases].
+// buildConvTranspose builds a transposed convolution, which is a layer of its own. In groups, or
+// beyond what that layer takes, an ordinary convolution computes the output positions within one
+// stride as separate channels, which are then interleaved. See [convolvePhases].
 func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 	k, err := readWeights(n, 1) // cout and cin change places: [cin][cout/groups][kh][kw]
 	if err != nil {
@@ -267,6 +267,14 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 	if len(out) == 4 {
 		high = out[2]
 	}
+	if l := newDeconvolution(x, k, lw, high, wide); groups == 1 && l.Validate() == nil {
+		if err := n.Spend(HalfBytes, l.Cout, k.cout, l.Window.Kh, l.Window.Kw); err != nil {
+			return Operand{}, err
+		}
+		l.Bias = bias.given
+		y, err := n.addLayer(l, layer.Weights{Filter: k.swapped(&l), Bias: bias.v}, nil, x)
+		return y.As(out...), err
+	}
 	// Output positions that no input element reaches hold only the bias. If there are any, they
 	// are first filled with zeros, and the bias is added afterwards.
 	full := func(in, taps, step int) int { return (in + (taps+step-1)/step - 1) * step }
@@ -288,6 +296,32 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 		}
 	}
 	return y.As(out...), nil
+}
+
+// newDeconvolution returns the transposed convolution as a layer. Where the result ends behind the last
+// tap, taps of zero follow it.
+func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) layer.Layer {
+	l := layer.Conv(x.shape(), k.cin, w)
+	l.Op = layer.Deconvolution
+	v := &l.Window
+	v.Qy, v.Qx = (l.In.H-1)*v.Sy+k.kh-v.Py-high, (l.In.W-1)*v.Sx+k.kw-v.Px-wide
+	v.Kh, v.Qy = v.Kh-min(v.Qy, 0), max(v.Qy, 0)
+	v.Kw, v.Qx = v.Kw-min(v.Qx, 0), max(v.Qx, 0)
+	return l
+}
+
+// swapped returns the weights with the result's channels first, in the window of a layer.
+func (k *convWeights) swapped(l *layer.Layer) []float16.Float16 {
+	w := &l.Window
+	v := make([]float16.Float16, k.cin*k.cout*w.Kh*w.Kw)
+	for o := range k.cin {
+		for i := range k.cout {
+			for y := range k.kh {
+				copy(v[((o*k.cout+i)*w.Kh+y)*w.Kw:], k.v[((i*k.cin+o)*k.kh+y)*k.kw:][:k.kw])
+			}
+		}
+	}
+	return v
 }
 
 // cropImage returns part of an image. For rows and columns, parts has the first position and the

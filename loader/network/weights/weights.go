@@ -112,7 +112,7 @@ func addTables(l *layer.Layer, w *layer.Weights) error {
 	case l.Activation != 0:
 		op = l.Activation
 	}
-	if family.OddSigmoid(l) {
+	if family.UsesShiftedSigmoid(l) {
 		w.Table = encodedTable(mac.OddSigmoid)
 		return nil
 	}

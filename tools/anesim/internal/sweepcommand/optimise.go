@@ -85,10 +85,10 @@ func (f *optimiseFlags) newSearch(args []string) (*sweep.Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Reduce(f.least); err != nil {
+	if err := s.SetGoal(f.least); err != nil {
 		return nil, usage.Errorf("--least %v", err)
 	}
-	if err := s.Keep(f.within); err != nil {
+	if err := s.SetBudget(f.within); err != nil {
 		return nil, usage.Errorf("--within %v", err)
 	}
 	return s, nil

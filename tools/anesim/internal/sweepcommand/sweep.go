@@ -216,7 +216,7 @@ func (f *sweepFlags) countPoints(s *sweep.Sweep, part sweep.Shard) (int, error) 
 	if f.HTML != "" && total > maxPagePoints {
 		return 0, usage.Errorf("--html: found %d points, want at most %d", total, maxPagePoints)
 	}
-	if err := s.Try(); err != nil {
+	if err := s.CheckFirstPoint(); err != nil {
 		return 0, err
 	}
 	n := part.Points(total)

@@ -8,24 +8,26 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// pairedPixels is how many outputs a step of a depthwise convolution over one row makes.
+// pairedPixels is the number of outputs that a paired depthwise convolution computes in one
+// step.
 const pairedPixels = 2
 
-// paired reports whether a convolution makes two outputs a step: channels by themselves
-// over a single row (1/1; none of the six over several rows does). Both tiles have to
-// fit the L2.
-func paired(l *layer.Layer) bool {
+// isPaired reports whether a convolution computes two outputs in one step. It must be depthwise
+// and have a single row, and both tiles must fit L2. (The only program with one row does so, and
+// none of six with several rows.)
+func isPaired(l *layer.Layer) bool {
 	w := &l.Window
 	if !l.IsDepthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
 		return false
 	}
-	source, result := pairTiles(l)
+	source, result := pairLayouts(l)
 	return source.Row+result.Row <= l.LargestTile()
 }
 
-// pairTiles returns the tiles of such a convolution: the source in pieces of the columns that
-// a patch of steps needs, in units of 64 bytes, and the result.
-func pairTiles(l *layer.Layer) (source, result place.Layout) {
+// pairLayouts returns the layouts of the source and the result of a paired convolution. The
+// source is divided into pieces with the columns that a patch of steps reads, in units of 64
+// bytes.
+func pairLayouts(l *layer.Layer) (source, result place.Layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
 	source = place.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
 	columns := layer.RoundUp((task.PatchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
@@ -38,15 +40,15 @@ func pairTiles(l *layer.Layer) (source, result place.Layout) {
 	return source.Rebase(result.Row), result
 }
 
-// convolvePairs appends the convolution, whose steps of two pixels may write one too many, and
-// the planar copy that leaves it out.
+// convolvePairs appends a paired convolution and a planar copy. The convolution may compute one
+// column too many, which the copy leaves out.
 func convolvePairs(o *Output, j job, made kernels, x, y place.Memory) {
 	l := j.layer
 	out := l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
 	steps := in
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
-	source, result := pairTiles(l)
+	source, result := pairLayouts(l)
 
 	t := newMACTask(l, task.MAC{In: in, Out: steps, Window: &l.Window, PerChannel: true, Pixels: pairedPixels})
 	attachKernel(o, made, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {

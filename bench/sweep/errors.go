@@ -13,13 +13,14 @@ type ArgumentError struct{ Err error }
 func (e *ArgumentError) Error() string { return e.Err.Error() }
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// argumentErrorf returns an ArgumentError.
+// argumentErrorf formats an ArgumentError.
 func argumentErrorf(format string, args ...any) error {
 	return &ArgumentError{fmt.Errorf(format, args...)}
 }
 
-// inFile prefixes an error with the file's name, unless the error already contains it.
-func inFile(name string, err error) error {
+// addFileName prefixes err with the file's name unless err is a *fs.PathError, which has it
+// already.
+func addFileName(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return err

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// birthTime returns the creation time of a file, or the zero time if the file system does
-// not record it.
-func birthTime(f *os.File) time.Time {
+// creationTime returns when f was created, or the zero time if the file system does not
+// record it.
+func creationTime(f *os.File) time.Time {
 	var x unix.Statx_t
 	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &x); err != nil || x.Mask&unix.STATX_BTIME == 0 {
 		return time.Time{}

@@ -4,15 +4,13 @@ import (
 	"time"
 )
 
-// idlePeriod is the interval at which computed rows are flushed to the file.
+// idlePeriod is the time between calls of idle while computeInOrder waits for a row.
 const idlePeriod = 100 * time.Millisecond
 
-// computeInOrder computes items first to n-1 on several goroutines and writes them in
-// order. It calls idle periodically on the goroutine that writes. An error of write or idle
-// stops it.
-//
-//	feed --> workers --> done flags
-//	   \--> queue, in order --> write
+// computeInOrder computes items first to n-1 on several goroutines and writes their rows in
+// order. While it waits for the next row it calls idle every idlePeriod, on the goroutine
+// that writes. It returns the first error of write or idle.  feed --> workers --> done flags
+// \--> queue, in order --> write
 func computeInOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, idle func() error) error {
 	type item struct {
 		index int

@@ -6,16 +6,16 @@ import (
 	"anesim/bench/report"
 )
 
-// resultColumns are the columns after the labels of a point. tools/parquet, a module of its
-// own, lists their types by name.
+// resultColumns are the columns after the labels of a row. The module tools/parquet lists the
+// same names with their types.
 var resultColumns = [...]string{
 	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error", originColumn,
 }
 
-// areaColumn is the name of the column before the results if an area is given.
+// areaColumn is the column before the results. A sweep without an area expression lacks it.
 const areaColumn = "area"
 
-// Header returns the names of the columns.
+// Header returns the names of a row's columns.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
 	for _, a := range s.grid {
@@ -27,9 +27,10 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label returns the columns of a row that identify a point.
+// Label returns the first columns of a point's row: its number, its program and the value of
+// each axis.
 func (s *Sweep) Label(point int) []string {
-	w, values := s.pointAt(point)
+	w, values := s.programAt(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
 	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
 	for _, v := range values {
@@ -38,11 +39,11 @@ func (s *Sweep) Label(point int) []string {
 	return row
 }
 
-// timeRow times a point and returns its row. A point that cannot be timed has its error in
-// the row.
+// timeRow times a point and returns its row. If the point cannot be timed, the results are
+// empty and the column error has the reason.
 func (t *timer) timeRow(point int) []string {
 	row := t.Label(point)
-	w, values := t.pointAt(point)
+	w, values := t.programAt(point)
 	results := len(resultColumns)
 	refused := func(err error) []string {
 		if t.area != nil && len(row) == 2+len(t.grid) {

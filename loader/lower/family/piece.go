@@ -5,18 +5,20 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// A piece is a layer that a larger one is made of: its values and where its ports stand.
+// A piece is one of the layers that a larger layer is lowered to, with its weights and the
+// places of its ports.
 type piece struct {
 	layer   layer.Layer
 	weights *layer.Weights
 	ports   ports
 }
 
-// ports are the surfaces of a piece by the names that Lower gives them.
+// ports holds the places of a piece's surfaces by port name, such as "x" and "y".
 type ports map[string]place.Memory
 
-// allocate returns room in the scratch buffer for a tensor between pieces. Such tensors are
-// placed one after the other; what the pieces need for themselves lies above.
+// allocate returns a place in the scratch buffer for a tensor between pieces. These tensors
+// follow each other at the start of the buffer, and the scratch memory of the pieces themselves
+// comes after them.
 func (o *Output) allocate(s layer.Shape) place.Memory {
 	m := place.Surface(place.BarScratch, s)
 	m.Base = o.held
@@ -25,8 +27,8 @@ func (o *Output) allocate(s layer.Shape) place.Memory {
 	return m
 }
 
-// lowerPieces appends the tasks of layers that together compute l. They have its compiler and
-// its chip.
+// lowerPieces appends the tasks of pieces that together compute l. They use the compiler release
+// and the memory sizes of l.
 func lowerPieces(o *Output, l *layer.Layer, list ...piece) error {
 	for i := range list {
 		s := &list[i]

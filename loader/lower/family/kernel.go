@@ -1,0 +1,38 @@
+package family
+
+import (
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
+)
+
+// A packKey identifies packed weights. Tasks with the same share and the same plane width use
+// the same weights.
+type packKey struct {
+	share coeff.Share
+	width int
+}
+
+// A packedKernel is a packed kernel in the constant section.
+type packedKernel struct {
+	base   int
+	lanes  []coeff.Lane
+	coding coeff.Coding
+}
+
+// kernels holds the packed kernels that the tasks of a layer have used so far.
+type kernels map[packKey]packedKernel
+
+// attachKernel gives a task its weights. It reuses the weights of an earlier task with the same
+// share and plane width. If there are none, it calls pack and appends the result to the
+// constants.
+func attachKernel(o *Output, made kernels, t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
+	key := packKey{s, width}
+	a, ok := made[key]
+	if !ok {
+		k := pack(s, width)
+		a = packedKernel{o.Constants.AddKernel(k), k.Lanes, k.Coding}
+		made[key] = a
+	}
+	t.SetKernel(a.base, a.lanes)
+	t.SetCoding(a.coding)
+}
