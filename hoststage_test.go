@@ -166,7 +166,7 @@ func TestSizesThatDependOnValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `layer product: the engine reads "kept" with as many rows as there may be, 4 along axis 0`) {
+	if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `layer product reads "kept" at its largest, 4 along axis 0`) {
 		t.Errorf("notes %q", note)
 	}
 	for _, tc := range []struct {

@@ -10,40 +10,41 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// both reads the nodes of both sides of a computed condition, and selects.
-func (n *nodeReader) both() error {
+// readConditional reads the nodes of both branches of an If whose condition is computed, and a
+// selection between them.
+func (n *nodeReader) readConditional() error {
 	c, err := n.AnyInput(0)
 	if err != nil {
-		return errors.New(n.undecided())
+		return errors.New(n.undecidedReason())
 	}
 	if graph.Elements(c.Dims) != 1 {
-		return errors.New("its condition is more than one value")
+		return errors.New("condition has more than one element")
 	}
-	if why := n.bothSides(c); why != nil {
-		return fmt.Errorf("%s; both sides and a choice do not go either: %v", n.undecided(), why)
+	if why := n.selectSides(c); why != nil {
+		return fmt.Errorf("%s; computing both branches fails: %v", n.undecidedReason(), why)
 	}
 	return nil
 }
 
-// undecided says why a branch is open, and what may decide it.
-func (n *nodeReader) undecided() string {
+// undecidedReason says why the condition of an If is not known, and which input may decide it.
+func (n *nodeReader) undecidedReason() string {
 	for _, in := range n.Inputs() {
 		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
-			return fmt.Sprintf("its condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
+			return fmt.Sprintf("condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
 		}
 	}
-	return "its condition is computed, not a constant; the host decides"
+	return "condition is computed, not a constant; the host decides"
 }
 
-// bothSides reads both sides, and takes each result of the one or of the other: the sum of both,
-// times the condition and times its opposite.
-func (n *nodeReader) bothSides(c choose.Operand) error {
+// selectSides reads both branches, and computes each result as the sum of both: one times the
+// condition, and the other times its negation.
+func (n *nodeReader) selectSides(c choose.Operand) error {
 	if err := n.node.Unstated; err != nil {
 		return err
 	}
 	inner := &composer{n.Builder, n.reading}
 	for _, side := range n.node.Sides {
-		inner.nodes(side.Nodes)
+		inner.readNodes(side.Nodes)
 	}
 	for _, l := range n.Net.Layers {
 		if l.Reason != "" {

@@ -10,9 +10,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// shapeOfResult returns the shape of a result for inputs of the shapes dims.
-func (s *hosted) shapeOfResult(index int, dims [][]int) ([]int, error) {
-	n, err := s.at(nil, dims)
+// shapeOfResult returns the shape of result index for inputs of the shapes dims.
+func (s *hostedNode) shapeOfResult(index int, dims [][]int) ([]int, error) {
+	n, err := s.bindInputs(nil, dims)
 	var made []graph.Result
 	if err == nil {
 		made, err = ops.Infer(n)
@@ -21,14 +21,14 @@ func (s *hosted) shapeOfResult(index int, dims [][]int) ([]int, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	case index >= len(made):
-		return nil, fmt.Errorf("%s: no result %d", s.name, index)
+		return nil, fmt.Errorf("%s: result %d does not exist", s.name, index)
 	}
 	return made[index].Dims, nil
 }
 
-// followsEngine reports whether all that varies among the node's inputs is from the engine, which
-// then goes on with it.
-func (n *nodeReader) followsEngine() bool {
+// canStayOnEngine reports whether all inputs whose size varies come from the engine, so that
+// the engine can compute the node as well.
+func (n *nodeReader) canStayOnEngine() bool {
 	any := false
 	for _, v := range n.In {
 		if v.Span != nil || v.Least != nil && n.CutOf(v.Name) == nil {
@@ -39,9 +39,10 @@ func (n *nodeReader) followsEngine() bool {
 	return any && choose.Supports(n.Op) && ops.IsRowwise(n.Node)
 }
 
-// onEngine makes layers of a node with inputs whose size depends on values: to them these have
-// their largest shapes. Where no result mixes rows it is known how many of them are actual.
-func (n *nodeReader) onEngine() error {
+// readAtLargest makes layers of a node with inputs whose size depends on values. The layers use
+// the largest shapes. If no result mixes rows, the number of actual rows is known, and the rest
+// is cut off.
+func (n *nodeReader) readAtLargest() error {
 	m := newNodeReader(n.node.Largest, n.Builder, n.reading)
 	err := m.read()
 	n.macs, n.What = m.macs, m.What
@@ -55,7 +56,7 @@ func (n *nodeReader) onEngine() error {
 			v.Mixed = true
 		}
 	}
-	s := &hosted{name: n.Label, node: detached(n.Node)}
+	s := &hostedNode{name: n.Label, node: detachNode(n.Node)}
 	var names []string
 	var largest [][]int
 	for i, v := range n.In {
@@ -77,27 +78,28 @@ func (n *nodeReader) onEngine() error {
 	return nil
 }
 
-// noteFilled says which layers of the engine read a tensor whose size depends on values.
-func (r *composer) noteFilled() {
+// notePadded adds a note for each engine layer that reads a tensor whose size depends on
+// values.
+func (r *composer) notePadded() {
 	for i := range r.Net.Layers {
 		l := &r.Net.Layers[i]
 		if l.Reason != "" {
 			continue
 		}
 		for k, name := range l.Inputs {
-			least := r.value(name).Least
+			least := r.valueOf(name).Least
 			if least == nil || r.Net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
 				continue
 			}
-			axis, dims := 0, r.value(name).Dims
+			axis, dims := 0, r.valueOf(name).Dims
 			for axis+1 < len(dims) && least[axis] == dims[axis] {
 				axis++
 			}
 			what := "and are left out of results"
-			if r.value(name).Mixed {
+			if r.valueOf(name).Mixed {
 				what = "and count as values"
 			}
-			r.Note("layer %s: the engine reads %q with as many rows as there may be, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)
+			r.Note("layer %s reads %q at its largest, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)
 		}
 	}
 }

@@ -10,22 +10,21 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A DimError is a network with dimensions that have no size, or sizes for dimensions that
-// it does not have.
+// A DimError reports dimensions that need a size, or sizes for dimensions that do not exist.
 type DimError struct {
 	Needed  []Dim
-	Unknown []string // given, and no dimension's name
-	Known   []string // where there are unknown ones, the names that exist
+	Unknown []string // given names that no dimension has
+	Known   []string // existing names, if Unknown is not empty
 }
 
-// A Dim is a dimension by name and where it stands: an axis of an input.
+// A Dim is a named dimension: an axis of an input.
 type Dim struct {
 	Name, Input string
 	Axis, Rank  int
 }
 
-// example returns a size that the dimension may well have: of a batch, of the height or width
-// of a picture, or of a sequence.
+// example returns a plausible size for the dimension, as part of a batch, an image or a
+// sequence.
 func (d *Dim) example() int {
 	switch {
 	case d.Axis == 0:
@@ -45,7 +44,7 @@ func (e *DimError) Error() string {
 			list = append(list, fmt.Sprintf("%q of input %q", d.Name, d.Input))
 			example = append(example, fmt.Sprintf("%s=%d", d.Name, d.example()))
 		}
-		parts = append(parts, fmt.Sprintf("dimensions without a size: %s; give them as in --dim %s",
+		parts = append(parts, fmt.Sprintf("dimensions have no size: %s; want a size for each, such as --dim %s",
 			strings.Join(list, ", "), strings.Join(example, ",")))
 	}
 	if len(e.Unknown) > 0 {
@@ -53,40 +52,40 @@ func (e *DimError) Error() string {
 		if len(e.Known) > 0 {
 			known = strings.Join(e.Known, ", ")
 		}
-		parts = append(parts, fmt.Sprintf("no dimension is called %s: the network has %s", strings.Join(e.Unknown, ", "), known))
+		parts = append(parts, fmt.Sprintf("unknown dimension %s; the network has %s", strings.Join(e.Unknown, ", "), known))
 	}
 	return list.OneLine.Replace(strings.Join(parts, "; "))
 }
 
-// ParseDims reads sizes of dimensions as the command line has them: N=1,height=640.
+// ParseDims parses sizes of dimensions as the command line has them, such as N=1,height=640.
 func ParseDims(text string) (map[string]int, error) {
 	sizes := map[string]int{}
 	for pair := range strings.SplitSeq(text, ",") {
 		at := strings.LastIndexByte(pair, '=')
 		if at < 1 {
-			return nil, fmt.Errorf("%q: want NAME=SIZE", pair)
+			return nil, fmt.Errorf("found %q, want NAME=SIZE", pair)
 		}
 		n, err := strconv.Atoi(pair[at+1:])
 		if err != nil || n < 0 || n > list.MaxExtent {
-			return nil, fmt.Errorf("%q: want a size from 0 to %d", pair, list.MaxExtent)
+			return nil, fmt.Errorf("found %q, want a size from 0 to %d", pair, list.MaxExtent)
 		}
 		if _, twice := sizes[pair[:at]]; twice {
-			return nil, fmt.Errorf("%q is given twice", pair[:at])
+			return nil, fmt.Errorf("dimension %q is given twice", pair[:at])
 		}
 		sizes[pair[:at]] = n
 	}
 	return sizes, nil
 }
 
-// maxNames bounds the names of dimensions that an error lists.
+// maxNames is the largest number of dimension names that an error lists.
 const maxNames = 20
 
-// A binder gives dimensions their sizes.
+// A binder assigns sizes to dimensions.
 type binder struct {
 	sizes  map[string]int
-	first  map[string]bool // names of first dimensions
+	first  map[string]bool // names of batch dimensions
 	used   map[string]bool
-	names  []string // of the dimensions that have no size, in order
+	names  []string // names of dimensions without a size, in order
 	failed DimError
 }
 
@@ -100,8 +99,8 @@ func newBinder(sizes map[string]int, inputs ...graph.Port) *binder {
 	return b
 }
 
-// value is what an input of one integer was given.
-func (b *binder) value(v graph.Port) (int, bool) {
+// integerInput returns the value given for an input that is a single integer.
+func (b *binder) integerInput(v graph.Port) (int, bool) {
 	if len(v.Dims) > 0 || v.Type.IsFloat() || v.Type.Width() == 0 {
 		return 0, false
 	}
@@ -110,8 +109,8 @@ func (b *binder) value(v graph.Port) (int, bool) {
 	return n, ok
 }
 
-// dimName returns the name that a file gives a dimension. Several dimensions named "?", which
-// some exporters write, have nothing in common, so that is no name.
+// dimName returns the name that a file gives a dimension. Some exporters name dimensions "?",
+// which does not mean that they are equal, so that counts as no name.
 func dimName(d graph.Dim) string {
 	if d.Name == "?" {
 		return ""
@@ -147,7 +146,7 @@ func (b *binder) bind(v graph.Port) []int {
 	return dims
 }
 
-func (b *binder) err() error {
+func (b *binder) checkNames() error {
 	for name := range b.sizes {
 		if !b.used[name] {
 			b.failed.Unknown = append(b.failed.Unknown, name)

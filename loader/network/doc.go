@@ -1,85 +1,83 @@
-// Package network reads networks and says what each of their layers is to the engine.
+// Package network reads networks and converts them to layers of the engine.
 //
 //	YAML list of layers (keys) ------------------------------+
 //	Core ML package, model, text (translate) --+             |
 //	ONNX model (onnx) -------------------------+--> graph    |
 //	                                                  |      |
-//	      transposes and operators in pieces: pattern |      |
+//	      transposes and operator patterns: pattern   |      |
 //	      shapes, constants and bounds: ops           |      |
-//	      what each tensor is: settle                 |      |
-//	      layers that the engine has: choose          v      v
+//	      facts about tensors: settle                 |      |
+//	      layers of the engine: choose                v      v
 //	                                           list: layers in order
 //	                                                  |
-//	      what the engine does on the way             |
-//	      out of a layer: fuse; rows: arrange         v
+//	      merging layers: fuse; rows: arrange         |
+//	                                                  v
 //	                                           join.Part a layer, joined by join.Network
 //	                                                  |
 //	                                                  v
 //	      partition                            Program: one for the network, or one on
 //	                                           each side of a gap
 //
-// The names in the picture are packages below.
+// The names in the picture are packages below this one.
 //
-// A compiled network is one program: biases, batch normalisation and rectifiers ride on
-// the layer before them, since the engines add and clamp a result before it leaves. The
-// same is done with the list, and [partition.Lower] makes one chain of the layers. Around a
-// layer that the engine has no form for the network is cut, as the vendor's framework
-// hands such a layer to another device. Where a tensor is read in rows of another length
-// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2
-// where it fits beside what its layers need, and layers that one descriptor does together are
-// one in the list of descriptors (see package lower); a [list.Network] that is InMemory keeps
-// all of them in memory, with the same values.
+// A compiled network is one program. Biases, batch normalization and ReLUs are fused into the
+// layer before them, because the cores add to a result and clamp it before they write it. The
+// same is done with the list, and [partition.Lower] makes one chain of the layers. The network
+// is cut around a layer that the engine cannot run, as the vendor's framework hands such a
+// layer to another device. If a tensor is read in rows of another length than it was written
+// in, transposes rearrange it. A tensor between layers stays in L2 if it fits there next to the
+// data of its layers, and layers that one descriptor computes are merged (see package lower).
+// A [list.Network] with InMemory set keeps all tensors in memory, with the same values.
 //
-// Nothing is dropped. A layer that the engine has no form for stays in the list with the
-// reason in Reason; layers whose shape cannot be told behind it say so too.
+// Nothing is dropped. A layer that the engine cannot run stays in the list with a Reason, and
+// so does a layer after it whose shape cannot be inferred.
 //
 // # Graphs
 //
-// Package settle goes over a graph first. A node whose inputs are constants becomes a
-// constant (shapes that a file computes, weights that it keeps as integers with a scale);
-// the shape of every other result follows from a rule of its operator, whether the engine
-// does the operator or not, so that one missing layer does not hide those behind it. Then
-// each node is read as layers, once: one where the engine has the operation, several where it
-// is composed of them. A way that may fail, such as reading a pattern whole, or an operator as
-// others, is an attempt with a builder of its own, which is kept or dropped. Some rules of
-// composition:
+// Package settle processes a graph first. A node whose inputs are constants becomes a constant,
+// such as a shape that a file computes, or weights that it stores as integers with a scale. The
+// shape of every other result follows from a rule of its operator, whether or not the engine
+// can run the operator, so that one unsupported layer does not hide the layers after it. Each
+// node is then read once and becomes one layer, or several if the engine has no single
+// operation for it. An attempt that may fail, such as reading a pattern as one operator, uses a
+// builder of its own, which is kept or dropped. Some rules of composition:
 //
-//	transposes     between a layer and its reader all count as one change of order and of
-//	               rows; what is left are the tasks that move the least (heads of attention)
-//	Resize, Gather products with constant matrices along an axis, whatever the interpolation
-//	ConvTranspose  a layer; in groups a convolution to as many channels a result as a step has
-//	               places
-//	Conv           taps apart are zeros between; long steps take blocks of the picture as channels;
-//	               three axes are the sum of the pictures that each tap of depth meets
-//	LSTM, GRU, RNN unrolled, the input's products of all steps in one task
+//	transposes     between a layer and its reader count as one change of order and of rows,
+//	               which becomes the tasks that move the fewest bytes (heads of attention)
+//	Resize, Gather matmuls with constant matrices along an axis, for any interpolation
+//	ConvTranspose  a layer; in groups, a convolution with one set of channels for each position
+//	               within a step
+//	Conv           dilated taps have zeros in between; long strides use image blocks as channels;
+//	               three axes become a sum over the taps of depth
+//	LSTM, GRU, RNN unrolled, with the input's matmuls of all steps in one task
 //	comparisons    the sign of a difference, as ones and zeros
-//	Where, If      sums of products with ones and zeros; If by a constant is one of its sides
-//	attention      in the four forms that runtimes have of it: products, a softmax, products
-//	quantised      numbers of eight bits, which fp16 has exactly, rounded and clamped as asked
-//	STFT, DFT      products with waves
+//	Where, If      sums of products with ones and zeros; an If by a constant is one branch
+//	attention      in the four forms that runtimes have: matmuls, a softmax, a matmul
+//	quantized      8-bit integers, which fp16 holds exactly, rounded and clamped as stated
+//	STFT, DFT      matmuls with sines and cosines
 //
-// What the engine has no form for and the reader can work out on constants, the host works
-// out on values (see [list.Stage]): rows of a table by computed places, sorting, choosing boxes,
-// whole numbers. It has a time by the rates that package placement assumes of a CPU, on the
-// wall clock alone, and is placed ahead of the engine's layers or behind them where it can.
+// Operators that the engine cannot run, but that the reader can compute on constants, run on
+// the host (see [list.Stage]): selecting table rows by computed index, sorting, selecting boxes,
+// integer arithmetic. Their time uses the rates that package placement assumes for a CPU, and
+// counts only as wall-clock time. They are placed before or after all engine layers if possible.
 //
-// How many boxes are chosen, and so the shape of what reads them, depends on values. The
-// engine's programs have fixed shapes, so the host does what reads such a tensor, too, in the
-// shapes of the run. Reading a graph finds the largest shapes, which times are for. Where the
-// host has no function for an operator the engine reads the tensor at its largest, with zeros
-// beyond the actual rows; a note says which layer and tensor that is. Of operators that mix no
-// rows, and of those of the engine behind them, what is beyond is left out again (see [list.Cut]).
+// The number of selected boxes, and so the shape of the tensors that depend on it, depends on
+// values. The engine's programs have fixed shapes, so the host also computes the nodes that
+// read such a tensor, in the shapes of the run. Reading a graph finds the largest shapes, and
+// times are for these. If the host has no function for an operator, the engine reads the tensor
+// at its largest, with zeros after the actual rows, and a note names the layer and the tensor.
+// If an operator does not mix rows, the excess rows are cut off again (see [list.Cut]).
 //
-// Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
-// those that are needed. [partition.CoverageOf] says which outputs are not computed and why.
-// Core ML's programs are stated in ONNX's operators first (see packages mil and coreml).
-// Weights that they have as palettes, masks or bytes with scales, and those that an ONNX graph
-// dequantises, are expanded to fp16 here and say to package lower what they were, which gives
-// them a form of the engine's where that holds the same values.
+// Dimensions without a size have names. [Options] gives them sizes, and a [DimError] lists the
+// names that need one. [partition.CoverageOf] says which outputs are not computed, and why.
+// Core ML's programs are converted to ONNX's operators first (see packages mil and coreml).
+// Weights stored as palettes, masks or bytes with scales, or dequantized by an ONNX graph, are
+// expanded to fp16 here. Package lower is told their original form, and stores them in a packed
+// form of the engine if that holds the same values.
 //
 // # JSON of anesim model
 //
-// Names are those of run's report, of the same schema number:
+// Names and the schema number are those of run's report:
 //
 //	{"schema":1,"network":"..","file":"..","chip":"m1","host":"none",
 //	 "programs":[{"first":"..","last":"..","layers":..,"descriptors":..,
@@ -97,15 +95,16 @@
 //	 "outputs":[{"name":"..","shape":[..],"crc32":".."}],
 //	 "synthetic_inputs":[".."],"notes":[".."]}
 //
-// A program's first and last name layers, why what ended the program before it where that
-// was no layer that is not modelled, file where it was written. kernel is taps, /stride
-// and :groups, or "-"; program counts from 1 and is 0 for none. Descriptors that turn a
-// tensor's channels to a row are their reader's. A layer that is not modelled has zeros
-// for numbers, and is in no total. The dispatches' energy, one a program, is in the
-// network's total and in no layer's. Its energy_nj is the engine's; wall_energy_nj has
-// idling, waking and waiting for the host too, and is what the spans of power sum to: all
-// programs in order, then all of them again where they are repeated. With values, outputs are there, and crc32 of a layer
-// whose result leaves its program; note where a modelled layer's values could not be
-// computed. What nothing computed is pseudo-random to its readers and among
-// synthetic_inputs; outputs that rest on it are among coverage's lost_outputs alone.
+// A program's "first" and "last" name layers. "why" says what ended the program before it,
+// unless an unsupported layer did, and "file" where it was written. "kernel" is taps, /stride
+// and :groups, or "-". "program" counts from 1 and is 0 for none. Descriptors that turn a
+// tensor's channels into a row belong to the layer that reads the tensor. A layer that is not
+// modelled has zeros for numbers, and is in no total. The energy of dispatches, one for each
+// program, is in the network's total but in no layer's. A total's "energy_nj" is the engine's.
+// "wall_energy_nj" also has idling, waking and waiting for the host, and is the sum of the spans
+// in "power": all programs in order, and again for each repetition. If values are computed,
+// "outputs" is present, and "crc32" for each layer whose result leaves its program; "note" says
+// why a modelled layer has no values. A tensor that nothing computed is pseudo-random to its
+// readers and is listed in "synthetic_inputs". Outputs that depend on it are only listed in the
+// coverage's "lost_outputs".
 package network

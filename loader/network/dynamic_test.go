@@ -61,7 +61,7 @@ func TestLargestShapes(t *testing.T) {
 		if s := stageOf(t, n, tc.name); !slices.Equal(s.Outputs[0].Dims, tc.want) {
 			t.Errorf("%s has the largest shape %v, want %v", tc.name, s.Outputs[0].Dims, tc.want)
 		}
-		if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `"columns" depends on values; the time is that of the largest, [2 24]`) {
+		if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `"columns" depends on values; the time is for the largest, [2 24]`) {
 			t.Errorf("%s: notes %q", tc.name, note)
 		}
 	}
@@ -98,7 +98,7 @@ func TestStageRun(t *testing.T) {
 		{"values", []list.Array{x, rows(2, 1, 2, 3, 5)}, list.Array{Dims: []int{2}, Numbers: []float64{8, 23}}, ""},
 		{"values", []list.Array{x, rows(2)}, list.Array{Dims: []int{0}, Numbers: nil}, ""},
 		{"values", []list.Array{x, rows(2, 4, 0)}, list.Array{}, "values: index 4 is out of range for 4 elements"},
-		{"values", []list.Array{x, rows(1, 0, 0, 0, 0, 0)}, list.Array{}, "values: result 0 has shape [5 6]; its largest is [24]"},
+		{"values", []list.Array{x, rows(1, 0, 0, 0, 0, 0)}, list.Array{}, "values: result 0 has shape [5 6], want at most [24]"},
 		{"values", []list.Array{x, rows(3, 1, 1, 1)}, list.Array{}, "values: indices of shape [1 3] do not fit data of shape [4 6]"},
 		{"values", []list.Array{x}, list.Array{}, `values: "rows" has no values`},
 		{"values", []list.Array{x, {Dims: []int{3, 2}, Numbers: nil}}, list.Array{}, `values: "rows" has no values`},

@@ -7,9 +7,9 @@ import (
 	"anesim/loader/network/list"
 )
 
-// passes are what is done to the list of layers that a file becomes, in order, behind what
-// [list.Builder.Network] does: it leaves out layers that nothing reads and orders the host's
-// stages around the engine's layers (list/order.go).
+// passes lists the passes over a list of layers, in order. They follow [list.Builder.Network],
+// which removes unused layers and orders the host's stages around the engine's layers
+// (list/order.go).
 var passes = [...]struct {
 	what string
 	do   func(*list.Network)
@@ -22,8 +22,8 @@ var passes = [...]struct {
 	{"tidying", (*list.Network).Tidy},
 }
 
-// finish does the passes on what was strung together. It checks the list after each of them,
-// since a tensor that is read before it is made would only show as wrong values.
+// finish runs the passes on the finished list. It checks the list after each pass, because a
+// tensor that is read before it is produced would only show as wrong values.
 func finish(b *list.Builder) (*list.Network, error) {
 	n := b.Network()
 	if err := n.Check(); err != nil {

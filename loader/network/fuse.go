@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// fuse gives layers what follows them and their tasks can do on the way out, by the rules of
-// package join. It comes before tensors are arranged, while any view of a tensor costs nothing.
+// fuse merges layers into the layer before them if one task can compute both, by the rules of
+// package join. It runs before tensors are arranged, while any view of a tensor is free.
 func fuse(n *list.Network) {
 	steps := make([]join.Step, len(n.Layers))
 	for i := range n.Layers {

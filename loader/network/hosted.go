@@ -10,22 +10,22 @@ import (
 	"anesim/loader/network/settle"
 )
 
-// A hosted node is one that the host works out.
-type hosted struct {
+// A hostedNode is a node that the host computes.
+type hostedNode struct {
 	name string
-	node *graph.Node    // with its constants in memory, its other inputs at their largest
-	from []origin       // of the node's inputs, in order
-	most []graph.Result // its results at their largest
+	node *graph.Node    // with constants in memory and other inputs in their largest shapes
+	from []origin       // sources of the node's inputs, in order
+	most []graph.Result // results in their largest shapes
 }
 
-// An origin is where an operand of a stage comes from if it is no constant.
+// An origin says where a stage gets an operand that is not a constant.
 type origin struct {
-	index  int  // among the layer's inputs, -1 for none
-	filled bool // whether it is read in its largest shape
+	index  int  // index among the layer's inputs, or -1
+	filled bool // whether it is padded to its largest shape
 }
 
-// detached is a copy of a node that keeps nothing of the file's graph, nor its constants.
-func detached(n *graph.Node) *graph.Node {
+// detachNode returns a copy of a node that does not refer to the file's graph or to constants.
+func detachNode(n *graph.Node) *graph.Node {
 	d := *n
 	d.In, d.Out = make([]*graph.Value, len(n.In)), make([]*graph.Value, len(n.Out))
 	for i, v := range n.In {
@@ -37,19 +37,19 @@ func detached(n *graph.Node) *graph.Node {
 	return &d
 }
 
-// stage makes the node one that the host works out, nil where that has no function for it
-// either.
-func (n *nodeReader) stage(l *list.Layer) *list.Stage {
-	if !settle.Hosts(n.node) {
+// hostStage returns the stage of a node that the host computes, or nil if the host has no
+// function for it.
+func (n *nodeReader) hostStage(l *list.Layer) *list.Stage {
+	if !settle.CanHost(n.node) {
 		return nil
 	}
-	s, h := &list.Stage{}, &hosted{name: n.Label, node: detached(n.Node), most: n.Results}
+	s, h := &list.Stage{}, &hostedNode{name: n.Label, node: detachNode(n.Node), most: n.Results}
 	for i, r := range n.Results {
 		if !n.Asked(i) {
 			continue
 		}
 		s.Outputs = append(s.Outputs, list.Tensor{Name: n.Out[i].Name, Dims: r.Dims, Type: r.Type.String()})
-		count(s, graph.Elements(r.Dims), r.Type)
+		countTensor(s, graph.Elements(r.Dims), r.Type)
 	}
 	l.Inputs = nil
 	for i, v := range n.In {
@@ -73,39 +73,39 @@ func (n *nodeReader) stage(l *list.Layer) *list.Stage {
 		}
 		h.from = append(h.from, in)
 		if v.Given() && !(i == 0 && ops.Of(n.Op).Has(ops.Picks)) {
-			count(s, graph.Elements(v.Dims), v.Type)
+			countTensor(s, graph.Elements(v.Dims), v.Type)
 		}
 	}
-	if ops.Of(n.Op).Has(ops.Picks) { // as much of its table as it makes
-		count(s, graph.Elements(n.Results[0].Dims), n.Results[0].Type)
+	if ops.Of(n.Op).Has(ops.Picks) { // reads as much of its table as it writes
+		countTensor(s, graph.Elements(n.Results[0].Dims), n.Results[0].Type)
 	}
 	s.Run = h.Run
 	return s
 }
 
-// count adds a tensor that a stage reads or makes.
-func count(s *list.Stage, elements int, elem graph.Type) {
+// countTensor adds a tensor that a stage reads or writes to its counts.
+func countTensor(s *list.Stage, elements int, elem graph.Type) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
 
-// Run is the stage's, see [list.Stage].
-func (s *hosted) Run(in []list.Array) ([]list.Array, error) {
-	out, err := s.run(in)
+// Run computes the stage, see [list.Stage].
+func (s *hostedNode) Run(in []list.Array) ([]list.Array, error) {
+	out, err := s.compute(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
 	return out, nil
 }
 
-func (s *hosted) run(in []list.Array) ([]list.Array, error) {
-	node, err := s.at(in, nil)
+func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
+	node, err := s.bindInputs(in, nil)
 	if err != nil {
 		return nil, err
 	}
 	f := ops.Of(node.Op).Host()
 	if f == nil {
-		return nil, errors.New("the host has no function for it")
+		return nil, errors.New("host has no function for the operator")
 	}
 	made, err := ops.Infer(node)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *hosted) run(in []list.Array) ([]list.Array, error) {
 	}
 	for i, r := range made {
 		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
-			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.Dims, s.most[i].Dims)
+			return nil, fmt.Errorf("result %d has shape %v, want at most %v", i, r.Dims, s.most[i].Dims)
 		}
 	}
 	results, err := f(node, made)
@@ -127,23 +127,23 @@ func (s *hosted) run(in []list.Array) ([]list.Array, error) {
 			continue
 		}
 		if i >= len(results) || results[i] == nil {
-			return nil, fmt.Errorf("%q is not worked out", name)
+			return nil, fmt.Errorf("result %q was not computed", name)
 		}
 		v, err := results[i].Values()
 		if err != nil {
 			return nil, err
 		}
 		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].Dims) {
-			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].Dims, s.most[i].Dims)
+			return nil, fmt.Errorf("%q has %d elements of shape %v, want at most %v", name, len(v), results[i].Dims, s.most[i].Dims)
 		}
 		out = append(out, list.Array{Dims: results[i].Dims, Numbers: v})
 	}
 	return out, nil
 }
 
-// at returns the stage's node with all inputs as constants, or, if shapes are given instead, in
-// these.
-func (s *hosted) at(in []list.Array, shapes [][]int) (*graph.Node, error) {
+// bindInputs returns the stage's node with all inputs as constants or, if shapes are given
+// instead, with inputs of these shapes.
+func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, error) {
 	n := *s.node
 	n.In = make([]*graph.Value, len(s.node.In))
 	for i, x := range s.from {
@@ -154,14 +154,14 @@ func (s *hosted) at(in []list.Array, shapes [][]int) (*graph.Node, error) {
 			continue
 		case shapes != nil:
 			if len(shapes[x.index]) != len(v.Dims) {
-				return nil, fmt.Errorf("%q has shape %v; its largest is %v", v.Name, shapes[x.index], v.Dims)
+				return nil, fmt.Errorf("%q has shape %v, want as many axes as %v", v.Name, shapes[x.index], v.Dims)
 			}
 			v.Shape(shapes[x.index])
 			continue
 		case v.Const != nil && v.Const.Absent():
-			return nil, fmt.Errorf("the values of %q stand in a file that was not read", v.Name)
+			return nil, fmt.Errorf("values of %q are in a file that was not read", v.Name)
 		case v.Const == nil && (x.index >= len(in) || len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims) || len(in[x.index].Numbers) > graph.Elements(v.Dims)):
-			return nil, fmt.Errorf("%q has no values of shape %v", v.Name, v.Dims)
+			return nil, fmt.Errorf("%q has no values that fit shape %v", v.Name, v.Dims)
 		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {

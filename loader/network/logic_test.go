@@ -85,7 +85,9 @@ func TestSidesOfOneName(t *testing.T) {
 			}
 			continue
 		}
-		refused := slices.ContainsFunc(net.Layers, func(l list.Layer) bool { return strings.Contains(l.Reason, "is made on both sides, or elsewhere too") })
+		refused := slices.ContainsFunc(net.Layers, func(l list.Layer) bool {
+			return strings.Contains(l.Reason, "is produced in both branches, or elsewhere too")
+		})
 		if !refused {
 			t.Errorf("a name %s is read as one tensor", tc.name)
 		}

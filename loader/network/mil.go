@@ -13,14 +13,14 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// maxProgramText is the longest program text that is read.
+// maxProgramText is the size of the longest program text that is read.
 const maxProgramText = 64 << 20
 
-// ReadMIL reads a network from a program's text: a model.mil or a file of its kind. Its
-// weights are read from Options.Dir. Errors are those of [ReadONNX].
+// ReadMIL reads a network from the text of a program, such as a model.mil. Weights are read
+// from Options.Dir. Errors are as for [ReadONNX].
 func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxProgramText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxProgramText)}
 	}
 	p, err := mil.Parse(string(data))
 	if err != nil {
@@ -34,8 +34,8 @@ func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	return readProgram(p, nil, len(data), true, o)
 }
 
-// ReadCoreML reads a network from a Core ML model, a .mlmodel. Its weights are read from
-// Options.Dir. Errors are those of [ReadONNX].
+// ReadCoreML reads a network from a Core ML model, a .mlmodel. Weights are read from
+// Options.Dir. Errors are as for [ReadONNX].
 func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {
@@ -49,7 +49,7 @@ func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	return readProgram(m.Program, m, len(data), false, o)
 }
 
-// openPackage reads the model of a .mlpackage.
+// openPackage reads the model of an .mlpackage.
 func openPackage(path string, o Options) (*list.Network, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options
 	if err != nil || m == nil {
 		return n, err
 	}
-	for i := range n.Inputs { // as the model's user sees them
+	for i := range n.Inputs { // use the types that the model's user sees
 		for _, x := range m.Inputs {
 			if x.Name == n.Inputs[i].Name && x.Type != "" {
 				n.Inputs[i].Type = x.Type

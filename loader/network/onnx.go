@@ -9,9 +9,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// ReadONNX reads a network from an ONNX file. Errors are a *[list.FormatError] or, where
-// dimensions have names and no sizes, a *[DimError]; operators that are no layer of the
-// engine are layers with a Reason.
+// ReadONNX reads a network from an ONNX file. Errors are a *[list.FormatError] or, if named
+// dimensions have no size, a *[DimError]. Operators that the engine cannot run become layers
+// with a Reason.
 func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
@@ -20,7 +20,7 @@ func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	return readModel(m, nil, len(data), o)
 }
 
-// openONNX is ReadONNX of a file, of which it keeps no more than it needs in memory.
+// openONNX is like ReadONNX for a file, and reads large constants on demand.
 func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
 	if err != nil {
@@ -29,7 +29,7 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	return readModel(m, nil, int(size), o)
 }
 
-// formatError gives an error of a file's form its place.
+// formatError converts an error of package onnx, with its position.
 func formatError(err error) error {
 	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError
@@ -39,8 +39,8 @@ func formatError(err error) error {
 	return f
 }
 
-// readModel reads a network of a model that was read from a file of size bytes. Some of its
-// constants were packed there.
+// readModel builds a network from a model that was read from a file of size bytes. packings
+// describes the constants that were packed there.
 func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
 	files, notes, err := m.Attach(o.Dir)
 	var format *onnx.FormatError

@@ -168,7 +168,7 @@ func TestONNXErrors(t *testing.T) {
 		{"text", []byte("name: x"), "byte 0x0: field tag: unexpected EOF"},
 		{"cut", long[:len(long)-9], "byte 0x0: field tag"},
 		{"wire", ox.Message{}.Int(7, 1), "byte 0x0: field 7 has wire type 0, want 2"},
-		{"no shape", ox.Model(ox.Message{}.Bytes(11, ox.Message{}.Text(1, "x"))), `byte 0x0: input "x": its shape is not stated`},
+		{"no shape", ox.Model(ox.Message{}.Bytes(11, ox.Message{}.Text(1, "x"))), `byte 0x0: input "x" has no stated shape`},
 		{"shape", ox.Model(ox.Constant("w", []int{1 << 30, 1 << 30})), `byte 0x`},
 	} {
 		_, err := ReadONNX(tc.data, Options{})
@@ -217,7 +217,7 @@ func TestTensorsAreMadeOnce(t *testing.T) {
 			ox.Node("Relu", "a", []string{"x"}), ox.Node("Tanh", twice, []string{"a"}), ox.Node("Relu", "y", []string{twice}))
 		_, err := ReadONNX(file, Options{})
 		var f *list.FormatError
-		if !errors.As(err, &f) || f.What != fmt.Sprintf("tensor %q is made twice", twice) {
+		if !errors.As(err, &f) || f.What != fmt.Sprintf("tensor %q is produced twice", twice) {
 			t.Errorf("%s: %v", twice, err)
 		}
 	}

@@ -15,32 +15,31 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options are what a network's file leaves open.
+// Options holds the settings that a network's file leaves open.
 type Options struct {
-	// Dims are the sizes of dimensions by name. One without a name, or named "?", is its
-	// input's with the number of the axis behind a colon, like "image:2", and an input that
-	// is one integer takes its value by its own name. A first dimension is 1 where nothing
-	// is said of it.
+	// Dims holds the sizes of dimensions by name. A dimension without a name, or named "?", is
+	// called by its input and axis, such as "image:2". An input that is one integer takes its
+	// value by its own name. The default for a first dimension is 1.
 	Dims map[string]int
-	// Dir is the directory of the file: values that stand in other files are read from
-	// there, and from nowhere outside of it. Without it those values are not read.
+	// Dir is the directory of the file. Values in other files are read from there, and never
+	// from outside it. If Dir is "", these values are not read.
 	Dir string
-	// Tables takes one table for functions that have an exact form of several layers, Elu and
-	// Softsign: cheaper, and less exact.
+	// Tables uses a single table for Elu and Softsign instead of several exact layers, which is
+	// cheaper but less exact.
 	Tables bool
 }
 
-// Read reads a network of the form that the name's ending says: .yaml or .yml, .onnx,
+// Read reads a network in the format that the extension of name says: .yaml, .yml, .onnx,
 // .mlmodel or .mil.
 func Read(name string, data []byte, o Options) (*list.Network, error) {
-	read, err := reader(name)
+	read, err := readerFor(name)
 	if err != nil {
 		return nil, err
 	}
 	return read(data, o)
 }
 
-// ReadYAML reads a network from its list of layers. Errors are a *[list.FormatError].
+// ReadYAML reads a network from a YAML list of layers. Errors are a *[list.FormatError].
 func ReadYAML(data []byte) (*list.Network, error) {
 	b, err := keys.ReadYAML(data)
 	if err != nil {
@@ -49,12 +48,12 @@ func ReadYAML(data []byte) (*list.Network, error) {
 	return finish(b)
 }
 
-// reader finds what reads files of a name's ending.
-func reader(name string) (func([]byte, Options) (*list.Network, error), error) {
+// readerFor returns the function that reads files with the extension of name.
+func readerFor(name string) (func([]byte, Options) (*list.Network, error), error) {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".yaml", ".yml":
 		return func(data []byte, o Options) (*list.Network, error) {
-			if err := newBinder(o.Dims).err(); err != nil {
+			if err := newBinder(o.Dims).checkNames(); err != nil {
 				return nil, err
 			}
 			return ReadYAML(data)
@@ -66,7 +65,7 @@ func reader(name string) (func([]byte, Options) (*list.Network, error), error) {
 	case ".mil":
 		return ReadMIL, nil
 	default:
-		return nil, fmt.Errorf("extension %q: want .yaml, .yml, .onnx, .mlmodel, .mlpackage, .mlmodelc or .mil", ext)
+		return nil, fmt.Errorf("unknown extension %q; want .yaml, .yml, .onnx, .mlmodel, .mlpackage, .mlmodelc or .mil", ext)
 	}
 }
 
@@ -75,9 +74,9 @@ func Extensions() []string {
 	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
 }
 
-// Open reads a network from a file of a form that [Read] knows, or from a directory: a
-// .mlpackage, or a .mlmodelc with its program as text. Options.Dir is the file's directory
-// where it is "".
+// Open reads a network from a file in a format that [Read] knows, or from a directory: an
+// .mlpackage, or an .mlmodelc whose program is text. The default for Options.Dir is the file's
+// directory.
 func Open(path string, o Options) (*list.Network, error) {
 	switch strings.ToLower(filepath.Ext(filepath.Clean(path))) {
 	case ".mlpackage":
@@ -85,7 +84,7 @@ func Open(path string, o Options) (*list.Network, error) {
 	case ".mlmodelc":
 		return Open(filepath.Join(path, "model.mil"), o)
 	}
-	read, err := reader(path)
+	read, err := readerFor(path)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func Open(path string, o Options) (*list.Network, error) {
 	return read(data, o)
 }
 
-// readAtMost reads a file of at most a number of bytes.
+// readAtMost reads a file of at most most bytes.
 func readAtMost(f fs.File, most int64) ([]byte, error) {
 	size, err := regularSize(f, most)
 	if err != nil {
@@ -122,7 +121,8 @@ func readAtMost(f fs.File, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// regularSize is the size of a file of at most a number of bytes.
+// regularSize returns the size of a regular file. It returns an error if the file has more than
+// most bytes.
 func regularSize(f fs.File, most int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -132,7 +132,7 @@ func regularSize(f fs.File, most int64) (int64, error) {
 		return 0, errors.New("not a regular file")
 	}
 	if info.Size() > most {
-		return 0, fmt.Errorf("%d bytes, want at most %d", info.Size(), most)
+		return 0, fmt.Errorf("found %d bytes, want at most %d", info.Size(), most)
 	}
 	return info.Size(), nil
 }

@@ -13,14 +13,14 @@ import (
 	"anesim/loader/network/settle"
 )
 
-// What constants that are worked out take: a number each in and out of float64.
+// Limits on the memory for computed constants. Each element is converted to and from float64.
 const (
-	foldedBytes = 2 * graph.NumberBytes // a byte of the file
+	foldedBytes = 2 * graph.NumberBytes // per byte of the file
 	maxFolded   = 512 << 20
 )
 
-// readGraph builds a network of a model that a file of size bytes has, with notes about the
-// file. Nodes are settled first, all of them, and then each becomes layers.
+// readGraph builds a network from a model in a file of size bytes, with notes about the file.
+// It settles all nodes first, and then turns each into layers.
 func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Network, error) {
 	budget := &graph.Budget{Bytes: min(foldedBytes*size+16<<20, maxFolded)}
 	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget), values: m.Values}}
@@ -29,20 +29,20 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	for _, note := range notes {
 		r.Note("%s", note)
 	}
-	if err := r.inputs(m.Inputs, o.Dims); err != nil {
+	if err := r.addInputs(m.Inputs, o.Dims); err != nil {
 		return nil, err
 	}
 	nodes, err := settle.Model(m, budget)
-	var twice *settle.TwiceError
+	var twice *settle.DuplicateError
 	switch {
 	case errors.As(err, &twice):
 		return nil, &list.FormatError{What: err.Error(), Err: err}
 	case err != nil:
 		return nil, err
 	}
-	r.nodes(nodes)
+	r.readNodes(nodes)
 	for _, out := range m.Results {
-		if err := r.output(out); err != nil {
+		if err := r.addOutput(out); err != nil {
 			return nil, err
 		}
 	}
@@ -52,28 +52,28 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 		}
 	}
 	if r.Saturated > 0 {
-		r.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.Saturated)
+		r.Note("%d constant values exceed fp16 and become 65504 or -65504", r.Saturated)
 	}
-	r.noteFilled()
+	r.notePadded()
 	return finish(r.Builder)
 }
 
-// A composer builds a network of nodes whose operators are those of ONNX; a file of
-// another format states its own in them. A tensor of fewer than four dimensions stands at
-// the end of N, C, H, W; of more, the first are N together.
+// A composer builds a network from nodes with ONNX's operators, to which other formats are
+// converted first. A tensor with fewer than four dimensions uses the last of N, C, H, W. The
+// leading dimensions of a larger one are merged to N.
 type composer struct {
 	*list.Builder
 	*reading
 }
 
-// A reading is what all composers of a file share.
+// A reading holds the state that all composers of a file share.
 type reading struct {
 	*choose.Shared
-	values map[string]*graph.Value // of the file, and those of nodes that state its own
+	values map[string]*graph.Value // tensors of the file and of expansions
 }
 
-// value is the tensor of a name.
-func (r *reading) value(name string) *graph.Value {
+// valueOf returns the tensor with the given name.
+func (r *reading) valueOf(name string) *graph.Value {
 	v := r.values[name]
 	if v == nil {
 		v = &graph.Value{Name: name}
@@ -82,26 +82,26 @@ func (r *reading) value(name string) *graph.Value {
 	return v
 }
 
-func (r *composer) inputs(ports []graph.Port, sizes map[string]int) error {
+func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	b := newBinder(sizes, ports...)
 	for _, in := range ports {
 		if in.Dims == nil {
-			return &list.FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
+			return &list.FormatError{What: fmt.Sprintf("input %q has no stated shape", in.Name)}
 		}
-		if v, ok := b.value(in); ok {
-			r.value(in.Name).Set(&graph.Const{Dims: b.bind(in), Type: in.Type, Numbers: []float64{float64(v)}})
+		if v, ok := b.integerInput(in); ok {
+			r.valueOf(in.Name).Set(&graph.Const{Dims: b.bind(in), Type: in.Type, Numbers: []float64{float64(v)}})
 			continue
 		}
-		r.value(in.Name).Dims, r.value(in.Name).Type = b.bind(in), in.Type
+		r.valueOf(in.Name).Dims, r.valueOf(in.Name).Type = b.bind(in), in.Type
 	}
-	if err := b.err(); err != nil {
+	if err := b.checkNames(); err != nil {
 		return err
 	}
 	for _, in := range ports {
-		if r.value(in.Name).Const != nil {
+		if r.valueOf(in.Name).Const != nil {
 			continue
 		}
-		d := r.value(in.Name).Dims
+		d := r.valueOf(in.Name).Dims
 		s, err := choose.ShapeOf(d)
 		if err == nil {
 			err = list.CheckShape(s)
@@ -116,11 +116,11 @@ func (r *composer) inputs(ports []graph.Port, sizes map[string]int) error {
 	return nil
 }
 
-// output notes what the network gives under a name of the file.
-func (r *composer) output(v graph.Port) error {
-	x := r.value(v.Name)
+// addOutput records a result of the network under its name in the file.
+func (r *composer) addOutput(v graph.Port) error {
+	x := r.valueOf(v.Name)
 	if x.Scale > 1 {
-		r.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
+		r.Note("output %q has multiples of %g, because its integers exceed fp16", v.Name, x.Scale)
 	}
 	out := list.Output{Name: v.Name, Tensor: r.TensorOf(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
 	if x.Type != 0 {
@@ -143,29 +143,30 @@ func (r *composer) output(v graph.Port) error {
 	return nil
 }
 
-// A nodeReader is a node on its way to layers.
+// A nodeReader turns a node into layers.
 type nodeReader struct {
 	*choose.Chooser
 	*reading
 	node   *settle.Node
-	outer  *list.Builder // what the node's layers are added to
+	outer  *list.Builder // receives the node's layers
 	macs   int
-	values []*graph.Value // of nodes that state this one
+	values []*graph.Value // tensors of the node's expansion
 }
 
-func (r *composer) nodes(list []*settle.Node) {
+func (r *composer) readNodes(list []*settle.Node) {
 	for _, node := range list {
 		if len(node.Pieces) == 0 {
-			r.node(node)
-		} else if !r.whole(node) {
-			r.nodes(node.Pieces)
+			r.readNode(node)
+		} else if !r.readPattern(node) {
+			r.readNodes(node.Pieces)
 		}
 	}
 }
 
-// whole reads an operator that a file has in pieces, and reports whether the engine does it.
-func (r *composer) whole(node *settle.Node) bool {
-	n := r.reader(node)
+// readPattern reads an operator that the file has as several nodes. It reports whether the
+// engine can run the operator.
+func (r *composer) readPattern(node *settle.Node) bool {
+	n := r.newReader(node)
 	if err := n.read(); err != nil || len(n.Net.Layers) == 0 {
 		return false
 	}
@@ -174,24 +175,24 @@ func (r *composer) whole(node *settle.Node) bool {
 		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: piece.Label, Op: piece.Op, First: len(r.Net.Layers), What: "folded"})
 		last.Folded = append(last.Folded, piece.Label)
 	}
-	r.count(n)
+	r.addNode(n)
 	return true
 }
 
-func (r *composer) node(node *settle.Node) {
-	n := r.reader(node)
+func (r *composer) readNode(readNode *settle.Node) {
+	n := r.newReader(readNode)
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
 	if n.What == "branch" {
-		r.keep(n) // its nodes are counted
+		r.keepNode(n) // its nodes are already counted
 		return
 	}
-	r.count(n)
+	r.addNode(n)
 }
 
-// reader returns what reads a node, with a builder of its own.
-func (r *composer) reader(node *settle.Node) *nodeReader {
+// newReader returns a reader for a node, with a builder of its own.
+func (r *composer) newReader(node *settle.Node) *nodeReader {
 	return newNodeReader(node, r.Builder, r.reading)
 }
 
@@ -200,8 +201,8 @@ func newNodeReader(node *settle.Node, outer *list.Builder, of *reading) *nodeRea
 	return &nodeReader{Chooser: c, reading: of, node: node, outer: outer, macs: node.MACs}
 }
 
-// keep adds what a node became to the network.
-func (r *composer) keep(n *nodeReader) {
+// keepNode adds the layers of a node to the network.
+func (r *composer) keepNode(n *nodeReader) {
 	n.Keep()
 	for _, v := range n.values {
 		if r.values[v.Name] == nil {
@@ -210,21 +211,21 @@ func (r *composer) keep(n *nodeReader) {
 	}
 }
 
-// count adds a node that was read to the network's, with its layers.
-func (r *composer) count(n *nodeReader) {
+// addNode adds a node that was read, and its layers, to the network.
+func (r *composer) addNode(n *nodeReader) {
 	first := len(r.Net.Layers) + n.First
-	r.keep(n)
+	r.keepNode(n)
 	at := list.Node{Name: n.Label, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.Net.Layers) - first, What: n.What}
-	at.Bytes, at.Unsized = n.bytes()
+	at.Bytes, at.Unsized = n.operandBytes()
 	r.Net.Nodes = append(r.Net.Nodes, at)
 	for k := first; k < len(r.Net.Layers); k++ {
 		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
 	}
 }
 
-// bytes are those of the operands and results in fp16, and whether a result has no known
-// shape. Gather reads what it picks, not its whole table.
-func (n *nodeReader) bytes() (sum uint64, unsized bool) {
+// operandBytes returns the size of the operands and results in fp16, and whether a result has
+// an unknown shape. For a Gather, it counts the selected elements instead of the whole table.
+func (n *nodeReader) operandBytes() (sum uint64, unsized bool) {
 	if n.What != "" {
 		return 0, false
 	}
@@ -235,7 +236,7 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 		return v.Dims != nil
 	}
 	for _, out := range n.Out {
-		if out.Given() && !count(out) && !settle.InOthers(n.Op) { // of an operator in others, results that nothing asks for
+		if out.Given() && !count(out) && !settle.HasExpansion(n.Op) { // an expansion leaves unused results without a shape
 			unsized = true
 		}
 	}
@@ -250,7 +251,7 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 	return sum, unsized
 }
 
-// refuse makes the node one layer that says why it is no other.
+// refuse turns the node into a single layer with the reason why the engine cannot run it.
 func (n *nodeReader) refuse(why error) {
 	fresh := newNodeReader(n.node, n.outer, n.reading)
 	n.Chooser, n.values, n.macs = fresh.Chooser, nil, fresh.macs
@@ -274,17 +275,17 @@ func (n *nodeReader) refuse(why error) {
 			shape = &s
 		}
 	}
-	l.Host = n.stage(&l)
+	l.Host = n.hostStage(&l)
 	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
 		n.Net.Layers[len(n.Net.Layers)-1].AddOutput(out.Name)
 	}
 }
 
-// read makes layers of the node. Of a result that they do not make, such as the places of a
-// pool, nothing is known any more.
+// read turns the node into layers. It clears the shapes of results that the layers do not
+// produce, such as the indices of a pool.
 func (n *nodeReader) read() error {
-	if err := n.become(); err != nil {
+	if err := n.readKind(); err != nil {
 		return err
 	}
 	for _, out := range n.Out {
@@ -295,7 +296,7 @@ func (n *nodeReader) read() error {
 	return nil
 }
 
-func (n *nodeReader) become() error {
+func (n *nodeReader) readKind() error {
 	for _, note := range n.node.Notes {
 		n.Note("%s", note)
 	}
@@ -306,27 +307,27 @@ func (n *nodeReader) become() error {
 		n.What = "constant"
 		return nil
 	case n.node.Kind == settle.Branch:
-		n.branch()
+		n.readBranch()
 		return nil
 	case n.Op == "If":
-		return n.both()
+		return n.readConditional()
 	}
-	if n.node.Largest != nil && (n.node.Host == nil || n.followsEngine()) {
-		if err := n.onEngine(); err == nil || n.node.Host == nil {
+	if n.node.Largest != nil && (n.node.Host == nil || n.canStayOnEngine()) {
+		if err := n.readAtLargest(); err == nil || n.node.Host == nil {
 			return err
 		}
 	}
 	if n.node.Host != nil {
 		return n.node.Host
 	}
-	return n.layers()
+	return n.readLayers()
 }
 
-// layers makes layers of the nodes that state the node, or else of the node itself.
-func (n *nodeReader) layers() error {
+// readLayers makes layers of the node's expansion or, if it has none, of the node itself.
+func (n *nodeReader) readLayers() error {
 	whole := n.node.Unstated
 	if n.node.Body != nil {
-		if whole = n.inOthers(); whole == nil || n.node.Only {
+		if whole = n.readExpansion(); whole == nil || n.node.Only {
 			return whole
 		}
 	}
@@ -339,15 +340,15 @@ func (n *nodeReader) layers() error {
 	return n.Choose()
 }
 
-// inOthers makes layers of the nodes that state this one. What is wrong with them is wrong with
-// it, and leaves nothing behind.
-func (n *nodeReader) inOthers() error {
+// readExpansion makes layers of the nodes in the expansion. If one of them fails, it returns
+// the error and adds nothing.
+func (n *nodeReader) readExpansion() error {
 	all, macs := n.Try(), 0
 	var values []*graph.Value
 	for _, part := range n.node.Body {
 		m := newNodeReader(part, all, n.reading)
 		if part.Kind == settle.Same {
-			same(all, part.Out[0], part.In[0])
+			aliasTensor(all, part.Out[0], part.In[0])
 		} else if err := m.read(); err != nil {
 			m.refuse(err)
 			if m.Net.Layers[0].Host == nil {
@@ -366,26 +367,26 @@ func (n *nodeReader) inOthers() error {
 	return nil
 }
 
-// branch makes layers of the nodes of the side that a constant condition takes.
-func (n *nodeReader) branch() {
+// readBranch makes layers of the branch that a constant condition selects.
+func (n *nodeReader) readBranch() {
 	inner := &composer{n.Builder, n.reading}
 	for _, part := range n.node.Body {
 		if part.Kind == settle.Same {
-			same(n.Builder, part.Out[0], part.In[0])
+			aliasTensor(n.Builder, part.Out[0], part.In[0])
 		} else {
-			inner.nodes([]*settle.Node{part})
+			inner.readNodes([]*settle.Node{part})
 		}
 	}
 	n.What = "branch"
 }
 
-// same makes a tensor stand for the values of another.
-func same(b *list.Builder, v, of *graph.Value) {
+// aliasTensor makes tensor v an alias for the values of another tensor.
+func aliasTensor(b *list.Builder, v, of *graph.Value) {
 	if s, ok := b.Shape(of.Name); ok {
 		b.SetShape(v.Name, s)
 		b.SetTensor(v.Name, b.TensorOf(of.Name))
 	} else if of.Const == nil {
 		v.Forget()
-		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
+		v.Why = fmt.Sprintf("shape of %q is unknown", of.Name)
 	}
 }

@@ -21,7 +21,7 @@ func TestUnmadeResult(t *testing.T) {
 		want string
 	}{
 		{"i", pair, `m; r no earlier node produces "i"; y`},
-		{"j", branch, `p; r the shape of "i" is not known; y`},
+		{"j", branch, `p; r shape of "i" is unknown; y`},
 	} {
 		net, err := ReadONNX(ox.Model(
 			ox.Input("x", 1, 1, 2, 2), ox.Whole("one", 9, 1, []int{}, 1), ox.Shape("i", 1, 1, 2, 2), ox.Shape("r", 1, 1, 2, 2), c.node,

@@ -7,38 +7,39 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Attention as one operator, of which there are four: with the projections in it, with three
-// tensors, with fewer heads of keys than of queries, and ONNX's own. All are
+// There are four attention operators: one with the projections, one with three tensors, one with
+// fewer heads of keys than of queries, and ONNX's own. All of them compute
 //
 //	softmax(scale * q k^T + mask) v
 //
-// a head at a time; they differ in where heads, what came before and the mask stand.
+// for each head. They differ in the layout of heads, of past keys and values, and of the mask.
 
-// An attended is what attention is of: heads [batch][heads][length][size].
-type attended struct {
+// An attentionArgs holds the operands of an attention. Queries, keys and values are
+// [batch][heads][length][size].
+type attentionArgs struct {
 	q, k, v      *graph.Value
-	pastK, pastV *graph.Value // ahead of k and v, nil for nothing
-	presentK     *graph.Value // names for them joined
+	pastK, pastV *graph.Value // past keys and values before k and v, or nil
+	presentK     *graph.Value // results for the joined keys and values
 	presentV     *graph.Value
-	mask         *graph.Value // added to the scores, nil for nothing
+	mask         *graph.Value // added to the scores, or nil
 	causal       bool
 	scale        float64
 	softcap      float64
-	groups       int // heads of q for each of k
+	groups       int // heads of q for each head of k
 }
 
-const unseen = -65504 // the least that fp16 has
+const maskedScore = -65504 // the least finite fp16 number
 
-// attend reads attention, whose result has heads still apart.
-func (e *expansion) attend(a attended) (*graph.Value, error) {
-	fresh := a.k.Dims // without what came before
-	err := withPast(e, &a)
+// emitAttention emits an attention. Its result has separate heads.
+func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
+	fresh := a.k.Dims // without past keys
+	err := prependPast(e, &a)
 	if err != nil {
 		return nil, err
 	}
 	q, k := a.q.Dims, a.k.Dims
 	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
-		return nil, fmt.Errorf("attention of %v and %v", q, k)
+		return nil, fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each", q, k)
 	}
 	if a.groups > 1 {
 		for _, x := range [...]**graph.Value{&a.k, &a.v} {
@@ -47,37 +48,37 @@ func (e *expansion) attend(a attended) (*graph.Value, error) {
 			}
 		}
 	}
-	turned, err := e.turned(nil, a.k, 0, 1, 3, 2)
+	turned, err := e.transpose(nil, a.k, 0, 1, 3, 2)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.chain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.number(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
+	s, err := e.chain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
 	if err == nil && a.softcap != 0 {
-		s, err = e.chain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.number(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.number(a.softcap)}})
+		s, err = e.chain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.softcap)}})
 	}
 	if err == nil && a.mask.Given() {
-		s, err = e.node(nil, "Add", nil, s, a.mask)
+		s, err = e.emit(nil, "Add", nil, s, a.mask)
 	}
 	if err == nil && a.causal {
 		var mask *graph.Value
 		if mask, err = causalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
-			s, err = e.node(nil, "Add", nil, s, mask)
+			s, err = e.emit(nil, "Add", nil, s, mask)
 		}
 	}
 	if err == nil {
-		s, err = e.node(nil, "Softmax", attributes{"axis": ofInt(3)}, s)
+		s, err = e.emit(nil, "Softmax", attributes{"axis": intAttr(3)}, s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return e.node(nil, "MatMul", nil, s, a.v)
+	return e.emit(nil, "MatMul", nil, s, a.v)
 }
 
-// withPast puts the keys and values that came before ahead of the new ones.
-func withPast(e *expansion, a *attended) (err error) {
+// prependPast puts past keys and values before the new ones.
+func prependPast(e *expansion, a *attentionArgs) (err error) {
 	if a.pastK.Given() && a.pastK.Dims != nil && graph.Elements(a.pastK.Dims) > 0 {
-		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err == nil {
-			a.v, err = e.node(a.presentV, "Concat", attributes{"axis": ofInt(2)}, a.pastV, a.v)
+		if a.k, err = e.emit(a.presentK, "Concat", attributes{"axis": intAttr(2)}, a.pastK, a.k); err == nil {
+			a.v, err = e.emit(a.presentV, "Concat", attributes{"axis": intAttr(2)}, a.pastV, a.v)
 		}
 		return err
 	}
@@ -85,14 +86,15 @@ func withPast(e *expansion, a *attended) (err error) {
 		if !x.out.Given() {
 			continue
 		}
-		if _, err := e.node(x.out, "Identity", nil, x.of); err != nil {
+		if _, err := e.emit(x.out, "Identity", nil, x.of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// causalMask is a mask by which a query sees all past keys, and the new ones up to its own place.
+// causalMask returns a mask that lets a query attend to all past keys, and to the new ones up
+// to its own position.
 func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
 		return nil, err
@@ -100,117 +102,120 @@ func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 	v := make([]float64, rows*columns)
 	for i := range v {
 		if i%columns > i/columns+past {
-			v[i] = unseen
+			v[i] = maskedScore
 		}
 	}
-	return e.floats([]int{1, 1, rows, columns}, v), nil
+	return e.newFloats([]int{1, 1, rows, columns}, v), nil
 }
 
-// repeatHeads gives each head of keys or values as many copies, next to each other.
+// repeatHeads repeats each head of keys or values. The copies are adjacent.
 func (e *expansion) repeatHeads(x *graph.Value, times int) (*graph.Value, error) {
 	d := x.Dims
-	x, err := e.reshaped(nil, x, d[0], d[1], 1, d[2], d[3])
+	x, err := e.reshape(nil, x, d[0], d[1], 1, d[2], d[3])
 	if err == nil {
-		x, err = e.node(nil, "Expand", nil, x, e.wholes(d[0], d[1], times, d[2], d[3]))
+		x, err = e.emit(nil, "Expand", nil, x, e.newInts(d[0], d[1], times, d[2], d[3]))
 	}
 	if err == nil {
-		x, err = e.reshaped(nil, x, d[0], d[1]*times, d[2], d[3])
+		x, err = e.reshape(nil, x, d[0], d[1]*times, d[2], d[3])
 	}
 	return x, err
 }
 
-// heads takes heads apart that stand next to each other in the last axis.
-func (e *expansion) heads(x *graph.Value, n int) (*graph.Value, error) {
+// splitHeads splits the last axis into n heads: [batch][length][n*size] becomes
+// [batch][n][length][size]. A tensor with 4 axes is returned unchanged.
+func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 	d := x.Dims
 	if len(d) == 4 {
 		return x, nil
 	}
 	if len(d) != 3 || n < 1 || d[2]%n != 0 {
-		return nil, fmt.Errorf("%d heads of shape %v", n, d)
+		return nil, fmt.Errorf("cannot split shape %v into %d heads", d, n)
 	}
-	x, err := e.reshaped(nil, x, d[0], d[1], n, d[2]/n)
+	x, err := e.reshape(nil, x, d[0], d[1], n, d[2]/n)
 	if err != nil {
 		return nil, err
 	}
-	return e.turned(nil, x, 0, 2, 1, 3)
+	return e.transpose(nil, x, 0, 2, 1, 3)
 }
 
-// joinHeads puts heads next to each other in the last axis.
+// joinHeads joins the heads in the last axis, the inverse of splitHeads.
 func (e *expansion) joinHeads(out, x *graph.Value) error {
 	d := x.Dims
-	x, err := e.turned(nil, x, 0, 2, 1, 3)
+	x, err := e.transpose(nil, x, 0, 2, 1, 3)
 	if err == nil {
-		_, err = e.reshaped(out, x, d[0], d[2], d[1]*d[3])
+		_, err = e.reshape(out, x, d[0], d[2], d[1]*d[3])
 	}
 	return err
 }
 
-// masked is what is added to scores [batch][heads][rows][columns] for a mask of ones and
-// zeros: of the columns, of rows and columns, or how many columns there are.
-func (e *expansion) masked(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
+// scoreMask returns the tensor to add to scores [batch][heads][rows][columns] for a mask of
+// ones and zeros. The mask has columns, or rows and columns, or is the number of columns. A
+// zero adds filter.
+func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
 	d := mask.Dims
 	if t := mask.Type; t.IsFloat() {
-		return nil, errors.New("a mask with a fraction")
+		return nil, errors.New("mask is not of integers or bools")
 	}
 	switch {
-	case len(d) == 1: // how many columns count
+	case len(d) == 1: // the number of columns
 		places := make([]float64, columns)
 		for i := range places {
 			places[i] = float64(i)
 		}
-		count, err := e.reshaped(nil, mask, d[0], 1, 1, 1)
+		count, err := e.reshape(nil, mask, d[0], 1, 1, 1)
 		if err != nil {
 			return nil, err
 		}
-		less, err := e.node(nil, "Less", nil, e.floats([]int{1, 1, 1, columns}, places), e.float(count))
+		less, err := e.emit(nil, "Less", nil, e.newFloats([]int{1, 1, 1, columns}, places), e.asFloat(count))
 		if err != nil {
 			return nil, err
 		}
 		mask = less
 	case len(d) == 2 && d[1] == columns:
 		var err error
-		if mask, err = e.reshaped(nil, mask, d[0], 1, 1, columns); err != nil {
+		if mask, err = e.reshape(nil, mask, d[0], 1, 1, columns); err != nil {
 			return nil, err
 		}
 	case len(d) == 3 && d[1] == rows && d[2] == columns:
 		var err error
-		if mask, err = e.reshaped(nil, mask, d[0], 1, rows, columns); err != nil {
+		if mask, err = e.reshape(nil, mask, d[0], 1, rows, columns); err != nil {
 			return nil, err
 		}
 	case len(d) == 4:
 	default:
-		return nil, fmt.Errorf("a mask of shape %v for %d by %d scores", d, rows, columns)
+		return nil, fmt.Errorf("mask of shape %v does not fit %d x %d scores", d, rows, columns)
 	}
-	seen, err := e.node(nil, "Cast", attributes{"to": ofInt(int(graph.Float))}, mask)
+	seen, err := e.emit(nil, "Cast", attributes{"to": intAttr(int(graph.Float))}, mask)
 	if err != nil {
 		return nil, err
 	}
-	return e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.number(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.number(max(unseen, filter))}})
+	return e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(max(maskedScore, filter))}})
 }
 
-// attention is that of either domain.
-func attention(e *expansion) error {
+// expandAttention expands the Attention of either domain.
+func expandAttention(e *expansion) error {
 	if e.Domain == "com.microsoft" {
-		return projectedAttention(e)
+		return expandProjectedAttention(e)
 	}
-	return ownAttention(e)
+	return expandONNXAttention(e)
 }
 
-// projectedAttention has the projections to queries, keys and values in it.
-func projectedAttention(e *expansion) error {
+// expandProjectedAttention expands an attention that includes the projections to queries, keys
+// and values.
+func expandProjectedAttention(e *expansion) error {
 	n := e.Int("num_heads", 0)
-	x, err := e.node(nil, "MatMul", nil, e.input(0), e.input(1))
+	x, err := e.emit(nil, "MatMul", nil, e.input(0), e.input(1))
 	if err != nil {
 		return err
 	}
 	if b := e.input(2); b.Given() {
-		if x, err = e.node(nil, "Add", nil, x, b); err != nil {
+		if x, err = e.emit(nil, "Add", nil, x, b); err != nil {
 			return err
 		}
 	}
 	d := x.Dims
 	if len(d) != 3 || n < 1 || e.Int("do_rotary", 0) != 0 {
-		return fmt.Errorf("%d heads of shape %v, or turned ones", n, d)
+		return fmt.Errorf("cannot split shape %v into %d heads, or found do_rotary", d, n)
 	}
 	sizes, given, err := e.List("qkv_hidden_sizes", -1)
 	if err != nil {
@@ -219,62 +224,62 @@ func projectedAttention(e *expansion) error {
 	if !given || len(sizes) != 3 {
 		sizes = []int{d[2] / 3, d[2] / 3, d[2] - 2*(d[2]/3)}
 	}
-	parts, err := e.several([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": ofInt(2)}, x, e.wholes(sizes...))
+	parts, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": intAttr(2)}, x, e.newInts(sizes...))
 	if err != nil {
 		return err
 	}
 	for i := range parts {
-		if parts[i], err = e.heads(parts[i], n); err != nil {
+		if parts[i], err = e.splitHeads(parts[i], n); err != nil {
 			return err
 		}
 	}
-	a := attended{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.scaleOf(sizes[0] / n), mask: e.input(5)}
+	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.headScale(sizes[0] / n), mask: e.input(5)}
 	if e.input(4).Given() || e.output(1).Given() {
-		return errors.New("keys and values of steps before in one tensor")
+		return errors.New("past keys and values in one tensor are not supported")
 	}
-	if err := e.hides(&a, 3, d[1], d[1]); err != nil {
+	if err := e.addMask(&a, 3, d[1], d[1]); err != nil {
 		return err
 	}
-	y, err := e.attend(a)
+	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
 	return e.joinHeads(e.output(0), y)
 }
 
-// hides adds the mask of an input, of places that are not to be seen, to what is added to the
-// scores.
-func (e *expansion) hides(a *attended, input, rows, columns int) error {
+// addMask adds the mask in the given input, if there is one, to the mask of the scores.
+func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 	m := e.input(input)
 	if !m.Given() {
 		return nil
 	}
-	mask, err := e.masked(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
+	mask, err := e.scoreMask(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
 	if err == nil && a.mask.Given() {
-		mask, err = e.node(nil, "Add", nil, a.mask, mask)
+		mask, err = e.emit(nil, "Add", nil, a.mask, mask)
 	}
 	a.mask = mask
 	return err
 }
 
-// multiHead takes queries, keys and values as they are, in one tensor or in three.
-func multiHead(e *expansion) error {
+// expandMultiHead expands an attention with queries, keys and values in one tensor or in
+// several.
+func expandMultiHead(e *expansion) error {
 	n := e.Int("num_heads", 0)
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	var err error
 	if d := in[0].Dims; len(d) == 5 { // [batch][length][heads][3][size]
-		if err := e.unpack(in[:], in[0], 3); err != nil {
+		if err := e.unpackHeads(in[:], in[0], 3); err != nil {
 			return err
 		}
 	} else if d := in[1].Dims; len(d) == 5 {
-		if err := e.unpack(in[1:], in[1], 2); err != nil {
+		if err := e.unpackHeads(in[1:], in[1], 2); err != nil {
 			return err
 		}
 	}
 	if b := e.input(3); b.Given() {
 		c := e.Const(3)
 		if c == nil {
-			return errors.New("its bias is computed, not a constant")
+			return errors.New("bias is computed; want a constant")
 		}
 		v, err := c.Values()
 		if err != nil {
@@ -283,51 +288,52 @@ func multiHead(e *expansion) error {
 		for i, x := range in {
 			d := x.Dims
 			if len(d) != 3 || len(v) < d[2] {
-				return fmt.Errorf("a bias of %d for shape %v", len(v), d)
+				return fmt.Errorf("bias of %d elements does not fit shape %v", len(v), d)
 			}
-			if in[i], err = e.node(nil, "Add", nil, x, e.floats([]int{d[2]}, v[:d[2]])); err != nil {
+			if in[i], err = e.emit(nil, "Add", nil, x, e.newFloats([]int{d[2]}, v[:d[2]])); err != nil {
 				return err
 			}
 			v = v[d[2]:]
 		}
 	}
 	for i := range in {
-		if in[i], err = e.heads(in[i], n); err != nil {
+		if in[i], err = e.splitHeads(in[i], n); err != nil {
 			return err
 		}
 	}
 	q := in[0].Dims
-	a := attended{
+	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.input(6), pastV: e.input(7), presentK: e.output(1), presentV: e.output(2),
-		mask: e.input(5), causal: e.Int("unidirectional", 0) != 0, scale: e.scaleOf(q[3]),
+		mask: e.input(5), causal: e.Int("unidirectional", 0) != 0, scale: e.headScale(q[3]),
 	}
 	columns := in[1].Dims[2]
 	if p := a.pastK.Dims; len(p) == 4 {
 		columns += p[2]
 	}
-	if err := e.hides(&a, 4, q[2], columns); err != nil {
+	if err := e.addMask(&a, 4, q[2], columns); err != nil {
 		return err
 	}
-	y, err := e.attend(a)
+	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
 	return e.joinHeads(e.output(0), y)
 }
 
-// unpack takes apart tensors that stand next to each other in the fourth of five axes.
-func (e *expansion) unpack(to []*graph.Value, x *graph.Value, n int) error {
+// unpackHeads splits n tensors that are packed along the fourth of five axes. It stores the
+// first len(to) of them in to.
+func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error {
 	d := x.Dims
 	if d[3] != n {
-		return fmt.Errorf("%d tensors in one of shape %v", n, d)
+		return fmt.Errorf("found shape %v, want %d tensors along axis 3", d, n)
 	}
 	for i := range to {
-		y, err := e.node(nil, "Slice", nil, x, e.wholes(i), e.wholes(i+1), e.wholes(3))
+		y, err := e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(i+1), e.newInts(3))
 		if err == nil {
-			y, err = e.reshaped(nil, y, d[0], d[1], d[2], d[4])
+			y, err = e.reshape(nil, y, d[0], d[1], d[2], d[4])
 		}
 		if err == nil {
-			y, err = e.turned(nil, y, 0, 2, 1, 3)
+			y, err = e.transpose(nil, y, 0, 2, 1, 3)
 		}
 		if err != nil {
 			return err
@@ -337,29 +343,30 @@ func (e *expansion) unpack(to []*graph.Value, x *graph.Value, n int) error {
 	return nil
 }
 
-// groupQuery has fewer heads of keys than of queries, and may turn both by their places.
-// The places are those behind what came before, as long as that tensor is.
-func groupQuery(e *expansion) error {
+// expandGroupQuery expands an attention with fewer heads of keys than of queries, which may
+// rotate both by their positions. Positions start after the past keys, whose number is the
+// length of that tensor.
+func expandGroupQuery(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
 	if n < 1 || kv < 1 || n%kv != 0 || e.Int("local_window_size", -1) > 0 {
-		return fmt.Errorf("%d heads of %d keys in windows of %d", n, kv, e.Int("local_window_size", -1))
+		return fmt.Errorf("cannot group %d heads by %d key heads in windows of %d", n, kv, e.Int("local_window_size", -1))
 	}
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	var err error
 	if !in[1].Given() {
 		d := in[0].Dims
 		if len(d) != 3 || d[2]%(n+2*kv) != 0 {
-			return fmt.Errorf("%d and twice %d heads in shape %v", n, kv, d)
+			return fmt.Errorf("cannot split shape %v into %d query heads and twice %d key heads", d, n, kv)
 		}
 		size := d[2] / (n + 2*kv)
-		parts, err := e.several([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": ofInt(2)}, in[0], e.wholes(n*size, kv*size, kv*size))
+		parts, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": intAttr(2)}, in[0], e.newInts(n*size, kv*size, kv*size))
 		if err != nil {
 			return err
 		}
 		copy(in[:], parts)
 	}
 	for i, heads := range [...]int{n, kv, kv} {
-		if in[i], err = e.heads(in[i], heads); err != nil {
+		if in[i], err = e.splitHeads(in[i], heads); err != nil {
 			return err
 		}
 	}
@@ -373,70 +380,72 @@ func groupQuery(e *expansion) error {
 			places[i] = past + i
 		}
 		for i := range in[:2] {
-			if in[i], err = e.turnedBy(nil, in[i], e.input(7), e.input(8), e.wholes(places...), e.Int("rotary_interleaved", 0) != 0, 0); err != nil {
+			if in[i], err = e.rotate(nil, in[i], e.input(7), e.input(8), e.newInts(places...), e.Int("rotary_interleaved", 0) != 0, 0); err != nil {
 				return err
 			}
 		}
 	}
-	a := attended{
+	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], presentK: e.output(1), presentV: e.output(2), causal: true,
-		scale: e.scaleOf(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),
+		scale: e.headScale(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),
 	}
 	if past > 0 {
 		a.pastK, a.pastV = e.input(3), e.input(4)
 	}
-	e.notes = append(e.notes, fmt.Sprintf("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.label))
-	y, err := e.attend(a)
+	e.notes = append(e.notes, fmt.Sprintf("%s: positions count from the length of the past keys; given lengths are ignored", e.label))
+	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
 	return e.joinHeads(e.output(0), y)
 }
 
-// ownAttention is ONNX's, from version 23 on: heads apart, or next to each other.
-func ownAttention(e *expansion) error {
+// expandONNXAttention expands ONNX's own operator, since version 23. Heads are separate or
+// joined in the last axis.
+func expandONNXAttention(e *expansion) error {
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	apart := len(in[0].Dims) == 4
 	n, kv := e.Int("q_num_heads", 0), e.Int("kv_num_heads", 0)
 	var err error
 	for i, heads := range [...]int{n, kv, kv} {
-		if in[i], err = e.heads(in[i], heads); err != nil {
+		if in[i], err = e.splitHeads(in[i], heads); err != nil {
 			return err
 		}
 	}
 	q, k := in[0].Dims, in[1].Dims
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 || e.output(3).Given() {
-		return fmt.Errorf("attention of %v and %v, or its scores", q, k)
+		return fmt.Errorf("cannot attend from queries %v to keys %v, or found a scores output", q, k)
 	}
-	a := attended{
+	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),
-		causal: e.Int("is_causal", 0) != 0, scale: e.scaleOf(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
+		causal: e.Int("is_causal", 0) != 0, scale: e.headScale(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
 	}
 	if m := e.input(3); m.Given() {
 		a.mask = m
 		if !m.Type.IsFloat() {
-			seen, err := e.node(nil, "Cast", attributes{"to": ofInt(int(graph.Float))}, m)
+			seen, err := e.emit(nil, "Cast", attributes{"to": intAttr(int(graph.Float))}, m)
 			if err == nil {
-				a.mask, err = e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.number(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.number(unseen)}})
+				a.mask, err = e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(maskedScore)}})
 			}
 			if err != nil {
 				return err
 			}
 		}
 	}
-	y, err := e.attend(a)
+	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
 	if apart {
-		_, err = e.node(e.output(0), "Identity", nil, y)
+		_, err = e.emit(e.output(0), "Identity", nil, y)
 		return err
 	}
 	return e.joinHeads(e.output(0), y)
 }
 
-// rotary turns pairs of elements by angles of tables, of either domain's operator.
-func rotary(e *expansion) error {
+// expandRotary expands the rotary embedding of either domain, which rotates pairs of elements
+// by angles from tables.
+func expandRotary(e *expansion) error {
 	x, places, cos, sin := e.input(0), e.input(1), e.input(2), e.input(3)
 	if e.Domain != "com.microsoft" {
 		cos, sin, places = e.input(1), e.input(2), e.input(3)
@@ -449,18 +458,18 @@ func rotary(e *expansion) error {
 		if t := cos.Dims; n == 0 && len(t) > 0 && t[len(t)-1] > 0 {
 			n = d[2] / (2 * t[len(t)-1])
 		}
-		if x, err = e.heads(x, n); err != nil {
+		if x, err = e.splitHeads(x, n); err != nil {
 			return err
 		}
 	}
 	if len(x.Dims) != 4 {
-		return fmt.Errorf("a tensor of shape %v", d)
+		return fmt.Errorf("found shape %v, want 3 or 4 axes", d)
 	}
 	name := e.output(0)
 	if joined {
 		name = nil
 	}
-	if x, err = e.turnedBy(name, x, cos, sin, places, e.Int("interleaved", 0) != 0, e.Int("rotary_embedding_dim", 0)); err != nil {
+	if x, err = e.rotate(name, x, cos, sin, places, e.Int("interleaved", 0) != 0, e.Int("rotary_embedding_dim", 0)); err != nil {
 		return err
 	}
 	if joined {
@@ -469,51 +478,53 @@ func rotary(e *expansion) error {
 	return err
 }
 
-// turnedBy turns the pairs of x [batch][heads][length][size], halves of the last axis or
-// neighbours, by the angles of tables at places, of which one is the first of a row.
-func (e *expansion) turnedBy(out, x, cos, sin, places *graph.Value, neighbours bool, part int) (*graph.Value, error) {
+// rotate rotates pairs of elements of x [batch][heads][length][size] by the angles of tables. A
+// pair is two neighbors or the same element of both halves of the last axis. places selects
+// rows of the tables; a single place is the first of a sequence. part is the number of elements
+// to rotate, 0 for all.
+func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbours bool, part int) (*graph.Value, error) {
 	d := x.Dims
 	if part == 0 {
 		part = d[3]
 	}
 	if part < 2 || part%2 != 0 || part > d[3] {
-		return nil, fmt.Errorf("pairs of %d elements of %v", part, d)
+		return nil, fmt.Errorf("cannot rotate %d elements of shape %v; want an even number of at least 2", part, d)
 	}
 	var err error
 	if places.Given() {
-		if places, err = placesOfRow(e, places, d[2]); err != nil {
+		if places, err = rowPositions(e, places, d[2]); err != nil {
 			return nil, err
 		}
 	}
 	var table [2]*graph.Value
 	for i, name := range [...]*graph.Value{cos, sin} {
-		if table[i], err = angles(e, name, places, d, part); err != nil {
+		if table[i], err = gatherAngles(e, name, places, d, part); err != nil {
 			return nil, err
 		}
 	}
 	var rest *graph.Value
 	if part < d[3] {
-		parts, err := e.several([]*graph.Value{nil, nil}, "", "Split", attributes{"axis": ofInt(3)}, x, e.wholes(part, d[3]-part))
+		parts, err := e.emitAll([]*graph.Value{nil, nil}, "", "Split", attributes{"axis": intAttr(3)}, x, e.newInts(part, d[3]-part))
 		if err != nil {
 			return nil, err
 		}
 		x, rest = parts[0], parts[1]
 	}
-	pair, err := pairs(e, x, part, neighbours)
+	pair, err := splitPairs(e, x, part, neighbours)
 	if err != nil {
 		return nil, err
 	}
-	first, err := weighted(e, pair[0], pair[1], table, "Sub")
+	first, err := combine(e, pair[0], pair[1], table, "Sub")
 	if err != nil {
 		return nil, err
 	}
-	second, err := weighted(e, pair[1], pair[0], table, "Add")
+	second, err := combine(e, pair[1], pair[0], table, "Add")
 	if err != nil {
 		return nil, err
 	}
 	parts := []*graph.Value{first, second}
 	if neighbours {
-		y, err := interleaved(e, parts, d[0], d[1], d[2], part/2)
+		y, err := interleave(e, parts, d[0], d[1], d[2], part/2)
 		if err != nil {
 			return nil, err
 		}
@@ -523,13 +534,14 @@ func (e *expansion) turnedBy(out, x, cos, sin, places *graph.Value, neighbours b
 		parts = append(parts, rest)
 	}
 	if len(parts) == 1 {
-		return e.node(out, "Identity", nil, parts[0])
+		return e.emit(out, "Identity", nil, parts[0])
 	}
-	return e.node(out, "Concat", attributes{"axis": ofInt(3)}, parts...)
+	return e.emit(out, "Concat", attributes{"axis": intAttr(3)}, parts...)
 }
 
-// placesOfRow are the places of a row's elements, where only the first is given.
-func placesOfRow(e *expansion, places *graph.Value, length int) (*graph.Value, error) {
+// rowPositions returns the positions of a row's elements. If only the first position is given,
+// the others follow it.
+func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, error) {
 	if graph.Elements(places.Dims) != 1 || length <= 1 {
 		return places, nil
 	}
@@ -537,33 +549,33 @@ func placesOfRow(e *expansion, places *graph.Value, length int) (*graph.Value, e
 	for k := range row {
 		row[k] = k
 	}
-	return e.node(nil, "Add", nil, places, e.wholes(row...))
+	return e.emit(nil, "Add", nil, places, e.newInts(row...))
 }
 
-// angles are a table's rows, at places where there are any, one angle for each pair of part
-// elements of a tensor of dims.
-func angles(e *expansion, table, places *graph.Value, dims []int, part int) (*graph.Value, error) {
+// gatherAngles returns the rows of a table, selected by places if given, with one angle for
+// each pair of part elements.
+func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int) (*graph.Value, error) {
 	length, each := dims[2], part/2
 	if places.Given() {
 		var err error
-		if table, err = e.node(nil, "Gather", nil, table, places); err != nil {
+		if table, err = e.emit(nil, "Gather", nil, table, places); err != nil {
 			return nil, err
 		}
 	}
 	t := table.Dims
 	if graph.Elements(t)%(length*part/2) != 0 {
-		return nil, fmt.Errorf("angles of shape %v for %v", t, dims)
+		return nil, fmt.Errorf("angles of shape %v do not fit shape %v", t, dims)
 	}
-	return e.reshaped(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
+	return e.reshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
 }
 
-// pairs are the first and the second of each pair of the last axis.
-func pairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [2]*graph.Value, err error) {
+// splitPairs returns the first and the second elements of the pairs in the last axis.
+func splitPairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [2]*graph.Value, err error) {
 	for i := range pair {
 		if neighbours {
-			pair[i], err = e.node(nil, "Slice", nil, x, e.wholes(i), e.wholes(part), e.wholes(3), e.wholes(2))
+			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(part), e.newInts(3), e.newInts(2))
 		} else {
-			pair[i], err = e.node(nil, "Slice", nil, x, e.wholes(i*part/2), e.wholes((i+1)*part/2), e.wholes(3))
+			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i*part/2), e.newInts((i+1)*part/2), e.newInts(3))
 		}
 		if err != nil {
 			return pair, err
@@ -572,30 +584,30 @@ func pairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [2]*gr
 	return pair, nil
 }
 
-// weighted is the sum or the difference of a and b, each times a table.
-func weighted(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
-	l, err := e.node(nil, "Mul", nil, a, table[0])
+// combine returns a times table[0], plus or minus b times table[1]. op is Add or Sub.
+func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
+	l, err := e.emit(nil, "Mul", nil, a, table[0])
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.node(nil, "Mul", nil, b, table[1])
+	r, err := e.emit(nil, "Mul", nil, b, table[1])
 	if err != nil {
 		return nil, err
 	}
-	return e.node(nil, op, nil, l, r)
+	return e.emit(nil, op, nil, l, r)
 }
 
-// interleaved are the elements of the last axis of two tensors by turns.
-func interleaved(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
+// interleave returns a tensor with the elements of two tensors alternating along the last axis.
+func interleave(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
 	for i := range parts {
 		var err error
-		if parts[i], err = e.reshaped(nil, parts[i], batch, heads, length, each, 1); err != nil {
+		if parts[i], err = e.reshape(nil, parts[i], batch, heads, length, each, 1); err != nil {
 			return nil, err
 		}
 	}
-	y, err := e.node(nil, "Concat", attributes{"axis": ofInt(4)}, parts...)
+	y, err := e.emit(nil, "Concat", attributes{"axis": intAttr(4)}, parts...)
 	if err != nil {
 		return nil, err
 	}
-	return e.reshaped(nil, y, batch, heads, length, 2*each)
+	return e.reshape(nil, y, batch, heads, length, 2*each)
 }

@@ -9,15 +9,16 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// maxDepth is how deep branches may stand in branches.
+// maxDepth is the largest nesting of branches.
 const maxDepth = 8
 
-// condition settles the nodes of the side that a constant condition takes, or of both.
-func (s *settler) condition(n *Node) error {
+// settleIf settles the branch that a constant condition selects, or both branches of a computed
+// condition.
+func (s *settler) settleIf(n *Node) error {
 	c := n.Const(0)
 	if c == nil {
-		if n.Unstated = s.sides(n); n.Unstated == nil {
-			n.Unsized = chosen(n)
+		if n.Unstated = s.settleSides(n); n.Unstated == nil {
+			n.Unsized = inferSides(n)
 		}
 		return nil
 	}
@@ -29,44 +30,44 @@ func (s *settler) condition(n *Node) error {
 	if v != 0 {
 		a = n.Attr["then_branch"]
 	}
-	g, err := s.side(n, a)
+	g, err := s.branchGraph(n, a)
 	if err != nil {
 		return err
 	}
-	if name := s.twice(g.Nodes); name != "" {
-		return fmt.Errorf("its branch makes tensor %q, which is made elsewhere too", name)
+	if name := s.findDuplicate(g.Nodes); name != "" {
+		return fmt.Errorf("branch produces tensor %q, which is produced elsewhere too", name)
 	}
 	s.declare(g)
 	s.depth++
-	body, err := s.graph(g)
+	body, err := s.settleGraph(g)
 	s.depth--
 	if err != nil {
 		return err
 	}
 	for i, out := range n.Out {
-		body = append(body, same(out, g.Outputs[i]))
+		body = append(body, aliasNode(out, g.Outputs[i]))
 	}
 	n.Kind, n.Body = Branch, body
 	return nil
 }
 
-// side is the graph of a branch.
-func (s *settler) side(n *Node, a *graph.Attr) (*graph.Graph, error) {
+// branchGraph returns the graph of a branch attribute.
+func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || s.depth > maxDepth {
-		return nil, errors.New("it has no such branch")
+		return nil, errors.New("branch is missing, too deep, or has too few outputs")
 	}
 	return a.Graph, nil
 }
 
-// sides settles both sides of a computed condition. What they make of a result has one shape.
-func (s *settler) sides(n *Node) error {
+// settleSides settles both branches of a computed condition.
+func (s *settler) settleSides(n *Node) error {
 	var graphs [2]*graph.Graph
 	for i, name := range [...]string{"then_branch", "else_branch"} {
-		g, err := s.side(n, n.Attr[name])
+		g, err := s.branchGraph(n, n.Attr[name])
 		if err != nil {
 			return err
 		}
-		if err := s.take(g); err != nil {
+		if err := s.claimNames(g); err != nil {
 			return err
 		}
 		graphs[i] = g
@@ -76,7 +77,7 @@ func (s *settler) sides(n *Node) error {
 		s.declare(g)
 		side := &Side{Outputs: g.Outputs}
 		for k, node := range g.Nodes {
-			side.Nodes = append(side.Nodes, s.one(k, node))
+			side.Nodes = append(side.Nodes, s.settleNode(k, node))
 		}
 		n.Sides[i] = side
 	}
@@ -84,8 +85,8 @@ func (s *settler) sides(n *Node) error {
 	return nil
 }
 
-// take makes sure that the names of what a graph makes are nobody else's.
-func (s *settler) take(g *graph.Graph) error {
+// claimNames returns an error if a graph produces a tensor with a name that is already in use.
+func (s *settler) claimNames(g *graph.Graph) error {
 	var own []string
 	for _, x := range g.Nodes {
 		for _, out := range x.Out {
@@ -95,27 +96,27 @@ func (s *settler) take(g *graph.Graph) error {
 	own = append(own, slices.Sorted(maps.Keys(g.Consts))...)
 	for _, name := range own {
 		if name != "" && s.taken[name] {
-			return fmt.Errorf("%q is made on both sides, or elsewhere too", name)
+			return fmt.Errorf("tensor %q is produced in both branches, or elsewhere too", name)
 		}
 		s.taken[name] = true
 	}
 	return nil
 }
 
-// chosen gives each result of a computed condition the shape that both sides have of it.
-func chosen(n *Node) error {
+// inferSides gives each result of a computed condition the shape that it has in both branches.
+func inferSides(n *Node) error {
 	var results []graph.Result
 	for i := range n.Out {
 		var sides [2]*graph.Value
 		for k, side := range n.Sides {
 			v := side.Outputs[i]
 			if v.Const != nil || v.Type != 0 && !v.Type.IsFloat() || v.Dims == nil {
-				return fmt.Errorf("%q is a constant or no fp16", v.Name)
+				return fmt.Errorf("branch result %q is a constant, not a float or has no shape", v.Name)
 			}
 			sides[k] = v
 		}
 		if !slices.Equal(sides[0].Dims, sides[1].Dims) {
-			return fmt.Errorf("%v on one side, %v on the other", sides[0].Dims, sides[1].Dims)
+			return fmt.Errorf("branches have shapes %v and %v; want equal shapes", sides[0].Dims, sides[1].Dims)
 		}
 		results = append(results, graph.Result{Dims: sides[0].Dims, Type: sides[0].Type})
 	}

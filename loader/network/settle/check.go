@@ -2,8 +2,8 @@ package settle
 
 import "anesim/loader/network/graph"
 
-// check makes sure that no node reads what a node behind it makes, neither those of the file
-// nor those that state them. Errors are a *[graph.OrderError].
+// check returns a *[graph.OrderError] if a node, or a node of an expansion, reads a tensor that
+// a later node produces.
 func check(list []*Node) error {
 	later := map[*graph.Value]bool{}
 	walk(list, func(n *Node) error {
@@ -27,7 +27,7 @@ func check(list []*Node) error {
 	})
 }
 
-// walk visits nodes and all that may take their place.
+// walk visits nodes and all alternatives that may replace them.
 func walk(list []*Node, visit func(n *Node) error) error {
 	for _, n := range list {
 		if err := visit(n); err != nil {

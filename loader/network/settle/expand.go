@@ -8,109 +8,108 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// An expansion states a node in others: an operator that a runtime has fused, or that works
-// on quantised tensors. The node stays one of the file, whose layers theirs are.
+// An expansion rewrites a node as simpler nodes. The operator may be one that a runtime has
+// fused, or one on quantized tensors. The new nodes still count as the one node of the file.
 type expansion struct {
-	*graph.Node // its results are tensors that nothing reads before they are all made
+	*graph.Node // with copies of its results, which replace the originals on success
 	*settler
 	label string
-	made  int // nodes and constants
+	made  int // number of nodes and constants
 	body  []*Node
 	notes []string
 }
 
-// attributes are those of a node that an expansion makes.
+// attributes holds the attributes of a node that an expansion emits.
 type attributes map[string]*graph.Attr
 
-// InOthers reports whether an operator is stated in others.
-func InOthers(op string) bool { return expansionOf(op) != nil }
+// HasExpansion reports whether an operator is rewritten as simpler nodes.
+func HasExpansion(op string) bool { return expansionOf(op) != nil }
 
-// expansionOf finds what states an operator in others.
+// expansionOf returns the function that expands an operator, or nil if there is none.
 func expansionOf(op string) func(e *expansion) error {
 	switch op {
 	case "FusedMatMul", "TransposeMatMul":
-		return fusedMatMul
+		return expandFusedMatMul
 	case "LpPool":
-		return lengthPool
+		return expandLpPool
 	case "FusedConv":
-		return fusedConv
+		return expandFusedConv
 	case "FusedGemm":
-		return fusedGemm
+		return expandFusedGemm
 	case "BiasGelu":
-		return biased("Gelu")
+		return expandBiased("Gelu")
 	case "FastGelu":
-		return biased("FastGelu")
+		return expandBiased("FastGelu")
 	case "BiasAdd":
-		return biasAdd
+		return expandBiasAdd
 	case "BiasSoftmax":
-		return biasSoftmax
+		return expandBiasSoftmax
 	case "SkipLayerNormalization":
-		return skipNorm("LayerNormalization")
+		return expandSkipNorm("LayerNormalization")
 	case "SkipSimplifiedLayerNormalization":
-		return skipNorm("SimplifiedLayerNormalization")
+		return expandSkipNorm("SimplifiedLayerNormalization")
 	case "EmbedLayerNormalization":
-		return embedNorm
+		return expandEmbedNorm
 	case "GroupNorm":
-		return activatedGroupNorm
+		return expandGroupNorm
 	case "Attention":
-		return attention
+		return expandAttention
 	case "MultiHeadAttention":
-		return multiHead
+		return expandMultiHead
 	case "GroupQueryAttention":
-		return groupQuery
+		return expandGroupQuery
 	case "RotaryEmbedding":
-		return rotary
+		return expandRotary
 	case "MatMulNBits":
-		return matMulBits
+		return expandMatMulNBits
 	case "STFT":
-		return frames
+		return expandSTFT
 	case "DFT":
-		return spectrum
+		return expandDFT
 	case "QuantizeLinear":
-		return quantise
+		return expandQuantize
 	case "DequantizeLinear":
-		return dequantise
+		return expandDequantize
 	case "DynamicQuantizeLinear":
-		return dynamicQuantise
+		return expandDynamicQuantize
 	case "QLinearConv":
-		return quantisedConv
+		return expandQLinearConv
 	case "QLinearMatMul":
-		return quantisedPair("MatMul")
+		return expandQLinearBinary("MatMul")
 	case "QGemm":
-		return quantisedGemm
+		return expandQGemm
 	case "ConvInteger":
-		return integerConv
+		return expandConvInteger
 	case "MatMulInteger":
-		return integerProduct
+		return expandMatMulInteger
 	case "DynamicQuantizeMatMul":
-		return dynamicProduct
+		return expandDynamicMatMul
 	case "MatMulIntegerToFloat":
-		return scaledProduct
+		return expandScaledMatMul
 	case "QLinearAdd":
-		return quantisedPair("Add")
+		return expandQLinearBinary("Add")
 	case "QLinearMul":
-		return quantisedPair("Mul")
+		return expandQLinearBinary("Mul")
 	case "QLinearConcat":
-		return quantisedConcat
+		return expandQLinearConcat
 	case "QLinearSigmoid":
-		return quantisedUnary("Sigmoid")
+		return expandQLinearUnary("Sigmoid")
 	case "QLinearLeakyRelu":
-		return quantisedUnary("LeakyRelu")
+		return expandQLinearUnary("LeakyRelu")
 	case "QLinearSoftmax":
-		return quantisedUnary("Softmax")
+		return expandQLinearUnary("Softmax")
 	case "QLinearGlobalAveragePool":
-		return quantisedUnary("GlobalAveragePool")
+		return expandQLinearUnary("GlobalAveragePool")
 	case "QLinearAveragePool":
-		return quantisedUnary("AveragePool")
+		return expandQLinearUnary("AveragePool")
 	case "QLinearReduceMean":
-		return quantisedUnary("ReduceMean")
+		return expandQLinearUnary("ReduceMean")
 	}
 	return nil
 }
 
-// state settles the nodes that state this one as its body. What is wrong with them is wrong
-// with it, and leaves nothing behind but its notes.
-func (s *settler) state(n *Node, f func(e *expansion) error) error {
+// expand settles the expansion of a node as its Body. If it fails, only its notes remain.
+func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 	own := *n.Node
 	own.Out = make([]*graph.Value, len(n.Out))
 	for i, out := range n.Out {
@@ -131,7 +130,7 @@ func (s *settler) state(n *Node, f func(e *expansion) error) error {
 	return nil
 }
 
-// rename makes nodes, and those that state them, make and read a tensor in the place of another.
+// rename replaces tensor from with tensor to in nodes, their bodies and their largest forms.
 func rename(nodes []*Node, from, to *graph.Value) {
 	for _, n := range nodes {
 		for _, list := range [...][]*graph.Value{n.In, n.Out} {
@@ -148,18 +147,18 @@ func rename(nodes []*Node, from, to *graph.Value) {
 	}
 }
 
-// node settles a node whose result is out, nil for a tensor of its own. What the engine does
-// not do of it the host may.
-func (e *expansion) node(out *graph.Value, op string, a attributes, in ...*graph.Value) (*graph.Value, error) {
-	list, err := e.several([]*graph.Value{out}, "", op, a, in...)
+// emit settles a node with the result out, or with a new tensor if out is nil. The host may
+// compute the node if the engine cannot.
+func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph.Value) (*graph.Value, error) {
+	list, err := e.emitAll([]*graph.Value{out}, "", op, a, in...)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-// several settles a node of several results.
-func (e *expansion) several(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
+// emitAll is like emit for a node with several results.
+func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
 	e.made++
 	out = slices.Clone(out)
 	for i := range out {
@@ -185,45 +184,45 @@ func (e *expansion) several(out []*graph.Value, domain, op string, a attributes,
 	return slices.Clone(out), nil
 }
 
-// number is a constant of one float.
-func (e *expansion) number(v float64) *graph.Value {
-	return e.constant(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
+// newNumber returns a constant of one float.
+func (e *expansion) newNumber(v float64) *graph.Value {
+	return e.newConstant(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
 
-// floats is a constant.
-func (e *expansion) floats(dims []int, v []float64) *graph.Value {
-	return e.constant(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
+// newFloats returns a float constant.
+func (e *expansion) newFloats(dims []int, v []float64) *graph.Value {
+	return e.newConstant(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
-// wholes is a constant list of int64.
-func (e *expansion) wholes(v ...int) *graph.Value {
+// newInts returns a list of int64 as a constant.
+func (e *expansion) newInts(v ...int) *graph.Value {
 	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
 		c.Numbers = append(c.Numbers, float64(x))
 	}
-	return e.constant(c)
+	return e.newConstant(c)
 }
 
-func (e *expansion) constant(c *graph.Const) *graph.Value {
+func (e *expansion) newConstant(c *graph.Const) *graph.Value {
 	e.made++
 	v := &graph.Value{Name: fmt.Sprintf("%s/constant/%d", e.Out[0].Name, e.made)}
 	v.Set(c)
 	return v
 }
 
-// float is a tensor of whole numbers that fp16 has exactly, seen as one of floats.
-func (e *expansion) float(x *graph.Value) *graph.Value {
+// asFloat returns an integer tensor as a float tensor. Its integers must be exact in fp16.
+func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 	if x.Type == 0 || x.Type.IsFloat() {
 		return x
 	}
 	e.made++
 	v := &graph.Value{Name: fmt.Sprintf("%s/float/%d", e.Out[0].Name, e.made)}
-	e.body = append(e.body, same(v, x))
+	e.body = append(e.body, aliasNode(v, x))
 	v.Type = graph.Float
 	return v
 }
 
-// input is an input, one without a name where it is left out.
+// input returns input i, or an unnamed tensor if it is omitted.
 func (e *expansion) input(i int) *graph.Value {
 	if !e.Given(i) {
 		return &graph.Value{}
@@ -231,7 +230,7 @@ func (e *expansion) input(i int) *graph.Value {
 	return e.In[i]
 }
 
-// output is a result, one without a name where nothing asks for it.
+// output returns result i, or an unnamed tensor if nothing reads it.
 func (e *expansion) output(i int) *graph.Value {
 	if !e.Asked(i) {
 		return &graph.Value{}
@@ -239,8 +238,8 @@ func (e *expansion) output(i int) *graph.Value {
 	return e.Out[i]
 }
 
-// without are the attributes but for those named.
-func (e *expansion) without(names ...string) attributes {
+// attrsWithout returns the attributes except the named ones.
+func (e *expansion) attrsWithout(names ...string) attributes {
 	a := attributes{}
 	for k, v := range e.Attr {
 		if !slices.Contains(names, k) {
@@ -250,28 +249,28 @@ func (e *expansion) without(names ...string) attributes {
 	return a
 }
 
-func ofInts(v ...int) *graph.Attr   { return graph.ListOf(v...) }
-func ofInt(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
-func ofFloat(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
+func intsAttr(v ...int) *graph.Attr   { return graph.ListOf(v...) }
+func intAttr(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
+func floatAttr(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 
-// reshaped is a tensor in other dimensions.
-func (e *expansion) reshaped(out, x *graph.Value, dims ...int) (*graph.Value, error) {
-	return e.node(out, "Reshape", nil, x, e.wholes(dims...))
+// reshape emits a Reshape of x to dims.
+func (e *expansion) reshape(out, x *graph.Value, dims ...int) (*graph.Value, error) {
+	return e.emit(out, "Reshape", nil, x, e.newInts(dims...))
 }
 
-// turned is a tensor with its axes in another order.
-func (e *expansion) turned(out, x *graph.Value, perm ...int) (*graph.Value, error) {
-	return e.node(out, "Transpose", attributes{"perm": ofInts(perm...)}, x)
+// transpose emits a Transpose of x.
+func (e *expansion) transpose(out, x *graph.Value, perm ...int) (*graph.Value, error) {
+	return e.emit(out, "Transpose", attributes{"perm": intsAttr(perm...)}, x)
 }
 
 // A step is a node of a chain.
 type step struct {
 	op string
 	a  attributes
-	in []*graph.Value // nil for the result of the step before
+	in []*graph.Value // nil entries, or a nil list, mean the result of the previous step
 }
 
-// chain settles nodes one after the other, the last of which makes out.
+// chain emits nodes one after the other. The last one produces out.
 func (e *expansion) chain(out, x *graph.Value, steps ...step) (*graph.Value, error) {
 	for i, s := range steps {
 		var to *graph.Value
@@ -288,25 +287,26 @@ func (e *expansion) chain(out, x *graph.Value, steps ...step) (*graph.Value, err
 			}
 		}
 		var err error
-		if x, err = e.node(to, s.op, s.a, in...); err != nil {
+		if x, err = e.emit(to, s.op, s.a, in...); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-// scaleOf is one over the root of a head's size, where the file gives no scale.
-func (e *expansion) scaleOf(head int) float64 {
+// headScale returns the scale attribute, or one over the root of a head's size if there is
+// none.
+func (e *expansion) headScale(head int) float64 {
 	if s := float64(e.Float("scale", 0)); s != 0 {
 		return s
 	}
 	return 1 / math.Sqrt(float64(head))
 }
 
-// scaledOperands states a node of an operand that is a power of two smaller than it should
-// be, and reports whether it did: a product with a factor makes up for it, what leaves
-// values as they are passes it on, and for all else the operand is made as large as it is.
-func (s *settler) scaledOperands(n *Node) (bool, error) {
+// settleScaled settles a node with an operand that is stored divided by a power of two, and
+// reports whether it did. A Mul multiplies its other operand instead. An operator that keeps
+// values passes the factor on. For all others, the operand is multiplied first.
+func (s *settler) settleScaled(n *Node) (bool, error) {
 	at := slices.IndexFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 })
 	if at < 0 {
 		return false, nil
@@ -319,9 +319,9 @@ func (s *settler) scaledOperands(n *Node) (bool, error) {
 			return false, nil
 		}
 	}
-	return true, s.state(n, func(e *expansion) error {
+	return true, s.expand(n, func(e *expansion) error {
 		scaled := e.In[at]
-		seen := *scaled // as it is, taken for what it should be
+		seen := *scaled // the stored values, without the factor
 		seen.Scale = 0
 		in := slices.Clone(e.In)
 		for i := range in {
@@ -333,7 +333,7 @@ func (s *settler) scaledOperands(n *Node) (bool, error) {
 		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] {
 			k = 1 - at
 		}
-		larger, err := e.node(nil, "Mul", nil, e.float(in[k]), e.number(by))
+		larger, err := e.emit(nil, "Mul", nil, e.asFloat(in[k]), e.newNumber(by))
 		if err != nil {
 			return err
 		}
@@ -345,7 +345,7 @@ func (s *settler) scaledOperands(n *Node) (bool, error) {
 				in[i] = larger
 			}
 		}
-		_, err = e.several(e.Out, e.Domain, e.Op, e.Attr, in...)
+		_, err = e.emitAll(e.Out, e.Domain, e.Op, e.Attr, in...)
 		return err
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// fold works a node out whose inputs are constants, or that asks for a shape alone, and
-// reports whether it did.
+// fold computes a node whose inputs are constants, or that only needs a shape, and reports
+// whether it did.
 func (s *settler) fold(n *Node) (bool, error) {
 	switch n.Op {
 	case "Constant":
@@ -16,7 +16,7 @@ func (s *settler) fold(n *Node) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, become(n, c)
+		return true, makeConstant(n, c)
 	case "Shape", "Size":
 		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
 			return false, nil
@@ -25,14 +25,14 @@ func (s *settler) fold(n *Node) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, become(n, c...)
+		return true, makeConstant(n, c...)
 	}
 	if v, ok := ops.EvalComparison(n.Node); ok {
 		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err
 		}
-		return true, become(n, &graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
+		return true, makeConstant(n, &graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
 	}
 	op := ops.Of(n.Op)
 	if op.Fold == nil {
@@ -46,7 +46,7 @@ func (s *settler) fold(n *Node) (bool, error) {
 	if len(n.In) == 0 || n.Const(0) == nil {
 		return false, nil
 	}
-	if err := infer(n); err != nil {
+	if err := inferResults(n); err != nil {
 		return false, err
 	}
 	for _, out := range n.Results {
@@ -58,11 +58,11 @@ func (s *settler) fold(n *Node) (bool, error) {
 	if err != nil || c == nil {
 		return false, err
 	}
-	return true, become(n, c...)
+	return true, makeConstant(n, c...)
 }
 
-// become makes the node's outputs constants.
-func become(n *Node, c ...*graph.Const) error {
+// makeConstant makes the node's outputs constants.
+func makeConstant(n *Node, c ...*graph.Const) error {
 	for i, out := range n.Out {
 		if i < len(c) {
 			out.Set(c[i])

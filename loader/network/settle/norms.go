@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// biased is an operator of a sum with a bias, which may be left out.
-func biased(op string) func(e *expansion) error {
+// expandBiased expands an operator on a sum with an optional bias.
+func expandBiased(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		steps := []step{{op, nil, nil}}
 		if b := e.input(1); b.Given() {
@@ -21,22 +21,22 @@ func biased(op string) func(e *expansion) error {
 	}
 }
 
-// biasAdd is x + bias + skip.
-func biasAdd(e *expansion) error {
+// expandBiasAdd expands x + bias + skip.
+func expandBiasAdd(e *expansion) error {
 	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Add", nil, []*graph.Value{nil, e.input(2)}})
 	return err
 }
 
-func biasSoftmax(e *expansion) error {
+func expandBiasSoftmax(e *expansion) error {
 	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.input(0).Dims, e.input(1).Dims) {
-		return fmt.Errorf("a bias of shape %v that repeats inside of %v", e.input(1).Dims, e.input(0).Dims)
+		return fmt.Errorf("bias of shape %v does not match shape %v without is_inner_broadcast", e.input(1).Dims, e.input(0).Dims)
 	}
-	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": ofInt(e.Int("axis", 1))}, nil})
+	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": intAttr(e.Int("axis", 1))}, nil})
 	return err
 }
 
-// skipNorm is the norm of a sum, which may be asked for too.
-func skipNorm(op string) func(e *expansion) error {
+// expandSkipNorm expands the norm of a sum. The sum may be a result as well.
+func expandSkipNorm(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		gamma, beta, bias := e.input(2), e.input(3), e.input(4)
 		if op != "LayerNormalization" {
@@ -46,9 +46,9 @@ func skipNorm(op string) func(e *expansion) error {
 		if !bias.Given() {
 			name = e.output(3)
 		}
-		sum, err := e.node(name, "Add", nil, e.input(0), e.input(1))
+		sum, err := e.emit(name, "Add", nil, e.input(0), e.input(1))
 		if err == nil && bias.Given() {
-			sum, err = e.node(e.output(3), "Add", nil, sum, bias)
+			sum, err = e.emit(e.output(3), "Add", nil, sum, bias)
 		}
 		if err != nil {
 			return err
@@ -57,25 +57,25 @@ func skipNorm(op string) func(e *expansion) error {
 		if beta.Given() {
 			in = append(in, beta)
 		}
-		_, err = e.node(e.output(0), op, attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.Float("epsilon", 1e-12)))}, in...)
+		_, err = e.emit(e.output(0), op, attributes{"axis": intAttr(-1), "epsilon": floatAttr(float64(e.Float("epsilon", 1e-12)))}, in...)
 		return err
 	}
 }
 
-// embedNorm is the norm of the sum of rows of tables, and how many places a mask has.
-func embedNorm(e *expansion) error {
+// expandEmbedNorm expands the norm of a sum of table rows, and the number of ones in a mask.
+func expandEmbedNorm(e *expansion) error {
 	ids := e.input(0).Dims
 	if len(ids) != 2 {
-		return fmt.Errorf("places of shape %v", ids)
+		return fmt.Errorf("found ids of shape %v, want 2 axes", ids)
 	}
-	sum, err := e.node(nil, "Gather", nil, e.input(2), e.input(0))
+	sum, err := e.emit(nil, "Gather", nil, e.input(2), e.input(0))
 	if err != nil {
 		return err
 	}
 	add := func(table, places *graph.Value) error {
-		row, err := e.node(nil, "Gather", nil, table, places)
+		row, err := e.emit(nil, "Gather", nil, table, places)
 		if err == nil {
-			sum, err = e.node(nil, "Add", nil, sum, row)
+			sum, err = e.emit(nil, "Add", nil, sum, row)
 		}
 		return err
 	}
@@ -85,7 +85,7 @@ func embedNorm(e *expansion) error {
 		for i := range row {
 			row[i] = i
 		}
-		places = e.wholes(row...)
+		places = e.newInts(row...)
 		places.Set(places.Const.As([]int{1, ids[1]}))
 	}
 	if err := add(e.input(3), places); err != nil {
@@ -97,12 +97,12 @@ func embedNorm(e *expansion) error {
 		}
 	}
 	if out := e.output(2); out.Given() {
-		if sum, err = e.node(out, "Identity", nil, sum); err != nil {
+		if sum, err = e.emit(out, "Identity", nil, sum); err != nil {
 			return err
 		}
 	}
-	norm := attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.Float("epsilon", 1e-12)))}
-	if _, err := e.node(e.output(0), "LayerNormalization", norm, sum, e.input(5), e.input(6)); err != nil {
+	norm := attributes{"axis": intAttr(-1), "epsilon": floatAttr(float64(e.Float("epsilon", 1e-12)))}
+	if _, err := e.emit(e.output(0), "LayerNormalization", norm, sum, e.input(5), e.input(6)); err != nil {
 		return err
 	}
 	switch out, mask := e.output(1), e.input(7); {
@@ -110,54 +110,55 @@ func embedNorm(e *expansion) error {
 	case !mask.Given():
 		out.Set(&graph.Const{Dims: []int{ids[0]}, Type: graph.Int32, Numbers: make([]float64, ids[0])})
 	default:
-		_, err = e.node(out, "ReduceSum", attributes{"keepdims": ofInt(0)}, mask, e.wholes(1))
+		_, err = e.emit(out, "ReduceSum", attributes{"keepdims": intAttr(0)}, mask, e.newInts(1))
 	}
 	return err
 }
 
-// activatedGroupNorm is a norm over groups of channels, which stand last, and an activation.
-func activatedGroupNorm(e *expansion) error {
+// expandGroupNorm expands a norm over groups of channels, with an optional activation. Channels
+// are last by default.
+func expandGroupNorm(e *expansion) error {
 	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
 	if last {
-		if x, err = e.turned(nil, x, 0, 3, 1, 2); err != nil {
+		if x, err = e.transpose(nil, x, 0, 3, 1, 2); err != nil {
 			return err
 		}
 	}
 	d := x.Dims
 	if len(d) != 4 {
-		return fmt.Errorf("a picture of shape %v", d)
+		return fmt.Errorf("found input shape %v, want 4 axes", d)
 	}
 	names := [2]*graph.Value{e.input(1), e.input(2)}
-	if x, err = e.node(nil, "GroupNormalization", attributes{
-		"epsilon": ofFloat(float64(e.Float("epsilon", 1e-5))), "num_groups": ofInt(e.Int("groups", 1)),
+	if x, err = e.emit(nil, "GroupNormalization", attributes{
+		"epsilon": floatAttr(float64(e.Float("epsilon", 1e-5))), "num_groups": intAttr(e.Int("groups", 1)),
 	}, x, names[0], names[1]); err != nil {
 		return err
 	}
 	if e.Int("activation", 0) != 0 {
-		if x, err = e.node(nil, "Swish", nil, x); err != nil {
+		if x, err = e.emit(nil, "Swish", nil, x); err != nil {
 			return err
 		}
 	}
 	if last {
-		_, err = e.turned(e.output(0), x, 0, 2, 3, 1)
+		_, err = e.transpose(e.output(0), x, 0, 2, 3, 1)
 	} else {
-		_, err = e.node(e.output(0), "Identity", nil, x)
+		_, err = e.emit(e.output(0), "Identity", nil, x)
 	}
 	return err
 }
 
-// lengthPool states a pool of the norms of windows as an average: the sum of magnitudes, or
-// the root of the sum of squares.
-func lengthPool(e *expansion) error {
+// expandLpPool expands a pool of norms to an average: the sum of magnitudes, or the root of the
+// sum of squares.
+func expandLpPool(e *expansion) error {
 	taps, ok, err := e.List("kernel_shape", -1)
 	if err != nil || !ok {
-		return cmp.Or(err, errors.New("it has no kernel_shape"))
+		return cmp.Or(err, errors.New("kernel_shape is missing"))
 	}
 	p := e.Int("p", 2)
-	a := e.without("p")
-	a["count_include_pad"] = ofInt(1)
-	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.number(float64(graph.Elements(taps)))}}}
+	a := e.attrsWithout("p")
+	a["count_include_pad"] = intAttr(1)
+	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.newNumber(float64(graph.Elements(taps)))}}}
 	x := e.input(0)
 	switch p {
 	case 1:
@@ -165,7 +166,7 @@ func lengthPool(e *expansion) error {
 	case 2:
 		_, err = e.chain(e.output(0), x, append(append([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum...), step{"Sqrt", nil, nil})...)
 	default:
-		err = fmt.Errorf("p=%d; want a norm of 1 or 2", p)
+		err = fmt.Errorf("unsupported p=%d; want 1 or 2", p)
 	}
 	return err
 }

@@ -6,19 +6,19 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// fusedMatMul is alpha times a product, of sides that may be transposed.
-func fusedMatMul(e *expansion) error {
+// expandFusedMatMul expands alpha times a matmul whose sides may be transposed.
+func expandFusedMatMul(e *expansion) error {
 	side := [2]*graph.Value{e.input(0), e.input(1)}
 	for i, name := range [...]string{"transA", "transB"} {
 		if e.Int("transBatchA", 0)+e.Int("transBatchB", 0) != 0 {
-			return fmt.Errorf("a product whose batch is transposed")
+			return fmt.Errorf("transBatchA and transBatchB are not supported")
 		}
 		if e.Int(name, 0) == 0 {
 			continue
 		}
 		rank := len(side[i].Dims)
 		if rank < 2 {
-			return fmt.Errorf("a transposed side of shape %v", side[i].Dims)
+			return fmt.Errorf("cannot transpose shape %v; want at least 2 axes", side[i].Dims)
 		}
 		perm := make([]int, rank)
 		for k := range perm {
@@ -26,20 +26,20 @@ func fusedMatMul(e *expansion) error {
 		}
 		perm[rank-1], perm[rank-2] = rank-2, rank-1
 		var err error
-		if side[i], err = e.turned(nil, side[i], perm...); err != nil {
+		if side[i], err = e.transpose(nil, side[i], perm...); err != nil {
 			return err
 		}
 	}
 	if alpha := float64(e.Float("alpha", 1)); alpha != 1 {
-		_, err := e.chain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.number(alpha)}})
+		_, err := e.chain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(alpha)}})
 		return err
 	}
-	_, err := e.node(e.output(0), "MatMul", nil, side[:]...)
+	_, err := e.emit(e.output(0), "MatMul", nil, side[:]...)
 	return err
 }
 
-// activate reads an activation that an operator was fused with.
-func (e *expansion) activate(out, x *graph.Value) error {
+// emitActivation emits the activation that an operator was fused with.
+func (e *expansion) emitActivation(out, x *graph.Value) error {
 	op := e.Text("activation", "")
 	a := attributes{}
 	var parameters []float32
@@ -49,17 +49,17 @@ func (e *expansion) activate(out, x *graph.Value) error {
 	names := map[string][]string{"LeakyRelu": {"alpha"}, "HardSigmoid": {"alpha", "beta"}, "Elu": {"alpha"}, "Clip": {"min", "max"}}[op]
 	for i, name := range names {
 		if i < len(parameters) {
-			a[name] = ofFloat(float64(parameters[i]))
+			a[name] = floatAttr(float64(parameters[i]))
 		} else if v := e.Attr["activation_"+name]; v != nil {
 			a[name] = v
 		}
 	}
-	_, err := e.node(out, op, a, x)
+	_, err := e.emit(out, op, a, x)
 	return err
 }
 
-// fusedConv is a convolution, to which a tensor may be added, and an activation.
-func fusedConv(e *expansion) error {
+// expandFusedConv expands a convolution with an optional sum and an optional activation.
+func expandFusedConv(e *expansion) error {
 	activated := e.Text("activation", "") != ""
 	in := []*graph.Value{e.input(0), e.input(1)}
 	if b := e.input(2); b.Given() {
@@ -69,7 +69,7 @@ func fusedConv(e *expansion) error {
 	if !activated && !e.input(3).Given() {
 		name = e.output(0)
 	}
-	x, err := e.node(name, "Conv", e.without("activation", "activation_params"), in...)
+	x, err := e.emit(name, "Conv", e.attrsWithout("activation", "activation_params"), in...)
 	if err != nil {
 		return err
 	}
@@ -77,34 +77,34 @@ func fusedConv(e *expansion) error {
 		if !activated {
 			name = e.output(0)
 		}
-		if x, err = e.node(name, "Add", nil, x, z); err != nil {
+		if x, err = e.emit(name, "Add", nil, x, z); err != nil {
 			return err
 		}
 	}
 	if activated {
-		err = e.activate(e.output(0), x)
+		err = e.emitActivation(e.output(0), x)
 	}
 	return err
 }
 
-func fusedGemm(e *expansion) error {
+func expandFusedGemm(e *expansion) error {
 	if e.Text("activation", "") == "" {
-		_, err := e.node(e.output(0), "Gemm", e.Attr, e.In...)
+		_, err := e.emit(e.output(0), "Gemm", e.Attr, e.In...)
 		return err
 	}
-	x, err := e.node(nil, "Gemm", e.without("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.In...)
+	x, err := e.emit(nil, "Gemm", e.attrsWithout("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.In...)
 	if err != nil {
 		return err
 	}
-	return e.activate(e.output(0), x)
+	return e.emitActivation(e.output(0), x)
 }
 
-// matMulBits is a product with weights of a few bits, in blocks with a scale each.
-func matMulBits(e *expansion) error {
+// expandMatMulNBits expands a matmul with weights of a few bits, in blocks with one scale each.
+func expandMatMulNBits(e *expansion) error {
 	k, columns, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 32)
 	w, s := e.Const(1), e.Const(2)
 	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31 {
-		return fmt.Errorf("weights of %d bits in blocks of %d, %d of %d, that are constants", bits, block, k, columns)
+		return fmt.Errorf("unsupported weights of %d bits in blocks of %d, %d x %d; want constants of 2, 4 or 8 bits", bits, block, k, columns)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
@@ -120,16 +120,16 @@ func matMulBits(e *expansion) error {
 	blocks := (k + block - 1) / block
 	row := (block*bits + 7) / 8
 	if len(packed) != columns*blocks*row || len(scales) < columns*blocks {
-		return fmt.Errorf("%d bytes and %d scales of %d columns of %d", len(packed), len(scales), columns, k)
+		return fmt.Errorf("found %d bytes and %d scales for %d columns of %d", len(packed), len(scales), columns, k)
 	}
 	if e.Given(4) {
-		return fmt.Errorf("an order of groups")
+		return fmt.Errorf("group indices (g_idx) are not supported")
 	}
-	field := func(v []float64, at int) float64 { // a value of so many bits, those of a byte from the lowest on
+	field := func(v []float64, at int) float64 { // value at an index; the lowest bits of a byte come first
 		each := 8 / bits
 		return float64(int(v[at/each]) >> (at % each * bits) & (1<<bits - 1))
 	}
-	zero, err := zeroPoints(e, bits, columns, blocks, field)
+	zero, err := blockZeros(e, bits, columns, blocks, field)
 	if err != nil {
 		return err
 	}
@@ -142,19 +142,20 @@ func matMulBits(e *expansion) error {
 		}
 	}
 	if bias := e.input(5); bias.Given() {
-		_, err = e.chain(e.output(0), e.input(0), step{"MatMul", nil, []*graph.Value{nil, e.floats([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
+		_, err = e.chain(e.output(0), e.input(0), step{"MatMul", nil, []*graph.Value{nil, e.newFloats([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
 		return err
 	}
-	_, err = e.node(e.output(0), "MatMul", nil, e.input(0), e.floats([]int{k, columns}, out))
+	_, err = e.emit(e.output(0), "MatMul", nil, e.input(0), e.newFloats([]int{k, columns}, out))
 	return err
 }
 
-// zeroPoints is the zero of each column's blocks, the middle of the values where none are given.
-func zeroPoints(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
+// blockZeros returns a function for the zero point of each column's blocks. The default is the
+// middle of the range.
+func blockZeros(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
 	z := e.Const(3)
 	switch {
 	case z == nil && e.Given(3):
-		return nil, fmt.Errorf("zero points that are computed")
+		return nil, fmt.Errorf("zero points are computed; want constants")
 	case z == nil:
 		return func(o, b int) float64 { return float64(int(1) << (bits - 1)) }, nil
 	}
@@ -169,5 +170,5 @@ func zeroPoints(e *expansion, bits, columns, blocks int, field func(v []float64,
 	case !z.Type.IsFloat() && len(v) >= columns*each:
 		return func(o, b int) float64 { return field(v[o*each:], b) }, nil
 	}
-	return nil, fmt.Errorf("%d zero points of %d columns in %d blocks", len(v), columns, blocks)
+	return nil, fmt.Errorf("found %d zero points for %d columns of %d blocks", len(v), columns, blocks)
 }

@@ -10,22 +10,23 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// Quantised tensors are whole numbers of eight bits, which fp16 has exactly: a quantised
-// tensor is rounded and clamped as the file says, and what reads it takes off the zero point
-// and multiplies by the scale. Numbers of more bits are the host's.
+// Quantized tensors are 8-bit integers, which fp16 holds exactly. A quantized tensor is rounded
+// and clamped as the file says. Its readers subtract the zero point and multiply by the scale.
+// Integers of more bits are left to the host.
 
-// scaling is a scale and a zero point, of all of a tensor or of each of an axis.
-type scaling struct {
+// A quantization holds the scales and zero points of a tensor: one of each, or one for each
+// element of an axis.
+type quantization struct {
 	scale, zero []float64
-	elem        graph.Type // of the quantised tensor
+	elem        graph.Type // type of the quantized tensor
 	axis        int
 }
 
-// scaling reads the constants of two inputs, of a tensor of a rank.
-func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
+// readQuantization reads the scale and zero point inputs of a tensor of the given rank.
+func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err error) {
 	c := e.Const(scale)
 	if c == nil {
-		return s, errors.New("its scale is computed, not a constant")
+		return s, errors.New("scale is computed; want a constant")
 	}
 	if s.scale, err = c.Values(); err != nil {
 		return s, err
@@ -34,7 +35,7 @@ func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
 	if e.Given(zero) {
 		z := e.Const(zero)
 		if z == nil {
-			return s, errors.New("its zero point is computed, not a constant")
+			return s, errors.New("zero point is computed; want a constant")
 		}
 		s.elem = z.Type
 		if s.zero, err = z.Values(); err != nil {
@@ -42,7 +43,7 @@ func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
 		}
 	}
 	if len(s.zero) != len(s.scale) || len(s.scale) == 0 || e.Int("block_size", 0) != 0 {
-		return s, fmt.Errorf("%d scales and %d zero points", len(s.scale), len(s.zero))
+		return s, fmt.Errorf("found %d scales and %d zero points, want equally many and no blocks", len(s.scale), len(s.zero))
 	}
 	s.axis = 1
 	if len(s.scale) > 1 {
@@ -51,8 +52,9 @@ func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
 	return s, err
 }
 
-// limits are the least and the largest number of a type, whether fp16 has all of them.
-func limits(t graph.Type) (low, high float64, exact bool) {
+// integerRange returns the least and the largest number of a type. It reports false unless fp16
+// holds all of them.
+func integerRange(t graph.Type) (low, high float64, exact bool) {
 	switch t {
 	case graph.Uint8:
 		return 0, 255, true
@@ -62,131 +64,132 @@ func limits(t graph.Type) (low, high float64, exact bool) {
 	return 0, 0, false
 }
 
-// along is a constant of one number, or of one for each of an axis.
-func (e *expansion) alongAxis(v []float64, axis, rank int) *graph.Value {
+// newAxisConstant returns a constant of one number, or of one number for each element of an
+// axis.
+func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	if len(v) == 1 || !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] }) {
-		return e.number(v[0])
+		return e.newNumber(v[0])
 	}
-	if axis < 0 || axis >= rank { // the broadcast says what is wrong
-		return e.floats([]int{len(v)}, v)
+	if axis < 0 || axis >= rank { // the broadcast reports the error
+		return e.newFloats([]int{len(v)}, v)
 	}
 	d := slices.Repeat([]int{1}, rank)
 	d[axis] = len(v)
-	return e.floats(d, v)
+	return e.newFloats(d, v)
 }
 
-// rounded rounds x/scale to whole numbers, adds the zero point and clamps the sum.
-func (e *expansion) rounded(out, x *graph.Value, s scaling) error {
-	low, high, exact := limits(s.elem)
+// emitQuantized rounds x/scale to integers, adds the zero point and clamps the sum.
+func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
+	low, high, exact := integerRange(s.elem)
 	if !exact {
-		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", s.elem)
+		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", s.elem)
 	}
 	rank := len(x.Dims)
 	by := make([]float64, len(s.scale))
 	for i := range by {
 		if by[i] = 1 / s.scale[i]; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
-			return fmt.Errorf("a scale of %g", s.scale[i])
+			return fmt.Errorf("invalid scale %g", s.scale[i])
 		}
 	}
-	steps := []step{{"Mul", nil, []*graph.Value{nil, e.alongAxis(by, s.axis, rank)}}, {"RoundSmall", nil, nil}}
+	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(by, s.axis, rank)}}, {"RoundSmall", nil, nil}}
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
-		steps = append(steps, step{"Add", nil, []*graph.Value{nil, e.alongAxis(s.zero, s.axis, rank)}})
+		steps = append(steps, step{"Add", nil, []*graph.Value{nil, e.newAxisConstant(s.zero, s.axis, rank)}})
 	}
-	_, err := e.chain(out, x, append(steps, step{"Clip", attributes{"min": ofFloat(low), "max": ofFloat(high)}, nil})...)
+	_, err := e.chain(out, x, append(steps, step{"Clip", attributes{"min": floatAttr(low), "max": floatAttr(high)}, nil})...)
 	if err == nil {
 		out.Type = s.elem
 	}
 	return err
 }
 
-// real takes off the zero point and multiplies by the scale; of a constant that is worked
-// out. The result is called out, nil for one of its own.
-func (e *expansion) real(out, x *graph.Value, s scaling) (*graph.Value, error) {
+// dequantize subtracts the zero point from x and multiplies by the scale. The result is out, or
+// a new tensor if out is nil.
+func (e *expansion) dequantize(out, x *graph.Value, s quantization) (*graph.Value, error) {
 	rank := len(x.Dims)
-	steps := []step{{"Mul", nil, []*graph.Value{nil, e.alongAxis(s.scale, s.axis, rank)}}}
+	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(s.scale, s.axis, rank)}}}
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
-		steps = append([]step{{"Sub", nil, []*graph.Value{nil, e.alongAxis(s.zero, s.axis, rank)}}}, steps...)
+		steps = append([]step{{"Sub", nil, []*graph.Value{nil, e.newAxisConstant(s.zero, s.axis, rank)}}}, steps...)
 	}
-	return e.chain(out, e.float(x), steps...)
+	return e.chain(out, e.asFloat(x), steps...)
 }
 
-func quantise(e *expansion) error {
+func expandQuantize(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
-	s, err := e.scaling(1, 2, len(d))
+	s, err := e.readQuantization(1, 2, len(d))
 	if err != nil {
 		return err
 	}
 	if t := e.Int("output_dtype", 0); !e.Given(2) && t != 0 {
 		s.elem = graph.Type(t)
 	}
-	return e.rounded(e.output(0), e.input(0), s)
+	return e.emitQuantized(e.output(0), e.input(0), s)
 }
 
-func dequantise(e *expansion) error {
+func expandDequantize(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
-	s, err := e.scaling(1, 2, len(d))
+	s, err := e.readQuantization(1, 2, len(d))
 	if err != nil {
 		return err
 	}
-	if _, _, exact := limits(e.Type(0)); !exact && e.Const(0) == nil {
-		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", e.Type(0))
+	if _, _, exact := integerRange(e.Type(0)); !exact && e.Const(0) == nil {
+		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", e.Type(0))
 	}
-	_, err = e.real(e.output(0), e.input(0), s)
+	_, err = e.dequantize(e.output(0), e.input(0), s)
 	return err
 }
 
-// operand is a quantised input as a tensor of floats: its values, scale and zero point are
-// inputs from i on.
-func (e *expansion) operand(i int) (*graph.Value, error) {
+// dequantizeInput returns quantized input i as a float tensor. Its scale and zero point are the
+// next two inputs.
+func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 	d, err := e.Dims(i)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.scaling(i+1, i+2, len(d))
+	s, err := e.readQuantization(i+1, i+2, len(d))
 	if err != nil {
 		return nil, err
 	}
-	if e.Const(i) != nil && len(s.scale) > 1 { // of weights, each of the first axis, or of a product's columns
+	if e.Const(i) != nil && len(s.scale) > 1 { // weights: one scale per output channel or matmul column
 		if s.axis = 0; e.Op != "QLinearConv" {
 			s.axis = len(d) - 1
 		}
 	}
-	return e.real(nil, e.In[i], s)
+	return e.dequantize(nil, e.In[i], s)
 }
 
-// quantised makes x the node's result, by the scale and zero point of two inputs.
-func (e *expansion) quantised(x *graph.Value, scale, zero int) error {
-	s, err := e.scaling(scale, zero, len(x.Dims))
+// emitResult quantizes x as the node's result, with the scale and zero point of two inputs.
+func (e *expansion) emitResult(x *graph.Value, scale, zero int) error {
+	s, err := e.readQuantization(scale, zero, len(x.Dims))
 	if err != nil {
 		return err
 	}
-	return e.rounded(e.output(0), x, s)
+	return e.emitQuantized(e.output(0), x, s)
 }
 
-func quantisedConv(e *expansion) error {
-	in, err := e.sides(8)
+func expandQLinearConv(e *expansion) error {
+	in, err := e.dequantizeSides(8)
 	if err != nil {
 		return err
 	}
-	y, err := e.node(nil, "Conv", e.Attr, in...)
+	y, err := e.emit(nil, "Conv", e.Attr, in...)
 	if err != nil {
 		return err
 	}
-	return e.quantised(y, 6, 7)
+	return e.emitResult(y, 6, 7)
 }
 
-// sides are both operands of a quantised operator, and a product's bias where that input is
-// given; -1 is for none.
-func (e *expansion) sides(bias int) ([]*graph.Value, error) {
+// dequantizeSides returns both operands of a quantized operator, and the bias in the given
+// input if there is one. A bias of -1 means none.
+func (e *expansion) dequantizeSides(bias int) ([]*graph.Value, error) {
 	var in []*graph.Value
 	for i := range 2 {
-		x, err := e.operand(3 * i)
+		x, err := e.dequantizeInput(3 * i)
 		if err != nil {
 			return nil, err
 		}
@@ -197,14 +200,14 @@ func (e *expansion) sides(bias int) ([]*graph.Value, error) {
 	}
 	b := e.Const(bias)
 	if b == nil {
-		return nil, errors.New("its bias is computed, not a constant")
+		return nil, errors.New("bias is computed; want a constant")
 	}
-	scaled, err := e.product(b, 1, 4)
+	scaled, err := e.scaleBias(b, 1, 4)
 	return append(in, scaled), err
 }
 
-// product is a bias times the scales of both sides.
-func (e *expansion) product(b *graph.Const, x, w int) (*graph.Value, error) {
+// scaleBias returns a bias times the scales of both sides, which are inputs x and w.
+func (e *expansion) scaleBias(b *graph.Const, x, w int) (*graph.Value, error) {
 	v, err := b.Values()
 	if err != nil {
 		return nil, err
@@ -218,17 +221,17 @@ func (e *expansion) product(b *graph.Const, x, w int) (*graph.Value, error) {
 		return nil, err
 	}
 	if len(sw) != 1 && len(sw) != len(v) {
-		return nil, fmt.Errorf("%d scales for a bias of %d", len(sw), len(v))
+		return nil, fmt.Errorf("found %d scales for a bias of %d elements", len(sw), len(v))
 	}
 	out := make([]float64, len(v))
 	for i := range v {
 		out[i] = v[i] * sx * sw[i%len(sw)]
 	}
-	return e.floats([]int{len(v)}, out), nil
+	return e.newFloats([]int{len(v)}, out), nil
 }
 
-func quantisedGemm(e *expansion) error {
-	in, err := e.sides(6)
+func expandQGemm(e *expansion) error {
+	in, err := e.dequantizeSides(6)
 	if err != nil {
 		return err
 	}
@@ -236,66 +239,66 @@ func quantisedGemm(e *expansion) error {
 	if !e.Given(7) {
 		name = e.output(0)
 	}
-	y, err := e.node(name, "Gemm", e.Attr, in...)
+	y, err := e.emit(name, "Gemm", e.Attr, in...)
 	if err != nil || name.Given() {
 		return err
 	}
-	return e.quantised(y, 7, 8)
+	return e.emitResult(y, 7, 8)
 }
 
-// quantisedPair is an operator of two tensors between quantised ones.
-func quantisedPair(op string) func(e *expansion) error {
+// expandQLinearBinary expands an operator of two tensors with quantized operands and result.
+func expandQLinearBinary(op string) func(e *expansion) error {
 	return func(e *expansion) error {
-		in, err := e.sides(-1)
+		in, err := e.dequantizeSides(-1)
 		if err != nil {
 			return err
 		}
-		y, err := e.node(nil, op, nil, in...)
+		y, err := e.emit(nil, op, nil, in...)
 		if err != nil {
 			return err
 		}
-		return e.quantised(y, 6, 7)
+		return e.emitResult(y, 6, 7)
 	}
 }
 
-// quantisedUnary is an operator of one tensor between quantised ones.
-func quantisedUnary(op string) func(e *expansion) error {
+// expandQLinearUnary expands an operator of one tensor with quantized operand and result.
+func expandQLinearUnary(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		if e.Int("channels_last", 0) != 0 {
-			return errors.New("channels that stand last")
+			return errors.New("channels_last is not supported")
 		}
-		x, err := e.operand(0)
+		x, err := e.dequantizeInput(0)
 		if err != nil {
 			return err
 		}
-		y, err := e.node(nil, op, e.without("channels_last", "opset"), x)
+		y, err := e.emit(nil, op, e.attrsWithout("channels_last", "opset"), x)
 		if err != nil {
 			return err
 		}
-		return e.quantised(y, 3, 4)
+		return e.emitResult(y, 3, 4)
 	}
 }
 
-// quantisedConcat joins tensors of scales of their own.
-func quantisedConcat(e *expansion) error {
+// expandQLinearConcat expands a concat of quantized tensors, each with its own scale.
+func expandQLinearConcat(e *expansion) error {
 	var parts []*graph.Value
 	for i := 2; i+2 < len(e.In); i += 3 {
-		x, err := e.operand(i)
+		x, err := e.dequantizeInput(i)
 		if err != nil {
 			return err
 		}
 		parts = append(parts, x)
 	}
-	y, err := e.node(nil, "Concat", e.Attr, parts...)
+	y, err := e.emit(nil, "Concat", e.Attr, parts...)
 	if err != nil {
 		return err
 	}
-	return e.quantised(y, 0, 1)
+	return e.emitResult(y, 0, 1)
 }
 
-// dynamicQuantise quantises a tensor by its own range: the range with zero in it has 255
-// steps, and the zero point is where zero stands.
-func dynamicQuantise(e *expansion) error {
+// expandDynamicQuantize quantizes a tensor by its own range. The range, extended to include
+// zero, is divided into 255 steps, and the zero point represents 0.
+func expandDynamicQuantize(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
@@ -304,37 +307,37 @@ func dynamicQuantise(e *expansion) error {
 	for i := range all {
 		all[i] = i
 	}
-	reduce := attributes{"axes": ofInts(all...), "keepdims": ofInt(0)}
+	reduce := attributes{"axes": intsAttr(all...), "keepdims": intAttr(0)}
 	var bound [2]*graph.Value
 	for i, op := range [...]string{"ReduceMax", "ReduceMin"} {
-		y, err := e.node(nil, op, reduce, e.input(0))
+		y, err := e.emit(nil, op, reduce, e.input(0))
 		if err == nil {
-			bound[i], err = e.node(nil, [...]string{"Max", "Min"}[i], nil, y, e.number(0))
+			bound[i], err = e.emit(nil, [...]string{"Max", "Min"}[i], nil, y, e.newNumber(0))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	// fp16 has the steps a unit of range, and the scale as its inverse, with the same error.
+	// In fp16, the scale and its reciprocal have the same relative error.
 	scale, zero := e.output(1), e.output(2)
-	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.number(1. / 255)}}); err != nil {
+	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1. / 255)}}); err != nil {
 		return err
 	}
 	// The scale of a tensor of zeros is 0, which has no inverse.
-	divisor, err := e.node(nil, "Max", nil, scale, e.number(0x1p-14))
+	divisor, err := e.emit(nil, "Max", nil, scale, e.newNumber(0x1p-14))
 	if err != nil {
 		return err
 	}
-	steps, err := e.node(nil, "Reciprocal", nil, divisor)
+	steps, err := e.emit(nil, "Reciprocal", nil, divisor)
 	if err != nil {
 		return err
 	}
-	clip := attributes{"min": ofFloat(0), "max": ofFloat(255)}
+	clip := attributes{"min": floatAttr(0), "max": floatAttr(255)}
 	if zero, err = e.chain(zero, bound[1], step{"Mul", nil, []*graph.Value{nil, steps}}, step{"Neg", nil, nil},
 		step{"RoundSmall", nil, nil}, step{"Clip", clip, nil}); err != nil {
 		return err
 	}
-	at := *zero // as fp16 has it
+	at := *zero // the fp16 value, before its type changes
 	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []*graph.Value{nil, steps}}, step{"RoundSmall", nil, nil},
 		step{"Add", nil, []*graph.Value{nil, &at}}, step{"Clip", clip, nil})
 	for _, name := range [...]*graph.Value{e.output(0), e.output(2)} {
@@ -345,13 +348,13 @@ func dynamicQuantise(e *expansion) error {
 	return err
 }
 
-// less is an operand of whole numbers less its zero point, which may be left out.
-func (e *expansion) less(x, zero int) (*graph.Value, error) {
-	name := e.float(e.input(x))
+// subtractZero returns an integer operand minus its optional zero point.
+func (e *expansion) subtractZero(x, zero int) (*graph.Value, error) {
+	name := e.asFloat(e.input(x))
 	if !e.Given(zero) {
 		return name, nil
 	}
-	z := e.float(e.input(zero))
+	z := e.asFloat(e.input(zero))
 	if c := z.Const; c != nil && !c.Absent() {
 		v, err := c.Values()
 		if err != nil {
@@ -360,22 +363,22 @@ func (e *expansion) less(x, zero int) (*graph.Value, error) {
 		if !slices.ContainsFunc(v, func(v float64) bool { return v != 0 }) {
 			return name, nil
 		}
-		if rank := len(name.Dims); len(v) > 1 { // one for each output channel, or column
+		if rank := len(name.Dims); len(v) > 1 { // one per output channel or column
 			axis := rank - 1
 			if e.Op == "ConvInteger" {
 				axis = 0
 			}
-			z = e.alongAxis(v, axis, rank)
+			z = e.newAxisConstant(v, axis, rank)
 		}
 	} else if d := z.Dims; graph.Elements(d) != 1 {
-		return nil, fmt.Errorf("zero points of shape %v", d)
+		return nil, fmt.Errorf("zero points have shape %v; want one element", d)
 	}
-	return e.node(nil, "Sub", nil, name, z)
+	return e.emit(nil, "Sub", nil, name, z)
 }
 
-// beyond is the power of two by which a sum of so many products of eight bits is taken
-// smaller, so that fp16 has room for it.
-func beyond(terms int) float64 {
+// productScale returns the power of two by which to divide a sum of the given number of 8-bit
+// products so that it fits fp16.
+func productScale(terms int) float64 {
 	const room = 1 << 15
 	f := 1.0
 	for float64(terms)*255*128 > f*room {
@@ -384,18 +387,18 @@ func beyond(terms int) float64 {
 	return f
 }
 
-// integers makes the result of a product of whole numbers the node's: a power of two of it,
-// which the scale that follows makes up for.
-func (e *expansion) integers(op string, a attributes, x, w *graph.Value, terms int) error {
-	by := beyond(terms)
+// emitIntegerProduct emits an integer product as the node's result. It may be divided by a
+// power of two, which the result's Scale records.
+func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Value, terms int) error {
+	by := productScale(terms)
 	if by > 1 {
-		small, err := e.node(nil, "Mul", nil, w, e.number(1/by))
+		small, err := e.emit(nil, "Mul", nil, w, e.newNumber(1/by))
 		if err != nil {
 			return err
 		}
 		w = small
 	}
-	out, err := e.node(e.output(0), op, a, x, w)
+	out, err := e.emit(e.output(0), op, a, x, w)
 	if err == nil {
 		out.Type = graph.Int32
 		out.Scale = by
@@ -403,78 +406,79 @@ func (e *expansion) integers(op string, a attributes, x, w *graph.Value, terms i
 	return err
 }
 
-// wholeSides are the operands of a product of whole numbers less their zero points.
-func (e *expansion) wholeSides() (x, w *graph.Value, err error) {
-	if x, err = e.less(0, 2); err == nil {
-		w, err = e.less(1, 3)
+// integerSides returns the operands of an integer product minus their zero points.
+func (e *expansion) integerSides() (x, w *graph.Value, err error) {
+	if x, err = e.subtractZero(0, 2); err == nil {
+		w, err = e.subtractZero(1, 3)
 	}
 	return x, w, err
 }
 
-func integerConv(e *expansion) error {
-	x, w, err := e.wholeSides()
+func expandConvInteger(e *expansion) error {
+	x, w, err := e.integerSides()
 	if err != nil {
 		return err
 	}
 	d := w.Dims
 	if len(d) < 3 {
-		return fmt.Errorf("weights of shape %v", d)
+		return fmt.Errorf("weights have shape %v; want at least 3 axes", d)
 	}
-	return e.integers("Conv", e.Attr, x, w, graph.Elements(d[1:]))
+	return e.emitIntegerProduct("Conv", e.Attr, x, w, graph.Elements(d[1:]))
 }
 
-func integerProduct(e *expansion) error {
-	x, w, err := e.wholeSides()
+func expandMatMulInteger(e *expansion) error {
+	x, w, err := e.integerSides()
 	if err != nil {
 		return err
 	}
 	d := x.Dims
 	if len(d) == 0 {
-		return fmt.Errorf("a product of shape %v", d)
+		return fmt.Errorf("cannot multiply shape %v; want at least 1 axis", d)
 	}
-	return e.integers("MatMul", nil, x, w, d[len(d)-1])
+	return e.emitIntegerProduct("MatMul", nil, x, w, d[len(d)-1])
 }
 
-// dynamicProduct is the product of a tensor that is quantised by its own range.
-func dynamicProduct(e *expansion) error {
-	q, err := e.several([]*graph.Value{nil, nil, nil}, "", "DynamicQuantizeLinear", nil, e.input(0))
+// expandDynamicMatMul expands a matmul of a tensor that is quantized by its own range.
+func expandDynamicMatMul(e *expansion) error {
+	q, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "DynamicQuantizeLinear", nil, e.input(0))
 	if err != nil {
 		return err
 	}
-	x, err := e.node(nil, "Sub", nil, e.float(q[0]), e.float(q[2]))
+	x, err := e.emit(nil, "Sub", nil, e.asFloat(q[0]), e.asFloat(q[2]))
 	if err == nil {
-		x, err = e.node(nil, "Mul", nil, x, q[1])
+		x, err = e.emit(nil, "Mul", nil, x, q[1])
 	}
 	if err != nil {
 		return err
 	}
-	return e.realProduct(x, 1, 2, 3, 4)
+	return e.emitScaledProduct(x, 1, 2, 3, 4)
 }
 
-// scaledProduct is a product of whole numbers with scales of both sides.
-func scaledProduct(e *expansion) error {
-	x, err := e.less(0, 4)
+// expandScaledMatMul expands an integer matmul with scales of both sides.
+func expandScaledMatMul(e *expansion) error {
+	x, err := e.subtractZero(0, 4)
 	if err == nil {
-		x, err = e.node(nil, "Mul", nil, x, e.input(2))
+		x, err = e.emit(nil, "Mul", nil, x, e.input(2))
 	}
 	if err != nil {
 		return err
 	}
-	return e.realProduct(x, 1, 3, 5, 6)
+	return e.emitScaledProduct(x, 1, 3, 5, 6)
 }
 
-// realProduct multiplies by weights of whole numbers, and adds a bias.
-func (e *expansion) realProduct(x *graph.Value, weights, scale, zero, bias int) error {
+// emitScaledProduct multiplies by integer weights with a scale, and adds an optional bias. Its
+// arguments are input numbers.
+func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias int) error {
 	d, err := e.Dims(weights)
 	if err != nil {
 		return err
 	}
-	s, err := e.scaling(scale, zero, len(d))
+	s, err := e.readQuantization(scale, zero, len(d))
 	if err != nil {
 		return err
 	}
 	s.axis = len(d) - 1
-	w, err := e.real(nil, e.In[weights], s)
+	w, err := e.dequantize(nil, e.In[weights], s)
 	if err != nil {
 		return err
 	}
@@ -482,6 +486,6 @@ func (e *expansion) realProduct(x *graph.Value, weights, scale, zero, bias int) 
 		_, err = e.chain(e.output(0), x, step{"MatMul", nil, []*graph.Value{nil, w}}, step{"Add", nil, []*graph.Value{nil, b}})
 		return err
 	}
-	_, err = e.node(e.output(0), "MatMul", nil, x, w)
+	_, err = e.emit(e.output(0), "MatMul", nil, x, w)
 	return err
 }

@@ -13,77 +13,79 @@ import (
 	"anesim/loader/network/pattern"
 )
 
-// A Node is a node whose results are known, as far as a file and the rules of operators tell
-// them: they stand in its Out.
+// A Node is a node of the graph with the facts that were inferred about it. The shapes of its
+// results are in Out.
 type Node struct {
 	*graph.Node
-	Label string // its name, or one made of its place
+	Label string // its name, or one made from its position
 	Kind  Kind
 
-	// Results are those by the operator's own rule, which are at their largest where their size
-	// depends on values; nil where it has none for the node. MACs are its multiply-accumulates.
+	// Results are inferred by the operator's own rule, at their largest if the size depends on
+	// values. They are nil if the rule fails. MACs is the number of multiply-accumulates.
 	Results []graph.Result
 	MACs    int
-	// Spreads are what is known of results whose size depends on values, and Bound their largest
-	// shapes.
+	// Spreads and Bound hold the bounds and the largest shapes of results whose size depends on
+	// values.
 	Spreads []ops.Spread
 	Bound   []graph.Result
 
-	// Body are the nodes that state this one, nil for none. The node by itself takes their place
-	// where they do not go, unless Only says that it must not.
+	// Body is the expansion of the node, or nil. If the expansion cannot become layers, the node
+	// itself is tried, unless Only is set.
 	Body []*Node
 	Only bool
-	// Pieces are the nodes of the file of which this is the operator, for where it does not go.
+	// Pieces are the nodes of the file that this operator replaces. They are used if the engine
+	// cannot run the operator.
 	Pieces []*Node
-	// Sides are those of a computed condition.
+	// Sides are the branches of an If with a computed condition.
 	Sides [2]*Side
-	// Largest is the node with its inputs at their largest.
+	// Largest is the node with its inputs in their largest shapes.
 	Largest *Node
 
-	// Unstated says why an operator that others make up has no Body, Unsized why it has no
-	// Results.
+	// Unstated says why the node has no Body although its operator has an expansion. Unsized
+	// says why it has no Results.
 	Unstated, Unsized error
-	// Host says why the host computes the node, where a size depends on values.
+	// Host says why the host computes the node, if a size depends on values.
 	Host error
-	// Err says why the node is no layer, whatever the engine does.
+	// Err says why the node cannot be a layer, regardless of the engine.
 	Err   error
-	Notes []string // about the node, for the reader of the network
+	Notes []string // remarks about the node for the user
 }
 
-// A Kind is what has become of a node.
+// A Kind is the state of a settled node.
 type Kind uint8
 
-// The kinds.
+// The kinds of nodes.
 const (
 	Open     Kind = iota // it may become layers
 	Constant             // its results are constants
 	Same                 // its result is its input by another name
-	Branch               // Body is the side that a constant condition takes
+	Branch               // Body is the branch that a constant condition selects
 )
 
-// A Side is what a condition has for one of its two values.
+// A Side is one branch of a condition.
 type Side struct {
 	Nodes   []*Node
 	Outputs []*graph.Value
 }
 
-// A TwiceError is a name that two tensors have.
-type TwiceError struct{ Tensor string }
+// A DuplicateError reports a name that two tensors have.
+type DuplicateError struct{ Tensor string }
 
-func (e *TwiceError) Error() string { return fmt.Sprintf("tensor %q is made twice", e.Tensor) }
+func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produced twice", e.Tensor) }
 
-// Model settles the nodes of a model, in an order in which they can run. It takes what it works
-// out from the budget. Errors are a *[TwiceError], or a fault of a pass.
+// Model settles the nodes of a model and returns them in an order in which they can run.
+// Computed constants are charged to the budget. Errors are a *[DuplicateError], or report a bug
+// in a pass.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {
 		s.taken[in.Name] = true
 	}
-	if name := s.twice(m.Nodes); name != "" {
-		return nil, &TwiceError{name}
+	if name := s.findDuplicate(m.Nodes); name != "" {
+		return nil, &DuplicateError{name}
 	}
 	s.declare(&m.Graph)
-	list, err := s.graph(&m.Graph)
+	list, err := s.settleGraph(&m.Graph)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +97,14 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 
 // A settler settles the nodes of a file.
 type settler struct {
-	values map[string]*graph.Value // of the file
+	values map[string]*graph.Value // tensors of the file
 	budget *graph.Budget
-	depth  int             // of branches
+	depth  int             // nesting of branches
 	taken  map[string]bool // names of inputs and of results of nodes
-	broken bool            // whether the file has nodes that read what no node before them makes
+	broken bool            // whether a node of the file reads a tensor that no earlier node produces
 }
 
-// declare gives values the constants of a graph.
+// declare sets the values of a graph's constants.
 func (s *settler) declare(g *graph.Graph) {
 	for name, c := range g.Consts {
 		v := s.values[name]
@@ -114,9 +116,9 @@ func (s *settler) declare(g *graph.Graph) {
 	}
 }
 
-// twice is a result of nodes that something else is called too, "" where there is none: what
-// is known of one would be taken for the other's.
-func (s *settler) twice(list []*graph.Node) string {
+// findDuplicate returns a result that has the name of another tensor, or "" if there is none.
+// Facts about one would be mistaken for facts about the other.
+func (s *settler) findDuplicate(list []*graph.Node) string {
 	for _, node := range list {
 		for _, out := range node.Out {
 			if out.Given() && s.taken[out.Name] {
@@ -128,14 +130,14 @@ func (s *settler) twice(list []*graph.Node) string {
 	return ""
 }
 
-// graph settles the nodes of a graph, those that together are one operator as that too. An
-// error is a fault of a pass.
-func (s *settler) graph(g *graph.Graph) ([]*Node, error) {
+// settleGraph settles the nodes of a graph, and also the operators that several of them form.
+// An error reports a bug in a pass.
+func (s *settler) settleGraph(g *graph.Graph) ([]*Node, error) {
 	for i, node := range g.Nodes {
-		node.Name = nodeName(i, node) // by the place in the file
+		node.Name = nodeName(i, node) // by the position in the file
 	}
 	nodes := graph.InReadingOrder(g.Nodes, g.Outputs)
-	whole := graph.Check(nodes) == nil // else settling them says what they miss
+	whole := graph.Check(nodes) == nil // otherwise settling the nodes reports it
 	s.broken = s.broken || !whole
 	pattern.CancelTransposes(nodes, g.Outputs)
 	if err := graph.Check(nodes); whole && err != nil {
@@ -152,17 +154,17 @@ func (s *settler) graph(g *graph.Graph) ([]*Node, error) {
 			continue
 		}
 		if f == nil {
-			list = append(list, s.one(i, node))
+			list = append(list, s.settleNode(i, node))
 			continue
 		}
-		list = append(list, s.pieces(i, f, nodes)...)
+		list = append(list, s.settlePattern(i, f, nodes)...)
 	}
 	return list, nil
 }
 
-// pieces settles an operator that a file has in pieces, and the pieces: it is one node if it
-// may take their place.
-func (s *settler) pieces(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
+// settlePattern settles an operator and the nodes that form it. It returns one node if the
+// operator may replace the others, and the others if not.
+func (s *settler) settlePattern(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
 	last := nodes[i].Out[0]
 	own := *f.Node
 	made := *last
@@ -174,7 +176,7 @@ func (s *settler) pieces(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
 	}
 	var list []*Node
 	for _, k := range slices.Concat(f.Inside, []int{i}) {
-		list = append(list, s.one(k, nodes[k]))
+		list = append(list, s.settleNode(k, nodes[k]))
 	}
 	if !whole || n.Err != nil || n.Kind != Open || last.Const != nil {
 		return list
@@ -187,7 +189,7 @@ func (s *settler) pieces(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
 	return []*Node{n}
 }
 
-// nodeName is a node's name, or one made of its place.
+// nodeName returns a node's name, or one made from its position.
 func nodeName(i int, node *graph.Node) string {
 	if node.Name != "" {
 		return node.Name
@@ -195,26 +197,26 @@ func nodeName(i int, node *graph.Node) string {
 	return node.Op + strconv.Itoa(i)
 }
 
-func (s *settler) one(i int, node *graph.Node) *Node {
+func (s *settler) settleNode(i int, node *graph.Node) *Node {
 	n := &Node{Node: node, Label: nodeName(i, node)}
 	s.settle(n)
 	return n
 }
 
-// settle finds out what is known of a node's results.
+// settle infers the facts about a node's results.
 func (s *settler) settle(n *Node) {
-	n.Err = s.work(n)
+	n.Err = s.settleKind(n)
 	if n.Kind == Open && n.Body == nil && (n.Largest == nil || n.Host != nil || n.Err != nil) {
-		give(n)
+		setShapes(n)
 	}
 }
 
-func (s *settler) work(n *Node) error {
+func (s *settler) settleKind(n *Node) error {
 	if len(n.Out) == 0 {
-		return errors.New("it has no output")
+		return errors.New("node has no output")
 	}
 	if n.Op == "If" {
-		return s.condition(n)
+		return s.settleIf(n)
 	}
 	if done, err := s.fold(n); done {
 		return nil
@@ -222,33 +224,33 @@ func (s *settler) work(n *Node) error {
 		return err
 	}
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
-		return errors.New(cmp.Or(n.Text("why", ""), "no layer of the engine does "+name))
+		return errors.New(cmp.Or(n.Text("why", ""), "engine has no layer for "+name))
 	}
-	if done, err := s.sized(n); done || err != nil {
+	if done, err := s.settleDynamic(n); done || err != nil {
 		return err
 	}
-	return s.open(n)
+	return s.settleOpen(n)
 }
 
-// open settles a node that the engine may do.
-func (s *settler) open(n *Node) error {
-	if done, err := s.scaledOperands(n); done || err != nil {
+// settleOpen settles a node that the engine may run.
+func (s *settler) settleOpen(n *Node) error {
+	if done, err := s.settleScaled(n); done || err != nil {
 		n.Only = err == nil
-		n.Unsized = infer(n)
+		n.Unsized = inferResults(n)
 		return err
 	}
-	if f := expansionOf(n.Op); f != nil && (n.Op != "FastGelu" || n.Given(1)) { // whose bias may be left out
-		n.Unstated = s.state(n, f)
+	if f := expansionOf(n.Op); f != nil && (n.Op != "FastGelu" || n.Given(1)) { // FastGelu may have no bias
+		n.Unstated = s.expand(n, f)
 	}
-	n.Unsized = infer(n)
+	n.Unsized = inferResults(n)
 	if n.Body == nil && n.Unsized != nil {
 		return cmp.Or(n.Unstated, n.Unsized)
 	}
 	return nil
 }
 
-// infer works out the shapes and types of the node's results.
-func infer(n *Node) error {
+// inferResults infers the shapes and types of the node's results.
+func inferResults(n *Node) error {
 	r, err := ops.Infer(n.Node)
 	if err != nil {
 		return err
@@ -259,11 +261,11 @@ func infer(n *Node) error {
 	return nil
 }
 
-// give says of results what the node's rule says, or else what the file states: a shape is
-// better than none, so that one missing layer does not hide those behind it.
-func give(n *Node) {
+// setShapes sets the shapes of a node's results to those of its rule or, failing that, those
+// that the file states, so that one unsupported layer does not hide the layers after it.
+func setShapes(n *Node) {
 	if n.Results == nil {
-		_ = infer(n) // n.Err says what is wrong
+		_ = inferResults(n) // n.Err reports the error
 	}
 	for i, out := range n.Out {
 		if !out.Given() {
@@ -279,18 +281,18 @@ func give(n *Node) {
 			out.Dims, out.Type = r.Dims, r.Type
 		}
 		if out.Dims == nil {
-			out.Why = fmt.Sprintf("the shape of %q is not known: %s has none", out.Name, n.Label)
+			out.Why = fmt.Sprintf("shape of %q is unknown: %s has none", out.Name, n.Label)
 		}
 	}
 }
 
-// same makes a tensor stand for what another does.
-func same(v, of *graph.Value) *Node {
+// aliasNode gives v the facts about tensor of, and returns a node that makes v an alias for it.
+func aliasNode(v, of *graph.Value) *Node {
 	if of.Dims != nil {
 		v.Dims = of.Dims
 	}
 	if v.Dims == nil {
-		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
+		v.Why = fmt.Sprintf("shape of %q is unknown", of.Name)
 	}
 	v.Type = of.Type
 	if of.Const != nil {

@@ -166,7 +166,7 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"a": "no shape rule", "c": "no shape rule", "d": `the shape of "c" is not known: Nonesuch2 has none`,
+		"a": "no shape rule", "c": "no shape rule", "d": `shape of "c" is unknown: Nonesuch2 has none`,
 		"e": "it is odd", "h": `no earlier node produces "nowhere"`,
 	} {
 		if err := errs[name]; err == nil || !strings.Contains(err.Error(), want) {
@@ -184,7 +184,7 @@ func TestTwice(t *testing.T) {
 	f.input("x", graph.Float, 2)
 	f.node("y = Relu x", nil)
 	f.node("x = Neg y", nil)
-	var e *TwiceError
+	var e *DuplicateError
 	if _, err := Model(&f.Model, &graph.Budget{}); !errors.As(err, &e) || e.Tensor != "x" {
 		t.Errorf("a node that makes an input: %v", err)
 	}
@@ -234,11 +234,11 @@ func TestBranch(t *testing.T) {
 	for _, c := range []struct{ condition, second, kind, y string }{
 		{"1", "b = Neg x", "Relu same", "[2 3] float32"},
 		{"0", "b = Transpose x", "Transpose same", "[3 2] float32"},
-		{"0", "x = Neg x", "its branch makes tensor \"x\", which is made elsewhere too", "?"},
+		{"0", "x = Neg x", "branch produces tensor \"x\", which is produced elsewhere too", "?"},
 		{"", "b = Neg x", "Relu | Neg", "[2 3] float32"},
-		{"", "b = Transpose x", "[2 3] on one side, [3 2] on the other", "?"},
-		{"", "b = Shape x", "\"b\" is a constant or no fp16", "?"},
-		{"", "a = Neg x", "\"a\" is made on both sides, or elsewhere too", "?"},
+		{"", "b = Transpose x", "branches have shapes [2 3] and [3 2]; want equal shapes", "?"},
+		{"", "b = Shape x", "branch result \"b\" is a constant, not a float or has no shape", "?"},
+		{"", "a = Neg x", "tensor \"a\" is produced in both branches, or elsewhere too", "?"},
 	} {
 		f := newFile()
 		if c.condition == "" {
@@ -308,7 +308,7 @@ func TestBranchMissing(t *testing.T) {
 		}
 		f.node("y = If x", nil)
 		n := f.settled(t)[0]
-		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "it has no such branch" {
+		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "branch is missing, too deep, or has too few outputs" {
 			t.Errorf("an If without sides: %v", err)
 		}
 	}
@@ -360,7 +360,7 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	if notes := list["p"].Notes; len(notes) != 1 || !strings.Contains(notes[0], `the size of "p" depends on values`) {
+	if notes := list["p"].Notes; len(notes) != 1 || !strings.Contains(notes[0], `size of "p" depends on values`) {
 		t.Errorf("notes of p are %q", notes)
 	}
 	if v := list["m"].Largest.In[0]; v.Least != nil || !v.Filled || v.Name != "r" {
@@ -380,7 +380,7 @@ func TestHosts(t *testing.T) {
 		{"Neg", nil, one, true},
 		{"Neg", nil, nil, false}, // its shape is not known
 		{"Neg", nil, []graph.Result{{Dims: []int{0}, Type: graph.Float}}, false},
-		{"Neg", nil, []graph.Result{{Dims: []int{MostStaged + 1}, Type: graph.Float}}, false},
+		{"Neg", nil, []graph.Result{{Dims: []int{MaxStaged + 1}, Type: graph.Float}}, false},
 		{"Neg", nil, []graph.Result{{Dims: []int{3}, Type: graph.String}}, false},
 		{"Softmax", nil, one, false}, // the engine's rounds otherwise
 		{"Softmax", errors.New("sizes"), one, true},
@@ -388,7 +388,7 @@ func TestHosts(t *testing.T) {
 		{"Dropout", nil, one, false},
 		{"MatMul", errors.New("sizes"), one, false},
 	} {
-		if got := Hosts(&Node{Node: &graph.Node{Op: c.op}, Host: c.host, Results: c.results}); got != c.want {
+		if got := CanHost(&Node{Node: &graph.Node{Op: c.op}, Host: c.host, Results: c.results}); got != c.want {
 			t.Errorf("%s of %v by the host: %t", c.op, c.results, got)
 		}
 	}

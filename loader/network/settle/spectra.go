@@ -10,11 +10,11 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A spectrum is a product with cosines and sines.
+// A spectrum is a matmul with cosines and sines.
 
-// wave is a cosine or a negative sine of the k-th of n frequencies at an element, exact
-// where the angle is a multiple of a quarter turn.
-func wave(k, at, n, part int) float64 {
+// waveAt returns the cosine (part 0) or negative sine (part 1) of frequency k of n at an
+// element. It is exact if the angle is a multiple of a quarter turn.
+func waveAt(k, at, n, part int) float64 {
 	turn := k * at % n
 	switch {
 	case part == 0 && 4*turn%n == 0:
@@ -27,19 +27,20 @@ func wave(k, at, n, part int) float64 {
 	return -math.Sin(2 * math.Pi * float64(turn) / float64(n))
 }
 
-// mostWaves is the most constants that a spectrum is a product with.
-const mostWaves = 1 << 26
+// maxWaves is the largest number of constants in the matrix of a spectrum.
+const maxWaves = 1 << 26
 
-// frames are spectra of overlapping parts of a signal: a convolution of one channel.
-func frames(e *expansion) error {
+// expandSTFT expands spectra of overlapping parts of a signal to a convolution with one input
+// channel.
+func expandSTFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
 	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
-		return fmt.Errorf("a signal of shape %v; want a real one", d)
+		return fmt.Errorf("found a signal of shape %v, want a real one", d)
 	}
-	window, step, length, err := frameSizes(e, d[1])
+	window, step, length, err := stftSizes(e, d[1])
 	if err != nil {
 		return err
 	}
@@ -47,8 +48,8 @@ func frames(e *expansion) error {
 	if e.Int("onesided", 1) != 0 {
 		bins = length/2 + 1
 	}
-	if bins*length > mostWaves/2 || length > d[1] {
-		return fmt.Errorf("parts of %d of %d", length, d[1])
+	if bins*length > maxWaves/2 || length > d[1] {
+		return fmt.Errorf("frame length %d does not fit a signal of %d elements", length, d[1])
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * bins * length); err != nil {
 		return err
@@ -56,31 +57,31 @@ func frames(e *expansion) error {
 	v := make([]float64, 2*bins*length)
 	for i := range v {
 		at, k, part := i%length, i/length%bins, i/length/bins
-		if v[i] = wave(k, at, length, part); window != nil {
+		if v[i] = waveAt(k, at, length, part); window != nil {
 			v[i] *= window[at]
 		}
 	}
-	x, err := e.reshaped(nil, e.input(0), d[0], 1, d[1])
+	x, err := e.reshape(nil, e.input(0), d[0], 1, d[1])
 	if err == nil {
-		x, err = e.node(nil, "Conv", attributes{"strides": ofInts(step)}, x, e.floats([]int{2 * bins, 1, length}, v))
+		x, err = e.emit(nil, "Conv", attributes{"strides": intsAttr(step)}, x, e.newFloats([]int{2 * bins, 1, length}, v))
 	}
 	if err != nil {
 		return err
 	}
 	count := x.Dims[2]
-	if x, err = e.reshaped(nil, x, d[0], 2, bins, count); err == nil {
-		_, err = e.turned(e.output(0), x, 0, 3, 2, 1)
+	if x, err = e.reshape(nil, x, d[0], 2, bins, count); err == nil {
+		_, err = e.transpose(e.output(0), x, 0, 3, 2, 1)
 	}
 	return err
 }
 
-// frameSizes are the window of each part, nil for none, and the step and length of parts of a
-// signal of so many elements.
-func frameSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
+// stftSizes returns the window of each frame, or nil, and the step and length of frames of a
+// signal.
+func stftSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
 	if e.Given(2) {
 		c := e.Const(2)
 		if c == nil {
-			return nil, 0, 0, errors.New("its window is computed, not a constant")
+			return nil, 0, 0, errors.New("window is computed; want a constant")
 		}
 		if window, err = c.Values(); err != nil {
 			return nil, 0, 0, err
@@ -90,13 +91,13 @@ func frameSizes(e *expansion, elements int) (window []float64, step, length int,
 		c := e.Const(i)
 		if c == nil {
 			if e.Given(i) || missing == 0 {
-				return 0, errors.New("its step or length is computed, not a constant")
+				return 0, errors.New("step or length is computed; want a constant")
 			}
 			return missing, nil
 		}
 		v, err := c.Scalar()
 		if err != nil || v < 1 || v > float64(elements) {
-			return 0, errors.Join(err, fmt.Errorf("a step or a length of %g of %d", v, elements))
+			return 0, errors.Join(err, fmt.Errorf("step or length %g is out of range for %d elements", v, elements))
 		}
 		return int(v), nil
 	}
@@ -104,19 +105,19 @@ func frameSizes(e *expansion, elements int) (window []float64, step, length int,
 		length, err = size(3, len(window))
 	}
 	if err == nil && window != nil && len(window) != length {
-		err = fmt.Errorf("a window of %d for parts of %d", len(window), length)
+		err = fmt.Errorf("window has %d elements; want %d", len(window), length)
 	}
 	return window, step, length, err
 }
 
-// spectrum is the discrete Fourier transform along an axis, of real or complex elements.
-func spectrum(e *expansion) error {
+// expandDFT expands a discrete Fourier transform along an axis, of real or complex elements.
+func expandDFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
 	rank := len(d)
-	axis, err := spectrumAxis(e, d)
+	axis, err := dftAxis(e, d)
 	if err != nil {
 		return err
 	}
@@ -124,24 +125,24 @@ func spectrum(e *expansion) error {
 	if e.Given(1) {
 		c := e.Const(1)
 		if c == nil {
-			return errors.New("its length is computed, not a constant")
+			return errors.New("length is computed; want a constant")
 		}
 		if v, err := c.Scalar(); err != nil || int(v) != n {
-			return errors.Join(err, fmt.Errorf("a length of %g, other than the %d there are", v, n))
+			return errors.Join(err, fmt.Errorf("found length %g, want %d", v, n))
 		}
 	}
 	bins, inverse := n, e.Int("inverse", 0) != 0
 	if e.Int("onesided", 0) != 0 {
 		bins = n/2 + 1
 	}
-	if n*parts*bins*2 > mostWaves || inverse && bins != n {
-		return fmt.Errorf("a spectrum of %d", n)
+	if n*parts*bins*2 > maxWaves || inverse && bins != n {
+		return fmt.Errorf("DFT length %d is not supported", n)
 	}
 	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
 		return err
 	}
-	v := spectrumWaves(n, parts, bins, inverse)
-	// The axis goes next to the last.
+	v := dftMatrix(n, parts, bins, inverse)
+	// Move the axis next to the last one.
 	var order []int
 	for i := range rank - 1 {
 		if i != axis {
@@ -149,27 +150,27 @@ func spectrum(e *expansion) error {
 		}
 	}
 	order = append(order, axis, rank-1)
-	x, err := e.turned(nil, e.input(0), order...)
+	x, err := e.transpose(nil, e.input(0), order...)
 	if err != nil {
 		return err
 	}
 	rest := slices.Delete(slices.Clone(d[:rank-1]), axis, axis+1)
-	x, err = e.reshaped(nil, x, append(slices.Clip(rest), n*parts)...)
+	x, err = e.reshape(nil, x, append(slices.Clip(rest), n*parts)...)
 	if err == nil {
-		x, err = e.node(nil, "MatMul", nil, x, e.floats([]int{n * parts, bins * 2}, v))
+		x, err = e.emit(nil, "MatMul", nil, x, e.newFloats([]int{n * parts, bins * 2}, v))
 	}
 	if err == nil {
-		x, err = e.reshaped(nil, x, append(slices.Clip(rest), bins, 2)...)
+		x, err = e.reshape(nil, x, append(slices.Clip(rest), bins, 2)...)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = e.turned(e.output(0), x, undoing(order)...)
+	_, err = e.transpose(e.output(0), x, invertOrder(order)...)
 	return err
 }
 
-// undoing is the order of axes that brings them back from another.
-func undoing(order []int) []int {
+// invertOrder returns the inverse of an order of axes.
+func invertOrder(order []int) []int {
 	back := make([]int, len(order))
 	for to, from := range order {
 		back[from] = to
@@ -177,8 +178,8 @@ func undoing(order []int) []int {
 	return back
 }
 
-// spectrumAxis is the axis that a transform is along.
-func spectrumAxis(e *expansion, d []int) (int, error) {
+// dftAxis returns the axis of a transform.
+func dftAxis(e *expansion, d []int) (int, error) {
 	rank := len(d)
 	axis := e.Int("axis", 1)
 	if e.Opset >= 20 {
@@ -190,23 +191,23 @@ func spectrumAxis(e *expansion, d []int) (int, error) {
 			}
 			axis = int(max(-graph.MaxRank, min(graph.MaxRank, v)))
 		} else if e.Given(2) {
-			return 0, errors.New("its axis is computed, not a constant")
+			return 0, errors.New("axis is computed; want a constant")
 		}
 	}
 	axis, err := ops.Axis(rank, axis)
 	if err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
-		return 0, errors.Join(err, fmt.Errorf("a spectrum of %v along axis %d", d, axis))
+		return 0, errors.Join(err, fmt.Errorf("cannot transform shape %v along axis %d", d, axis))
 	}
 	return axis, nil
 }
 
-// spectrumWaves are the cosines and sines of so many frequencies of n real or complex elements,
-// as a matrix that makes complex ones.
-func spectrumWaves(n, parts, bins int, inverse bool) []float64 {
+// dftMatrix returns the cosines and sines of a transform of n real or complex elements, as a
+// matrix whose products are complex numbers.
+func dftMatrix(n, parts, bins int, inverse bool) []float64 {
 	v := make([]float64, n*parts*bins*2)
 	for i := range v {
 		part, k, of, at := i%2, i/2%bins, i/(2*bins)%parts, i/(2*bins)/parts
-		re, im := wave(k, at, n, 0), wave(k, at, n, 1)
+		re, im := waveAt(k, at, n, 0), waveAt(k, at, n, 1)
 		if inverse {
 			re, im = re/float64(n), -im/float64(n)
 		}

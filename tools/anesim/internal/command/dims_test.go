@@ -62,9 +62,9 @@ func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"model a.onnx":                                     "--dim rows=224,x:3=224",
-		"model a.onnx " + a + ",high=3":                    "no dimension is called high: the network has batch, rows, x:3",
+		"model a.onnx " + a + ",high=3":                    "unknown dimension high; the network has batch, rows, x:3",
 		"model a.onnx --dim rows":                          "want NAME=SIZE",
-		"diff a.onnx b.onnx " + a:                          "no dimension is called rows: the network has batch, height, x:3",
+		"diff a.onnx b.onnx " + a:                          "unknown dimension rows; the network has batch, height, x:3",
 		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "compiled program has no dimensions",
 	} {
 		if _, errs, code := invoke(strings.Fields(line)...); code == 0 || !strings.Contains(errs, want) {
