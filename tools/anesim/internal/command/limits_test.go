@@ -56,7 +56,7 @@ func TestSecondDocument(t *testing.T) {
 		args []string
 		want string
 	}{
-		"net.yaml":  {"inputs:\n  x: [1, 4, 4, 4]\nlayers:\n  - {op: relu}\n---\nlayers: []\n", []string{"model"}, "a file has one network"},
+		"net.yaml":  {"inputs:\n  x: [1, 4, 4, 4]\nlayers:\n  - {op: relu}\n---\nlayers: []\n", []string{"model"}, "want one network"},
 		"chip.yaml": {chip + "---\n" + chip, []string{"run", "--chip"}, "want one chip per file"},
 	} {
 		file := filepath.Join(t.TempDir(), name)
