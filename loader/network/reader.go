@@ -179,8 +179,8 @@ func (r *composer) readPattern(node *settle.Node) bool {
 	return true
 }
 
-func (r *composer) readNode(readNode *settle.Node) {
-	n := r.newReader(readNode)
+func (r *composer) readNode(node *settle.Node) {
+	n := r.newReader(node)
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}

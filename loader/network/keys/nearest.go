@@ -166,13 +166,13 @@ func searchLargest(n int, ok func(int) bool) int {
 }
 
 // dropParts tries a concat with fewer inputs.
-func (s *search) dropParts(dropParts []string) {
-	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(dropParts[:n], "+")) }
-	if len(dropParts) < 2 || !s.isLowered(of(1)) {
+func (s *search) dropParts(parts []string) {
+	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(parts[:n], "+")) }
+	if len(parts) < 2 || !s.isLowered(of(1)) {
 		return
 	}
-	n := 1 + searchLargest(len(dropParts)-1, func(d int) bool { return s.isLowered(of(1 + d)) })
-	s.try(of(n), math.Log(float64(len(dropParts))/float64(n)))
+	n := 1 + searchLargest(len(parts)-1, func(d int) bool { return s.isLowered(of(1 + d)) })
+	s.try(of(n), math.Log(float64(len(parts))/float64(n)))
 }
 
 // shrink halves the largest size until the layer works. Then it grows each size again as far as

@@ -25,7 +25,7 @@ func foldComparison(f func(a, b float64) bool) Folder {
 }
 
 // foldBinaryTyped is like foldBinary, and also passes f whether the elements are integers.
-func foldBinaryTyped(f func(a, b float64, foldBinaryTyped bool) float64) Folder {
+func foldBinaryTyped(f func(a, b float64, whole bool) float64) Folder {
 	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return combineElements(n, res, f) }
 }
 

@@ -304,13 +304,13 @@ func (m *matcher) clipBounds(name *graph.Value) (x *graph.Value, low, high float
 
 // reducedAxes returns the axes of a reduction that keeps its dimensions. It reports false for
 // any other reduction.
-func (m *matcher) reducedAxes(n *graph.Node) (reducedAxes []int, ok bool) {
+func (m *matcher) reducedAxes(n *graph.Node) (axes []int, ok bool) {
 	if a := n.Attr["keepdims"]; a != nil && a.Int == 0 {
 		return nil, false
 	}
 	if a := n.Attr["axes"]; a != nil {
 		for _, v := range a.Ints {
-			reducedAxes = append(reducedAxes, int(v))
+			axes = append(axes, int(v))
 		}
 	} else if len(n.In) == 2 {
 		c := m.constantOf(n.In[1])
@@ -318,11 +318,11 @@ func (m *matcher) reducedAxes(n *graph.Node) (reducedAxes []int, ok bool) {
 			return nil, false
 		}
 		var err error
-		if reducedAxes, err = c.Ints(); err != nil {
+		if axes, err = c.Ints(); err != nil {
 			return nil, false
 		}
 	}
-	return slices.Clone(reducedAxes), len(reducedAxes) > 0
+	return slices.Clone(axes), len(axes) > 0
 }
 
 // unaryNode returns a node of an operator with one input.
