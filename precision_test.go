@@ -65,7 +65,7 @@ func TestFlushedWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(res.PrecisionNotes(), "\n")
-	if want := "1 layer loses 1 % or more of the norm of the weights, p the most (46."; !strings.Contains(got, want) {
+	if want := "1 layer loses 1% or more of the norm of the weights, p the most (46."; !strings.Contains(got, want) {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }

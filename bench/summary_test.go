@@ -12,7 +12,7 @@ import (
 func ExampleSummarize() {
 	s, err := Summarize([]Pair{{110, 100}, {95, 100}, {200, 100}, {30, 40}})
 	fmt.Println(s, err)
-	// Output: n 4, median 17.5 %, p90 77.5 %, within 17 %: 50 % <nil>
+	// Output: n 4, median 17.5%, p90 77.5%, within 17%: 50% <nil>
 }
 
 func TestSummarize(t *testing.T) {

@@ -55,7 +55,7 @@ func TestVendorComparison(t *testing.T) {
 	if n, err := got.WriteTo(&b); err != nil || n != int64(b.Len()) {
 		t.Errorf("%d bytes of %d, %v", n, b.Len(), err)
 	}
-	for _, want := range []string{"+60 %", "without the start: n 2, median 25.0 %", "below 1 us: 1\n"} {
+	for _, want := range []string{"+60 %", "without the start: n 2, median 25.0%", "below 1 us: 1\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
