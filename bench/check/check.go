@@ -77,7 +77,7 @@ func (v *Verdict) Passed() bool { return !v.Unknown && len(v.Differences) == 0 }
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
-		return "the baseline does not have it"
+		return "missing from the baseline"
 	case v.ProgramChanged && len(v.Constants) > 0:
 		return "the program changed, and so did the chip: " + joinFirst(v.Constants)
 	case len(v.Constants) > 0:
