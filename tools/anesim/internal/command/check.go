@@ -9,10 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -176,6 +178,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
+	surviveClosedPipes()
 	var verdicts []check.Verdict
 	var linted []jsonLintedProgram
 	ctx, stop := flags.Interruptible()
@@ -210,13 +213,18 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		err = f.report(c.OutOrStdout(), verdicts, linted, most)
 	}
 	if f.lint {
-		if e := writeFindings(c.OutOrStdout(), linted); e != nil {
+		if e := writeFindings(c.OutOrStdout(), linted); e != nil && !errors.Is(e, syscall.EPIPE) {
 			return e
 		}
 		err = cmp.Or(err, lintError(linted))
 	}
 	return err
 }
+
+// surviveClosedPipes makes later writes to a closed pipe fail with EPIPE, where the Go runtime ends
+// the process if the pipe is stdout or stderr. A check whose output is cut by head must still exit
+// with its verdict.
+func surviveClosedPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // run runs the model. It returns an error if the device faults.
 func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
@@ -288,6 +296,9 @@ func (f *checkFlags) write(w io.Writer, b *check.Baseline, n int) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s updated, %d in %s\n", report.Plural(n, "model"), len(b.Entries), report.Printable(f.baseline))
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
 	return err
 }
 

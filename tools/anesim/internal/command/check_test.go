@@ -115,6 +115,29 @@ func TestCheckCountsModels(t *testing.T) {
 	}
 }
 
+// A reader that closes the pipe early, like head, loses neither the verdict nor the exit status.
+func TestCheckWithClosedPipe(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.json")
+	if out, errs, code := invoke("check", "--baseline", base, "--update", "--layer", "relu c=8"); code != 0 {
+		t.Fatalf("%d: %s%s", code, out, errs)
+	}
+	for _, lint := range [][]string{nil, {"--lint"}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		c := process(t, append([]string{"check", "--baseline", base, "--chip", "m1,Clock=1e9", "--layer", "relu c=8"}, lint...)...)
+		var errs strings.Builder
+		c.Stdout, c.Stderr = w, &errs
+		c.Run()
+		w.Close()
+		if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "1 of 1 models differs") {
+			t.Errorf("%q: status %d (%v): %s", lint, code, c.ProcessState, errs.String())
+		}
+	}
+}
+
 // Where a constant of the chip differs, the verdict names it with both values.
 func TestCheckNamesConstants(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "base.json")
