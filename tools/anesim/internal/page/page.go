@@ -126,7 +126,7 @@ func (d *pageData) addBottlenecks() {
 	}
 	d.addMachines()
 	n := &d.Explained.Tried
-	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %d gain, %d do not, %d give other results, %d cannot run.", n.All, n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %s.", n.All, view.Outcomes(n))
 	if n.Left > 0 {
 		d.TriedCount += fmt.Sprintf(" %d more were not tried: the limit of %d timed descriptors was reached.", n.Left, n.Work)
 	}

@@ -21,7 +21,7 @@
     const wide = (c, i) => {
       let n = c.title.length + 2;
       for (const row of data.rows) n = Math.max(n, word(row[i]).length);
-      return Math.min(n, 30) + 2.2;
+      return Math.min(n, 24) + 1.8;
     };
     let sum = 0;
     const add = n => {
@@ -31,7 +31,7 @@
       sum += n;
     };
     data.columns.forEach((c, i) => {
-      if (i === barAt) add(24);
+      if (i === barAt) add(18);
       add(wide(c, i));
     });
     table.style.minWidth = sum + "ch";
@@ -99,7 +99,7 @@
       if (!n) return;
       const w = 100 * n / longestBar;
       picture.append(svg("rect", { x: at, y: 0, width: w, height: 10, class: "c" + k }));
-      says.push(data.causes[k] + " " + Math.round(100 * n / total) + " %");
+      says.push(data.causes[k] + " " + Math.round(100 * n / total) + "%");
       at += w;
     });
     const title = svg("title", {});

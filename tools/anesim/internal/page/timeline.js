@@ -87,7 +87,7 @@
     const parts = [time(s.at_ns) + ", for " + time(s.for_ns), (s.what ? s.what + ": " : "") + s.watts.toFixed(2) + " W"];
     if (s.bound) parts.push("bound by " + s.bound.replaceAll("_", " "));
     if (s.l2_bytes) parts.push("L2 " + (s.l2_bytes / 1e6).toFixed(3) + " MB");
-    if (s.utilisation !== undefined) parts.push("busy " + (100 * s.utilisation).toFixed(1) + " %");
+    if (s.utilisation !== undefined) parts.push("busy " + (100 * s.utilisation).toFixed(1) + "%");
     readout.textContent = "at " + parts.join(", ");
     mark();
   }

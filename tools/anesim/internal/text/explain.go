@@ -57,7 +57,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		p.printChange(i+1, &d.Trials[i], d.Now.TimeNs)
 	}
 	n := d.Tried
-	p.Printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	p.Printf("%s tried: %s", report.Plural(n.All, "change"), view.Outcomes(&n))
 	if n.Left > 0 {
 		p.Printf("%s", formatUntried(&n))
 	}

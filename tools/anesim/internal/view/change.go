@@ -2,9 +2,23 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"anesim/bench/explain"
 )
+
+// Outcomes says how the changes that were tried turned out, such as "2 gain, 3 do not". It counts
+// changes that give other results or cannot run only if there are any.
+func Outcomes(n *explain.Tried) string {
+	list := []string{fmt.Sprintf("%d gain", n.Faster), fmt.Sprintf("%d do not", n.NotFaster)}
+	if n.OtherResults > 0 {
+		list = append(list, fmt.Sprintf("%d give other results", n.OtherResults))
+	}
+	if n.Failed > 0 {
+		list = append(list, fmt.Sprintf("%d cannot run", n.Failed))
+	}
+	return strings.Join(list, ", ")
+}
 
 // Gain returns the effect of a change that was tried, such as "-23.7%" of the time. For a change
 // that gates tiles it is the effect on energy.

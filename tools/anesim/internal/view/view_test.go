@@ -4,9 +4,29 @@ import (
 	"slices"
 	"testing"
 
+	"anesim/bench/explain"
 	"anesim/bench/report"
 	"anesim/hw/clock"
 )
+
+func TestOutcomes(t *testing.T) {
+	for want, n := range map[string]explain.Tried{
+		"0 gain, 0 do not": {},
+		"2 gain, 3 do not, 1 give other results, 4 cannot run": {Faster: 2, NotFaster: 3, OtherResults: 1, Failed: 4},
+	} {
+		if got := Outcomes(&n); got != want {
+			t.Errorf("%+v: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestFormatRate(t *testing.T) {
+	for v, want := range map[float64]string{0.01234: "0.0123", 999.4: "999", 999.6: "1,000", 40912.3: "40,912"} {
+		if got := FormatRate(v); got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
+}
 
 func TestLongest(t *testing.T) {
 	r := &Report{Items: make([]Item, 4)}
