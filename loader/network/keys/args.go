@@ -29,6 +29,9 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, known)
 }
 
+// unknownKey is the What of a KeyError for a key that the operation does not have.
+const unknownKey = "unknown key"
+
 // args holds the values of an operation's keys. It keeps the first error in err.
 type args struct {
 	op     string
@@ -52,7 +55,7 @@ func (a *args) checkKeys() {
 		}
 	}
 	if len(unknown) > 0 {
-		a.fail(slices.Min(unknown), "unknown key")
+		a.fail(slices.Min(unknown), unknownKey)
 	}
 }
 
