@@ -24,7 +24,7 @@ type Difference struct {
 	Appeared bool     // the item is new, gone or not comparable by number
 }
 
-// Relative returns the difference relative to Want. It is infinite if only Want is zero.
+// Relative returns the difference relative to Want. It is +Inf if Want is zero and Got is not.
 func (d *Difference) Relative() float64 {
 	switch {
 	case d.Want == d.Got:

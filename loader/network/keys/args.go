@@ -163,7 +163,7 @@ func (a *args) parseAxes(key, missing string) layer.Axes {
 // layers do not work along it.
 var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
 
-// parseParts returns counts joined by +.
+// parseParts parses a list of counts separated by +, such as 8+16, and returns the counts.
 func (a *args) parseParts(key string) []int {
 	var counts []int
 	for s := range strings.SplitSeq(a.values[key], "+") {

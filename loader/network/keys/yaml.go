@@ -205,7 +205,7 @@ func (a *args) parseShape() (layer.Shape, error) {
 	return s, list.CheckShape(s)
 }
 
-// readValues reads a mapping of plain values.
+// readValues reads a YAML mapping of scalars. Errors refer to it as what.
 func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, error) {
 	values := map[string]string{}
 	err := eachPair(n, what, func(key string, k, v *yaml.Node) (err error) {

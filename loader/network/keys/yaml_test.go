@@ -22,6 +22,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: name "relu0" is already in use`},
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: reshape, c: 3}", "line 3: layer reshape0: cannot reshape 1x4x1x1 with 4 elements to 1x3x1x1 with 3"},
 		{"inputs: {x: {c: 4, c: 5}}\nlayers:\n- {op: relu}", "line 1: x: c is given twice"},
+		{"inputs: {x: {c: 4}}\nlayers:\n- {op: sub}", "line 3: layer sub0: sub: from: found 1 input, want 2 for sub, or second: itself, constant or scalar; sub has second value act"},
 		{"a: [", "line 2: did not find expected node content"},
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: window of 3x3 taps does not fit the padded input"},
 	} {
