@@ -118,7 +118,7 @@ type term struct {
 // terms returns the parts of cycles, energy and bytes that the cost contains.
 func (c *Cost) terms() (list []term) {
 	for name, n := range c.Causes.All() {
-		list = append(list, term{"cycles", strings.ReplaceAll(name, "_", " "), "", float64(n)})
+		list = append(list, term{"cycles", report.CauseText(name), "", float64(n)})
 	}
 	if e := c.EnergyOf; e != nil {
 		for _, x := range [...]struct {

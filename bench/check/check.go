@@ -44,7 +44,8 @@ func (d *Difference) String() string {
 	if unit != "" {
 		unit = " " + unit
 	}
-	s := fmt.Sprintf("%s: %s: want %.10g%s, got %.10g%s", d.Where, d.What, d.Want, unit, d.Got, unit)
+	number := func(v float64) string { return report.GroupDigits(fmt.Sprintf("%.10g", v)) }
+	s := fmt.Sprintf("%s: %s: want %s%s, got %s%s", d.Where, d.What, number(d.Want), unit, number(d.Got), unit)
 	if r := d.Relative(); !math.IsInf(r, 0) {
 		s += fmt.Sprintf(" (%+.2f%%)", 100*r)
 	}
@@ -77,7 +78,7 @@ func (v *Verdict) Passed() bool { return !v.Unknown && len(v.Differences) == 0 }
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
-		return "the baseline does not have it"
+		return "missing from the baseline"
 	case v.ProgramChanged && len(v.Constants) > 0:
 		return "the program changed, and so did the chip: " + joinFirst(v.Constants)
 	case len(v.Constants) > 0:
@@ -203,9 +204,9 @@ func formatTermChanges(want, got *Cost) []string {
 	for _, c := range list {
 		switch c.Of {
 		case "energy":
-			text = append(text, fmt.Sprintf("energy of %s %+.6g nJ", c.Name, c.B-c.A))
+			text = append(text, fmt.Sprintf("energy of %s %s nJ", c.Name, report.GroupDigits(fmt.Sprintf("%+.6g", c.B-c.A))))
 		default:
-			text = append(text, fmt.Sprintf("%s %+.0f %s", c.Name, c.B-c.A, c.Of))
+			text = append(text, fmt.Sprintf("%s %s %s", c.Name, report.GroupDigits(fmt.Sprintf("%+.0f", c.B-c.A)), c.Of))
 		}
 	}
 	return text
@@ -228,7 +229,7 @@ func formatCounterChanges(want, got *report.Counters, most float64, missed map[s
 		}
 		d := Difference{Want: float64(want[at]), Got: float64(n)}
 		if math.Abs(d.Relative()) > most {
-			list = append(list, fmt.Sprintf("%s %d -> %d", name, want[at], n))
+			list = append(list, fmt.Sprintf("%s %s -> %s", name, report.Thousands(want[at]), report.Thousands(n)))
 		}
 	}
 	if len(list) == 0 {

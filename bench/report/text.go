@@ -16,11 +16,17 @@ func Plural(n int, what string) string {
 }
 
 // Thousands returns a number with commas between groups of three digits.
-func Thousands(n uint64) string {
-	s := strconv.FormatUint(n, 10)
+func Thousands(n uint64) string { return GroupDigits(strconv.FormatUint(n, 10)) }
+
+// GroupDigits inserts commas between groups of three digits of the integer part of a decimal number,
+// such as "-1,234.5" for "-1234.5".
+func GroupDigits(number string) string {
+	sign := len(number) - len(strings.TrimLeft(number, "+-"))
+	digits := strings.TrimLeft(number[sign:], "0123456789")
+	end := len(number) - len(digits)
 	var b strings.Builder
-	for i, c := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
+	for i, c := range number {
+		if i > sign && i < end && (end-i)%3 == 0 {
 			b.WriteByte(',')
 		}
 		b.WriteRune(c)

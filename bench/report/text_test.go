@@ -21,6 +21,18 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
+	for text, want := range map[string]string{
+		"": "", "+": "+", "-5324": "-5,324", "+999": "+999", "1234567.8901": "1,234,567.8901", "0.12345": "0.12345", "1.5e+09": "1.5e+09", "+Inf": "+Inf",
+	} {
+		if got := GroupDigits(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0: "-", 1.234: "1.23", 99.94: "99.9", 999.4: "999", 999.6: "1,000", 40912.3: "40,912"} {
+		if got := Rate(v); got != want {
+			t.Errorf("%g: %q, want %q", v, got, want)
+		}
+	}
 	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := Thousands(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)

@@ -12,7 +12,7 @@ func Rate(v float64) string {
 	case v < 100:
 		return fmt.Sprintf("%.1f", v)
 	}
-	return fmt.Sprintf("%.0f", v)
+	return GroupDigits(fmt.Sprintf("%.0f", v))
 }
 
 // Percent returns the percentage of part in whole, or 0 if whole is 0.

@@ -66,6 +66,6 @@ func (f *asmFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if err := outfile.Write(f.out, file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s: %s, %d bytes\n", f.out, report.Plural(len(u.Chain), "descriptor"), len(file))
+	_, err = fmt.Fprintf(w, "%s: %s, %s bytes\n", f.out, report.Plural(len(u.Chain), "descriptor"), report.Thousands(uint64(len(file))))
 	return err
 }

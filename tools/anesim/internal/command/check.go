@@ -9,10 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -176,6 +178,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
+	surviveClosedPipes()
 	var verdicts []check.Verdict
 	var linted []jsonLintedProgram
 	ctx, stop := flags.Interruptible()
@@ -204,15 +207,24 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		v.Input = x.name
 		verdicts = append(verdicts, v)
 	}
-	err = f.finish(c.OutOrStdout(), base, verdicts, linted, most)
+	if f.update {
+		err = f.write(c.OutOrStdout(), base, len(models))
+	} else {
+		err = f.report(c.OutOrStdout(), verdicts, linted, most)
+	}
 	if f.lint {
-		if e := writeFindings(c.OutOrStdout(), linted); e != nil {
+		if e := writeFindings(c.OutOrStdout(), linted); e != nil && !errors.Is(e, syscall.EPIPE) {
 			return e
 		}
 		err = cmp.Or(err, lintError(linted))
 	}
 	return err
 }
+
+// surviveClosedPipes makes later writes to a closed pipe fail with EPIPE, where the Go runtime ends
+// the process if the pipe is stdout or stderr. A check whose output is cut by head must still exit
+// with its verdict.
+func surviveClosedPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // run runs the model. It returns an error if the device faults.
 func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
@@ -235,11 +247,8 @@ func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
 	return lintPrograms(name, programs)
 }
 
-// finish writes the baseline, or reports the differences from it.
-func (f *checkFlags) finish(w io.Writer, base *check.Baseline, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
-	if f.update {
-		return f.write(w, base)
-	}
+// report reports the differences from the baseline.
+func (f *checkFlags) report(w io.Writer, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, verdicts, linted); err != nil {
 			return err
@@ -277,7 +286,8 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	return b, nil
 }
 
-func (f *checkFlags) write(w io.Writer, b *check.Baseline) error {
+// write writes the baseline, in which the entries of n models are new or updated.
+func (f *checkFlags) write(w io.Writer, b *check.Baseline, n int) error {
 	var text strings.Builder
 	if err := b.Write(&text); err != nil {
 		return err
@@ -285,7 +295,10 @@ func (f *checkFlags) write(w io.Writer, b *check.Baseline) error {
 	if err := outfile.Write(f.baseline, []byte(text.String())); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %s written\n", report.Printable(f.baseline), report.Plural(len(b.Entries), "model"))
+	_, err := fmt.Fprintf(w, "%s updated, %d in %s\n", report.Plural(n, "model"), len(b.Entries), report.Printable(f.baseline))
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
 	return err
 }
 
@@ -294,14 +307,18 @@ const mostDifferences = 40
 
 // printVerdicts prints the differences of each model. It returns an error if there are any.
 func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
-	missed := 0
+	missed, unknown := 0, 0
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Passed() {
 			fmt.Fprintf(w, "ok    %s\n", report.Printable(v.Input))
 			continue
 		}
-		missed++
+		if v.Unknown {
+			unknown++
+		} else {
+			missed++
+		}
 		fmt.Fprintf(w, "miss  %s: %s\n", report.Printable(v.Input), v.Cause())
 		for k := range v.Differences {
 			if k == mostDifferences {
@@ -318,14 +335,29 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 			}
 		}
 	}
-	if missed > 0 {
-		verb := "differ"
-		if missed == 1 {
-			verb = "differs"
+	return verdictsError(missed, unknown, len(verdicts), most)
+}
+
+// verdictsError returns an error that says how many of all models differ from the baseline by more
+// than most and how many are missing from it, or nil if there are none of either.
+func verdictsError(differ, missing, all int, most float64) error {
+	count := func(n int, one, several string) string {
+		if n == 1 {
+			several = one
 		}
-		return fmt.Errorf("%d of %d models %s from the baseline by more than %g%%", missed, len(verdicts), verb, 100*most)
+		return fmt.Sprintf("%d of %d models %s", n, all, several)
 	}
-	return nil
+	var parts []string
+	if differ > 0 {
+		parts = append(parts, count(differ, "differs", "differ")+fmt.Sprintf(" from the baseline by more than %g%%", 100*most))
+	}
+	if missing > 0 {
+		parts = append(parts, count(missing, "is", "are")+" missing from the baseline (add with --update)")
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(parts, ", "))
 }
 
 // A junitSuite holds the verdicts in the format of JUnit.

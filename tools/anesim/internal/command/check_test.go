@@ -13,7 +13,7 @@ func TestCheckCommand(t *testing.T) {
 	dir := t.TempDir()
 	base, report := filepath.Join(dir, "base.json"), filepath.Join(dir, "report.xml")
 	program := example(t, "identity")
-	if out, errs, code := invoke("check", "--baseline", base, "--update", program, "--layer", "relu c=64 h=8 w=8"); code != 0 || !strings.Contains(out, "2 models written") {
+	if out, errs, code := invoke("check", "--baseline", base, "--update", program, "--layer", "relu c=64 h=8 w=8"); code != 0 || !strings.Contains(out, "2 models updated, 2 in ") {
 		t.Fatalf("%d: %s%s", code, out, errs)
 	}
 	if out, errs, code := invoke("check", "--baseline", base, program, "--layer", "relu c=64 h=8 w=8"); code != 0 {
@@ -69,7 +69,7 @@ func TestCheckFromAnotherDirectory(t *testing.T) {
 			t.Errorf("%q: status %d, %s%s, want %s", args, code, out, errs, want)
 		}
 	}
-	run("1 model written", "--baseline", "perf/base.json", "--update", "programs/a.hwx")
+	run("1 model updated, 1 in ", "--baseline", "perf/base.json", "--update", "programs/a.hwx")
 	run("ok    programs/a.hwx", "--baseline", "perf/base.json", "programs/a.hwx")
 	t.Chdir("perf")
 	run("ok    ../programs/a.hwx", "--baseline", "base.json", "../programs/a.hwx")
@@ -86,9 +86,55 @@ func TestCheckFromAnotherDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("ok    a.hwx", "--baseline", "../perf/base.json", "a.hwx")
-	run("1 model written", "--baseline", "../perf/base.json", "--update", "a.hwx")
+	run("1 model updated, 1 in ", "--baseline", "../perf/base.json", "--update", "a.hwx")
 	if now, err := os.ReadFile("../perf/base.json"); err != nil || string(now) != string(base) {
 		t.Errorf("%v: the update wrote %.300s", err, now)
+	}
+}
+
+// An update counts the models that it writes and those that the baseline keeps. A model that the
+// baseline lacks is reported as missing, apart from those that differ.
+func TestCheckCountsModels(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.json")
+	a, b, c := "relu c=4", "relu c=8", "relu c=16"
+	for _, x := range []struct {
+		want string
+		code int
+		args []string
+	}{
+		{"2 models updated, 2 in ", 0, []string{"--update", "--layer", a, "--layer", b}},
+		{"1 model updated, 2 in ", 0, []string{"--update", "--layer", a}},
+		{"miss  relu c=16: missing from the baseline\nanesim: 1 of 1 models is missing from the baseline (add with --update)\n", 1, []string{"--layer", c}},
+		{"anesim: 1 of 3 models differs from the baseline by more than 0%, 1 of 3 models is missing from the baseline (add with --update)\n", 1,
+			[]string{"--layer", a, "--layer", b, "--layer", c, "--set", "Common.Cfg.ActiveNE=2"}},
+	} {
+		out, errs, code := invoke(append([]string{"check", "--baseline", base}, x.args...)...)
+		if code != x.code || !strings.Contains(out+errs, x.want) {
+			t.Errorf("%q: status %d, want %d with %q:\n%s%s", x.args, code, x.code, x.want, out, errs)
+		}
+	}
+}
+
+// A reader that closes the pipe early, like head, loses neither the verdict nor the exit status.
+func TestCheckWithClosedPipe(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.json")
+	if out, errs, code := invoke("check", "--baseline", base, "--update", "--layer", "relu c=8"); code != 0 {
+		t.Fatalf("%d: %s%s", code, out, errs)
+	}
+	for _, lint := range [][]string{nil, {"--lint"}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		c := process(t, append([]string{"check", "--baseline", base, "--chip", "m1,Clock=1e9", "--layer", "relu c=8"}, lint...)...)
+		var errs strings.Builder
+		c.Stdout, c.Stderr = w, &errs
+		c.Run()
+		w.Close()
+		if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "1 of 1 models differs") {
+			t.Errorf("%q: status %d (%v): %s", lint, code, c.ProcessState, errs.String())
+		}
 	}
 }
 

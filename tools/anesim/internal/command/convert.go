@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anesim/bench/report"
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"
@@ -101,7 +102,7 @@ func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string
 		if err := outfile.Write(out, data); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(w, "%s: %s, %d bytes\n", out, f.what, len(data))
+		_, err = fmt.Fprintf(w, "%s: %s, %s bytes\n", out, f.what, report.Thousands(uint64(len(data))))
 		return err
 	}
 	var known []string

@@ -132,11 +132,11 @@ func printDiff(w io.Writer, a, b *side) error {
 		case !d.Changed() && !weights.Changed():
 			same++
 		case d.A == nil:
-			fmt.Fprintf(w, "\n+ %d %s: new, %d cycles\n", d.BAt, report.Printable(d.B.Op), d.B.Cycles)
+			fmt.Fprintf(w, "\n+ %d %s: new, %s cycles\n", d.BAt, report.Printable(d.B.Op), report.Thousands(uint64(d.B.Cycles)))
 		case d.B == nil:
-			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, report.Printable(d.A.Op), d.A.Cycles)
+			fmt.Fprintf(w, "\n- %d %s: gone, %s cycles\n", d.AAt, report.Printable(d.A.Op), report.Thousands(uint64(d.A.Cycles)))
 		default:
-			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, report.Printable(d.B.Op), d.A.Cycles, d.B.Cycles, view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
+			fmt.Fprintf(w, "\n  %d %s: %s -> %s cycles (%s)", d.BAt, report.Printable(d.B.Op), report.Thousands(uint64(d.A.Cycles)), report.Thousands(uint64(d.B.Cycles)), view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
 			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", formatExact(float64(d.A.DMABytes)), formatExact(float64(d.B.DMABytes)), formatExact(float64(d.A.EnergyNJ)), formatExact(float64(d.B.EnergyNJ)))
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)
@@ -148,7 +148,7 @@ func printDiff(w io.Writer, a, b *side) error {
 		}
 	}
 	if unknown > 0 {
-		fmt.Fprintf(w, "\nweights of %s not compared: they read more than %d bytes in all\n", report.Plural(unknown, "descriptor"), int64(check.MostCompared))
+		fmt.Fprintf(w, "\nweights of %s not compared: they read more than %s bytes in all\n", report.Plural(unknown, "descriptor"), report.Thousands(check.MostCompared))
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, report.Plural(n, unit))
 	return err
@@ -168,9 +168,10 @@ func printWeights(w io.Writer, c *check.ConstantsChange) {
 	switch {
 	case !c.Changed():
 	case c.OfValues == 0:
-		fmt.Fprintf(w, "      weights: %d of %d bytes differ\n", c.Bytes, c.OfBytes)
+		fmt.Fprintf(w, "      weights: %s of %s bytes differ\n", report.Thousands(uint64(c.Bytes)), report.Thousands(uint64(c.OfBytes)))
 	default:
-		fmt.Fprintf(w, "      weights: %d of %d bytes differ, %d of %d values, by at most %s\n", c.Bytes, c.OfBytes, c.Values, c.OfValues, report.Number(c.Largest))
+		fmt.Fprintf(w, "      weights: %s of %s bytes differ, %s of %s values, by at most %s\n", report.Thousands(uint64(c.Bytes)), report.Thousands(uint64(c.OfBytes)),
+			report.Thousands(uint64(c.Values)), report.Thousands(uint64(c.OfValues)), report.Number(c.Largest))
 	}
 }
 
@@ -194,12 +195,12 @@ func appendUnit(name, unit string) string {
 	return name + " (" + unit + ")"
 }
 
-// formatExact formats a number with all its digits. Integers have groups of three digits, as in
-// "2,866,855,936".
+// formatExact formats a number with all its digits if it is an integer, in groups of three as in
+// "2,866,855,936", and with nine significant digits otherwise.
 func formatExact(v float64) string {
 	const most = 1 << 53 // float64 represents all integers below this
 	if v >= 0 && v < most && v == math.Trunc(v) {
 		return report.Thousands(uint64(v))
 	}
-	return report.Number(v)
+	return report.GroupDigits(report.Number(v))
 }

@@ -64,7 +64,7 @@ func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
 		"model a.onnx":                                     "--dim rows=224,x:3=224",
 		"model a.onnx " + a + ",high=3":                    "unknown dimension high; the network has batch, rows, x:3",
 		"model a.onnx --dim rows":                          "want NAME=SIZE",
-		"diff a.onnx b.onnx " + a:                          "unknown dimension rows; the network has batch, height, x:3",
+		"diff a.onnx b.onnx " + a:                          "unknown dimension rows; the network has batch, height, x:3; to size a dimension of one network only, write --dim FILE:NAME=SIZE",
 		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "compiled program has no dimensions",
 	} {
 		if _, errs, code := invoke(strings.Fields(line)...); code == 0 || !strings.Contains(errs, want) {

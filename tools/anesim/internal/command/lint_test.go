@@ -124,7 +124,7 @@ func TestDiffComparesWeights(t *testing.T) {
 	b[at+1] = 0x40
 	changed := writeFile(t, "changed.hwx", b)
 	out, errs, code := invoke("diff", a, changed)
-	if code != exitDone || !strings.Contains(out, "weights: 1 of 8192 bytes differ, 1 of 4096 values, by at most 1\n") || !strings.Contains(out, "1 of 2 descriptors the same") {
+	if code != exitDone || !strings.Contains(out, "weights: 1 of 8,192 bytes differ, 1 of 4,096 values, by at most 1\n") || !strings.Contains(out, "1 of 2 descriptors the same") {
 		t.Errorf("%d: %s%s", code, errs, out)
 	}
 	if out, errs, code := invoke("diff", a, a); code != exitDone || strings.Contains(out, "weights:") {

@@ -85,8 +85,8 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 	}
 	for _, want := range []string{
 		"INCOMPLETE: 1 layer without a cost, left out of all totals: relu1 (relu)\nwide  2 layers, 1 program, chip m1",
-		"\ncovers: 1 of 2 nodes (50.0%), 100% of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, left out of all totals\n  relu1 (relu): " + why,
-		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 bytes of scratch\nnote: which tensors stay in the L2",
+		"\ncovers: 1 of 2 nodes (50.0%), none of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, left out of all totals\n  relu1 (relu): " + why,
+		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 B of scratch\nnote: which tensors stay in the L2",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the table:\n%s", want, out)
@@ -283,7 +283,7 @@ func TestModelInSegments(t *testing.T) {
 		t.Errorf("synthetic %q, outputs %+v, layers %+v", r.Synthetic, r.Outputs, r.Layers)
 	}
 	out, _, _ := invoke("model", net)
-	for _, want := range []string{"net  6 layers, 2 programs, chip", " of it 2 dispatches)", "\nprogram 2: c to d, 4 layers, 4 descriptors, 0 bytes of scratch\n"} {
+	for _, want := range []string{"net  6 layers, 2 programs, chip", " of it 2 dispatches)", "\nprogram 2: c to d, 4 layers, 4 descriptors, 0 B of scratch\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the table:\n%s", want, out)
 		}

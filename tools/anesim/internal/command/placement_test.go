@@ -95,7 +95,7 @@ func TestModelOccupancy(t *testing.T) {
 		t.Errorf("spilled %+v", r.Spilled)
 	}
 	out, _, _ := invoke("model", file, "--l2")
-	if !strings.Contains(out, "\nspilled from the L2: ") || !strings.Contains(out, "\nL2 of 2.10 MB") || !strings.Contains(out, "#####") {
+	if !strings.Contains(out, "\nnot kept in L2: ") || !strings.Contains(out, "\nL2 of 2.10 MB") || !strings.Contains(out, "#####") {
 		t.Error(out)
 	}
 	if r := model(t, file, "--in-memory"); len(r.L2) != 0 || len(r.Spilled) != 0 {

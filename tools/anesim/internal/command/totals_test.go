@@ -57,8 +57,25 @@ func TestExplainedLimits(t *testing.T) {
 func TestHostAloneCoversNothing(t *testing.T) {
 	file := writeFile(t, "host.onnx", hostOnly())
 	out, errs, _ := invoke("model", file)
-	if !strings.Contains(out, "covers: nothing runs on the engine: ") {
-		t.Errorf("%s%s", out, errs)
+	for _, want := range []string{
+		"covers: nothing runs on the engine: ", "\ntotal: no program runs on the engine; ", "\nwall: 5.135 us, 5.135 us of it in layers that the host computes\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s%s", want, out, errs)
+		}
+	}
+}
+
+// The wall time says how much of the host's part are layers, with and without the overhead of calls.
+func TestWallOfHostLayers(t *testing.T) {
+	file := writeFile(t, "mixed.onnx", onnxtest.Model(onnxtest.Input("x", 1, 4, 8, 8), onnxtest.Node("Relu", "r", []string{"x"}), onnxtest.Node("NonZero", "y", []string{"r"}), onnxtest.Output("y")))
+	for host, want := range map[string]string{
+		"none":      " us of it in layers that the host computes\n",
+		"macos-air": " us of it host macos-air, including 5.135 us in layers that the host computes\n",
+	} {
+		if out, errs, _ := invoke("model", file, "--host", host); !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in\n%s%s", host, want, out, errs)
+		}
 	}
 }
 

@@ -2,8 +2,10 @@ package flags
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -69,6 +71,10 @@ func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.
 	if errors.As(err, &bad) && bad.Option == "Dims" && len(own) == 0 && len(files) > 1 {
 		o.Dims = nil
 		return input.OpenModelWith(&o, file, stdin)
+	}
+	var unknown *network.DimError
+	if errors.As(err, &unknown) && len(files) > 1 && slices.ContainsFunc(unknown.Unknown, func(name string) bool { _, ok := all[name]; return ok }) {
+		return nil, fmt.Errorf("%w; to size a dimension of one network only, write --dim FILE:NAME=SIZE", err)
 	}
 	return m, err
 }

@@ -19,7 +19,7 @@ func (p pager) printSpills(list []report.Spill) {
 	for _, s := range list {
 		sum += s.Bytes
 	}
-	p.Printf("spilled from the L2: %s, %s", report.Plural(len(list), "tensor"), report.Size(uint64(sum)))
+	p.Printf("not kept in L2: %s, %s", report.Plural(len(list), "tensor"), report.Size(uint64(sum)))
 	for _, s := range list[:min(named, len(list))] {
 		p.Printf("  %s, %s: %s", report.Printable(s.Tensor), report.Size(uint64(s.Bytes)), s.Why)
 	}

@@ -37,7 +37,11 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	if len(d.Programs) != 1 {
 		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
 	}
-	p.printTotals(&d.Total, d.Peak, dispatch)
+	if len(d.Programs) == 0 {
+		p.Printf("total: no program runs on the engine; there are no cycles, time or energy of it to report")
+	} else {
+		p.printTotals(&d.Total, d.Peak, dispatch)
+	}
 	p.printUnmeasured(res.Report)
 	p.printWall(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, d.Total.Saved)
@@ -289,7 +293,7 @@ func (p pager) printCoverage(c *report.Coverage) {
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
-		formatShare(uint64(c.Done), uint64(c.Nodes)), formatHosted(c), formatShare(c.DoneMACs, c.MACs), formatShare(c.DoneBytes, c.Bytes))
+		formatShare(uint64(c.Done), uint64(c.Nodes)), formatHosted(c), formatShareOfAny(c.DoneMACs, c.MACs), formatShareOfAny(c.DoneBytes, c.Bytes))
 	if c.Unsized > 0 {
 		line += fmt.Sprintf(", %s of unknown shape left out of both", report.Plural(c.Unsized, "node"))
 	}
@@ -317,6 +321,14 @@ func formatShare(part, whole uint64) string {
 	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
 }
 
+// formatShareOfAny is like formatShare, but returns "none" if whole is 0: nothing is covered then.
+func formatShareOfAny(part, whole uint64) string {
+	if whole == 0 {
+		return "none"
+	}
+	return formatShare(part, whole)
+}
+
 // printPrograms prints the layers of each program and why a new program begins there.
 func (p pager) printPrograms(d *report.Network) {
 	for k, x := range d.Programs {
@@ -324,7 +336,7 @@ func (p pager) printPrograms(d *report.Network) {
 		if x.Layers > 1 {
 			line += " to " + report.Printable(x.Last)
 		}
-		line += fmt.Sprintf(", %s, %s, %d bytes of scratch", report.Plural(x.Layers, "layer"), report.Plural(x.Descriptors, "descriptor"), x.ScratchBytes)
+		line += fmt.Sprintf(", %s, %s, %s of scratch", report.Plural(x.Layers, "layer"), report.Plural(x.Descriptors, "descriptor"), report.Size(uint64(x.ScratchBytes)))
 		if x.Why != "" {
 			line += "; separate from the program before:  " + report.Printable(x.Why)
 		}

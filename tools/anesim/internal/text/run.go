@@ -112,7 +112,7 @@ func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
-		p.Printf("wall: %v, %v of it host %s", t.WallNs, host, preset)
+		p.Printf("wall: %v, %v of it %s", t.WallNs, host, formatHost(res, preset))
 	case t.IdleNs > 0:
 		p.Printf("wall: %v", t.WallNs)
 	}
@@ -126,6 +126,20 @@ func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
 		}
 		p.Printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
 			t.IdleNs, t.IdleNJ, off, t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+	}
+}
+
+// formatHost says where the host's part of the wall time comes from: the overhead of calls, for
+// the host that preset names, and the layers that the host computes.
+func formatHost(res *anesim.Result, preset string) string {
+	const layers = "layers that the host computes"
+	switch stages := res.Stages(); {
+	case stages == 0:
+		return "host " + preset
+	case stages == res.Host():
+		return "in " + layers
+	default:
+		return fmt.Sprintf("host %s, including %v in %s", preset, stages, layers)
 	}
 }
 

@@ -181,8 +181,13 @@ type Part struct {
 	Energy clock.Nanojoules
 }
 
-// FormatRate formats a rate with three digits.
-func FormatRate(v float64) string { return fmt.Sprintf("%.3g", v) }
+// FormatRate formats a rate with three digits, or without decimals if it is larger.
+func FormatRate(v float64) string {
+	if v >= 999.5 {
+		return report.Rate(v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
 
 // formatShare formats part/whole in per cent. It returns "-" if whole is 0.
 func formatShare(part, whole float64) string {
