@@ -321,7 +321,7 @@ func formatShare(part, whole uint64) string {
 	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
 }
 
-// formatShareOfAny is like formatShare, but returns "none" if whole is 0: nothing is covered then.
+// formatShareOfAny works like formatShare, but returns "none" if whole is 0: nothing is covered then.
 func formatShareOfAny(part, whole uint64) string {
 	if whole == 0 {
 		return "none"
