@@ -44,7 +44,7 @@ func (p *ProgramResult) Occupancy() []int {
 		c := &p.covered[i]
 		for k, s := range c.spans[:c.n] {
 			if !c.reads[k] {
-				live = subtract(live, s)
+				live = subtractSpan(live, s)
 			}
 		}
 		if i < len(list) {
@@ -52,7 +52,7 @@ func (p *ProgramResult) Occupancy() []int {
 		}
 		for k, s := range c.spans[:c.n] {
 			if c.reads[k] {
-				live = append(subtract(live, s), s)
+				live = append(subtractSpan(live, s), s)
 			}
 		}
 	}
@@ -62,8 +62,8 @@ func (p *ProgramResult) Occupancy() []int {
 // A span is an address range in the L2, without to.
 type span struct{ from, to uint32 }
 
-// subtract returns the parts of the spans in list that lie outside s.
-func subtract(list []span, s span) []span {
+// subtractSpan returns the parts of the spans in list that lie outside s.
+func subtractSpan(list []span, s span) []span {
 	var out []span
 	for _, x := range list {
 		if x.from < min(x.to, s.from) {

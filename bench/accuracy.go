@@ -122,7 +122,7 @@ func groupsOfTier(tier string) []string {
 	return []string{tier, "all"}
 }
 
-// engineTier reports whether rows of a tier are engine-dominated or mixed.
+// isEngineTier reports whether rows of a tier are engine-dominated or mixed.
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
 // isMainEnergy reports whether an operation is one of those by whose energy the model is

@@ -109,7 +109,7 @@ func (q *part) validate() error {
 	return nil
 }
 
-// Container returns the container with everything placed, in memory and in the file.
+// Container places all sections in memory and in the file, and returns the container.
 func (b *Builder) Container() (*Container, error) {
 	l := &layout{Builder: b}
 	for _, q := range append([]*Builder{b}, b.Also...) {

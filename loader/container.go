@@ -145,9 +145,8 @@ type reader struct {
 	foreign bool     // made for another generation than the M1's
 }
 
-// claim returns the n bytes at off and records that they belong to what. It returns an
-// error if the file does not have them. The error refers to the byte at, which holds the
-// offset.
+// claim returns the n bytes at off and records them as belonging to the part named by what. It
+// returns an error if the file is too short. The error gives the position of the offset, at.
 func (r *reader) claim(at, off, n uint64, what string) ([]byte, error) {
 	size := r.file.size()
 	if off > size || n > size-off {

@@ -74,10 +74,10 @@ func (p *Program) textBytes() uint64 {
 // TextOffset returns the offset of Text in the program's file.
 func (p *Program) TextOffset() uint64 { return p.textOff }
 
-// Inputs yields the ports that the caller fills.
+// Inputs returns an iterator over the ports that the caller writes before a run.
 func (p *Program) Inputs() iter.Seq[*Port] { return p.ports(Input) }
 
-// Outputs yields the ports that a run fills.
+// Outputs returns an iterator over the ports that a run writes.
 func (p *Program) Outputs() iter.Seq[*Port] { return p.ports(Output) }
 
 func (p *Program) ports(d Direction) iter.Seq[*Port] {

@@ -39,14 +39,14 @@ type Window struct {
 	Bytes uint64 // minimum size, 0 to have it derived
 }
 
-// Read reads a program of size bytes from r. name becomes Program.Name. Read recognises the
-// form by the content:
+// Read reads a program of size bytes from r. name becomes Program.Name. Read detects the
+// form from the content:
 //
 //   - 0xbeefface at offset 0: a hardware container of subtype 4
 //   - 0x414e4548 at offset 0: a firmware container
 //   - text of lines "0xADDRESS 0xVALUE", with comments after #: captured registers
 //   - two or more (address, value) pairs of little-endian words up to the end of the
-//     file, every address different and in a version 10 window: captured registers in
+//     file, with distinct addresses that all lie in a version 10 window: captured registers in
 //     binary form
 //   - sizes, counts and shapes that are consistent: the Linux driver's form
 //   - otherwise a chain of descriptors
@@ -57,7 +57,7 @@ type Window struct {
 // counts must be consistent. Read refuses parts of firmware containers, Mach-O files,
 // dispatch descriptors and networks with an error that names the form.
 //
-// The error is a *FormatError, an *UnsupportedError, or an error of r.
+// The error is a *FormatError, an *UnsupportedError, or an error from r.
 func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	return new(Options).Read(name, r, size)
 }

@@ -37,7 +37,7 @@ func headVectors(t *testing.T) []vector {
 		{"a descriptor that nothing could declare", long, 0, "want at most 512"},
 		{"no program", bytes.Repeat([]byte{0xa5, 0x5a, 0x17}, 200), -1, "neither a container, captured registers nor a chain"},
 		{"no records", none, 0, "no register records"},
-		{"a chain cut off", p.Text[:100], -1, "leaves the descriptor's end"},
+		{"a chain cut off", p.Text[:100], -1, "runs past the descriptor's end"},
 	}
 }
 

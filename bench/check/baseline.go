@@ -86,7 +86,7 @@ const (
 	MeasuredTime     = "engine time"
 	MeasuredEnergy   = "energy without dispatch"
 	MeasuredBytes    = "DMA bytes"
-	measuredEstimate = "ExeCycles"
+	measuredEstimate = "vendor's estimate"
 )
 
 // measures returns the quantities by which costs are compared.

@@ -24,7 +24,7 @@ type Difference struct {
 	Appeared bool     // the item is new, gone or not comparable by number
 }
 
-// Relative returns the difference relative to Want. It is infinite if only Want is zero.
+// Relative returns the difference relative to Want. It is +Inf if Want is zero and Got is not.
 func (d *Difference) Relative() float64 {
 	switch {
 	case d.Want == d.Got:
@@ -86,7 +86,7 @@ func (v *Verdict) Cause() string {
 	case v.ProgramChanged && v.ModelChanged:
 		return "the program changed, and so did the model: constants or version are not the baseline's"
 	case v.ProgramChanged && v.Within:
-		return fmt.Sprintf("the program changed; its time differs by less than the model's interval (%+.0f %+.0f%%), but both times are the same model's, so the difference is the program's", 100*v.Low, 100*v.High)
+		return fmt.Sprintf("the program changed; the change is inside the model's error (%+.0f %+.0f%%), so a device may show less or none", 100*v.Low, 100*v.High)
 	case v.ProgramChanged:
 		return "the program changed; the model did not"
 	case v.ModelChanged:

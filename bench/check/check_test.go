@@ -135,7 +135,7 @@ func TestCheckComparesCounters(t *testing.T) {
 	got.Total.TimeNs *= 1.01
 	got.Descriptors[0].Counters[hw.L2ToNEBytes] *= 2
 	v := b.Check(&got, 0)
-	if !v.Within || !strings.Contains(v.Cause(), "less than the model's interval (-") {
+	if !v.Within || !strings.Contains(v.Cause(), "inside the model's error (-") {
 		t.Errorf("%+v: %s", v, v.Cause())
 	}
 	if !slices.ContainsFunc(v.Differences, func(d check.Difference) bool { return strings.HasPrefix(d.What, "counters: l2_to_ne_bytes ") }) {

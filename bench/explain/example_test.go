@@ -22,7 +22,7 @@ func ExampleExplain() {
 	fmt.Println("better:", x.Trials[0].Change)
 	// Output:
 	// layer 1 part
-	// better: close tiles 0-15 of the array's 32
+	// better: gate tiles 0-15 of the array's 32
 }
 
 // A network whose first layer is split into two parts of its output channels.

@@ -66,7 +66,7 @@ func (b *neighbours) listRegroupings(names []string) (list []regrouping) {
 
 // mergeParallel merges layers that read the same input.
 func (b *neighbours) mergeParallel(names []string) regrouping {
-	r := regrouping{flag: "--merge", needs: "their weights one behind the other, and slices of the result where they stood", results: "the same"}
+	r := regrouping{flag: "--merge", needs: "their weights concatenated, and slices of the result in their place", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
 		all := b.beside[regroup.MergeKey(&b.n.Layers[b.at[name]])]
@@ -82,7 +82,7 @@ func (b *neighbours) mergeParallel(names []string) regrouping {
 			channels += max(l.Lower.Cout, l.Lower.Columns)
 		}
 		if r.list = append(r.list, g); len(r.list) == 1 {
-			r.change = fmt.Sprintf("merge it with %s: one of %d channels", abbreviateNames(removeName(g.Layers, name)), channels)
+			r.change = fmt.Sprintf("merge into one of %d channels with %s", channels, abbreviateNames(removeName(g.Layers, name)))
 		}
 	}
 	return r
@@ -103,7 +103,7 @@ func (b *neighbours) mergeConsecutive(names []string) regrouping {
 		}
 		taken[i], taken[k] = true, true
 		if r.list = append(r.list, Regroup{Layers: []string{name, b.n.Layers[k].Name}}); len(r.list) == 1 {
-			r.change = fmt.Sprintf("merge it with %s behind it: one layer", b.n.Layers[k].Name)
+			r.change = fmt.Sprintf("merge it with %s, the layer after it", b.n.Layers[k].Name)
 		}
 	}
 	return r

@@ -158,7 +158,7 @@ func TestExplainMergesConvolutions(t *testing.T) {
 		change, flags string
 		list          []explain.Regroup
 	}{
-		{"merge it with b0: one of 96 channels", "--merge a0,b0 --merge a1,b1 --merge a2,b2",
+		{"merge into one of 96 channels with b0", "--merge a0,b0 --merge a1,b1 --merge a2,b2",
 			[]explain.Regroup{{Layers: []string{"a0", "b0"}}, {Layers: []string{"a1", "b1"}}, {Layers: []string{"a2", "b2"}}}},
 	} {
 		i := slices.IndexFunc(x.Trials, func(c explain.Change) bool { return strings.HasSuffix(c.Command, want.flags) })

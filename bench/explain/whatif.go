@@ -158,8 +158,8 @@ func (x *explainer) tryGating(ctx context.Context) error {
 		}
 		if best == nil || after.EnergyNJ < best.After.EnergyNJ {
 			best = &Change{
-				Alike: 1, Kind: "gating", Change: fmt.Sprintf("close tiles %s of the array's %d", list, tiles.Tiles), Needs: "the driver to gate them: --gate-tiles " + list,
-				Results: "the same, where the open tiles take over the closed ones' work, as is assumed", Before: *before, After: *after,
+				Alike: 1, Kind: "gating", Change: fmt.Sprintf("gate tiles %s of the array's %d", list, tiles.Tiles), Needs: "the driver to gate them: --gate-tiles " + list,
+				Results: "the same, assuming that the open tiles take over the work of the gated ones", Before: *before, After: *after,
 				CommandBefore: x.modelCommand(), Command: x.modelCommand("--gate-tiles", list),
 			}
 		}
@@ -209,7 +209,7 @@ func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names
 	}
 	x.addChange(Change{
 		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained so; the compiler leaves zeros of strides of two out: --in weights=FILE.npy",
-		Results: "other: whether they are good enough is for training to show", Before: *before, After: *after, CommandBefore: x.layerCommand(words),
+		Results: "other: only training can tell whether they are good enough", Before: *before, After: *after, CommandBefore: x.layerCommand(words),
 	}, max(1, len(names)))
 	return nil
 }

@@ -133,7 +133,8 @@ func (s *state) checkHints(t *regs.Task) {
 	s.checkWriter(t)
 }
 
-// checkTypes compares the types of the source and of the result with the tile DMA.
+// checkTypes checks that the types in the tile DMA's registers match those of the sources and of
+// the result.
 func (s *state) checkTypes(t *regs.Task) {
 	g, td := &t.Groups, int32(t.Index)
 	if on := g.Source1On() || g.Source2On(); on != t.Header.Control.SrcLoc() {

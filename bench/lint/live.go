@@ -40,10 +40,10 @@ type value struct {
 	read   bool
 	told   bool // a finding names it
 
-	parts [3]int64 // strides between rows, planes in depth and groups, 0 if there is only one
+	parts [4]int64 // strides between channels, rows, planes in depth and groups, 0 if there is only one
 }
 
-// begins reports whether the value, or one of its rows, planes or groups, begins at address at.
+// begins reports whether the value, or one of its channels, rows, planes or groups, begins at address at.
 func (v *value) begins(at int64) bool {
 	off := at - v.at.base
 	for _, stride := range v.parts {
@@ -408,7 +408,7 @@ func (s *state) write(l *layout, v value) {
 		return
 	}
 	v.at, v.lostTo = l.region(), -1
-	for i, a := range l.axes[1:] {
+	for i, a := range l.axes {
 		if a.n > 1 {
 			v.parts[i] = a.stride
 		}

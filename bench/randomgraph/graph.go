@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A Value describes a tensor of a graph.
+// A Value describes a tensor in a graph.
 type Value struct {
 	Type onnx.DataType
 	Dims []int

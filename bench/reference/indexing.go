@@ -202,7 +202,7 @@ func computeScatterND(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if len(updates.Data) != len(list)*length {
-		return nil, fmt.Errorf("updates of shape %v do not match indices of shape %v in shape %v", updates.Dims, indices.Dims, x.Dims)
+		return nil, fmt.Errorf("updates of shape %v do not fit indices of shape %v into data of shape %v", updates.Dims, indices.Dims, x.Dims)
 	}
 	return c.scatter(x, list, updates.Data, length)
 }

@@ -48,7 +48,7 @@ func patchAdvice(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""
 	}
-	return fmt.Sprintf(", none of them while the array computes, because up to %d pixels are loaded and stored as a whole (inferred)", hw.SinglePatchPixels)
+	return fmt.Sprintf("; loads and stores do not overlap with the array, because up to %d pixels are moved as a whole (inferred)", hw.SinglePatchPixels)
 }
 
 // gates says what closed tiles cost the array. It returns "" if they cost nothing.
@@ -60,5 +60,5 @@ func gates(d *hw.DescriptorReport) string {
 	case c.Slow > 0:
 		return fmt.Sprintf(", each patch in the time of %d rounds instead of %d (engine %d has one open tile, and all wait for it in %d of them)", c.Pace(), c.Own, d.HalfEngine, c.Slow)
 	}
-	return fmt.Sprintf(", each patch in %d rounds instead of %d (they also do the output-channel groups of the closed ones)", c.Rounds, c.Own)
+	return fmt.Sprintf(", each patch in %d rounds instead of %d (they also do the output-channel groups of the gated ones)", c.Rounds, c.Own)
 }

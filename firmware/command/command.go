@@ -99,7 +99,7 @@ type Header struct {
 	Procedure uint32 // index in the program's procedures
 }
 
-// Realtime reports whether the priority is in the privileged band.
+// Realtime reports whether the priority is in the real-time band, 0 and 1, which is privileged.
 func (h *Header) Realtime() bool { return h.Priority < 2 }
 
 // A FormatError reports a malformed message.

@@ -293,7 +293,7 @@ func (l *Loaded) Unload() {
 	l.session = nil
 }
 
-// remove removes the first n segments from the session's memory.
+// removeSegments removes the first n segments from the session's memory.
 func (l *Loaded) removeSegments(n int) {
 	for i := range l.program.Segments[:n] { // its own come first
 		l.session.mem.Remove(l.program.Segments[i].Addr)

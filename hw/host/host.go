@@ -36,9 +36,8 @@ type Host struct {
 // spillBytes is the size of fp16 outputs whose fp32 copy fills the 8 MiB system cache of the M1.
 const spillBytes = 4 << 20
 
-// StateTerms returns the indices of the constants that describe the state in which a session found
-// memory. Unlike the others they do not describe the machine, so they do not carry over to another
-// session.
+// StateTerms returns the indices of the terms that describe the state of memory during a session
+// rather than the machine. Their values do not carry over to another session.
 func StateTerms() []int { return []int{3, 6} }
 
 // numTerms is the number of constants that contribute to the time of a call.

@@ -48,7 +48,7 @@ func (m TableMode) isKnown() bool {
 
 // fits reports whether a table in mode m may have its 33 knots 2^-stepLog apart. Modes that split
 // the input have a fixed range to cover. In the other modes, steps above 2^11 would put the last
-// knots beyond fp16. Real tables have -1, 0 to 5, and 64 for no knots.
+// knots beyond fp16. Real tables use a stepLog of -1, 0 to 5, or 64 for no knots.
 func (m TableMode) fits(stepLog int) bool {
 	switch m {
 	case ModeExponent, ModeInteger:

@@ -162,7 +162,7 @@ func fitTail(f func(float64) float64, knot, place, clamp, end float64) Line {
 	return Line{slope, end - float64(slope*clamp)}
 }
 
-// Deviation returns the error of the table relative to f.
+// Deviation returns how far the table's values deviate from those of f.
 func (t *Table) Deviation(f func(float64) float64) Deviation {
 	return t.deviationWithin(f, inf)
 }

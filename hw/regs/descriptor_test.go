@@ -112,8 +112,8 @@ func TestChainErrors(t *testing.T) {
 		{"first size too small", func(b []byte) []byte { return b }, 9, 0, 0, "below the header's 10"},
 		{"first size negative", func(b []byte) []byte { return b }, -1, 0, 0, "below the header's 10"},
 		{"size too small", func(b []byte) []byte { size(b, 0, 5); return b }, 0, 1, 0x100, "declared size of 5 words"},
-		{"size one short", func(b []byte) []byte { size(b, 0, 11); return b }, 0, 1, 0x100 + record, "leaves the descriptor's end"},
-		{"size one long", func(b []byte) []byte { size(b, 0, 13); return b }, 0, 1, 0x100 + record + 8, "leaves the descriptor's end"},
+		{"size one short", func(b []byte) []byte { size(b, 0, 11); return b }, 0, 1, 0x100 + record, "runs past the descriptor's end"},
+		{"size one long", func(b []byte) []byte { size(b, 0, 13); return b }, 0, 1, 0x100 + record + 8, "runs past the descriptor's end"},
 		{"size cuts the extra word", func(b []byte) []byte { size(b, 1, 10); return b }, 0, 2, 0x300 + record, "extra word"},
 		{"next misaligned", func(b []byte) []byte { next(b, 0, 0x180); return b }, 0, 0, 0x1c, "not a multiple of 0x100"},
 		{"next outside", func(b []byte) []byte { next(b, 1, 0x500); return b }, 0, 1, 0x11c, "leaves the 0x430 bytes of text"},
@@ -124,7 +124,7 @@ func TestChainErrors(t *testing.T) {
 		{"record misaligned", word(0x100+record, 0xd), 0, 1, 0x100 + record, "leaves the register windows"},
 		{"record between windows", word(0x100+record, 0x40), 0, 1, 0x100 + record, "leaves the register windows"},
 		{"record runs out of its window", word(record, 4<<26|0x38), 0, 0, record, "record of 5 words at register 0x38"},
-		{"record runs out of the descriptor", word(0x100+record, 1<<26|0xc), 0, 1, 0x100 + record, "leaves the descriptor's end at 0x130"},
+		{"record runs out of the descriptor", word(0x100+record, 1<<26|0xc), 0, 1, 0x100 + record, "runs past the descriptor's end at 0x130"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text := tc.damage(chainAt(threeAt, three()...))

@@ -85,7 +85,7 @@ const (
 	FormTwoReduced PlanarForm = 6 // two sources combined, then reduced
 )
 
-// Sources returns the number of sources that a task of the form computes with.
+// Sources returns the number of source operands of a task of form f.
 func (f PlanarForm) Sources() int {
 	switch f {
 	case FormTwoSources, FormBiasScale, FormTwoReduced:

@@ -60,7 +60,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 		}
 		n, addr := uint64(w>>26)+1, w&recordAddress
 		if at+4+4*n > end {
-			return fail(at, "record of %d words at register %#x leaves the descriptor's end at %#x", n, addr, end)
+			return fail(at, "record of %d words at register %#x runs past the descriptor's end at %#x", n, addr, end)
 		}
 		if _, room := slot(addr); uint64(room) < n {
 			return fail(at, "record of %d words at register %#x leaves the register windows", n, addr)

@@ -20,7 +20,7 @@ const AllTiles Enables = 1<<Tiles - 1
 // Tiles returns the number of open tiles.
 func (e Enables) Tiles() int { return bits.OnesCount32(uint32(e)) }
 
-// Engine returns the number of open tiles of engine i, 0 to 2.
+// Engine returns how many of the two tiles of engine i are open.
 func (e Enables) Engine(i int) int { return bits.OnesCount32(uint32(e) >> (2 * i) & 3) }
 
 // countEngines returns the number of engines with two open tiles and with one.

@@ -130,8 +130,8 @@ func Product(m, k, n int, rhs SecondKind) Layer {
 // Unary returns a layer that applies op to each element of its input.
 func Unary(op Op, in Shape) Layer { return Layer{Op: op, In: in} }
 
-// Binary returns an elementwise operation on two inputs. An axis of second with extent 1 is
-// repeated.
+// Binary returns an elementwise operation on inputs of the shapes in and second. Axes of extent 1
+// in second are broadcast.
 func Binary(op Op, in, second Shape) Layer {
 	return Layer{Op: op, In: in, SecondShape: second}
 }

@@ -15,7 +15,7 @@ type Parameter struct {
 }
 
 // A Set holds a program's parameters and the fields, sizes and strides that depend on them.
-// Its relocations have no Off, which Apply computes for a program.
+// In its relocations Off is unset; Apply computes it for each program.
 type Set struct {
 	Parameters  []Parameter
 	Relocations []loader.Relocation

@@ -1,3 +1,4 @@
-// Package house tests the structure of the source tree: which package may import which, according
-// to the plan in plan.txt. It has no code, only tests.
+// Package house tests the source tree as a whole: which package may import which, according to
+// plan.txt, which packages set registers, and how comments and messages are worded, according to
+// prose.txt. It has no code, only tests.
 package house

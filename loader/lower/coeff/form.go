@@ -10,7 +10,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Coding is the encoding of the planes of a kernel.
+// A Coding identifies how the planes of a kernel are encoded.
 type Coding uint8
 
 const (

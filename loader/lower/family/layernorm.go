@@ -325,7 +325,8 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// newSubtraction returns the task that subtracts the means, which repeat along the given axes.
+// newSubtraction returns the task that subtracts the means, broadcast along the given axes, from
+// its first source.
 func newSubtraction(s regs.Shape, along task.RepeatAxes) *task.Task {
 	d := pass.Difference(s)
 	d.Second.Repeat, d.Previous, d.Next = along, true, true

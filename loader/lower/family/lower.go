@@ -10,7 +10,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Lower checks a layer and its weights and lowers the layer. It may widen the window of l.
+// Lower checks a layer and its weights and returns the tasks that compute it. It may set
+// l.Window to a larger window with taps of zero weight.
 // Errors are a *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
 func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	if err := l.Validate(); err != nil {

@@ -147,7 +147,8 @@ func streamsBetweenTasks(l *layer.Layer) bool {
 	return l.In.N == 1 && usesStreamedPatch(l, place.NewView(place.Memory{}, l.In).S)
 }
 
-// lowerTableAndOp lowers the layer to a table, followed by the operation then with a constant.
+// lowerTableAndOp lowers the layer to a table look-up and a second operation, then, that is
+// applied to its result and a constant.
 func lowerTableAndOp(o *Output, j job, then layer.Layer, constant uint16) error {
 	s := j.layer.In
 	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)

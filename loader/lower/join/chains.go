@@ -176,9 +176,8 @@ type transposition struct {
 	matrices layer.Shape
 }
 
-// transposedMatrices returns the shape (1, count, rows, columns) of the matrices that a
-// transpose makes. It reports false if the transpose does not turn rows of matrices into
-// columns.
+// transposedMatrices returns the shape (1, count, rows, columns) of the matrices that the
+// transpose l produces. ok is false if l does not swap rows and columns of matrices.
 func transposedMatrices(l *layer.Layer) (matrices layer.Shape, ok bool) {
 	if l.Op != layer.Transpose || l.In.N != 1 || l.Activation != 0 {
 		return layer.Shape{}, false

@@ -5,8 +5,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// KeepSource makes the task keep its first source, which it loads from memory, in the L2 at the
-// layout at. to becomes the tile of the source.
+// KeepSource makes the task keep its first source in the L2 with layout at, after it has loaded
+// it from memory. Tile to takes the place of the source's tile.
 func (t *Task) KeepSource(at place.Layout, to *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)

@@ -42,7 +42,8 @@ func Each(dims, steps []int, first int, visit func(i, at int)) {
 	}
 }
 
-// Broadcast returns the shape of an elementwise operation on tensors of the given shapes.
+// Broadcast returns the shape of the result of an elementwise operation on tensors of the given
+// shapes.
 func Broadcast(shapes ...[]int) ([]int, error) {
 	out := []int{} // nil would mean an unknown shape
 	for _, s := range shapes {

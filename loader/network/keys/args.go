@@ -29,6 +29,9 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, known)
 }
 
+// unknownKey is the What of a KeyError for a key that the operation does not have.
+const unknownKey = "unknown key"
+
 // args holds the values of an operation's keys. It keeps the first error in err.
 type args struct {
 	op     string
@@ -52,7 +55,7 @@ func (a *args) checkKeys() {
 		}
 	}
 	if len(unknown) > 0 {
-		a.fail(slices.Min(unknown), "unknown key")
+		a.fail(slices.Min(unknown), unknownKey)
 	}
 }
 
@@ -160,7 +163,7 @@ func (a *args) parseAxes(key, missing string) layer.Axes {
 // layers do not work along it.
 var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
 
-// parseParts returns counts joined by +.
+// parseParts parses a list of counts separated by +, such as 8+16, and returns the counts.
 func (a *args) parseParts(key string) []int {
 	var counts []int
 	for s := range strings.SplitSeq(a.values[key], "+") {

@@ -190,6 +190,9 @@ func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			l.Lower.SecondShape = in[1]
 			return l
 		}
+		if !a.has("second") && !a.has("value") {
+			a.fail("from", "found 1 input, want 2 for %s, or second: itself, constant or scalar", a.op)
+		}
 		second := a.choice("second", "itself", "constant", "scalar")
 		if a.has("value") && second != "scalar" {
 			if a.has("second") {

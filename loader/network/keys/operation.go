@@ -79,36 +79,36 @@ func newOperation(name string, shape, keys []Key, inputs func(*args) []layer.Sha
 var (
 	tensorShape  = append(slices.Clip(extents), formKeys...)
 	extents      = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
-	formKeys     = []Key{{"release", "newest or 2023, whose compiler's form the program has (newest)"}, {"first", "input or output, whose buffer comes first (input)"}}
+	formKeys     = []Key{{"release", "newest or 2023, the release of the vendor's compiler to imitate (newest)"}, {"first", "input or output, the buffer that is numbered first (input)"}}
 	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
 	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
 	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw"})
 	concatShape  = []Key{{"n", "batch (1)"}, {"parts", "channels of each input, like 64+32"}, {"c", "without parts, channels of each of two inputs"}, {"h", "height (1)"}, {"w", "width (1)"}}
 
-	biasKey    = Key{"bias", "true adds a constant a channel"}
-	actKey     = Key{"act", "none, relu, or an operation of one input, on the result (none)"}
+	biasKey    = Key{"bias", "true adds a constant to each channel"}
+	actKey     = Key{"act", "none, relu or another operation of one input, applied to the result (none)"}
 	epsKey     = Key{"eps", "added before the root"}
 	windowKeys = []Key{
-		{"k", "taps a side"}, {"kh", "rows of taps"}, {"kw", "columns of taps"},
+		{"k", "height and width of the window"}, {"kh", "height of the window"}, {"kw", "width of the window"},
 		{"stride", "both strides (1)"}, {"sy", "vertical stride"}, {"sx", "horizontal stride"},
 		{"pad", "zeros on every side, top,bottom,left,right, same or valid (valid)"},
-		{"dilation", "columns and rows from one tap to the next (1)"},
+		{"dilation", "distance between two taps, in rows and columns (1)"},
 	}
 	convKeys   = append(append([]Key{{"cout", "output channels (cin where groups=cin)"}}, windowKeys...), Key{"groups", "groups, or cin (1)"}, biasKey, actKey)
 	deconvKeys = append(append([]Key{{"cout", "output channels"}}, windowKeys[:len(windowKeys)-1]...), biasKey, actKey)
 	matmulKeys = []Key{
 		{"n", "columns"}, {"rhs", "constant or runtime (constant)"}, biasKey, actKey,
-		{"tx", "true takes the left side as k rows of m"}, {"ty", "true takes the right side as n rows of k"},
+		{"tx", "true if the left side is stored as k rows of m"}, {"ty", "true if the right side is stored as n rows of k"},
 	}
 	linearKeys = []Key{{"n", "columns"}, biasKey, actKey}
-	binaryKeys = []Key{{"second", "runtime, constant (one a channel), scalar or itself"}, {"value", "the scalar"}, actKey}
+	binaryKeys = []Key{{"second", "runtime, constant (one value for each channel), scalar or itself"}, {"value", "the scalar"}, actKey}
 	poolKeys   = append([]Key{{"kind", "max or avg (max)"}}, windowKeys...)
 	reduceKeys = []Key{{"kind", "sum, mean, max or min (sum)"}, {"axis", "axes, like hw (hw)"}}
 
-	transposeKeys = []Key{{"perm", "where the result's axes come from, like whc or 0,3,2,1 (whc)"}}
-	tileKeys      = []Key{{"reps", "how often along each axis, like 1x1x375x1"}, actKey}
+	transposeKeys = []Key{{"perm", "input axes in the order of the result, like whc or 0,3,2,1 (whc)"}}
+	tileKeys      = []Key{{"reps", "number of copies along each axis, like 1x1x375x1"}, actKey}
 	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
-	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right (1)"}, {"fill", "value, edge or reflect (value)"}, {"value", "of fill=value (0)"}}
+	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right (1)"}, {"fill", "value, edge or reflect (value)"}, {"value", "the value, for fill=value (0)"}}
 	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
 )
 
@@ -124,8 +124,8 @@ var activations = []layer.Op{
 var parameters = map[layer.Op][]Key{
 	layer.Rsqrt:     {epsKey},
 	layer.LeakyReLU: {alphaKey},
-	layer.ELU:       {{"alpha", "the limit below 0, turned (1)"}},
-	layer.Clip:      {{"low", "the least (-1)"}, {"high", "the most (1)"}},
+	layer.ELU:       {{"alpha", "the scale below 0, in alpha*(exp(x)-1) (1)"}},
+	layer.Clip:      {{"low", "lower bound (-1)"}, {"high", "upper bound (1)"}},
 }
 
 // Find returns the operation with the given name.

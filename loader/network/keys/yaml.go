@@ -205,7 +205,7 @@ func (a *args) parseShape() (layer.Shape, error) {
 	return s, list.CheckShape(s)
 }
 
-// readValues reads a mapping of plain values.
+// readValues reads a YAML mapping of scalars. Errors refer to it as what.
 func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, error) {
 	values := map[string]string{}
 	err := eachPair(n, what, func(key string, k, v *yaml.Node) (err error) {
@@ -281,11 +281,22 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	}
 	built, err := op.After(in, values)
 	if err != nil {
-		return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf("layer %s: %v", l.Name, err), Err: err}
+		return layerError(n, l.Name, err)
 	}
 	built.Name, built.Inputs, built.Output, built.Line = l.Name, l.Inputs, l.Output, n.Line
 	r.Add(*built)
 	return nil
+}
+
+// layerError returns err with the layer's place. The message on an unknown key also lists the keys
+// that every layer of a file has.
+func layerError(n *yaml.Node, name string, err error) error {
+	what := fmt.Sprintf("layer %s: %v", name, err)
+	var key *KeyError
+	if errors.As(err, &key) && key.What == unknownKey {
+		what += " besides name, op and from"
+	}
+	return &list.FormatError{Line: max(1, n.Line), What: what, Err: err}
 }
 
 // addReshape adds a reshape.

@@ -6,7 +6,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Network is a list of layers in an order in which they can run.
+// A Network is a list of layers in execution order.
 type Network struct {
 	Name    string
 	Inputs  []Tensor

@@ -90,7 +90,7 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 		return nil, err
 	}
 	if err := check(list); !s.broken && err != nil {
-		return nil, fmt.Errorf("settling: %w", err)
+		return nil, fmt.Errorf("settled graph: %w", err)
 	}
 	return list, nil
 }

@@ -112,18 +112,18 @@ func (f *figures) list() []figure {
 	energy := func(a *bench.Accuracy) []bench.Group { return a.Energy }
 	id, chains := f.identity, f.chains
 	list := []figure{
-		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of %s programs and %s of %s single layers of the vendor compiler's texts at hand are byte-identical (`loader/lower/testdata/identity.md`); %s of %s chains have its tasks, constants and scratch (`chains.md` next to it) |",
+		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of %s programs and %s of %s single layers of the vendor compiler's texts at hand are byte-identical (`loader/lower/testdata/identity.md`); %s of %s chains match the vendor's in tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
 		{"README.md", "| lowered text |", fmt.Sprintf("| lowered text | vendor's compiler | %s programs | %s identical |", id[1], id[0])},
-		f.short("| latency, engine-dominated and mixed | published rows (tiers T0, T1) |", tiers, "T0+T1"),
-		f.short("| latency, all with a shape | published rows |", tiers, "all"),
-		f.short("| energy of matmul, conv, decode | the engine's rail on the same machines |", energy, "matmul+conv+decode"),
+		f.short("| latency, engine-dominated and mixed |", tiers, "T0+T1"),
+		f.short("| latency, all with a shape |", tiers, "all"),
+		f.short("| energy of matmul, conv, decode |", energy, "matmul+conv+decode"),
 		f.row("time, engine-dominated and mixed rows", tiers, "T0+T1"),
 		f.row("time, all rows with a shape", tiers, "all"),
 		f.row("energy of matmul, conv, decode", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
 		f.readme(),
-		{"README.md", "- The times of 1x1 convolutions inside a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions inside a stack are too short (%s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
+		{"README.md", "- The times of 1x1 convolutions inside a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions inside a stack are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
 	}
 	return append(list, f.page()...)
 }
@@ -131,8 +131,7 @@ func (f *figures) list() []figure {
 // short is a row of the README's table.
 func (f *figures) short(begins string, groups func(*bench.Accuracy) []bench.Group, name string) figure {
 	s := f.summaries(groups, name)
-	return figure{"README.md", begins, fmt.Sprintf("%s %d rows | median error %.1f%%, p90 %.0f%% with the row's session left out of the fit; its shape left out %s; fitted to all %s |",
-		begins, s[0].N, 100*s[2].Median, 100*s[2].P90, cell(s[1]), cell(s[0]))}
+	return figure{"README.md", begins, fmt.Sprintf("%s %d | %s | %s | %s |", begins, s[0].N, cell(s[2]), cell(s[1]), cell(s[0]))}
 }
 
 // row is a row of the page's table.
@@ -159,8 +158,8 @@ func (f *figures) readme() figure {
 		medians = append(medians, 100*findGroup(f.left[bench.BySession].Sessions, name).Median)
 	}
 	energy := findGroup(f.left[bench.BySession].Energy, "all")
-	return figure{"README.md", "Use the figures with the session left out", wrap(fmt.Sprintf(
-		"Use the figures with the session left out: they are for a machine that the fit has not seen. The model is weak for hosts without a second session (Linux, the guide's machine: medians of %.0f to %.0f%%), for 1x1 convolutions inside a stack, and for the energy of calls that wait long, because the time that a rail stays on differs between machines. The median error of all energies is %.1f%%, %.0f%% at the 90th percentile. With the session left out, intervals of %s hold %s of all rows and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print hold %s of engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
+	return figure{"README.md", "Use the column *unseen session*", wrap(fmt.Sprintf(
+		"Use the column *unseen session*: it applies to a machine that the fit has not seen. The model is weak for hosts without a second session (`linux`, `linux-m1` and `macos-guide`: medians of %.0f to %.0f%%), for 1x1 convolutions inside a stack, and for the energy of calls that wait long, because the time that the engine's supply rail stays on differs between machines. The median error of all energies is %.1f%%, %.0f%% at the 90th percentile. For unseen sessions, intervals of %s hold %s of all rows and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print hold %s of engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
 		slices.Min(medians), slices.Max(medians), 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
 		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}
 }

@@ -123,7 +123,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	return lintError(doc.Programs)
 }
 
-// openText opens a model. It assembles the file first if that is descriptor text.
+// openText opens a model. If the file is descriptor text, it is assembled first.
 func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	if !strings.EqualFold(filepath.Ext(file), ".td") {
 		return f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, file, files, stdin)

@@ -49,9 +49,19 @@ func modelCommand() *cobra.Command {
 		Use:   "model FILE",
 		Short: "Run a network as one program",
 		Long: `Model reads a network, compiles it to one program and runs it. It prints a row for each
-layer, and totals. FILE is a list of layers (.yaml, .yml; anesim layer -h lists the keys
-of a layer), an ONNX file (.onnx) or a Core ML model (.mlmodel, .mlpackage, .mlmodelc,
-.mil). --dim sets the size of a dimension that the file leaves open.
+layer, and totals. FILE is a list of layers (.yaml, .yml), an ONNX file (.onnx) or a Core
+ML model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim sets the size of a dimension that
+the file leaves open.
+
+A layer of a list has an op, the keys of that operation (anesim layer -h) and, if others
+refer to it, a name. It reads the layer before it, or the tensors in from: [a, b]. Shapes
+are given for inputs only:
+
+  inputs: {image: {c: 3, h: 224, w: 224}}
+  layers:
+    - {name: a, op: conv, cout: 64, k: 3, pad: 1, act: relu}
+    - {name: b, op: conv, cout: 64, k: 1}
+    - {op: add, from: [a, b]}
 
 Biases, batch normalisation and ReLU are fused into the layer before them. A layer that
 cannot be compiled is listed with the reason and is in no total. The layers before and
@@ -109,7 +119,7 @@ and --backends replaces them:
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
-	s.BoolVar(&f.tables, "tables", false, "one table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
+	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")

@@ -40,7 +40,7 @@ func paperCommand() *cobra.Command {
 	var asJSON, differs bool
 	c := &cobra.Command{
 		Use:   "paper [AREA...]",
-		Short: "Compare the documents' figures with the model's",
+		Short: "Compare published figures about the engine with the model's",
 		Long: `Paper compares the published descriptions of the engine with the model. It prints a row for
 each claim that has a number and that a run can show: the document's figure, the model's,
 whether they agree within the row's tolerance, and which other document contradicts the

@@ -109,10 +109,7 @@ func (f *Run) RegisterOnly(s *pflag.FlagSet, names ...string) {
 
 // IdleHelp is the help text on how --idle changes a report.
 const IdleHelp = `With --idle, the engine idles before each dispatch. Idling and the wake-up after it are part
-of the wall time but not of engine time. They cost energy: ActivePower for HoldTime (HostHold
-if the --host has one), EngineStep for EngineHold for each engine that was working, and both
-again during the wake-up. These constants, and WakeGap, WakeTime, ColdGap, ColdWake and
-RailsOff, are printed by anesim run --constants.`
+of the wall time but not of engine time. Both cost energy: see docs/how-it-works.md.`
 
 // maxRowRepeat is the most dispatches of a run that writes a CSV row for each.
 const maxRowRepeat = 1 << 20

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/command"
 )
 
@@ -373,6 +374,9 @@ func runnableLayer(r *rand.Rand, name string) (words []string, f figure, drawn i
 func networkOf(words []string) (string, bool) {
 	switch words[0] {
 	case "matmul", "linear", "concat", "pow":
+		return "", false
+	}
+	if op, _ := keys.Find(words[0]); slices.ContainsFunc(op.AllKeys(), func(k keys.Key) bool { return k.Name == "second" }) && !slices.ContainsFunc(words, func(w string) bool { return w == "second=constant" || w == "second=scalar" }) {
 		return "", false
 	}
 	input := map[string]string{"n": "1", "c": "1", "h": "1", "w": "1"}

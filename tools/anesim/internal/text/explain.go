@@ -31,7 +31,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, report.Size(d.Now.DMABytes))
 	p.Printf("")
 	t := terminal.NewTable(
-		terminal.Word(what, 0), terminal.Word("op", 3), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("for", 0),
+		terminal.Word(what, 0), terminal.Word("op", 3), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
 		terminal.Number("works for", 1), terminal.Number("array needs", 1), terminal.Number("memory needs", 1),
 	)
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
@@ -50,7 +50,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	}
 	p.printAssumptions(d.Parts)
 	if part := d.Now.Unmeasured; part > 0 {
-		p.Printf("%s no measured row covers %.1f%% of the time, whose interval is wider", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
+		p.Printf("%s %.1f%% of the time is in operations without measurements, so the interval is wider", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
 	}
 	p.Printf("")
 	for i := range d.Trials {

@@ -128,7 +128,7 @@ func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, expla
 	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
-		terminal.Word("layer", 0), terminal.Word("op", 1), terminal.Number("alike", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("for", 0),
+		terminal.Word("layer", 0), terminal.Word("op", 1), terminal.Number("layers", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
 	)
 	for _, k := range list {
 		first := &d.Layers[k.First]
@@ -321,7 +321,7 @@ func formatShare(part, whole uint64) string {
 	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
 }
 
-// formatShareOfAny is like formatShare, but returns "none" if whole is 0: nothing is covered then.
+// formatShareOfAny works like formatShare, but returns "none" if whole is 0: nothing is covered then.
 func formatShareOfAny(part, whole uint64) string {
 	if whole == 0 {
 		return "none"

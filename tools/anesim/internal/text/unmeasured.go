@@ -32,12 +32,12 @@ func (p pager) printUnmeasured(r *hw.Report) {
 	for _, w := range works {
 		names = append(names, w.String())
 	}
-	p.Printf("%s no measured row covers %.1f%% of the time, whose interval is wider: %s", report.UnmeasuredMark,
+	p.Printf("%s %.1f%% of the time is in operations without measurements, so the interval is wider: %s", report.UnmeasuredMark,
 		report.Percent(part, r.Time), strings.Join(names, ", "))
 }
 
 // unmeasuredRemark is what changes rest on whose gain is one of work that no measured row covers.
-const unmeasuredRemark = "no measured row covers the work whose time changes"
+const unmeasuredRemark = "the time changes in operations without measurements"
 
 // isUnmeasured reports whether more than notedShare of what a change does to the time is a change
 // of work that no measured row covers.

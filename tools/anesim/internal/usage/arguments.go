@@ -10,7 +10,7 @@ import (
 	"anesim/hw/spelling"
 )
 
-// NoArgs returns an error if there are arguments. It takes the first one for a misspelled
+// NoArgs returns an error if there are arguments. The error reports the first one as an unknown
 // command.
 func NoArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {

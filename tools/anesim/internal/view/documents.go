@@ -29,7 +29,7 @@ func FromRun(d *report.Run) *Report {
 	all := len(d.Descriptors)
 	if d.Rest != nil {
 		all += d.Rest.Descriptors
-		r.addRest(d.Rest, len(d.Descriptors))
+		r.addUnlisted(d.Rest, len(d.Descriptors))
 	}
 	r.Facts = append(r.Facts, Fact{
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", all, all),
@@ -39,9 +39,9 @@ func FromRun(d *report.Run) *Report {
 	return r
 }
 
-// addRest adds an item for each operation and shape of the descriptors that are not listed one by
+// addUnlisted adds an item for each operation and shape of the descriptors that are not listed one by
 // one. A document that was read from a file has no such groups, and gets a note instead.
-func (r *Report) addRest(d *report.Rest, listed int) {
+func (r *Report) addUnlisted(d *report.Rest, listed int) {
 	if len(d.Groups) == 0 { // the document was read from a file
 		r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed. The other %d are in every total.", listed+d.Descriptors, listed, d.Descriptors))
 		return

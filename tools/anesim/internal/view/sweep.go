@@ -27,7 +27,7 @@ func (s *Sweep) cell(row []string, column string) string {
 	return row[i]
 }
 
-func (s *Sweep) number(row []string, column string) float64 {
+func (s *Sweep) parseCell(row []string, column string) float64 {
 	v, err := strconv.ParseFloat(s.cell(row, column), 64)
 	if err != nil {
 		return 0 // a refused point has no numbers
@@ -55,11 +55,11 @@ func FromSweep(s *Sweep, peak report.Rates) *Report {
 	for k, row := range s.Rows {
 		x := Item{
 			Name: fmt.Sprintf("point %s", s.cell(row, "point")), Op: s.Name, Bound: s.cell(row, "bound"),
-			Time: clock.Nanoseconds(s.number(row, "time_ns")), Energy: clock.Nanojoules(s.number(row, "energy_nj")),
-			Low: clock.Nanoseconds(s.number(row, "time_ns_low")), High: clock.Nanoseconds(s.number(row, "time_ns_high")),
-			MACs: uint64(s.number(row, "macs")), Bytes: uint64(s.number(row, "dma_bytes")),
+			Time: clock.Nanoseconds(s.parseCell(row, "time_ns")), Energy: clock.Nanojoules(s.parseCell(row, "energy_nj")),
+			Low: clock.Nanoseconds(s.parseCell(row, "time_ns_low")), High: clock.Nanoseconds(s.parseCell(row, "time_ns_high")),
+			MACs: uint64(s.parseCell(row, "macs")), Bytes: uint64(s.parseCell(row, "dma_bytes")),
 		}
-		x.Cycles.Total = uint64(s.number(row, "cycles"))
+		x.Cycles.Total = uint64(s.parseCell(row, "cycles"))
 		if s.cell(row, "error") != "" {
 			failed++
 		}
@@ -69,7 +69,7 @@ func FromSweep(s *Sweep, peak report.Rates) *Report {
 			if i < len(row) {
 				cells[i].Text = row[i]
 				if numeric[i] && row[i] != "" {
-					cells[i].Value = s.number(s.Rows[k], s.Columns[i])
+					cells[i].Value = s.parseCell(s.Rows[k], s.Columns[i])
 				}
 			}
 		}
