@@ -123,7 +123,7 @@ func (b *neighbours) splitLarge(names []string) regrouping {
 			return r
 		}
 		if r.list = append(r.list, Regroup{[]string{name}, n}); len(r.list) == 1 {
-			r.change = fmt.Sprintf("split its %d channels in %d parts, each of whose coefficients an engine holds", l.Lower.Cout, n)
+			r.change = fmt.Sprintf("split its %d channels in %d parts, so that an engine holds the weights of each", l.Lower.Cout, n)
 		}
 	}
 	return r

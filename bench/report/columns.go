@@ -8,21 +8,21 @@ import (
 	"anesim/hw"
 )
 
-// A Column is a column of the tables of descriptors or of layers. A format has those with a name
-// for it, in the order in which they stand here.
+// A Column describes a column of a table of descriptors or layers. A format has the columns that
+// have a name for it, in the order of the list.
 type Column[R any] struct {
 	Name  string // in CSV
 	Title string // for people
 
-	// Order says which columns are left out where a line has no room for all: those of the
-	// highest order first; those of order 0 stay.
+	// Order ranks the columns for a line that is too narrow: columns of the highest order are
+	// left out first, and columns of order 0 never.
 	Order int
 	Left  bool // text: numbers stand to the right
 
 	Value func(*R) Value
 }
 
-// DescriptorColumns are what tables say of a descriptor.
+// DescriptorColumns lists the columns of tables of descriptors.
 var DescriptorColumns = descriptorColumns()
 
 func descriptorColumns() []Column[Descriptor] {
@@ -87,7 +87,7 @@ func descriptorColumns() []Column[Descriptor] {
 	}...)
 }
 
-// LayerColumns are what tables say of a layer. Of one that is not modelled there is no Cost.
+// LayerColumns lists the columns of tables of layers. A layer that is not modelled has no Cost.
 var LayerColumns = []Column[Layer]{
 	{"name", "layer", 0, true, func(x *Layer) Value { return nameOf(x.Name) }},
 	{"op", "", 0, true, func(x *Layer) Value { return nameOf(x.Op) }},
@@ -107,7 +107,7 @@ var LayerColumns = []Column[Layer]{
 	{"tflops", "TFLOP/s", 7, false, cost(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
 }
 
-// cost is the value of a modelled layer and none of another.
+// cost returns a function that calls value for a modelled layer and returns None for any other.
 func cost(value func(*Layer) Value) func(*Layer) Value {
 	return func(x *Layer) Value {
 		if !x.Modelled {
@@ -117,7 +117,7 @@ func cost(value func(*Layer) Value) func(*Layer) Value {
 	}
 }
 
-// work is what a layer does, with what is done on the way out.
+// work returns the layer's operation, followed by the operations that are fused into it.
 func (l *Layer) work() string {
 	if l.Activation != "" {
 		return l.Op + "+" + l.Activation
@@ -125,7 +125,7 @@ func (l *Layer) work() string {
 	return l.Op
 }
 
-// kernelOf is the window of a convolution or a product.
+// kernelOf returns the window of a convolution or a matmul, or None.
 func kernelOf(d *Descriptor) Value {
 	if d.Op != "conv" && d.Op != "matmul" {
 		return None
@@ -144,10 +144,10 @@ func enginesOf(d *Descriptor) string {
 	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
 }
 
-// UnmeasuredMark stands behind intervals and names of work that no measured row covers.
+// UnmeasuredMark follows intervals and names of work that no measured row covers.
 const UnmeasuredMark = "*"
 
-// intervalOf is how far below and above its time a measurement of the descriptor may lie.
+// intervalOf returns the descriptor's interval as percentages below and above its time.
 func intervalOf(d *Descriptor) Value {
 	if d.TimeNs == 0 {
 		return None
@@ -159,7 +159,8 @@ func intervalOf(d *Descriptor) Value {
 	return textOf(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
 }
 
-// vendorOf is the vendor's estimate: the stored one, and the rule's behind it where it differs.
+// vendorOf returns the vendor's stored estimate, followed in parentheses by the estimate of its
+// rule if that differs or none is stored.
 func vendorOf(d *Descriptor) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)

@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// A RunCSV writes descriptors, a row each; with the program's name first where there are
-// several. Names of a file become cells, see [Cell].
+// A RunCSV writes one row per descriptor, which begins with the name of its program if there are
+// several programs. Names that come from a file are written as by [Cell].
 type RunCSV struct {
 	w      *csv.Writer
 	name   []string
@@ -19,8 +19,8 @@ type RunCSV struct {
 	ends   []int  // of the fields in text
 }
 
-// NewRunCSV returns a writer of a program's descriptors, one program of several or one by itself.
-// The line of names is written if header is set.
+// NewRunCSV returns a writer for the descriptors of a program. Rows begin with the program's name
+// if several is set, and a line of column names comes first if header is set.
 func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 	c := &RunCSV{w: csv.NewWriter(w)}
 	if several {
@@ -35,7 +35,7 @@ func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 	return c
 }
 
-// names are the columns of a table in CSV.
+// names returns the names that the columns have in CSV.
 func names[R any](columns []Column[R]) (list []string) {
 	for i := range columns {
 		if name := columns[i].Name; name != "" {
@@ -53,7 +53,7 @@ func (c *RunCSV) begin() {
 	}
 }
 
-// Descriptor writes a row.
+// Descriptor writes the row of a descriptor.
 func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.begin()
 	c.text, c.ends = c.text[:0], c.ends[:0]
@@ -72,8 +72,8 @@ func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.w.Write(c.row)
 }
 
-// Repeat writes the rows of the dispatches that a report counts and does not list: those of
-// the last listed dispatch, again and again.
+// Repeat writes the rows of the dispatches that a report counts but does not list. They repeat
+// the rows of the last listed dispatch.
 func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	last := listed[len(listed)-min(r.Per, len(listed)):]
 	for range r.Again {
@@ -83,17 +83,19 @@ func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	}
 }
 
-// Flush writes the rows so far.
+// Flush writes buffered rows to the underlying writer.
 func (c *RunCSV) Flush() { c.w.Flush() }
 
-// End writes what is left.
+// End writes the header if there were no rows, flushes the buffer and returns the first error of
+// the writer.
 func (c *RunCSV) End() error {
 	c.begin()
 	c.w.Flush()
 	return c.w.Error()
 }
 
-// WriteNetworkCSV writes the layers, a row each, with why one is not modelled and its program.
+// WriteNetworkCSV writes one row per layer, with the number of its program and, for a layer that
+// is not modelled, the reason.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
 	c.Write(append(names(LayerColumns), "not_modelled", "program"))

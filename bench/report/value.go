@@ -7,8 +7,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Value is a cell of a table. Each format spells it by its kind: a person reads a size in
-// megabytes, where CSV has bytes.
+// A Value is a cell of a table. Its kind determines how each format spells it: a size is in
+// megabytes in text and in bytes in CSV.
 type Value struct {
 	kind kind
 	text string
@@ -33,7 +33,7 @@ const (
 	numberValue
 )
 
-// None is the value of what a row does not have.
+// None is the value of an empty cell.
 var None Value
 
 func textOf(s string) Value             { return Value{kind: textValue, text: s} }
@@ -52,7 +52,7 @@ type integer interface {
 	~int | ~uint16 | ~uint32 | ~uint64
 }
 
-// String is the value as a person reads it.
+// String returns the value as text for people.
 func (v Value) String() string {
 	switch v.kind {
 	case noValue:
@@ -81,8 +81,8 @@ func (v Value) String() string {
 	return v.text
 }
 
-// appendCSV is the value behind b as a cell of CSV: numbers whole, times in nanoseconds, energies
-// in nanojoules, sizes in bytes.
+// appendCSV appends the value to b as a cell of CSV: all digits of numbers, times in nanoseconds,
+// energies in nanojoules, sizes in bytes.
 func (v Value) appendCSV(b []byte) []byte {
 	switch v.kind {
 	case noValue:

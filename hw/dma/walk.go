@@ -89,7 +89,7 @@ func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	}
 }
 
-// A Lane is the coefficient stream of one engine.
+// A Lane describes the weights that one engine streams from memory.
 type Lane struct {
 	Addr uint64 // device address
 	Size uint32 // bytes

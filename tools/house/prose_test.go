@@ -220,7 +220,7 @@ func TestHabitsOnlyFall(t *testing.T) {
 			t.Errorf("%q occurs %.1f times in 10,000 %s of doc comments; want at most %.1f", h.name, rate, of, h.ceiling)
 		case rate < h.ceiling && *update:
 			text = strings.Replace(text, fmt.Sprintf("habit %s %.1f", h.name, h.ceiling), fmt.Sprintf("habit %s %.1f", h.name, rate), 1)
-		case rate < 0.8*h.ceiling:
+		case rate < h.ceiling/2 && h.ceiling > 5: // a rare word may come and go
 			t.Errorf("%q occurs %.1f times in 10,000 %s of doc comments, less than the %.1f on record; "+
 				"go test ./tools/house -run Habits -update lowers the record", h.name, rate, of, h.ceiling)
 		}

@@ -12,8 +12,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// printUnmeasured says how much of the time no measured row covers, and which work that is, most
-// first. Rows of tables whose time is mostly such work have the same mark.
+// printUnmeasured prints which share of the time no measured row covers, and the operations that
+// take it, longest first. The mark at its start is that of the table's rows for such work.
 func (p pager) printUnmeasured(r *hw.Report) {
 	part := r.Bounds().Unmeasured
 	if part <= 0 {
@@ -36,11 +36,11 @@ func (p pager) printUnmeasured(r *hw.Report) {
 		report.Percent(part, r.Time), strings.Join(names, ", "))
 }
 
-// unmeasuredRemark is what changes rest on whose gain is one of work that no measured row covers.
+// unmeasuredRemark is the remark on changes whose gain is in work that no measured row covers.
 const unmeasuredRemark = "the time changes in operations without measurements"
 
-// isUnmeasured reports whether more than notedShare of what a change does to the time is a change
-// of work that no measured row covers.
+// isUnmeasured reports whether more than notedShare of the time that a change saves or adds is in
+// work that no measured row covers.
 func isUnmeasured(c *explain.Change) bool {
 	abs := func(t clock.Nanoseconds) clock.Nanoseconds { return max(t, -t) }
 	return abs(c.After.Unmeasured-c.Before.Unmeasured) > notedShare*abs(c.After.TimeNs-c.Before.TimeNs)
