@@ -59,7 +59,7 @@ func NewSpreads() (*Spreads, error) {
 		if _, ok := left[r.ID]; !ok || r.Latency == 0 {
 			continue
 		}
-		m := machineHost(r)
+		m := hostOfMachine(r)
 		s.rows[m]++
 		if s.runs[m] == nil {
 			s.runs[m] = make(map[string]bool)
@@ -159,7 +159,7 @@ func widen(low, high, w float64) (float64, float64) {
 
 // newRatio returns the properties of a row as a ratio without a value.
 func (s *Spreads) newRatio(r *measured.Row, by Protocol) ratio {
-	m := machineHost(r)
+	m := hostOfMachine(r)
 	x := ratio{preset: m, folds: [...]string{ByShape: shapeOf(r), BySession: RowSession(r), ByKind: kindOf(r)}, kind: kindOf(r), engine: isEngineTier(r.Tier)}
 	x.state = s.state(m, x.folds[BySession], by)
 	return x

@@ -24,14 +24,14 @@ func RowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
 	}
-	return machineHost(r)
+	return hostOfMachine(r)
 }
 
 const noHost = "none"
 
-// machineHost returns the host preset of a row's machine, even if its latency excludes the
+// hostOfMachine returns the host preset of a row's machine, even if its latency excludes the
 // host.
-func machineHost(r *measured.Row) string {
+func hostOfMachine(r *measured.Row) string {
 	m := r.Machine
 	switch {
 	case strings.Contains(m, "Linux") && r.Chip == "M1":
@@ -58,7 +58,7 @@ func machineHost(r *measured.Row) string {
 // its software, and the capture if the machine has several. The name of a capture's file
 // ends in eight hexadecimal digits.
 func RowSession(r *measured.Row) string {
-	name := machineHost(r)
+	name := hostOfMachine(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")
 	if i := strings.LastIndexByte(file, '-'); i >= 0 {
 		if run := file[i+1:]; len(run) == 8 && strings.Trim(run, "0123456789abcdef") == "" {

@@ -131,7 +131,7 @@ func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[strin
 			return nil, partition.Coverage{}, fmt.Errorf("missing input %q", in.Name)
 		}
 		o.Numbers[in.Name] = t.Data
-		o.Inputs[in.Name] = toHalf(t.Data)
+		o.Inputs[in.Name] = toFloat16(t.Data)
 	}
 	res, err := anesim.FromNetwork(n).Run(context.Background(), o)
 	if err != nil {
@@ -160,7 +160,7 @@ func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[strin
 	return results, res.Coverage(), nil
 }
 
-func toHalf(v []float64) []float16.Float16 {
+func toFloat16(v []float64) []float16.Float16 {
 	h := make([]float16.Float16, len(v))
 	for i, x := range v {
 		h[i] = float16.Fromfloat32(float32(x))

@@ -119,7 +119,7 @@ func Read(file []byte) (*Program, error) {
 		return nil, err
 	}
 	if ok {
-		err = build.visitTables(0, "build information", func(t table) error {
+		err = build.visitElements(0, "build information", func(t table) error {
 			var e Entry
 			var err error
 			if e.Key, err = t.readText(0, "key"); err != nil {
@@ -133,7 +133,7 @@ func Read(file []byte) (*Program, error) {
 			return nil, err
 		}
 	}
-	err = t.visitTables(2, "section", func(t table) error {
+	err = t.visitElements(2, "section", func(t table) error {
 		s, err := readSection(t, p)
 		p.Sections = append(p.Sections, s)
 		return err
@@ -212,7 +212,7 @@ func (s *Section) readFrame(data []byte, base int) error {
 		return err
 	}
 	s.Operation = op
-	return t.visitTables(1, "operand", func(t table) error {
+	return t.visitElements(1, "operand", func(t table) error {
 		d, ok, err := t.readSubtable(0, "tensor descriptor")
 		if err != nil {
 			return err

@@ -199,8 +199,8 @@ func (t table) readUint64s(slot int, what string) ([]uint64, error) {
 	return out, nil
 }
 
-// visitTables calls visit for each element of a field that is a vector of tables.
-func (t table) visitTables(slot int, what string, visit func(table) error) error {
+// visitElements calls visit for each element of a field that is a vector of tables.
+func (t table) visitElements(slot int, what string, visit func(table) error) error {
 	at, n, err := t.readVector(slot, 4, what)
 	if err != nil {
 		return err

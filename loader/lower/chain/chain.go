@@ -59,7 +59,7 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 	waited := [...]int{-1, -1}    // for each engine, the last task of the other one that it waited for
 	for i := range p.steps {
 		s := &p.steps[i]
-		p.setControl(i, starts)
+		p.setControlWord(i, starts)
 		if later != nil && i > 0 {
 			later(i, starts[i])
 		} else if s.Planar() {

@@ -43,10 +43,10 @@ func (p *program) findRuns() []bool {
 	return starts
 }
 
-// setControl sets header word 6 of task i. The first task of a run sets SPL, the last one sets
+// setControlWord sets header word 6 of task i. The first task of a run sets SPL, the last one sets
 // TSR and TSE. A pair of tasks that describe a tile in the scratch buffer ends one run and starts
 // the next; it sets DPC and SPC (seen in 104 of 104 descriptors).
-func (p *program) setControl(i int, starts []bool) {
+func (p *program) setControlWord(i int, starts []bool) {
 	t := &p.steps[i]
 	w := t.h.Control
 	w = w.WithSPL(starts[i]).WithTSR(starts[i+1]).WithTSE(starts[i+1])

@@ -208,12 +208,12 @@ func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pl
 	o.add(prep)
 
 	op.Second.Repeat = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
-	return combineWithKept(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
+	return appendWithSecondInL2(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
-// combineWithKept appends t, which reads x into L2 after a second operand that is kept there, and
+// appendWithSecondInL2 appends t, which reads x into L2 after a second operand that is kept there, and
 // writes y. used is the number of bytes of L2 that the second operand occupies.
-func combineWithKept(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
+func appendWithSecondInL2(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
 		rows := (l.LargestTile() - used) / at.Row
@@ -285,5 +285,5 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.SourceView{Transposed: true},
 		ReLU: l.Activation == layer.ReLU,
 	}
-	return combineWithKept(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
+	return appendWithSecondInL2(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
 }

@@ -268,7 +268,7 @@ func (j *joiner) addNamedStep(node int, part *Part, names []string, output strin
 		if !ok {
 			return j.errorf(node, "unknown input %q; no earlier layer makes it", name)
 		}
-		at, err := j.viewAs(node, at, shapes[k])
+		at, err := j.findOrMakeView(node, at, shapes[k])
 		if err != nil {
 			return err
 		}
@@ -291,10 +291,10 @@ func (j *joiner) addStep(node int, part *Part, inputs []int, name string) int {
 	return len(j.tensors) - 1
 }
 
-// viewAs returns the index of a tensor with the values of tensor in the shape want. It is the
-// same tensor if its rows can be read in that shape, else the result of a transpose that viewAs
+// findOrMakeView returns the index of a tensor with the values of tensor in the shape want. It is the
+// same tensor if its rows can be read in that shape, else the result of a transpose that findOrMakeView
 // adds for the given node.
-func (j *joiner) viewAs(node, tensor int, want layer.Shape) (int, error) {
+func (j *joiner) findOrMakeView(node, tensor int, want layer.Shape) (int, error) {
 	have := j.tensors[tensor].shape
 	switch {
 	case have.Elements() != want.Elements():

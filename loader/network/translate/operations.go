@@ -313,7 +313,7 @@ func (x *operation) channelValues(key string, missing float64) string {
 		x.err = errors.New("number of channels is unknown")
 		return ""
 	}
-	if x.generated += int(d[1]); x.generated > maxUnpacked(x) {
+	if x.generated += int(d[1]); x.generated > maxUnpackedElements(x) {
 		x.err = fmt.Errorf("%s is missing for %d channels, too many to fill in", key, d[1])
 		return ""
 	}

@@ -130,7 +130,7 @@ func unpackPalette(x *operation) {
 	}
 	shape, lutShape := x.Outputs[0].Type.Dims, x.argumentShape("lut")
 	n := x.Outputs[0].Type.Elements()
-	if n < 0 || n > maxUnpacked(x) {
+	if n < 0 || n > maxUnpackedElements(x) {
 		x.err = fmt.Errorf("shape %v is too large for its packed values", shape)
 		return
 	}
@@ -264,8 +264,8 @@ func (x *operation) unpackMasked(maskKey, dataKey, tableKey string, values func(
 	}
 }
 
-// maxUnpacked returns the largest number of elements that packed constants may expand to.
-func maxUnpacked(x *operation) int {
+// maxUnpackedElements returns the largest number of elements that packed constants may expand to.
+func maxUnpackedElements(x *operation) int {
 	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
 }
 
@@ -277,7 +277,7 @@ func unpackSparse(x *operation) {
 		return
 	}
 	n := x.Outputs[0].Type.Elements()
-	if n < 0 || n > maxUnpacked(x) {
+	if n < 0 || n > maxUnpackedElements(x) {
 		x.err = fmt.Errorf("shape %v is too large for its packed values", x.Outputs[0].Type.Dims)
 		return
 	}

@@ -20,8 +20,8 @@ type Pager struct {
 // NewPager returns a pager that prints on w.
 func NewPager(w io.Writer) *Pager { return &Pager{W: w, Width: Width(w)} }
 
-// keepError stores err in p.Err if that has no error yet.
-func (p *Pager) keepError(err error) {
+// recordFirstError stores err in p.Err if that has no error yet.
+func (p *Pager) recordFirstError(err error) {
 	if p.Err == nil {
 		p.Err = err
 	}
@@ -34,7 +34,7 @@ func (p *Pager) Printf(format string, args ...any) {
 	used := 0
 	flush := func() {
 		_, err := fmt.Fprintf(p.W, "%s\n", line)
-		p.keepError(err)
+		p.recordFirstError(err)
 	}
 	// Each word keeps the spaces before it, so that aligned text stays aligned.
 	text := fmt.Sprintf(format, args...)
@@ -61,7 +61,7 @@ func (p *Pager) Printf(format string, args ...any) {
 // Whole prints a line without wrapping it.
 func (p *Pager) Whole(line string) {
 	_, err := fmt.Fprintln(p.W, line)
-	p.keepError(err)
+	p.recordFirstError(err)
 }
 
 // Lines prints each element of list as a line of text.
@@ -74,16 +74,16 @@ func (p *Pager) Lines(list []string) {
 // Table prints a table with an indent. It uses the width of the terminal, or PipeWidth if there
 // is none.
 func (p *Pager) Table(t *Table, indent int) {
-	p.keepError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
+	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
 }
 
 // WideTable prints a table with an indent. It uses the width of the terminal, or all columns of the
 // table if there is none.
 func (p *Pager) WideTable(t *Table, indent int) {
-	p.keepError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
+	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
 }
 
 // TableWithin is like Table, but uses at most width columns.
 func (p *Pager) TableWithin(t *Table, width, indent int) {
-	p.keepError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
+	p.recordFirstError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
 }
