@@ -94,7 +94,7 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		return nil, c.unsupported(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
-		return nil, fmt.Errorf("K is %d, N is %d and block_size is %d; want positive numbers", k, n, block)
+		return nil, fmt.Errorf("found K %d, N %d and block_size %d; want positive numbers", k, n, block)
 	}
 	blocks, bytes := (k+block-1)/block, (block*bits+7)/8
 	zeroBytes := (blocks*bits + 7) / 8

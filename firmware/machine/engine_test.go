@@ -450,3 +450,14 @@ expect %s
 `, x.rights, x.team, x.want))
 	}
 }
+
+// A selector's numbers may be as large as sizes in memory: two megabytes are more than the 2^20
+// that numbers of commands are held to.
+func TestCallOfALargeSize(t *testing.T) {
+	script(t, `
+client app kind=direct rights=user-access
+call app ANE_DeviceOpen
+call app ANE_MemoryMapRequest bytes=0x200000
+expect Success
+`)
+}

@@ -277,7 +277,7 @@ func (p *player) callSelector(words []string) error {
 			}
 			n[k] = int64(at)
 		default:
-			if n[k], err = parseNumber(kv, k, 0, mostNumber); err != nil {
+			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
 				return err
 			}
 		}

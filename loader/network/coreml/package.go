@@ -27,15 +27,15 @@ func ModelPath(dir fs.FS) (string, error) {
 		Root string `json:"rootModelIdentifier"`
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return "", fmt.Errorf("Manifest.json: %w", err)
+		return "", fmt.Errorf("reading Manifest.json: %w", err)
 	}
 	item, ok := m.Items[m.Root]
 	if !ok || item.Path == "" {
-		return "", errors.New("Manifest.json: rootModelIdentifier names no item with a path")
+		return "", errors.New("found no item with a path for rootModelIdentifier in Manifest.json")
 	}
 	p := path.Join("Data", item.Path)
 	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {
-		return "", fmt.Errorf("Manifest.json: path %q is not within the package", item.Path)
+		return "", fmt.Errorf("path %q in Manifest.json is not within the package", item.Path)
 	}
 	return p, nil
 }
