@@ -144,7 +144,7 @@ func (j *joiner) chooseLayout(r *resident) bool {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
 	if s.H > 1 {
-		at = at.Skew(1, place.PlanarFetch)
+		at = at.Skew(place.PlanarFetch)
 	}
 	at.Group = at.Row * s.H
 	r.layout, r.byPlane = at, false
