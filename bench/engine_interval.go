@@ -32,11 +32,7 @@ type engineRatio struct {
 
 // EngineBands returns the bands derived from left-out predictions of the built-in rows.
 func EngineBands() ([]EngineBand, error) {
-	rows, err := measured.Rows()
-	if err != nil {
-		return nil, err
-	}
-	left, err := LeftOuts()
+	rows, left, err := readRows()
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +145,7 @@ type WorkBand struct {
 
 // WorkBands returns the band of each kind of work by the built-in rows.
 func WorkBands() ([]WorkBand, error) {
-	rows, err := measured.Rows()
-	if err != nil {
-		return nil, err
-	}
-	left, err := LeftOuts()
+	rows, left, err := readRows()
 	if err != nil {
 		return nil, err
 	}

@@ -45,11 +45,7 @@ type Spreads struct {
 
 // NewSpreads returns the spreads of the built-in rows.
 func NewSpreads() (*Spreads, error) {
-	rows, err := measured.Rows()
-	if err != nil {
-		return nil, err
-	}
-	left, err := LeftOuts()
+	rows, left, err := readRows()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"anesim/bench/measured"
 )
 
 //go:embed residuals.txt
@@ -23,6 +25,16 @@ type LeftOut [numProtocols]Prediction
 // LeftOuts returns the left-out predictions of the built-in rows by row id, as written by
 // the last calibration.
 func LeftOuts() (map[string]LeftOut, error) { return parseLeftOuts(residuals) }
+
+// readRows returns the built-in rows and their left-out predictions by row id.
+func readRows() ([]measured.Row, map[string]LeftOut, error) {
+	rows, err := measured.Rows()
+	if err != nil {
+		return nil, nil, err
+	}
+	left, err := LeftOuts()
+	return rows, left, err
+}
 
 func parseLeftOuts(text string) (map[string]LeftOut, error) {
 	out := make(map[string]LeftOut)
