@@ -2,7 +2,6 @@ package dump
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -170,9 +169,7 @@ func (d *dispatchDumper) writeJSON() error {
 			last.Inference = &jsonInference{a.Procedure, a.Hash, d.containers[strings.ToUpper(a.Hash)], a.Symbol, a.Options}
 		}
 	}
-	e := json.NewEncoder(d.w)
-	e.SetIndent("", " ")
-	return e.Encode(&out)
+	return report.WriteDocument(d.w, &out)
 }
 
 func (d *dispatchDumper) toOperands(tensors []e5.Tensor, indices []uint32, first int) []jsonOperand {
