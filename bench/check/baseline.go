@@ -57,17 +57,13 @@ type Descriptor struct {
 	Cost
 }
 
-// A Cost holds the quantities that are compared. EnergyNJ excludes the dispatch's own
-// energy.
+// A Cost is a [report.Cost] with the other quantities that are compared.
 type Cost struct {
-	Cycles     uint64            `json:"cycles"`
-	TimeNs     clock.Nanoseconds `json:"time_ns"`
-	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
-	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj,omitempty"`
-	DMABytes   uint64            `json:"dma_bytes"`
-	MACs       uint64            `json:"macs"`
-	ExeCycles  uint64            `json:"exe_cycles"` // estimate by the vendor's rule in microseconds
-	Causes     report.Cycles     `json:"causes"`
+	report.Cost
+	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj,omitempty"` // energy of dispatches, which EnergyNJ excludes
+	MACs       uint64           `json:"macs"`
+	ExeCycles  uint64           `json:"exe_cycles"` // estimate by the vendor's rule in microseconds
+	Causes     report.Cycles    `json:"causes"`
 
 	// The interval of the time, and the parts of energy and bytes. Older baselines do not
 	// have these fields.
@@ -121,11 +117,10 @@ func (c *Cost) terms() (list []term) {
 		list = append(list, term{"cycles", report.CauseText(name), "", float64(n)})
 	}
 	if e := c.EnergyOf; e != nil {
-		for _, x := range [...]struct {
-			name string
-			v    clock.Nanojoules
-		}{{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}} {
-			list = append(list, term{"energy", x.name, "nJ", float64(x.v)})
+		parts := *e
+		parts.Dispatch = 0 // a measure of its own
+		for name, v := range parts.All() {
+			list = append(list, term{"energy", name, "nJ", float64(v)})
 		}
 	}
 	if d := c.DMA; d != nil {
@@ -139,17 +134,13 @@ func (c *Cost) terms() (list []term) {
 	return list
 }
 
-// basicCost returns a cost with only the quantities of c.
-func basicCost(c report.Cost) Cost {
-	return Cost{Cycles: c.Cycles, TimeNs: c.TimeNs, EnergyNJ: c.EnergyNJ, DMABytes: c.DMABytes}
-}
-
 func newCost(r *hw.Report) Cost {
 	a, parts := r.Accounting(), r.Parts()
 	energy, bytes := report.EnergyOf(&parts, r.Dispatch), report.DMAOf(&r.DMA)
-	c := basicCost(report.CostOf(r))
-	c.DispatchNJ, c.MACs, c.Causes = r.Dispatch, r.MACs, report.CyclesOf(&a)
-	c.EnergyOf, c.DMA, c.Counters = &energy, &bytes, new(report.Counters)
+	c := Cost{
+		Cost: report.CostOf(r), DispatchNJ: r.Dispatch, MACs: r.MACs, Causes: report.CyclesOf(&a),
+		EnergyOf: &energy, DMA: &bytes, Counters: new(report.Counters),
+	}
 	for i := range r.Descriptors {
 		d, n := &r.Descriptors[i], uint64(1)
 		if i >= len(r.Descriptors)-r.Per {
@@ -166,11 +157,10 @@ func newCost(r *hw.Report) Cost {
 
 // newDescriptorCost returns the cost of a listed descriptor.
 func newDescriptorCost(d *report.Descriptor) Cost {
-	c := basicCost(d.Cost())
-	c.MACs, c.ExeCycles, c.Causes = d.MACs, uint64(d.Exe.Model), d.Cycles
-	c.TimeLowNs, c.TimeHighNs = d.TimeLowNs, d.TimeHighNs
-	c.EnergyOf, c.DMA, c.Counters = &d.EnergyOf, &d.DMA, &d.Counters
-	return c
+	return Cost{
+		Cost: d.Cost(), MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: d.Cycles,
+		TimeLowNs: d.TimeLowNs, TimeHighNs: d.TimeHighNs, EnergyOf: &d.EnergyOf, DMA: &d.DMA, Counters: &d.Counters,
+	}
 }
 
 // NewEntry returns an entry with the costs of a result under the name input.

@@ -144,9 +144,10 @@ func ReadEntry(document []byte) (*Entry, error) {
 }
 
 func newTotalCost(t *report.Total, causes *report.Cycles) Cost {
-	c := basicCost(t.Cost())
-	c.DispatchNJ, c.MACs = t.DispatchNJ, t.MACs
-	c.TimeLowNs, c.TimeHighNs, c.EnergyOf = t.TimeLowNs, t.TimeHighNs, &t.EnergyOf
+	c := Cost{
+		Cost: t.Cost(), DispatchNJ: t.DispatchNJ, MACs: t.MACs,
+		TimeLowNs: t.TimeLowNs, TimeHighNs: t.TimeHighNs, EnergyOf: &t.EnergyOf,
+	}
 	if causes != nil {
 		c.Causes = *causes
 	}
