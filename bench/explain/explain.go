@@ -67,6 +67,10 @@ type Part struct {
 	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
+// LeastGain is the fraction of the time that a change has to save for reports to list it as
+// faster.
+const LeastGain = 0.0005
+
 // A Change is a change that was run, with its gain.
 type Change struct {
 	Part    string      `json:"part,omitempty"` // changed layer, "" for the whole model

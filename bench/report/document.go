@@ -122,6 +122,25 @@ type Energy struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
+// All yields the parts with the names that reports give them.
+func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
+	return func(yield func(string, clock.Nanojoules) bool) {
+		for _, part := range [...]struct {
+			name   string
+			energy clock.Nanojoules
+		}{
+			{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM},
+			{"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
+		} {
+			if !yield(part.name, part.energy) {
+				return
+			}
+		}
+	}
+}
+
+// EnergyOf converts the parts of the descriptors' energy. The argument dispatch is the energy of
+// the dispatches themselves.
 func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }

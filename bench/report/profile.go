@@ -172,16 +172,10 @@ func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 			b.addSample(b.frames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
 		}
 	}
-	e := &d.Parts
-	for _, part := range [...]struct {
-		name string
-		nJ   float64
-	}{
-		{"multiply-accumulates", float64(e.MAC)}, {"table look-ups", float64(e.Table)}, {"L2", float64(e.L2)},
-		{"memory", float64(e.DRAM)}, {"planar engine", float64(e.Planar)}, {"powered engines", float64(e.Active)},
-	} {
-		if part.nJ > 0 {
-			b.addSample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.round(part.nJ*b.times), 0)
+	e := EnergyOf(&d.Parts, 0)
+	for name, nJ := range e.All() {
+		if nJ > 0 {
+			b.addSample(b.frames(d, "energy: "+name), 0, 0, b.nJ.round(float64(nJ)*b.times), 0)
 		}
 	}
 	for _, way := range [...]struct {

@@ -145,13 +145,10 @@ func (d *pageData) addBottlenecks() {
 	}
 }
 
-// leastGain is the share of the time that a variant of the chip has to save to count as a gain.
-const leastGain = 0.0005
-
 // addMachines adds the variants of the chip on which the model is faster.
 func (d *pageData) addMachines() {
 	for i := range d.Explained.Machines {
-		if c := &d.Explained.Machines[i]; c.Gain >= leastGain {
+		if c := &d.Explained.Machines[i]; c.Gain >= explain.LeastGain {
 			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: view.Gain(c), Effects: view.Effects(c)})
 		}
 	}

@@ -81,7 +81,7 @@ func (p pager) printMachines(list []explain.Change) {
 	var none []string
 	for i := range list {
 		c := &list[i]
-		if c.Gain < leastGain {
+		if c.Gain < explain.LeastGain {
 			none = append(none, c.Change)
 			continue
 		}
@@ -94,9 +94,6 @@ func (p pager) printMachines(list []explain.Change) {
 		p.Printf("  no gain: %s", strings.Join(none, ", "))
 	}
 }
-
-// leastGain is the share of the time that a variant of the chip has to save to count as a gain.
-const leastGain = 0.0005
 
 func sumShares(parts []explain.Part) (sum float64) {
 	for i := range parts {

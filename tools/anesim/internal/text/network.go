@@ -180,17 +180,17 @@ func (p pager) printCauses(c *report.Cycles) {
 
 // printChanges prints the changes that were tried on the slowest layers, with their gains, and
 // the command that explains more. If x is nil, it prints the command only.
-func (p pager) printChanges(x *explain.Explanation, explain string) {
-	const most, least = 5, 0.0005 // lines, and what counts as faster
+func (p pager) printChanges(x *explain.Explanation, command string) {
+	const most = 5 // lines
 	if x == nil {
-		p.Whole("what to change: " + explain)
+		p.Whole("what to change: " + command)
 		return
 	}
 	var within, alone []string
 	unmeasured := false
 	for i := range x.Trials {
 		c := &x.Trials[i]
-		if c.Kind != "gating" && c.SavedNs < least*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
+		if c.Kind != "gating" && c.SavedNs < explain.LeastGain*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
 			continue
 		}
 		where := "all layers"
@@ -218,7 +218,7 @@ func (p pager) printChanges(x *explain.Explanation, explain string) {
 	}
 	if len(within)+len(alone) == 0 {
 		p.Printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
-		p.Whole("  " + explain + " --top 20")
+		p.Whole("  " + command + " --top 20")
 		return
 	}
 	if len(within) > 0 {
@@ -237,7 +237,7 @@ func (p pager) printChanges(x *explain.Explanation, explain string) {
 		p.Printf("%s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("how, and what each change needs:")
-	p.Whole("  " + explain)
+	p.Whole("  " + command)
 }
 
 // formatGain returns the share and the time that a change saves of the whole network. For a

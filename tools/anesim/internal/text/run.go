@@ -11,6 +11,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/firmware/engine"
+	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -174,20 +175,15 @@ func (p pager) printCycles(c *report.Cycles, saved uint64) {
 // printEnergies prints the energy of a run by its consumers.
 func (p pager) printEnergies(t *report.Wall) {
 	var parts []string
-	e := &t.EnergyOf
-	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
-	add := func(name string, n fmt.Stringer, share float64) {
-		if share > 0 {
-			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, n, share))
+	var all clock.Nanojoules
+	for _, e := range t.EnergyOf.All() {
+		all += e
+	}
+	for name, e := range t.EnergyOf.All() {
+		if share := report.Percent(e, all); share > 0 {
+			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, e, share))
 		}
 	}
-	add("multiply-accumulates", e.MAC, report.Percent(e.MAC, all))
-	add("table look-ups", e.Table, report.Percent(e.Table, all))
-	add("L2", e.L2, report.Percent(e.L2, all))
-	add("memory", e.DRAM, report.Percent(e.DRAM, all))
-	add("planar engine", e.Planar, report.Percent(e.Planar, all))
-	add("powered engines", e.Active, report.Percent(e.Active, all))
-	add("dispatch", e.Dispatch, report.Percent(e.Dispatch, all))
 	if len(parts) > 0 {
 		p.Printf("energy: %s", strings.Join(parts, ", "))
 	}

@@ -167,20 +167,6 @@ func (r *Report) Kinds() []Kind {
 	return list
 }
 
-// EnergyParts returns the parts of an energy in the order of the documents.
-func EnergyParts(e *report.Energy) []Part {
-	return []Part{
-		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2},
-		{"device memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
-	}
-}
-
-// A Part is one consumer's part of an energy.
-type Part struct {
-	Name   string
-	Energy clock.Nanojoules
-}
-
 // FormatRate formats a rate with three digits, or without decimals if it is larger.
 func FormatRate(v float64) string {
 	if v >= 999.5 {
