@@ -150,6 +150,14 @@ func (l *Timeline) addSpan(time clock.Nanoseconds, energy clock.Nanojoules, what
 	l.End += time
 }
 
+// Energy returns the energy of all spans.
+func (l *Timeline) Energy() (e clock.Nanojoules) {
+	for i := range l.Spans {
+		e += l.Spans[i].Energy
+	}
+	return e
+}
+
 // Peak returns the highest power of a span in watts.
 func (l *Timeline) Peak() (watts float64) {
 	for i := range l.Spans {

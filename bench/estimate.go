@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"anesim"
 	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
@@ -84,7 +85,8 @@ func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// Estimate times a chain descriptor by descriptor and adds the host's part.
+// Estimate times a chain descriptor by descriptor and adds the host's part. A call of the chain
+// is one dispatch.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	var last hw.DescriptorReport
@@ -98,7 +100,9 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	chip = chip.Holding(h.Hold)
 	e.ZeroMACs = uint64(float64(c.Zero) * float64(e.MACs))
 	e.Energy -= clock.Nanojoules((chip.MACEnergy.Value - chip.ZeroMACEnergy.Value) * float64(e.ZeroMACs) / 1e3)
-	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + chip.Waiting(e.Engines, e.Host)
+	call := anesim.Timeline{Waiting: chip.Waiting}
+	call.Add(&anesim.Dispatch{Energy: clock.Nanojoules(chip.DispatchEnergy.Value), Rest: hw.Rest{Engines: e.Engines}}, e.Host)
+	e.Energy += call.Energy()
 	return e
 }
 
