@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -111,9 +112,15 @@ func (t *Table) Lines(width, indent int) []string {
 		}
 	}
 	t.fitColumns(widths, width-indent)
+	short := make([]map[string]string, len(widths))
+	for i, width := range widths {
+		if width != hidden {
+			short[i] = shortenCells(rows, i, width)
+		}
+	}
 	lines := make([]string, len(rows))
 	for i, row := range rows {
-		lines[i] = t.formatRow(row, widths, indent)
+		lines[i] = t.formatRow(row, widths, short, indent)
 	}
 	return lines
 }
@@ -160,8 +167,9 @@ func (t *Table) fitColumns(widths []int, width int) {
 	}
 }
 
-// formatRow returns a row with its cells padded to the given column widths.
-func (t *Table) formatRow(row []string, widths []int, indent int) string {
+// formatRow returns a row with its cells padded to the given column widths. Cells that are too
+// long are replaced by those in short, which has a map for each column.
+func (t *Table) formatRow(row []string, widths []int, short []map[string]string, indent int) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", indent))
 	first := true
@@ -173,7 +181,9 @@ func (t *Table) formatRow(row []string, widths []int, indent int) string {
 			b.WriteString(strings.Repeat(" ", Gap))
 		}
 		first = false
-		cell = Cut(cell, widths[i])
+		if s, ok := short[i][cell]; ok {
+			cell = s
+		}
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 		if t.columns[i].Left {
 			b.WriteString(cell + pad)
@@ -184,11 +194,64 @@ func (t *Table) formatRow(row []string, widths []int, indent int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
+// dots replaces the part that is left out of a shortened text.
+const dots = ".."
+
 // Cut shortens s to at most width characters and replaces the end of a shortened text by "..".
-func Cut(s string, width int) string {
+func Cut(s string, width int) string { return cutMiddle(s, width, 0, dots) }
+
+// cutMiddle shortens s to at most width characters. It keeps the last tail characters of a longer
+// text and replaces those before them by mark.
+func cutMiddle(s string, width, tail int, mark string) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}
-	const dots = ".."
-	return string([]rune(s)[:max(0, width-len(dots))]) + dots
+	r := []rune(s)
+	head := max(0, width-tail-utf8.RuneCountInString(mark))
+	return string(r[:head]) + mark + string(r[len(r)-tail:])
+}
+
+// shortenCells returns the short forms of the cells in column i that are longer than width, by
+// cell. Names of layers often differ only at their start or their end, so it tries several places
+// to cut and takes the one that keeps most cells distinct. A number replaces the dots of the cells
+// that are still equal.
+func shortenCells(rows [][]string, i, width int) map[string]string {
+	var long []string
+	taken := make(map[string]bool) // what the column shows already
+	for _, row := range rows {
+		switch {
+		case i >= len(row) || taken[row[i]]:
+		case utf8.RuneCountInString(row[i]) > width:
+			taken[row[i]] = true
+			long = append(long, row[i])
+		default:
+			taken[row[i]] = true
+		}
+	}
+	if long == nil {
+		return nil
+	}
+	room := max(0, width-len(dots))
+	best, most := 0, -1
+	for _, tail := range [...]int{room / 2, room * 3 / 4, room, room / 4, 0} {
+		distinct := make(map[string]bool)
+		for _, s := range long {
+			distinct[cutMiddle(s, width, tail, dots)] = true
+		}
+		if len(distinct) > most {
+			best, most = tail, len(distinct)
+		}
+	}
+	short, equal := make(map[string]string), make(map[string]int)
+	for _, s := range long {
+		first := cutMiddle(s, width, best, dots)
+		x := first
+		for taken[x] {
+			equal[first]++
+			mark := "~" + strconv.Itoa(equal[first]+1)
+			x = cutMiddle(s, width, min(best, max(0, width-len(mark))), mark)
+		}
+		taken[x], short[s] = true, x
+	}
+	return short
 }

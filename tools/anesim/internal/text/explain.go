@@ -31,7 +31,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, report.Size(d.Now.DMABytes))
 	p.Printf("")
 	t := terminal.NewTable(
-		terminal.Word(what, 0), terminal.Word("op", 3), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
+		terminal.Word(what, 0), terminal.Word("op", 0), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
 		terminal.Number("works for", 1), terminal.Number("array needs", 1), terminal.Number("memory needs", 1),
 	)
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]

@@ -128,7 +128,7 @@ func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, expla
 	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
-		terminal.Word("layer", 0), terminal.Word("op", 1), terminal.Number("layers", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
+		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
 	)
 	for _, k := range list {
 		first := &d.Layers[k.First]
