@@ -81,6 +81,18 @@ func (v Value) String() string {
 	return v.text
 }
 
+// Number returns the number by which a table sorts the value, in the units of CSV. ok is false
+// for a text or an empty cell.
+func (v Value) Number() (number float64, ok bool) {
+	switch v.kind {
+	case placeValue, countValue, sizeValue:
+		return float64(v.n), true
+	case rateValue, shareValue, timeValue, energyValue, numberValue:
+		return v.v, true
+	}
+	return 0, false
+}
+
 // appendCSV appends the value to b as a cell of CSV: all digits of numbers, times in nanoseconds,
 // energies in nanojoules, sizes in bytes.
 func (v Value) appendCSV(b []byte) []byte {

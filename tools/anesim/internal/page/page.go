@@ -188,6 +188,7 @@ func (d *pageData) tableData() (template.JS, error) {
 		Title  string `json:"title"`
 		Help   string `json:"help"`
 		Number bool   `json:"number"`
+		Order  int    `json:"order"`
 	}
 	members := map[string]string{"program": "descriptors", "network": "layers", "load": "clients", "accuracy": "rows"}
 	data := struct {
