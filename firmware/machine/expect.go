@@ -17,8 +17,8 @@ import (
 func (p *player) expect(words []string) error {
 	switch words[0] {
 	case "finished":
-		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.finished) {
-			return fmt.Errorf("found %d finished requests; want %s", p.machine.finished, strings.Join(words[1:], " "))
+		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.engine.finished) {
+			return fmt.Errorf("found %d finished requests; want %s", p.machine.engine.finished, strings.Join(words[1:], " "))
 		}
 		return nil
 	case "event":
@@ -92,7 +92,7 @@ func (p *player) expectOutput(words []string) error {
 		return err
 	}
 	if res == nil {
-		return fmt.Errorf("%s has not run", p.machine.programs[int32(slot)].image.model.Name())
+		return fmt.Errorf("%s has not run", p.machine.engine.programs[int32(slot)].image.model.Name())
 	}
 	for _, out := range res.Outputs {
 		if out.Port.Name != port.Name {

@@ -105,7 +105,7 @@ func (p *player) start(ctx context.Context) (err error) {
 	}
 	p.machine.Observe = func(e queue.Event) {
 		secure := ""
-		if p.machine.queue.State() == queue.ExecSecure {
+		if p.machine.engine.queue.State() == queue.ExecSecure {
 			secure = ", " + queue.ExecSecure.String()
 		}
 		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d%s\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process, secure)
@@ -203,7 +203,7 @@ func (p *player) playLine(words []string) (expected bool, err error) {
 		if err != nil || d < 0 {
 			return false, fmt.Errorf("invalid wait %q; want a duration", rest[0])
 		}
-		m.wait(clock.Nanoseconds(d.Nanoseconds()))
+		m.engine.wait(clock.Nanoseconds(d.Nanoseconds()))
 	case "until":
 		return false, p.runUntil(rest[0])
 	case "set":
@@ -223,11 +223,11 @@ func (p *player) runUntil(text string) error {
 		return fmt.Errorf("invalid time %q; want a duration since the start", text)
 	}
 	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
-	for m.queue.Now() < at {
+	for m.engine.queue.Now() < at {
 		if more, err := m.Step(); err != nil {
 			return err
 		} else if !more {
-			m.wait(at - m.queue.Now())
+			m.engine.wait(at - m.engine.queue.Now())
 		}
 	}
 	return nil

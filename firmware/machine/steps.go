@@ -157,7 +157,7 @@ func selectorNames(table []driver.Selector) (names []string) {
 // unknownModelError returns the error for a model that no earlier line has named.
 func (p *player) unknownModelError(name string) error {
 	var names []string
-	for _, x := range p.machine.models {
+	for _, x := range p.machine.engine.models {
 		names = append(names, x.name)
 	}
 	return fmt.Errorf("unknown model %q%s", name, spelling.Suggest(name, names))
