@@ -12,6 +12,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/describe"
 )
 
 // Disassemble returns a program as descriptor text. Assembling the text gives the program's
@@ -71,7 +72,7 @@ func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error)
 }
 
 // writeDescribed writes a descriptor after a comment with its description.
-func (d *disassembler) writeDescribed(t, next *regs.Descriptor, words func() (*loader.Description, error, bool)) error {
+func (d *disassembler) writeDescribed(t, next *regs.Descriptor, words func() (*describe.Description, error, bool)) error {
 	w, err, _ := words()
 	if err != nil {
 		return err
