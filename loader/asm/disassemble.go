@@ -30,6 +30,9 @@ func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}
 	}
+	if p.TextFile != nil {
+		return &loader.UnsupportedError{Form: string(p.Form), What: "descriptors were left in the file; read the program without InFile to disassemble it"}
+	}
 	d := &disassembler{out: bufio.NewWriter(w)}
 	for r := range regs.HeaderRegisters() {
 		d.header = append(d.header, r)
