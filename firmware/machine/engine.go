@@ -183,7 +183,7 @@ func (x *executor) step() (bool, error) {
 	return more, err
 }
 
-// drain runs all requests in the queues, including those that become ready meanwhile.
+// drain runs all requests in the queues, and the requests that become ready meanwhile.
 func (x *executor) drain() error {
 	for {
 		if more, err := x.step(); !more || err != nil {

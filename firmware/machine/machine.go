@@ -121,7 +121,7 @@ func (m *Machine) Hold(on bool) { m.engine.held = on }
 // Step executes one run of descriptors, and reports whether there was one.
 func (m *Machine) Step() (bool, error) { return m.engine.step() }
 
-// Drain runs all requests in the queues, including those that become ready meanwhile.
+// Drain runs all requests in the queues, and the requests that become ready meanwhile.
 func (m *Machine) Drain() error { return m.engine.drain() }
 
 // Program returns the first procedure of the program in a slot of the controller, or nil if
