@@ -616,13 +616,9 @@ func (n *Chooser) acceptsNarrow(t graph.Type) bool {
 // ShapeOf returns dims as N, C, H and W. Missing leading axes are 1, and excess leading axes are
 // merged into N. It returns an error if the number of elements is too large.
 func ShapeOf(dims []int) (layer.Shape, error) {
-	e := [4]int{1, 1, 1, 1}
-	if err := graph.CheckExtents(dims); err != nil {
+	e, err := graph.EngineDims(dims)
+	if err != nil {
 		return layer.Shape{}, err
 	}
-	if extra := len(dims) - len(e); extra > 0 {
-		dims = append([]int{graph.Elements(dims[:extra+1])}, dims[extra+1:]...)
-	}
-	copy(e[len(e)-len(dims):], dims)
 	return layer.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
 }
