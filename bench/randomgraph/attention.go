@@ -80,14 +80,14 @@ func addAttention(b *builder, x string) bool {
 			w = k
 		}
 	}
-	b.addScaledAttention(q, k, w)
+	addScaledAttention(b, q, k, w)
 	return true
 }
 
 // addScaledAttention adds the product of queries q and keys k, a scale, sometimes a mask, the
 // softmax and the product with values w. All three have the same rank and leading dims. It
 // returns the name of the result.
-func (b *builder) addScaledAttention(q, k, w string) string {
+func addScaledAttention(b *builder, q, k, w string) string {
 	v := b.value(q)
 	r := len(v.Dims)
 	perm := identityPermutation(r)
@@ -96,16 +96,16 @@ func (b *builder) addScaledAttention(q, k, w string) string {
 	scale := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.125, 0.25, 0.0625)})
 	before := b.chance(35)
 	if before {
-		q = b.addScale(q, scale)
+		q = addScale(b, q, scale)
 	}
 	t := b.addNode("Transpose", []string{k}, b.value(k).withDims(kd...), intsAttribute("perm", perm...))
 	dims := append(slices.Clone(v.Dims[:r-1]), kd[r-1])
 	s := b.addNode("MatMul", []string{q, t}, Value{Type: onnx.Float, Dims: dims, Low: -60, High: 60})
 	if !before {
-		s = b.addScale(s, scale)
+		s = addScale(b, s, scale)
 	}
 	if b.chance(35) {
-		s = b.addMask(s)
+		s = addMask(b, s)
 	}
 	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", pick(b, -1, r-1)))
 	u := b.value(w)
@@ -113,7 +113,7 @@ func (b *builder) addScaledAttention(q, k, w string) string {
 }
 
 // addScale adds Mul of x and the constant scale, or Div by its reciprocal.
-func (b *builder) addScale(x, scale string) string {
+func addScale(b *builder, x, scale string) string {
 	v := b.value(x)
 	c := b.graph.Constant(scale)
 	out := v.withRange(v.Low*c.Values[0], v.High*c.Values[0])
@@ -126,7 +126,7 @@ func (b *builder) addScale(x, scale string) string {
 
 // addMask adds a mask to scores s: a new input, or a causal constant that adds -100 or -10000
 // to later columns.
-func (b *builder) addMask(s string) string {
+func addMask(b *builder, s string) string {
 	v := b.value(s)
 	r := len(v.Dims)
 	rows, columns := v.Dims[r-2], v.Dims[r-1]
@@ -184,7 +184,7 @@ func addMultiHeadAttention(b *builder, x string) bool {
 		p = b.addNode("Reshape", []string{p, b.addInts(n, rows, heads, size)}, u.withDims(n, rows, heads, size))
 		parts[i] = b.addNode("Transpose", []string{p}, u.withDims(n, heads, rows, size), intsAttribute("perm", 0, 2, 1, 3))
 	}
-	y := b.addScaledAttention(parts[0], parts[1], parts[2])
+	y := addScaledAttention(b, parts[0], parts[1], parts[2])
 	u := b.value(y)
 	y = b.addNode("Transpose", []string{y}, u.withDims(n, rows, heads, size), intsAttribute("perm", 0, 2, 1, 3))
 	y = b.addNode("Reshape", []string{y, b.addInts(n, rows, width)}, u.withDims(n, rows, width))

@@ -130,7 +130,7 @@ func onesShape(n int) []int {
 
 // operandDims returns dims that broadcast with x: a number, a vector along one axis in the
 // forms that exporters use, all of x, or a random mixture.
-func (b *builder) operandDims(x []int) []int {
+func operandDims(b *builder, x []int) []int {
 	n := len(x)
 	if n == 0 {
 		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
@@ -176,7 +176,7 @@ func (b *builder) operandDims(x []int) []int {
 
 // addConstantOperand adds Mul, Div, Add or Sub of x and a constant on either side.
 func addConstantOperand(b *builder, x string) bool {
-	dims := b.operandDims(b.dims(x))
+	dims := operandDims(b, b.dims(x))
 	out, ok := broadcast(b.dims(x), dims)
 	if !ok {
 		return false
@@ -292,7 +292,7 @@ func addCombination(b *builder, x string) bool {
 	}
 	op := pick(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
 	if y == "" {
-		dims := b.operandDims(b.dims(x))
+		dims := operandDims(b, b.dims(x))
 		if _, ok := broadcast(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
 			return false
 		}
@@ -307,7 +307,7 @@ func addCombination(b *builder, x string) bool {
 	}
 	if op == "Div" && !b.isDivisor(y) {
 		square := x == y
-		y = b.makePositive(y)
+		y = makePositive(b, y)
 		if square {
 			x = y
 		}
@@ -316,7 +316,7 @@ func addCombination(b *builder, x string) bool {
 }
 
 // makePositive adds |x| plus a number from 0.5 to 1.5, and returns its name.
-func (b *builder) makePositive(x string) string {
+func makePositive(b *builder, x string) string {
 	v := b.value(x)
 	m := b.magnitude(x)
 	v.Exact = false
@@ -347,7 +347,7 @@ func addCurve(b *builder, x string) bool {
 		}
 		power := pick(b, 2.0, 2, 3, 0.5)
 		if power == 0.5 {
-			x = b.makePositive(x)
+			x = makePositive(b, x)
 			v = b.value(x)
 		}
 		m := b.magnitude(x)
@@ -361,7 +361,7 @@ func addCurve(b *builder, x string) bool {
 		return true
 	}
 	if v.Low < 0.24 {
-		x = b.makePositive(x)
+		x = makePositive(b, x)
 		v = b.value(x)
 	}
 	switch op {

@@ -13,7 +13,7 @@ func addComparison(b *builder, x string) bool {
 	if !v.Exact || v.Type != onnx.Float {
 		return false
 	}
-	dims := b.operandDims(v.Dims)
+	dims := operandDims(b, v.Dims)
 	out, ok := broadcast(v.Dims, dims)
 	if !ok {
 		return false
@@ -72,7 +72,7 @@ func addWhere(b *builder, x string) bool {
 		return ok && u.Type == onnx.Float
 	})
 	if z == "" || b.chance(50) {
-		z = b.addOffsets(b.operandDims(dims)...)
+		z = b.addOffsets(operandDims(b, dims)...)
 	}
 	dims, ok := broadcast(dims, b.dims(z))
 	if !ok {
@@ -126,7 +126,7 @@ func addIntOperator(b *builder, x string) bool {
 		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
 		return true
 	}
-	dims := b.operandDims(v.Dims)
+	dims := operandDims(b, v.Dims)
 	out, ok := broadcast(v.Dims, dims)
 	if !ok {
 		return false

@@ -100,14 +100,14 @@ func addLayerNormalizationPieces(b *builder, x string) bool {
 		square = b.addNode("Mul", []string{d, d}, v.withRange(0, 4*m*m))
 	}
 	variance := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, axes...)
-	y := b.addDivisionByRoot(d, variance, v.withRange(-8, 8))
-	b.addScaleAndOffset(y)
+	y := addDivisionByRoot(b, d, variance, v.withRange(-8, 8))
+	addScaleAndOffset(b, y)
 	return true
 }
 
 // addDivisionByRoot adds Add of a small constant to variance, Sqrt, and Div of x by the root.
 // It returns the name of the quotient.
-func (b *builder) addDivisionByRoot(x, variance string, out Value) string {
+func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 	u := b.value(variance)
 	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
 	s := b.addNode("Sqrt", []string{e}, u.withRange(0.25, u.High+1))
@@ -119,7 +119,7 @@ func (b *builder) addDivisionByRoot(x, variance string, out Value) string {
 }
 
 // addScaleAndOffset sometimes adds a scale and an offset for each column of x.
-func (b *builder) addScaleAndOffset(x string) {
+func addScaleAndOffset(b *builder, x string) {
 	v := b.value(x)
 	columns := v.Dims[len(v.Dims)-1]
 	if b.chance(60) {
@@ -152,7 +152,7 @@ func addRMSNormalizationPieces(b *builder, x string) bool {
 		square = b.addNode("Mul", []string{x, x}, v.withRange(0, m*m))
 	}
 	mean := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, -1)
-	b.addScaleAndOffset(b.addDivisionByRoot(x, mean, v.withRange(-12, 12)))
+	addScaleAndOffset(b, addDivisionByRoot(b, x, mean, v.withRange(-12, 12)))
 	return true
 }
 
@@ -206,7 +206,7 @@ func addReduction(b *builder, x string) bool {
 		}
 	}
 	op := pick(b, "ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd")
-	out, ok := b.reducedRange(op, x, count)
+	out, ok := reducedRange(b, op, x, count)
 	if out.Dims = dims; !ok || max(-out.Low, out.High) > 4*maxMagnitude && !b.extreme {
 		return false
 	}
@@ -229,7 +229,7 @@ func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) stri
 
 // reducedRange returns the type and range of a reduction of count elements of x. The result
 // ok is false if the sum might be too large for fp16.
-func (b *builder) reducedRange(op, x string, count int) (out Value, ok bool) {
+func reducedRange(b *builder, op, x string, count int) (out Value, ok bool) {
 	v := b.value(x)
 	m, k := b.magnitude(x), float64(count)
 	within := func(low, high float64) (Value, bool) { return Value{Type: onnx.Float, Low: low, High: high}, true }
@@ -270,7 +270,7 @@ func addPool(b *builder, x string) bool {
 	}
 	ceil := op != "LpPool" && b.chance(25)
 	dilated := op == "MaxPool"
-	w, ok := b.randomWindow(v.Dims[2:], dilated, ceil)
+	w, ok := randomWindow(b, v.Dims[2:], dilated, ceil)
 	if !ok {
 		return false
 	}

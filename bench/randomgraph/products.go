@@ -17,7 +17,7 @@ type window struct {
 
 // randomWindow returns a random window over the spatial extents x. The result ok is false if
 // the window does not fit.
-func (b *builder) randomWindow(x []int, dilated, ceil bool) (window, bool) {
+func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	var w window
 	same := b.chance(40) // use an odd kernel that keeps the extents
 	for _, n := range x {
@@ -84,7 +84,7 @@ func addConv(b *builder, x string) bool {
 		return false
 	}
 	c := v.Dims[1]
-	w, ok := b.randomWindow(v.Dims[2:], true, false)
+	w, ok := randomWindow(b, v.Dims[2:], true, false)
 	if !ok {
 		return false
 	}

@@ -35,7 +35,7 @@ func addQuantize(b *builder, x string) bool {
 // addQuantizedConv adds QLinearConv of y and often DequantizeLinear.
 func addQuantizedConv(b *builder, y, s, z string) bool {
 	v := b.value(y)
-	w, ok := b.randomWindow(v.Dims[2:], true, false)
+	w, ok := randomWindow(b, v.Dims[2:], true, false)
 	if !ok {
 		return true
 	}
@@ -89,13 +89,13 @@ func addDynamicQuantize(b *builder, x string) bool {
 	y := b.addNode("MatMulInteger", []string{q[0], w, q[2], b.addConstant(onnx.Int8, nil, []float64{0})}, Value{Type: onnx.Int32, Dims: dims, Low: -1e5, High: 1e5})
 	f := b.addNode("Cast", []string{y}, Value{Type: onnx.Float, Dims: dims, Low: -1e5, High: 1e5}, intAttribute("to", int(onnx.Float)))
 	factor := b.addNode("Mul", []string{q[1], b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{1.0 / 64})}, Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.01})
-	b.graph.Values[factor] = Value{Type: onnx.Float, Dims: b.resultDims(factor), Low: 0, High: 0.01}
+	b.graph.Values[factor] = Value{Type: onnx.Float, Dims: resultDims(b, factor), Low: 0, High: 0.01}
 	b.addNode("Mul", []string{f, factor}, Value{Type: onnx.Float, Dims: dims, Low: -50, High: 50})
 	return true
 }
 
 // resultDims returns the dims of a binary operator's output.
-func (b *builder) resultDims(name string) []int {
+func resultDims(b *builder, name string) []int {
 	n := b.graph.Nodes[b.graph.producers()[name]]
 	dims, _ := broadcast(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))
 	return dims

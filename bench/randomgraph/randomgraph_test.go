@@ -164,7 +164,7 @@ func attentionGraph() *Graph {
 		b.addMatMul(x, b.addWeights(8, 8, 8), 8, []int{1, 5, 8})
 		parts = append(parts, b.names[len(b.names)-1])
 	}
-	b.addScaledAttention(parts[0], parts[1], parts[2])
+	addScaledAttention(b, parts[0], parts[1], parts[2])
 	b.chooseOutputs()
 	return b.graph
 }

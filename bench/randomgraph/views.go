@@ -8,7 +8,7 @@ import (
 
 // randomRegroup returns dims with the same number of elements: it merges, splits or exchanges
 // axes at random.
-func (b *builder) randomRegroup(dims []int) []int {
+func randomRegroup(b *builder, dims []int) []int {
 	out := slices.Clone(dims)
 	for range b.randomInt(1, 3) {
 		switch k := b.rng.IntN(4); {
@@ -42,7 +42,7 @@ func (b *builder) randomRegroup(dims []int) []int {
 // addReshape adds Reshape to a random shape, which sometimes contains 0 or -1.
 func addReshape(b *builder, x string) bool {
 	v := b.value(x)
-	dims := b.randomRegroup(v.Dims)
+	dims := randomRegroup(b, v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
 		dims = []int{elements(v.Dims)}
@@ -92,7 +92,7 @@ func addView(b *builder, x string) bool {
 		axis := b.rng.IntN(n + 1)
 		b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
 	case "Expand":
-		dims := b.operandDims(v.Dims)
+		dims := operandDims(b, v.Dims)
 		out, ok := broadcast(v.Dims, dims)
 		if !ok || len(out) > 5 {
 			return false
