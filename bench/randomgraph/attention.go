@@ -57,7 +57,11 @@ func addExcitation(b *builder, x string) bool {
 	n, k := v.Dims[0], v.Dims[1]
 	c := b.randomExtent(40)
 	w := b.addWeights(k, k, c)
-	y := b.addNode(pick(b, "Gemm", "MatMul"), []string{x, w}, b.sumOfProducts(v, w, k, []int{n, c}))
+	op := pick(b, "Gemm", "MatMul")
+	if b.graph.Opset < 11 {
+		op = "MatMul" // Gemm requires an offset
+	}
+	y := b.addNode(op, []string{x, w}, b.sumOfProducts(v, w, k, []int{n, c}))
 	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.value(y).withDims(n, c, 1, 1))
 	return addActivation(b, y)
 }
@@ -107,7 +111,7 @@ func addScaledAttention(b *builder, q, k, w string) string {
 	if b.chance(35) {
 		s = addMask(b, s)
 	}
-	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", pick(b, -1, r-1)))
+	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", b.randomSign(r-1, r)))
 	u := b.value(w)
 	return b.addNode("MatMul", []string{s, w}, u.withRange(u.Low, u.High).withDims(append(slices.Clone(dims[:r-1]), u.Dims[r-1])...))
 }
@@ -167,7 +171,7 @@ func addMultiHeadAttention(b *builder, x string) bool {
 			y = b.addNode("Add", []string{b.addOffsets(3 * width), y}, b.value(y))
 		}
 		part := b.value(y).withDims(n, rows, width)
-		a := intAttribute("axis", pick(b, -1, 2))
+		a := intAttribute("axis", b.randomSign(2, 3))
 		if b.graph.Opset < 13 {
 			parts = b.addNodeWithOutputs("Split", []string{y}, []Value{part, part, part}, a, intsAttribute("split", width, width, width))
 		} else {
@@ -224,7 +228,7 @@ func addActivationPieces(b *builder, x string) bool {
 		b.addNode("Mul", []string{y, scalar(0.5)}, out)
 	case 3: // x * relu6(x+3) / 6
 		a := b.addNode("Add", []string{x, scalar(3)}, v.withRange(v.Low+3, v.High+3))
-		c := b.addNode("Clip", []string{a, scalar(0), scalar(6)}, v.withRange(0, 6))
+		c := addClipNode(b, a, scalar(0), scalar(6), v.withRange(0, 6))
 		y := b.addNode("Mul", []string{x, c}, v.withRange(-9, 6*m))
 		b.addNode("Div", []string{y, scalar(6)}, out)
 	}
