@@ -22,7 +22,8 @@ func (w *Window) Dilation() (dy, dx int) {
 // A Window describes how a convolution or a pool moves over the spatial axes.
 type Window struct {
 	Taps, Strides, Dilations []int
-	Before, After            []int // padding
+	Before, After            []int // padding, with Overhang
+	Overhang                 []int // part of After that only ceil_mode adds: it is no padding
 	Out                      []int
 }
 
@@ -65,7 +66,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if w.Taps == nil {
 		return w, errors.New("kernel_shape, strides, dilations or pads are invalid")
 	}
-	w.Out = make([]int, len(in))
+	w.Out, w.Overhang = make([]int, len(in)), make([]int, len(in))
 	for i, e := range in {
 		if err := w.applyAutoPad(n.Text("auto_pad", "NOTSET"), i, e); err != nil {
 			return w, err
@@ -78,7 +79,8 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		if n.Int("ceil_mode", 0) != 0 && room%w.Strides[i] != 0 && w.Out[i]*w.Strides[i] < e+w.Before[i] {
 			// With ceil_mode, a last window counts if it begins within the input.
 			w.Out[i]++
-			w.After[i] += w.Strides[i] - room%w.Strides[i]
+			w.Overhang[i] = w.Strides[i] - room%w.Strides[i]
+			w.After[i] += w.Overhang[i]
 		}
 	}
 	return w, nil
