@@ -106,8 +106,8 @@ func errorAt(n *yaml.Node, format string, v ...any) error {
 	return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// eachPair calls visit for every entry of a mapping. what names the mapping in errors, and example
-// shows one.
+// eachPair calls visit for every entry of the mapping n. Errors call it by the name what, and
+// show the example.
 func eachPair(n *yaml.Node, what, example string, visit func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return errorAt(n, "%s is %s; want a mapping such as %s", what, describeKind(n), example)
@@ -129,7 +129,7 @@ func eachPair(n *yaml.Node, what, example string, visit func(key string, k, v *y
 	return nil
 }
 
-// describeKind returns words for what a node of YAML is.
+// describeKind describes a node of YAML, as in "a list".
 func describeKind(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
