@@ -9,6 +9,8 @@ import (
 
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/hw/evidence"
+	"anesim/hw/host"
 	"anesim/loader/network/list"
 	"anesim/loader/network/placement"
 )
@@ -207,4 +209,16 @@ func toHalves(v []float64) []float16.Float16 {
 		out[i] = float16.Fromfloat32(f)
 	}
 	return out
+}
+
+// Machine returns the backends of the run's host. A segment on the engine costs the host's overhead
+// per call, or, without a host, the measured stages of a small call. The other backends are the
+// preset of package placement.
+func (r *Result) Machine() placement.Machine {
+	h := &r.Options.Host
+	launch := h.Floor
+	if launch.Value <= 0 {
+		launch = evidence.New(host.BudgetSum(), "us", evidence.Measured, "the stages of a small call on an M1 under macOS (package host)")
+	}
+	return placement.Preset(launch, h.In)
 }

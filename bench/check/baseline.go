@@ -267,73 +267,77 @@ func Read(r io.Reader) (*Baseline, error) {
 	return &b, nil
 }
 
-// Write writes the baseline's file with sorted entries.
+// Write writes the baseline's file and sorts its entries by input.
 func (b *Baseline) Write(w io.Writer) error {
 	slices.SortFunc(b.Entries, func(x, y Entry) int { return strings.Compare(x.Input, y.Input) })
-	var out bytes.Buffer
-	line := func(indent string, v any, last bool) error {
-		j, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		out.WriteString(indent)
-		out.Write(j)
-		if !last {
-			out.WriteByte(',')
-		}
-		out.WriteByte('\n')
-		return nil
-	}
-	field := func(indent, name string, v any) error {
-		j, err := json.Marshal(v)
-		if err == nil {
-			fmt.Fprintf(&out, "%s%q: %s,\n", indent, name, j)
-		}
-		return err
-	}
+	var out baselineWriter
 	out.WriteString("{\n")
-	if err := field(" ", "schema", b.Schema); err != nil {
-		return err
-	}
-	if err := field(" ", "tool", b.Tool); err != nil {
-		return err
-	}
+	out.writeMember(" ", "schema", b.Schema)
+	out.writeMember(" ", "tool", b.Tool)
 	out.WriteString(" \"entries\": [\n")
 	for i := range b.Entries {
-		e := &b.Entries[i]
-		out.WriteString("  {\n")
-		for _, f := range [...]struct {
-			name string
-			v    any
-		}{{"input", e.Input}, {"chip", e.Chip}, {"constants", e.Constants}, {"total", e.Total}, {"outputs", nonNil(e.Outputs)}} {
-			if f.name == "constants" && e.Constants == nil {
-				continue
-			}
-			if err := field("   ", f.name, f.v); err != nil {
-				return err
-			}
-		}
-		out.WriteString("   \"layers\": [\n")
-		for k := range e.Layers {
-			if err := line("    ", e.Layers[k], k == len(e.Layers)-1); err != nil {
-				return err
-			}
-		}
-		out.WriteString("   ],\n   \"descriptors\": [\n")
-		for k := range e.Descriptors {
-			if err := line("    ", e.Descriptors[k], k == len(e.Descriptors)-1); err != nil {
-				return err
-			}
-		}
-		out.WriteString("   ]\n  }")
-		if i < len(b.Entries)-1 {
-			out.WriteByte(',')
-		}
-		out.WriteByte('\n')
+		out.writeEntry(&b.Entries[i])
+		out.endElement(i, len(b.Entries))
 	}
 	out.WriteString(" ]\n}\n")
+	if out.err != nil {
+		return out.err
+	}
 	_, err := w.Write(out.Bytes())
 	return err
+}
+
+// A baselineWriter writes the JSON of a baseline with one line per member, layer and descriptor.
+type baselineWriter struct {
+	bytes.Buffer
+	err error // the first value that JSON cannot represent
+}
+
+func (out *baselineWriter) writeValue(v any) {
+	j, err := json.Marshal(v)
+	if out.err == nil {
+		out.err = err
+	}
+	out.Write(j)
+}
+
+// writeMember writes the line of a member that another one follows.
+func (out *baselineWriter) writeMember(indent, name string, v any) {
+	fmt.Fprintf(out, "%s%q: ", indent, name)
+	out.writeValue(v)
+	out.WriteString(",\n")
+}
+
+// endElement ends the line of the i-th of n elements.
+func (out *baselineWriter) endElement(i, n int) {
+	if i < n-1 {
+		out.WriteByte(',')
+	}
+	out.WriteByte('\n')
+}
+
+func (out *baselineWriter) writeEntry(e *Entry) {
+	out.WriteString("  {\n")
+	out.writeMember("   ", "input", e.Input)
+	out.writeMember("   ", "chip", e.Chip)
+	if e.Constants != nil {
+		out.writeMember("   ", "constants", e.Constants)
+	}
+	out.writeMember("   ", "total", e.Total)
+	out.writeMember("   ", "outputs", nonNil(e.Outputs))
+	out.WriteString("   \"layers\": [\n")
+	for i := range e.Layers {
+		out.WriteString("    ")
+		out.writeValue(&e.Layers[i])
+		out.endElement(i, len(e.Layers))
+	}
+	out.WriteString("   ],\n   \"descriptors\": [\n")
+	for i := range e.Descriptors {
+		out.WriteString("    ")
+		out.writeValue(&e.Descriptors[i])
+		out.endElement(i, len(e.Descriptors))
+	}
+	out.WriteString("   ]\n  }")
 }
 
 func nonNil[T any](list []T) []T {

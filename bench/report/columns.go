@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,12 @@ type Column[R any] struct {
 }
 
 // DescriptorColumns lists the columns of tables of descriptors.
-var DescriptorColumns = descriptorColumns()
+var DescriptorColumns = slices.Concat(workColumns(), causeColumns(), costColumns())
 
-func descriptorColumns() []Column[Descriptor] {
+// workColumns returns the columns of a descriptor's work, and of its cycles.
+func workColumns() []Column[Descriptor] {
 	type d = Descriptor
-	list := []Column[d]{
+	return []Column[d]{
 		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return placeOf(x.Index) }},
 		csvOnly("offset", func(x *d) Value { return placeOf(x.Offset) }),
 		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return textOf(x.Op) }},
@@ -51,10 +53,20 @@ func descriptorColumns() []Column[Descriptor] {
 		{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 0, false, func(x *d) Value { return countOf(x.Cycles.Total) }},
 		{"", "compute", "", "", 7, false, func(x *d) Value { return shareOf(Percent(x.Cycles.Compute, x.Cycles.Total)) }},
 	}
+}
+
+// causeColumns returns a column for each cause of cycles.
+func causeColumns() (list []Column[Descriptor]) {
 	for cause := range hw.NumCauses {
-		list = append(list, csvOnly(cause.String(), func(x *d) Value { return countOf(uint64(*x.Cycles.Of(cause))) }))
+		list = append(list, csvOnly(cause.String(), func(x *Descriptor) Value { return countOf(uint64(*x.Cycles.Of(cause))) }))
 	}
-	return append(list, []Column[d]{
+	return list
+}
+
+// costColumns returns the columns of a descriptor's units, bytes, time and energy.
+func costColumns() []Column[Descriptor] {
+	type d = Descriptor
+	return []Column[d]{
 		csvOnly("work_units", func(x *d) Value { return countOf(x.Units.WorkUnits) }),
 		csvOnly("mac_cycles_per_wu", func(x *d) Value { return countOf(x.Units.MACCycles) }),
 		csvOnly("post_cycles_per_wu", func(x *d) Value { return countOf(x.Units.PostCycles) }),
@@ -87,7 +99,7 @@ func descriptorColumns() []Column[Descriptor] {
 		csvOnly("measured", func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }),
 		{"", "", "TFLOP/s", "operations over time; a multiply-accumulate is two", 8, false, func(x *d) Value { return rateOf(rates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
 		{"", "vendor us", "", "", 9, false, func(x *d) Value { return textOf(vendorOf(x)) }},
-	}...)
+	}
 }
 
 // LayerColumns lists the columns of tables of layers. A layer that is not modelled has no Cost.

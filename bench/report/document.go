@@ -173,6 +173,39 @@ type Span struct {
 	L2Bytes  int               `json:"l2_bytes"`        // bytes of L2 that a descriptor uses for tensors and tiles
 }
 
+// powerSpans returns the power of a run over its timeline l. Spans of descriptors include
+// the descriptor's bottleneck and its use of L2.
+func powerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
+	list := make([]Span, len(l.Spans))
+	for i := range l.Spans {
+		s := &l.Spans[i]
+		list[i] = Span{AtNs: s.At, ForNs: s.For, Watts: s.Watts(), EnergyNJ: s.Energy, What: s.What}
+	}
+	occupied := map[*anesim.ProgramResult][]int{}
+	at := 0
+	for d, p := range r.Dispatches() {
+		if _, ok := occupied[p]; !ok {
+			occupied[p] = p.Occupancy()
+		}
+		for at < len(list) && list[at].What != anesim.SpanHost && list[at].What != anesim.SpanDispatch {
+			at++ // what comes before a dispatch
+		}
+		at++
+		counted := r.Counted(p, d)
+		for i := range counted.Descriptors {
+			x := &counted.Descriptors[i]
+			if at < len(list) {
+				list[at].Bound = x.Cycles.Bound()
+				if x.Index < len(occupied[p]) {
+					list[at].L2Bytes = occupied[p][x.Index]
+				}
+			}
+			at++
+		}
+	}
+	return list
+}
+
 // An Output is an output tensor: its shape (N, C, H, W, or as in the network's file) and
 // the CRC-32 (IEEE) of its little-endian fp16 values in that order.
 type Output struct {

@@ -339,3 +339,9 @@ func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to
 		}
 	}
 }
+
+// kernelFillBytes returns the bytes of weights that a MAC engine holds for a descriptor.
+// Weights that exceed the kernel memory stream through it.
+func kernelFillBytes(d *hw.DescriptorReport, chip *hw.Chip) uint64 {
+	return min(d.DMA.Kernel/uint64(max(1, d.Engines)), uint64(chip.KernelMemory.Value))
+}

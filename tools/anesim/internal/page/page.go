@@ -12,6 +12,7 @@ import (
 
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )
@@ -228,4 +229,16 @@ func (d *pageData) tableData() (template.JS, error) {
 	}
 	b, err := json.Marshal(data)
 	return template.JS(b), err
+}
+
+// WriteFile writes a report as an HTML page. It returns an error if file is one of the inputs.
+func WriteFile(file string, r *view.Report, o Options, inputs ...string) error {
+	if err := outfile.CheckInputs(file, inputs...); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, r, o); err != nil {
+		return err
+	}
+	return outfile.Write(file, b.Bytes())
 }

@@ -1,6 +1,9 @@
 package picture
 
-import "html/template"
+import (
+	"errors"
+	"html/template"
+)
 
 // A Picture is a drawing with its title, note and legend.
 type Picture struct {
@@ -16,3 +19,6 @@ type Picture struct {
 
 // A Legend is the name of a class of shapes in a picture.
 type Legend struct{ Class, Name string }
+
+// ErrNothing is returned for a report without the numbers that a picture shows.
+var ErrNothing = errors.New("nothing to draw")
