@@ -27,8 +27,9 @@ func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	return 0
 }
 
-// Stages returns the host's time for the stages of the network that it computes itself, over all
-// dispatches. It is part of [Result.Host].
+// Stages returns the time that the host takes to compute the layers of a network that the engine
+// does not support. The time covers all dispatches and is included in [Result.Host]. It is 0 if the
+// engine computes every layer.
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {
 		t += r.Layers[i].Host
@@ -211,9 +212,10 @@ func toHalves(v []float64) []float16.Float16 {
 	return out
 }
 
-// Machine returns the backends of the run's host. A segment on the engine costs the host's overhead
-// per call, or, without a host, the measured stages of a small call. The other backends are the
-// preset of package placement.
+// Machine returns the processors on which the layers of a network may be placed, with their speeds.
+// A call of the engine costs the fixed time of the run's host, or, if the run has no host, the
+// measured time of a small call on an M1. The speeds of the other processors are the defaults of
+// package placement.
 func (r *Result) Machine() placement.Machine {
 	h := &r.Options.Host
 	launch := h.Floor

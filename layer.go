@@ -14,17 +14,19 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A LayerError reports an operation and keys that do not define a layer. It is a mistake of the
-// caller, not a limit of the engine. Err is the cause, a *[keys.KeyError] for a wrong key.
+// A LayerError reports that an operation and its keys do not define a layer. The caller made a
+// mistake; the error does not describe a limit of the engine. Err is the cause, a *[keys.KeyError]
+// if a key is wrong.
 type LayerError struct {
 	Op      string
 	Err     error
 	Nearest []string // similar operations or keys
 }
 
+// Error returns the message of e.Err, followed by the suggestions of e.Nearest if there are any.
 func (e *LayerError) Error() string { return e.Err.Error() + spelling.Hint(e.Nearest) }
 
-// Unwrap returns e.Err, the cause.
+// Unwrap returns e.Err.
 func (e *LayerError) Unwrap() error { return e.Err }
 
 // findOperation returns the operation with the given name. Its error suggests similar names.

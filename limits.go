@@ -8,8 +8,9 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Residency returns the assumption behind a network's totals: whether tensors between layers are
-// counted as kept in the L2 or as written to memory.
+// Residency returns the assumption behind a network's totals. The totals either assume that a
+// tensor between two layers stays in the L2 if it fits, or that all of them are written to memory
+// and read back.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
 		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"}
@@ -20,8 +21,9 @@ func (r *Result) Residency() evidence.Limit {
 	}
 }
 
-// Limits returns the limits of the model that the run met, each with all places where it occurred.
-// Limits that leave out values or time come before those that only qualify them.
+// Limits returns the limits of the model that affected the run, such as layers without a cost or
+// values that could not be computed. Each limit is listed once, with all places where it occurred.
+// Limits that leave out values or time come before limits that only make results less certain.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {

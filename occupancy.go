@@ -31,8 +31,9 @@ func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs
 // maxBrief is the largest number of descriptors that a brief result lists.
 const maxBrief = 1 << 16
 
-// Occupancy returns, for each listed descriptor of the program, the bytes of the L2 that its tensors
-// and buffers occupy, including data there that a later descriptor reads.
+// Occupancy returns the number of bytes of the L2 in use during each listed descriptor of the
+// program. These are the tensors and buffers of the descriptor, and data in the L2 that later
+// descriptors read.
 func (p *ProgramResult) Occupancy() []int {
 	listed := 0
 	for i := range p.Dispatches {

@@ -14,8 +14,8 @@ import (
 	"anesim/loader/cache"
 )
 
-// Options configures a run. The zero value times the model once on an M1, without a host and
-// without values. Time, bytes and energy do not depend on values.
+// Options configures a run. The zero value times one dispatch on an M1, without a host and without
+// computing values. Time, bytes and energy do not depend on the values.
 type Options struct {
 	Chip hw.Chip   // the zero value means hw.M1
 	Host host.Host // adds its part to the wall time; the zero value adds nothing
@@ -101,7 +101,7 @@ func (o *Options) engineOptions() engine.Options {
 // maxRepeat limits Repeat so that sums do not overflow.
 const maxRepeat = 1e9
 
-// A Stage is a progress phase of a run.
+// A Stage is a phase of a run, for reports of its progress.
 type Stage uint8
 
 // The phases of a run.
@@ -110,7 +110,7 @@ const (
 	StageRun                // descriptors run
 )
 
-// String returns the name of the phase.
+// String returns "lowering" or "running".
 func (s Stage) String() string {
 	if s == StageLower {
 		return "lowering"
@@ -118,7 +118,7 @@ func (s Stage) String() string {
 	return "running"
 }
 
-// A Progress reports how far a phase of a run has come.
+// A Progress reports how many steps of a phase are done, and how many there are.
 type Progress struct {
 	Stage Stage
 	Done  int // layers lowered, or descriptors run

@@ -15,8 +15,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Output is an input or output tensor of a run: a port and its values. An output of a network
-// has the rank and the element type that the network's file declares.
+// An Output is an input or output tensor of a run with its values. An output of a network has the
+// shape and the element type that the network's file declares.
 type Output struct {
 	Port *loader.Port
 	Data []float16.Float16 // N, C, H, W order
@@ -27,7 +27,8 @@ type Output struct {
 	Numbers []float64
 }
 
-// Shape returns the tensor's extents.
+// Shape returns the size of each dimension: those in the network's file if it declares them,
+// otherwise N, C, H and W of the port.
 func (o *Output) Shape() []int {
 	if o.Dims != nil {
 		return o.Dims
@@ -167,7 +168,8 @@ func (r *execution) wholeNumbers(out *list.Output, data []float16.Float16) []flo
 	return numbers
 }
 
-// Summary returns the first elements of the tensor and the range of its values, on one line.
+// Summary returns the first four values of the tensor, and its smallest and largest value, on one
+// line, such as "[1 2 3 4 ...] in [1, 64]". It returns "no elements" for an empty tensor.
 func (o *Output) Summary() string {
 	const shown = 4
 	if len(o.Data) == 0 {

@@ -13,9 +13,9 @@ import (
 // reads as 0. Smaller shares are within the usual error of fp16.
 const minFlushedShare = 0.01
 
-// PrecisionNotes returns a sentence for each way in which fp16 affected the values of a run: the
-// first result with an infinity or NaN, and layers whose weights the engine reads as 0. It returns
-// nil for a run without values.
+// PrecisionNotes returns a sentence for each loss of precision in the values of a run: the first
+// descriptor whose result has an infinity or a NaN, and the layers with weights so small that the
+// engine reads them as 0. It returns nil if there was no loss, or if no values were computed.
 func (r *Result) PrecisionNotes() (notes []string) {
 	if !r.Options.Values {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"anesim/loader/lower/join"
 )
 
-// A Result holds the results of a run.
+// A Result holds the results of a run: costs for the whole run, for each layer and for each
+// program, and the output values if they were computed.
 type Result struct {
 	Model   *Model
 	Options Options // options of the run, including defaults
@@ -33,7 +34,8 @@ type Result struct {
 	Cache *cache.Entry
 }
 
-// A ProgramResult holds the results of the dispatches of one program.
+// A ProgramResult holds the results of all dispatches of one program. A compiled program or a layer
+// has one; a network has one for each of its programs.
 type ProgramResult struct {
 	engine.Result
 	First int        // index of its first layer in a network
@@ -111,8 +113,8 @@ func (r *Result) sumReport() {
 	r.Report.AddDispatches(dispatches)
 }
 
-// Dispatches yields every dispatch with its program. It yields all programs in order, then all of
-// them again for each repetition.
+// Dispatches yields the listed dispatches in the order in which they ran, each with its program. A
+// repeated network dispatches all its programs once before it dispatches any of them again.
 func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		rounds := 0
@@ -150,8 +152,8 @@ func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// Counted returns a copy of dispatch d of program p without the descriptors that the totals
-// exclude, which are those of a network's layers that a fault interrupted.
+// Counted returns a copy of dispatch d of program p with only the descriptors that the totals
+// include. A network's totals exclude all descriptors of a layer that a device fault interrupted.
 func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
@@ -167,5 +169,6 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	return all
 }
 
-// Causes returns the engine's cycles by cause.
+// Causes returns how many cycles of the run the engine spent on each cause, such as computing or
+// waiting for memory.
 func (r *Result) Causes() hw.Accounting { return r.Report.Accounting() }

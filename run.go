@@ -15,7 +15,7 @@ import (
 	"anesim/loader"
 )
 
-// Run runs a compiled program like [Model.Run].
+// Run runs the compiled program p with the options o. It is a short form of [Model.Run].
 func Run(p *loader.Program, o Options) (*Result, error) {
 	return FromProgram(p).Run(context.Background(), o)
 }
@@ -197,9 +197,10 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 	return nil
 }
 
-// Replay runs a program of a brief result again and calls each for all of its descriptors in order,
-// with the number of L2 bytes that the descriptor's own operands cover. d is valid only until each
-// returns.
+// Replay runs program p of the result r again without listing its descriptors, and calls each for
+// every one of them, in order. The argument l2 is the number of bytes in the L2 that the operands
+// of d cover. The argument d is valid only until each returns. Replay serves runs with
+// [Options.Brief], which list only the first descriptors.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.engineOptions()
 	var covered []cover // of descriptors for which each has not been called yet

@@ -7,7 +7,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Span is an interval of a run's wall time with constant power.
+// A Span is a part of a run's wall time in which the engine's power is constant.
 type Span struct {
 	At, For clock.Nanoseconds // since the start of the run
 	Energy  clock.Nanojoules
@@ -20,7 +20,7 @@ const (
 	SpanDispatch = "dispatch"
 )
 
-// Watts returns the span's power, 0 for a span without duration.
+// Watts returns the mean power of the span in watts. It returns 0 for a span without duration.
 func (s *Span) Watts() float64 {
 	if s.For <= 0 {
 		return 0
@@ -28,7 +28,8 @@ func (s *Span) Watts() float64 {
 	return float64(s.Energy) / float64(s.For)
 }
 
-// A Part is the total time of one kind of span and the energy drawn in it.
+// A Part is the sum of all spans of one kind, such as the time in which the engine idles, and the
+// energy that the engine draws in them.
 type Part struct {
 	Time   clock.Nanoseconds
 	Energy clock.Nanojoules
@@ -58,7 +59,8 @@ type Timeline struct {
 	End   clock.Nanoseconds
 }
 
-// Add appends a dispatch and the host's part of it.
+// Add appends the spans of dispatch d to the timeline. The argument host is the time that the host
+// adds to the dispatch; if it is 0, the dispatch has no host span.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	engines := max(hw.Engines(d.Descriptors), d.Rest.Engines)
 	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
@@ -150,7 +152,7 @@ func (l *Timeline) addSpan(time clock.Nanoseconds, energy clock.Nanojoules, what
 	l.End += time
 }
 
-// Energy returns the energy of all spans.
+// Energy returns the sum of the energies of all spans.
 func (l *Timeline) Energy() (e clock.Nanojoules) {
 	for i := range l.Spans {
 		e += l.Spans[i].Energy
@@ -158,7 +160,7 @@ func (l *Timeline) Energy() (e clock.Nanojoules) {
 	return e
 }
 
-// Peak returns the highest power of a span in watts.
+// Peak returns the highest power of any span in watts, or 0 if there are no spans.
 func (l *Timeline) Peak() (watts float64) {
 	for i := range l.Spans {
 		watts = max(watts, l.Spans[i].Watts())
@@ -166,14 +168,15 @@ func (l *Timeline) Peak() (watts float64) {
 	return watts
 }
 
-// RailsOff returns the idle time after which the rails are switched off, infinity if the power
-// policy keeps them on.
+// RailsOff returns how long the engine idles before its supply rails are switched off. It returns
+// infinity if the power policy never switches them off.
 func (r *Result) RailsOff() clock.Nanoseconds {
 	o := r.Options.engineOptions()
 	return o.PowerTimes().RailsOff
 }
 
-// Timeline returns the run's power on the wall clock.
+// Timeline returns the engine's power over the wall time of the run, with idle gaps and the time of
+// the host. Many equal dispatches at the end of a repeated run share one span.
 func (r *Result) Timeline() *Timeline {
 	l := &Timeline{Waiting: r.Waiting()}
 	for d, p := range r.Dispatches() {
@@ -199,13 +202,14 @@ func (r *Result) Timeline() *Timeline {
 	return l
 }
 
-// Waiting returns the function that computes the energy of waits; see [engine.Options.Waiting].
+// Waiting returns the function that computes how much energy the engine draws while it waits for a
+// time t after work on a number of engines; see [engine.Options.Waiting].
 func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	o := r.Options.engineOptions()
 	return o.Waiting()
 }
 
-// Host returns the time that the host adds to the engine's time.
+// Host returns the total time that the host adds to the engine's time, over all dispatches.
 func (r *Result) Host() (t clock.Nanoseconds) {
 	for i := range r.Programs {
 		p := &r.Programs[i]
@@ -217,12 +221,13 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	return t
 }
 
-// Time returns the engine's time and its interval.
+// Time returns the time that the engine works, over all dispatches, and its prediction interval.
 func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
 	return r.Report.Time, r.Report.Bounds()
 }
 
-// Wall returns the time on the wall clock: that of the engine and the host, idling and waking.
+// Wall returns the time from the start to the end of the run: the time of the engine and of the
+// host, and the time in which the engine idles or wakes up.
 func (r *Result) Wall() clock.Nanoseconds {
 	l := r.Timeline()
 	return r.Report.Time + r.Host() + l.Idle.Time + l.Wake.Time

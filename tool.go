@@ -12,14 +12,15 @@ import (
 	"anesim/hw/host"
 )
 
-// A Tool identifies the build of the model that created a document.
+// A Tool identifies the version of this module, and of its constants, that wrote a document.
 type Tool struct {
 	Version   string `json:"version"`            // of the module, "(devel)" if unknown
 	Revision  string `json:"revision,omitempty"` // of the source, followed by + if it was modified
 	Constants string `json:"constants"`          // hash of all constants of the chips and hosts
 }
 
-// ThisTool identifies the running build.
+// ThisTool returns the version, the revision and the constants of the running program. The version
+// is "(devel)" if the build does not record one.
 func ThisTool() Tool {
 	t := Tool{Version: "(devel)", Constants: constantsHash()}
 	info, ok := debug.ReadBuildInfo()

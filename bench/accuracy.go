@@ -9,13 +9,15 @@ import (
 	"anesim/hw"
 )
 
-// A Group is the summary of rows with a common property.
+// A Group is the summary of the measured rows that have a property in common, such as a tier or an
+// operation. Name is the property's value.
 type Group struct {
 	Name string
 	Summary
 }
 
-// An Accuracy compares the model with measured rows.
+// An Accuracy holds the errors of the model's times and energies for measured rows, row by row and
+// summarized by group.
 type Accuracy struct {
 	Rows       []Residual // modelled rows in order
 	Unmodelled []error    // one error for each other row: an *UnmodelledError, or a lowering error
@@ -34,7 +36,8 @@ type Accuracy struct {
 	Roofline, Columns, Vendor []Group
 }
 
-// Compare compares the model with rows, using the given presets.
+// Compare returns how far the model's estimates with the constants p are from the measurements in
+// rows. Rows that cannot be modelled are listed in Unmodelled. The error is a *[PairError].
 func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 	samples, unmodelled := Samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}
@@ -196,7 +199,7 @@ func (s *Sample) roofline(c *hw.Chip) float64 {
 	return 1e9 * math.Max(macs/(lanes*c.Clock.Value), bytes/c.ReadRate.Value)
 }
 
-// A Residual compares a row with the model's estimate.
+// A Residual holds the time and the energy of a measured row, and the model's estimates of them.
 type Residual struct {
 	Sample *Sample
 	Time   Pair    // nanoseconds; the reference is 0 if no latency was published

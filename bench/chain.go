@@ -16,14 +16,15 @@ import (
 	"anesim/loader/lower"
 )
 
-// A Step is a descriptor, or a run of steps, with its number of repetitions.
+// A Step is a descriptor, or a sequence of further steps, that is repeated Count times.
 type Step struct {
 	Task  *regs.Task // nil for a run of steps; shared between chains, never written to
 	Run   []Step
 	Count int
 }
 
-// A Chain holds a row's descriptors and the host's load of its call.
+// A Chain holds the descriptors that a measured row executes in one call, and what the host copies
+// for the call.
 type Chain struct {
 	Steps []Step
 	Host  host.Load
@@ -114,20 +115,22 @@ func stackLayers(n int, layer func(first, last bool) []Step) []Step {
 	return out
 }
 
-// An UnmodelledError reports a row for which no chain can be built.
+// An UnmodelledError reports why a measured row cannot be turned into descriptors.
 type UnmodelledError struct {
 	Row  string
 	What string
 }
 
+// Error returns the id of the row and the reason.
 func (e *UnmodelledError) Error() string { return fmt.Sprintf("row %s: %s", e.Row, e.What) }
 
-// A Lowerer makes chains of rows. It caches the descriptors of layers.
+// A Lowerer turns measured rows into chains of descriptors. It keeps the descriptors of layers,
+// which many rows share.
 type Lowerer struct {
 	layers map[string][]Step
 }
 
-// NewLowerer returns a Lowerer with an empty cache.
+// NewLowerer returns a Lowerer that has not lowered any layer yet.
 func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
 
 // Chain returns the row's descriptors. Layers are compiled by package lower. For those it

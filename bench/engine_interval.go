@@ -10,8 +10,9 @@ import (
 	"anesim/hw/host"
 )
 
-// An EngineBand holds the bounds for the interval of a descriptor's time: quantiles of
-// measured over estimated engine time, from rows whose session the fit had not seen.
+// An EngineBand holds the bounds of the measured engine time relative to the estimated one, for one
+// kind of work. The bounds are quantiles over measured rows, each predicted by a fit that did not
+// use the row's session.
 type EngineBand struct {
 	Kind      string // window, point, product or pass, or unmeasured
 	Low, High float64
@@ -30,7 +31,8 @@ type engineRatio struct {
 	kind, session, op string
 }
 
-// EngineBands returns the bands derived from left-out predictions of the built-in rows.
+// EngineBands returns a band for each kind of work, and one for work that no measured row covers.
+// They are computed from the built-in rows.
 func EngineBands() ([]EngineBand, error) {
 	rows, left, err := readRows()
 	if err != nil {
@@ -39,7 +41,7 @@ func EngineBands() ([]EngineBand, error) {
 	return computeEngineBands(rows, left), nil
 }
 
-// Unmeasured is the kind of the band of work that no measured row covers.
+// Unmeasured is the Kind of the [EngineBand] for work that no measured row covers.
 const Unmeasured = "unmeasured"
 
 func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []EngineBand) {
@@ -134,16 +136,17 @@ func newBand(kind string, list []engineRatio, trials []trial, width float64) Eng
 	return b
 }
 
-// A WorkBand holds the number of rows that cover a kind of work, and the bounds of its interval.
-// A row covers the work on which the engine spends most of its time, if most of the row's time
-// is the engine's.
+// A WorkBand holds the bounds of the time of one kind of work, relative to the estimate, and the
+// number of measured rows behind them. A row counts for the kind of work that takes most of its
+// engine time, if most of the row's time is engine time.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int
 	Low, High float64
 }
 
-// WorkBands returns the band of each kind of work by the built-in rows.
+// WorkBands returns a band for each kind of work that package hw distinguishes, in the order of the
+// kinds. They are computed from the built-in rows.
 func WorkBands() ([]WorkBand, error) {
 	rows, left, err := readRows()
 	if err != nil {

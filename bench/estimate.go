@@ -10,7 +10,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// An Estimate is the model's estimate for a row.
+// An Estimate holds the model's costs for one call of a measured row.
 type Estimate struct {
 	Engine, Host clock.Nanoseconds
 	Energy       clock.Nanojoules
@@ -26,7 +26,7 @@ type Estimate struct {
 	Columns      clock.Nanoseconds // engine time by the columns of the vendor's cost dump
 }
 
-// Wall returns the total time of a call.
+// Wall returns the time of the call: engine and host together.
 func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
 
 // add adds n times the engine part of another estimate.
@@ -85,8 +85,8 @@ func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// Estimate times a chain descriptor by descriptor and adds the host's part. A call of the chain
-// is one dispatch.
+// Estimate returns the costs of one call that dispatches the chain once, on the given chip and
+// host.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	var last hw.DescriptorReport
@@ -106,7 +106,8 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	return e
 }
 
-// A Sample is a row with its chain.
+// A Sample is a measured row with the descriptors that it executes, and the presets for its
+// machine.
 type Sample struct {
 	Row     *measured.Row
 	Chain   *Chain
@@ -115,8 +116,8 @@ type Sample struct {
 	Session string
 }
 
-// Samples returns a sample for each row that can be lowered, and an error for each other
-// row: an *UnmodelledError or a lowering error.
+// Samples returns a sample for each row that can be modelled and, in unmodelled, an error for each
+// other row. The errors are *[UnmodelledError] or come from lowering a layer.
 func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	l := NewLowerer()
 	for i := range rows {
@@ -135,13 +136,13 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	return samples, unmodelled
 }
 
-// Presets holds the constants that estimates use.
+// Presets holds the constants that estimates use: a chip and a host for each name.
 type Presets struct {
 	Chips map[string]hw.Chip
 	Hosts map[string]host.Host
 }
 
-// DefaultPresets returns the presets of packages hw and host.
+// DefaultPresets returns the built-in chips of package hw and hosts of package host.
 func DefaultPresets() Presets {
 	p := Presets{make(map[string]hw.Chip), make(map[string]host.Host)}
 	for _, c := range hw.Chips() {
@@ -153,7 +154,7 @@ func DefaultPresets() Presets {
 	return p
 }
 
-// Estimate returns the model's estimate for a sample.
+// Estimate returns the model's costs for a sample, on the sample's chip and host.
 func (p *Presets) Estimate(s *Sample) Estimate {
 	return s.Chain.Estimate(p.Chips[s.Chip], p.Hosts[s.Host])
 }

@@ -9,15 +9,15 @@ import (
 	"anesim/hw"
 )
 
-// An Interval is a prediction interval for a measurement of a row: it holds the fraction
-// [hw.IntervalShare] of measurements. Rows is the number of rows whose left-out errors it
-// is derived from.
+// An Interval is a prediction interval for the time of a call. It is meant to contain the fraction
+// [hw.IntervalShare] of measurements. Rows is the number of measured rows whose errors it is based
+// on.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
 }
 
-// Holds reports whether a time lies within the interval.
+// Holds reports whether the time ns, in nanoseconds, lies within the interval.
 func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 
 // leastRows is the minimum number of rows for an interval. Smaller groups are pooled with
@@ -34,8 +34,8 @@ type ratio struct {
 	engine bool // the row is in a tier whose time is largely the engine's
 }
 
-// A Spreads holds the ratios from which intervals are computed. It must be used by one
-// goroutine at a time.
+// A Spreads computes prediction intervals from the errors that the model makes for measured rows.
+// It must be used by only one goroutine at a time.
 type Spreads struct {
 	ratios [numProtocols][]ratio
 	rows   map[string]int                    // by preset
@@ -43,7 +43,7 @@ type Spreads struct {
 	widen  map[string]map[widthGroup]float64 // by protocol and fold: see widths
 }
 
-// NewSpreads returns the spreads of the built-in rows.
+// NewSpreads returns a Spreads that is based on the built-in rows.
 func NewSpreads() (*Spreads, error) {
 	rows, left, err := readRows()
 	if err != nil {
@@ -179,9 +179,10 @@ func (s *Spreads) state(preset, session string, by Protocol) string {
 	return "few rows"
 }
 
-// Of returns the interval around the model's time of a row in nanoseconds. It does not use
-// the row's own fold. A machine without built-in rows gets the interval of a machine that
-// was left out.
+// Of returns the prediction interval for a row whose time the model estimates as model nanoseconds.
+// It is computed from rows outside the row's fold, which is the group of rows that the protocol
+// leaves out together. A machine without built-in rows gets the interval of a machine that was left
+// out of the fit.
 func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
 	own := s.newRatio(r, by)
 	if by == ByShape && s.rows[own.preset] == 0 {
@@ -238,7 +239,7 @@ func band(values []float64) (low, high float64) {
 	return min(1, at(below)), max(1, at(1-below))
 }
 
-// A Coverage counts the measurements that lie within their intervals.
+// A Coverage counts measurements and how many of them lie within their prediction intervals.
 type Coverage struct {
 	Name     string
 	N, Holds int
@@ -257,11 +258,13 @@ func (c *Coverage) isSufficient() bool {
 	return float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N))
 }
 
-// Share returns the fraction of measurements within their intervals.
+// Share returns the fraction of the measurements that lie within their intervals. It returns 0 if
+// there are none.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts how many measurements lie within the intervals around left-out
-// predictions, by tier and by session.
+// Coverage counts how many measurements in left lie within their prediction intervals, for each
+// tier and for each session. The estimates in left come from fits with the protocol by; see
+// [Accuracy.LeftOut].
 func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string

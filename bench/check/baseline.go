@@ -18,15 +18,15 @@ import (
 	"anesim/loader"
 )
 
-// A Baseline holds the costs of models at an earlier time, for [Baseline.Check]. Its file
-// is JSON with one line per descriptor, sorted by model, so that changes show as
-// differences of lines.
+// A Baseline holds the costs that models had at an earlier time; [Baseline.Check] compares others
+// with them. Its file is JSON, sorted by the name of the model, with one line per layer and
+// descriptor, so that version control shows which of them changed.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`
 }
 
-// An Entry holds the costs of one model.
+// An Entry holds the costs of one model in a baseline.
 type Entry struct {
 	Input       string          `json:"input"` // name of the file or layer, chosen by the caller
 	Chip        string          `json:"chip"`
@@ -57,7 +57,8 @@ type Descriptor struct {
 	Cost
 }
 
-// A Cost is a [report.Cost] with the other quantities that are compared.
+// A Cost holds all quantities that a baseline compares: those of a [report.Cost], and further sums,
+// intervals and parts.
 type Cost struct {
 	report.Cost
 	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj,omitempty"` // energy of dispatches, which EnergyNJ excludes
@@ -163,7 +164,8 @@ func newDescriptorCost(d *report.Descriptor) Cost {
 	}
 }
 
-// NewEntry returns an entry with the costs of a result under the name input.
+// NewEntry returns an entry with the name input and the costs of the result r. It returns an error
+// if the registers of a program cannot be read.
 func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	e := Entry{
 		Input: input, Chip: r.Options.Chip.Name, Total: newCost(r.Report),
@@ -242,11 +244,12 @@ func parseRegisters(text string) map[string]uint32 {
 	return m
 }
 
-// MaxBytes is the maximum size of a baseline's file. A descriptor takes about two
-// kilobytes.
+// MaxBytes is the size of the largest file that [Read] accepts. A descriptor takes about 2 kB of
+// it.
 const MaxBytes = 256 << 20
 
-// Read parses a baseline's file. Errors of the format mention the byte offset.
+// Read reads the file of a baseline. It returns an error, with the byte offset, if the file is not
+// a baseline, has an unknown schema or exceeds [MaxBytes].
 func Read(r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -267,7 +270,7 @@ func Read(r io.Reader) (*Baseline, error) {
 	return &b, nil
 }
 
-// Write writes the baseline's file and sorts its entries by input.
+// Write writes the file of the baseline. It first sorts the entries by the name of the model.
 func (b *Baseline) Write(w io.Writer) error {
 	slices.SortFunc(b.Entries, func(x, y Entry) int { return strings.Compare(x.Input, y.Input) })
 	var out baselineWriter
@@ -347,12 +350,12 @@ func nonNil[T any](list []T) []T {
 	return list
 }
 
-// Has reports whether there is an entry with the given name.
+// Has reports whether the baseline has an entry for the model named input.
 func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename renames entries.
+// Rename changes the name of every entry named from to the name to.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {
@@ -361,7 +364,7 @@ func (b *Baseline) Rename(from, to string) {
 	}
 }
 
-// Set adds an entry, replacing one with the same name.
+// Set adds the entry e. It replaces the entry with the same name if there is one.
 func (b *Baseline) Set(e Entry) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == e.Input {

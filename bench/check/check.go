@@ -13,7 +13,7 @@ import (
 	"anesim/hw"
 )
 
-// A Difference is a measure that differs from the baseline.
+// A Difference is a quantity of a model, such as its time, that differs from the baseline.
 type Difference struct {
 	Where    string // "total", a layer, or a descriptor
 	What     string // the measure
@@ -24,7 +24,7 @@ type Difference struct {
 	Appeared bool     // the item is new, gone or not comparable by number
 }
 
-// Relative returns the difference relative to Want. It is +Inf if Want is zero and Got is not.
+// Relative returns (Got-Want)/|Want|. It returns 0 if both are equal and +Inf if only Want is zero.
 func (d *Difference) Relative() float64 {
 	switch {
 	case d.Want == d.Got:
@@ -35,7 +35,7 @@ func (d *Difference) Relative() float64 {
 	return (d.Got - d.Want) / math.Abs(d.Want)
 }
 
-// String returns the difference on one line.
+// String returns the difference on one line, such as "total: cycles: want 100, got 110 (+10.00%)".
 func (d *Difference) String() string {
 	if d.Appeared {
 		return fmt.Sprintf("%s: %s", d.Where, d.What)
@@ -52,7 +52,7 @@ func (d *Difference) String() string {
 	return s
 }
 
-// A Verdict is the result of checking one model.
+// A Verdict is the outcome of comparing one model with a baseline.
 type Verdict struct {
 	Input string
 	// Unknown is set if the baseline does not have the model.
@@ -71,10 +71,12 @@ type Verdict struct {
 	Within    bool
 }
 
-// Passed reports whether the model is known and no difference exceeds the limit.
+// Passed reports whether the baseline has the model, and no quantity differs by more than the
+// limit.
 func (v *Verdict) Passed() bool { return !v.Unknown && len(v.Differences) == 0 }
 
-// Cause explains in a sentence whether the model or the program changed.
+// Cause returns a clause that says why costs may differ: because the program, the chip or the
+// version of this module changed, or several of them.
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
@@ -97,8 +99,9 @@ func (v *Verdict) Cause() string {
 	return "as in the baseline"
 }
 
-// Check compares an entry with the baseline's entry of the same name. A measure may differ
-// by the fraction most of the baseline's value. Checksums of outputs must not differ.
+// Check compares got with the entry of the same name in the baseline. A quantity passes if it
+// differs from the baseline by at most the fraction most, such as 0.02 for 2%. Checksums and shapes
+// of outputs must be equal. If the baseline has no such entry, the verdict is Unknown.
 func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	v := Verdict{Input: got.Input}
 	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })

@@ -54,9 +54,9 @@ func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[stri
 	return everywhere, byLayer, each
 }
 
-// RegisterChanges returns the fields that differ between two register texts of
-// [Descriptor], such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Neighbours in an array of
-// registers share a line.
+// RegisterChanges compares two texts of registers as a [Descriptor] has them. It returns a line for
+// each field that differs, such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Equal changes of
+// neighbors in an array of registers share a line.
 func RegisterChanges(want, got string) []string {
 	if want == got {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// Options configures [Explain] and the commands in its results.
+// Options says which changes [Explain] tries, and how the commands in its result name the model.
 type Options struct {
 	File  string   // name of the model in commands; empty for a layer
 	Flags []string // flags of commands, such as "--chip", "m1max", which match the options
@@ -27,7 +27,8 @@ type Options struct {
 	Work int
 }
 
-// An Explanation is the JSON document of Explain.
+// An Explanation is the JSON document that [Explain] returns: what bounds the parts of a model, and
+// which changes make it faster.
 type Explanation struct {
 	report.Header
 	Model  string      `json:"model"`
@@ -42,7 +43,7 @@ type Explanation struct {
 	Machines []Change `json:"machines"`
 }
 
-// A Part is a layer of a network, or a descriptor, with its bottleneck.
+// A Part is a layer of a network, or a descriptor of a program, with what takes most of its cycles.
 type Part struct {
 	Name  string  `json:"name"`
 	Op    string  `json:"op"`
@@ -67,11 +68,11 @@ type Part struct {
 	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
-// LeastGain is the fraction of the time that a change has to save for reports to list it as
+// LeastGain is the smallest fraction of the time that a change must save for reports to call it
 // faster.
 const LeastGain = 0.0005
 
-// A Change is a change that was run, with its gain.
+// A Change is a change to the model or the chip that was run, with the costs before and after it.
 type Change struct {
 	Part    string      `json:"part,omitempty"` // changed layer, "" for the whole model
 	Alike   int         `json:"alike"`          // number of layers that it applies to
@@ -90,7 +91,7 @@ type Change struct {
 	Command       string `json:"command"`
 }
 
-// A Tried counts the changes that were tried.
+// A Tried counts the changes that were run, by outcome.
 type Tried struct {
 	All          int `json:"all"`
 	Faster       int `json:"faster"` // faster, or equally fast with less energy
@@ -461,8 +462,8 @@ func (x *explainer) fileCommand(command string, flags ...string) string {
 	return x.how.Command(command, flags...)
 }
 
-// Command returns a command line that runs a command on the model with its flags and
-// further ones.
+// Command returns a command line that a user can copy. It runs the anesim command with the given
+// name on the model, with the flags of h and those in flags.
 func (h *Options) Command(command string, flags ...string) string {
 	return quoteCommand(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
 }

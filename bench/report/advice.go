@@ -6,8 +6,9 @@ import (
 	"anesim/hw"
 )
 
-// Advice says in a clause what bounds the descriptor and by how much. It does not say what
-// would help: that has to be tried.
+// Advice returns a clause that says what takes most of a descriptor's cycles, such as "59% of its
+// 11,346 cycles wait for 229 kB of input". It does not suggest a change, since only running the
+// change shows whether it helps.
 func Advice(d *hw.DescriptorReport) string {
 	a := &d.Cycles
 	total := max(1, a.Total())

@@ -9,8 +9,8 @@ import (
 	"anesim/hw"
 )
 
-// A Column describes a column of a table of descriptors or layers. Each format shows the columns
-// that have a title for it, in the order of the list.
+// A Column describes a column of a table of descriptors or layers. CSV, the terminal and HTML pages
+// each show the columns that have a name or title for them, in the order of the list.
 type Column[R any] struct {
 	Name  string // in CSV
 	Title string // on a terminal
@@ -25,7 +25,7 @@ type Column[R any] struct {
 	Value func(*R) Value
 }
 
-// DescriptorColumns lists the columns of tables of descriptors.
+// DescriptorColumns lists the columns of the tables with one row per descriptor.
 var DescriptorColumns = slices.Concat(workColumns(), causeColumns(), costColumns())
 
 // workColumns returns the columns of a descriptor's work, and of its cycles.
@@ -102,7 +102,8 @@ func costColumns() []Column[Descriptor] {
 	}
 }
 
-// LayerColumns lists the columns of tables of layers. A layer that is not modelled has no Cost.
+// LayerColumns lists the columns of the tables with one row per layer. Cells with costs are empty
+// for a layer that is not modelled.
 var LayerColumns = []Column[Layer]{
 	{"name", "layer", "layer", "name in the network", 0, true, func(x *Layer) Value { return nameOf(x.Name) }},
 	csvOnly("op", func(x *Layer) Value { return nameOf(x.Op) }),
@@ -166,7 +167,8 @@ func enginesOf(d *Descriptor) string {
 	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
 }
 
-// UnmeasuredMark follows intervals and names of work that no measured row covers.
+// UnmeasuredMark follows a time interval, or the name of a layer, to show that no measurement
+// covers that kind of work.
 const UnmeasuredMark = "*"
 
 // intervalOf returns the descriptor's interval as percentages below and above its time.

@@ -6,9 +6,9 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat describes the dispatches of a repeated run: their number, the number that is
-// listed, and the times of the first and of each later one. Unlisted dispatches are
-// included in all totals.
+// A Repeat describes a run of several dispatches: how many there were, how many of them the
+// document lists, and how long the first and each later one took. The totals of the document
+// include all dispatches.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`
@@ -47,22 +47,22 @@ func repeatOf(r *anesim.Result) *Repeat {
 	return d
 }
 
-// A State lists the tensors that stay in device memory between calls, and the bytes that
-// this saves compared with copying them out and in again.
+// A State lists the tensors that stay in device memory between dispatches. It also holds the number
+// of bytes that would otherwise be copied out of device memory and back in.
 type State struct {
 	Aliases       []Alias `json:"aliases"`
 	HostCopyBytes uint64  `json:"saved_host_copy_bytes"`
 	DRAMBytes     uint64  `json:"saved_dram_bytes"` // each copied byte is read once and written once
 }
 
-// An Alias is an output that becomes the next call's input.
+// An Alias is an output that becomes an input of the next dispatch without a copy.
 type Alias struct {
 	Output string `json:"output"`
 	Input  string `json:"input"`
 	Bytes  uint64 `json:"bytes"` // size of its fp16 values
 }
 
-// A Call is one dispatch of a program with state.
+// A Call holds the outputs of one dispatch of a program with state.
 type Call struct {
 	Outputs []Output `json:"outputs"`
 }

@@ -22,7 +22,7 @@ type Header struct {
 	Tool   anesim.Tool `json:"tool"`
 }
 
-// NewHeader returns the header of documents that this build writes.
+// NewHeader returns the header of a document that the running program writes.
 func NewHeader() Header { return Header{Schema, anesim.ThisTool()} }
 
 // WriteJSON writes the document of a result: a [Run] for a program or a layer, or a
@@ -70,8 +70,9 @@ type Wall struct {
 	HostParts *HostParts `json:"host_parts,omitempty"`
 }
 
-// A HostParts is the host's part of a run. Each dispatch passes the stages, which sum to
-// the host's fixed time. DataNs is the rest: copies and conversions of tensors.
+// A HostParts divides the time that the host adds to a run. Every dispatch passes all stages, which
+// together take the host's fixed time. DataNs is the rest, in which the host copies and converts
+// tensors.
 type HostParts struct {
 	Stages     []Stage           `json:"stages"`
 	Dispatches int               `json:"dispatches"`
@@ -79,7 +80,7 @@ type HostParts struct {
 	Interrupts float64           `json:"interrupts_per_dispatch"`
 }
 
-// A Stage is one stage of a dispatch's cost outside the engine.
+// A Stage is one step of the host's work for a dispatch, with the time that it takes.
 type Stage struct {
 	Name     string            `json:"name"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -111,7 +112,8 @@ func hostPartsOf(r *anesim.Result) *HostParts {
 	return d
 }
 
-// An Energy is an energy by consumer. Dispatch is set only in totals.
+// An Energy divides an energy by what draws it. Dispatch, the fixed energy of dispatches, is 0 in
+// the energy of a layer or a descriptor.
 type Energy struct {
 	MAC      clock.Nanojoules `json:"mac"`
 	Table    clock.Nanojoules `json:"table"`
@@ -122,7 +124,8 @@ type Energy struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
-// All yields the parts with the names that reports give them.
+// All yields the parts of the energy, each with the name that reports use for it. It also yields
+// parts that are 0.
 func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	return func(yield func(string, clock.Nanojoules) bool) {
 		for _, part := range [...]struct {
@@ -139,19 +142,21 @@ func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	}
 }
 
-// EnergyOf converts the parts of the descriptors' energy. The argument dispatch is the energy of
-// the dispatches themselves.
+// EnergyOf returns the parts p as an Energy. The argument dispatch is the fixed energy of the
+// dispatches.
 func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
-// A Cycles holds cycles by cause. The causes sum to the total.
+// A Cycles divides a number of cycles by what the engine did in them. Each cycle counts for one
+// cause, so the causes add up to Total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting
 }
 
-// All yields the causes by name, without the total.
+// All yields the number of cycles of each cause with the cause's name in JSON, such as
+// "input_stall". It also yields causes without cycles, but not the total.
 func (c *Cycles) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for cause, n := range c.Accounting.All() {
@@ -162,7 +167,7 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is a period of wall time with constant power.
+// A Span is a part of a run's wall time in which the engine's power is constant.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`
@@ -206,8 +211,9 @@ func powerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
 	return list
 }
 
-// An Output is an output tensor: its shape (N, C, H, W, or as in the network's file) and
-// the CRC-32 (IEEE) of its little-endian fp16 values in that order.
+// An Output describes an output tensor. Shape is N, C, H, W, or the shape that the network's file
+// declares. CRC32 is the IEEE checksum of the fp16 values in little-endian order, as eight
+// hexadecimal digits.
 type Output struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
@@ -221,7 +227,7 @@ func (o Output) Equal(other Output) bool {
 	return o.Name == other.Name && slices.Equal(o.Shape, other.Shape) && o.CRC32 == other.CRC32
 }
 
-// A Fault is a fault of the modelled device.
+// A Fault is an error that the modelled engine would raise. It ends its program.
 type Fault struct {
 	Unit       string `json:"unit"`
 	Descriptor int    `json:"descriptor"`
@@ -229,14 +235,16 @@ type Fault struct {
 	What       string `json:"what"`
 }
 
-// A Limit is a limit of the model and the place where the run met it.
+// A Limit is something that the model leaves out or does not know, and the places of the run that
+// it affects.
 type Limit struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"`
 	Where string `json:"where,omitempty"`
 }
 
-// A Constant is a constant of the chip or the host with its evidence.
+// A Constant is a constant of the chip or the host: its value with a unit, the kind of evidence for
+// it, and its source.
 type Constant struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -245,7 +253,8 @@ type Constant struct {
 	Source   string  `json:"source"`
 }
 
-// ConstantsOf returns the constants of the run's chip, and of its host if it has one.
+// ConstantsOf returns all constants of the run's chip, followed by those of its host. The host
+// "none" has no constants.
 func ConstantsOf(r *anesim.Result) []Constant {
 	var list []Constant
 	add := func(name string, c evidence.Constant) {
@@ -289,8 +298,11 @@ func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 	}
 }
 
+// CyclesOf returns the cycles of a by cause, with their total.
 func CyclesOf(a *hw.Accounting) Cycles { return Cycles{uint64(a.Total()), *a} }
 
+// OutputsOf returns the outputs of a run. The list is empty, and not nil, if no values were
+// computed.
 func OutputsOf(r *anesim.Result) []Output { return outputDocuments(r.Outputs) }
 
 func outputDocuments(outputs []anesim.Output) []Output {

@@ -10,9 +10,9 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// Computes returns the targets on which a network may be placed, named as in the vendor's
-// framework. The target engine includes the CPU for layers that the engine does not
-// support.
+// Computes returns the names of the targets on which [NewPlacement] can place a network: "engine"
+// (the engine, and the CPU for layers that the engine does not support), "all" (also the GPU) and
+// "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
 // backendsOf returns the backends of a target.
@@ -28,8 +28,10 @@ func backendsOf(compute string) ([]string, error) {
 	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %v", compute, Computes())}
 }
 
-// NewPlacement places the layers of a network on one of [Computes]. rates is YAML that
-// overrides the preset's rates (see [placement.Machine.With]), or nil. name is its source.
+// NewPlacement places each layer of a network on one of the processors of the target compute; see
+// [Computes]. The argument rates is YAML that changes assumed speeds of the processors (see
+// [placement.Machine.With]), or nil, and name is the file that it comes from. The error is an
+// *[anesim.OptionError] if the target is unknown or r is not a network's result.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
 	names, err := backendsOf(compute)
 	if err != nil {
@@ -48,8 +50,9 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 	return newPlacement(compute, p), nil
 }
 
-// Place computes where a network's layers would run on a machine. The engine's times are
-// those of this run, including its use of L2.
+// Place chooses the processor of machine m for each layer of the network in r, so that the total
+// time is shortest. The times of the engine are those of the run. The error is an
+// *[anesim.OptionError] if r is not a network's result.
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
@@ -83,8 +86,8 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	return placement.Solve(net, m)
 }
 
-// A Placement shows where the operations of a network would run. Keys are those of the
-// vendor's audit where it has them.
+// A Placement says on which processor each layer of a network would run, and why. The JSON keys are
+// those of the vendor's own audit of a model where it has the same quantity.
 type Placement struct {
 	Compute      string            `json:"compute"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
@@ -95,7 +98,8 @@ type Placement struct {
 	WithoutACost []string          `json:"without_a_cost"`
 }
 
-// A Placed is an operation with its backend.
+// A Placed is a layer of a network with the processor that was chosen for it and the times of the
+// alternatives.
 type Placed struct {
 	Path     string            `json:"op_path"`
 	Type     string            `json:"op_type"`
@@ -108,7 +112,7 @@ type Placed struct {
 	Messages []string          `json:"validation_messages"`
 }
 
-// A Support describes a backend's support for an operation.
+// A Support says whether a processor can run a layer, and how long it would take.
 type Support struct {
 	Backend   string            `json:"backend"`
 	Supported bool              `json:"supported"`

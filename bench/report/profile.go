@@ -27,16 +27,17 @@ func WriteProfile(w io.Writer, r *anesim.Result, file string) error {
 	return WriteProfiles(w, r.Model.Name(), file, []ProfilePart{{Result: r, Times: 1}}, 0)
 }
 
-// A ProfilePart is one of several results in a profile, such as a client of a load or a
-// point of a sweep, with the number of runs of its model.
+// A ProfilePart is one of several results that share a profile, such as a client of a load or a
+// point of a sweep.
 type ProfilePart struct {
 	Name   string // name of a frame between the root and the model's frames; "" for none
 	Result *anesim.Result
 	Times  int // number of runs, each like Result
 }
 
-// WriteProfiles writes several results as one profile whose stacks start at name. waiting
-// is energy of the engine that belongs to none of them.
+// WriteProfiles writes a profile of several results, as [WriteProfile] does for one. All stacks
+// start with a frame called name, and file is the file of their models. The argument waiting is
+// energy that the engine draws between the runs; it gets a sample of its own.
 func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting clock.Nanojoules) error {
 	b := newProfileBuilder(name, file)
 	for i := range parts {

@@ -78,8 +78,9 @@ func WriteTrace(w io.Writer, r *anesim.Result) error {
 	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
 }
 
-// WriteTraces writes several results one after the other as one trace, such as the points
-// of a sweep. A result without a name has no slice of its own.
+// WriteTraces writes the results of the sequence, such as the points of a sweep, as one trace in
+// which they follow each other. Each result is a slice with the name that the sequence yields,
+// unless that is empty. The argument name is the name of the trace.
 func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
 	t := &tracer{traceWriter: newTraceWriter(w)}
 	t.describeProcess(trackProcess, name)

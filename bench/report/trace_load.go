@@ -11,9 +11,9 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// WriteLoadTrace writes a load as a trace for Perfetto. It shows the runs on the engine by
-// client, the calls waiting at the gate and in each queue, and a track for each concurrent
-// call of a client with its current place. It simulates the load again.
+// WriteLoadTrace writes a load as a trace for Perfetto. The trace has a track with the work of the
+// engine, counters of the calls that wait, and a track for each concurrent call of a client.
+// WriteLoadTrace simulates the load again to get its events.
 func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
 	t.describeProcess(trackProcess, "load on "+l.Options.Chip.Name)
@@ -148,8 +148,8 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	t.begin(lanes.of[k], at, "call", "host", nil, nil)
 }
 
-// WriteLoadProfile writes a profile of the engine's work for each client for go tool pprof,
-// including the energy of waiting.
+// WriteLoadProfile writes a profile for go tool pprof of the engine's work, by client, and of the
+// energy that the engine draws while it waits. The argument file is the file of the models.
 func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
 	var parts []ProfilePart
 	for i := range l.Config.Clients {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A List is a list of a document whose elements are made while they are written. It
-// replaces the first empty list with the name Key.
+// A List is a list of a document whose elements are computed while they are written.
+// [WriteDocument] writes it in place of the first empty list with the name Key.
 type List struct {
 	Key      string
 	Elements iter.Seq2[any, error]
@@ -21,8 +21,9 @@ type List struct {
 // longList is the minimum length of lists that are written element by element.
 const longList = 256
 
-// WriteDocument writes a document as indented JSON. Long lists are written element by
-// element, so the memory needed does not grow with them.
+// WriteDocument writes a document as indented JSON. It writes the elements of lists, and of other
+// long lists in the document, one by one, so that memory use does not grow with their length. It
+// returns an error if the document has no empty list for one of lists.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
 	document, long := cutLists(document)
 	lists = append(lists, long...)
