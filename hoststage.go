@@ -27,8 +27,8 @@ func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	return 0
 }
 
-// Stages returns the time that the host takes to compute the layers of a network that the engine
-// does not support. The time covers all dispatches and is included in [Result.Host]. It is 0 if the
+// Stages returns the time in which the host computes the layers of a network that the engine does
+// not support. The time covers all dispatches and is included in [Result.Host]. It is 0 if the
 // engine computes every layer.
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {

@@ -16,8 +16,8 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// A LayerResult holds what a run found out about one layer of a network, or about a single layer:
-// its costs, and its values if they were computed.
+// A LayerResult holds the results of a run for one layer: its costs, and its values if they were
+// computed.
 type LayerResult struct {
 	Layer   *list.Layer
 	Program int        // number of the program that contains it, from 1; 0 for none

@@ -8,9 +8,9 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Residency returns the assumption behind a network's totals. The totals either assume that a
-// tensor between two layers stays in the L2 if it fits, or that all of them are written to memory
-// and read back.
+// Residency returns the assumption on which a network's totals are based. The totals either assume
+// that a tensor between two layers stays in the L2 if it fits, or that all of them are written to
+// memory and read back.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
 		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"}

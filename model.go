@@ -26,7 +26,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Kind says what a model was made from: a compiled program, a single layer or a network.
+// A Kind is the origin of a model: a compiled program, a single layer or a network.
 type Kind uint8
 
 // Kinds of models.

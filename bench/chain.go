@@ -23,8 +23,8 @@ type Step struct {
 	Count int
 }
 
-// A Chain holds the descriptors that a measured row executes in one call, and what the host copies
-// for the call.
+// A Chain holds the descriptors that a measured row executes in one call, and the data that the
+// host copies for the call.
 type Chain struct {
 	Steps []Step
 	Host  host.Load

@@ -137,8 +137,8 @@ func newBand(kind string, list []engineRatio, trials []trial, width float64) Eng
 }
 
 // A WorkBand holds the bounds of the time of one kind of work, relative to the estimate, and the
-// number of measured rows behind them. A row counts for the kind of work that takes most of its
-// engine time, if most of the row's time is engine time.
+// number of measured rows that support them. A row counts for the kind of work with the largest
+// part of its engine time, if most of the row's time is engine time.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int
@@ -181,7 +181,7 @@ func (x *WorkBand) band() string {
 	return "pass"
 }
 
-// computeWorkBands returns the bands without bounds.
+// computeWorkBands counts the rows that cover each kind of work. It leaves the bounds zero.
 func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) ([]WorkBand, error) {
 	list := make([]WorkBand, hw.WorkKinds)
 	for i := range list {

@@ -244,7 +244,7 @@ func parseRegisters(text string) map[string]uint32 {
 	return m
 }
 
-// MaxBytes is the size of the largest file that [Read] accepts. A descriptor takes about 2 kB of
+// MaxBytes is the size of the largest file that [Read] accepts. A descriptor occupies about 2 kB of
 // it.
 const MaxBytes = 256 << 20
 

@@ -27,8 +27,8 @@ type Options struct {
 	Work int
 }
 
-// An Explanation is the JSON document that [Explain] returns: what bounds the parts of a model, and
-// which changes make it faster.
+// An Explanation is the JSON document that [Explain] returns: the bottlenecks of a model, and the
+// changes that make it faster.
 type Explanation struct {
 	report.Header
 	Model  string      `json:"model"`
@@ -43,7 +43,8 @@ type Explanation struct {
 	Machines []Change `json:"machines"`
 }
 
-// A Part is a layer of a network, or a descriptor of a program, with what takes most of its cycles.
+// A Part is a layer of a network, or a descriptor of a program, with its bottleneck: the cause that
+// most of its cycles have.
 type Part struct {
 	Name  string  `json:"name"`
 	Op    string  `json:"op"`

@@ -36,7 +36,7 @@ func (f *Finding) String() string {
 	return fmt.Sprintf("td %d %s: %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
 }
 
-// A Report holds what [Program] found in a program.
+// A Report lists the mistakes that [Program] found in a program.
 type Report struct {
 	Descriptors int
 	Findings    []Finding // sorted by descriptor, at most MaxFindings

@@ -6,8 +6,8 @@ import (
 	"anesim/hw"
 )
 
-// Advice returns a clause that says what takes most of a descriptor's cycles, such as "59% of its
-// 11,346 cycles wait for 229 kB of input". It does not suggest a change, since only running the
+// Advice returns a clause that names the cause of most of a descriptor's cycles, such as "59% of
+// its 11,346 cycles wait for 229 kB of input". It does not suggest a change, since only running the
 // change shows whether it helps.
 func Advice(d *hw.DescriptorReport) string {
 	a := &d.Cycles
@@ -52,7 +52,8 @@ func patchAdvice(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("; loads and stores do not overlap with the array, because up to %d pixels are moved as a whole (inferred)", hw.SinglePatchPixels)
 }
 
-// gates says what closed tiles cost the array. It returns "" if they cost nothing.
+// gates returns a clause that says how much longer the array works because some tiles are closed.
+// It returns "" if it does not work longer.
 func gates(d *hw.DescriptorReport) string {
 	c := &d.Crew
 	switch {

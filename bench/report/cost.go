@@ -5,7 +5,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Cost holds what work costs on the engine: cycles, time, energy and bytes moved between the
+// A Cost holds the costs of work on the engine: cycles, time, energy and bytes moved between the
 // engine and memory. The energy excludes the fixed energy of a dispatch.
 type Cost struct {
 	Cycles   uint64            `json:"cycles"`

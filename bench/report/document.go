@@ -80,7 +80,7 @@ type HostParts struct {
 	Interrupts float64           `json:"interrupts_per_dispatch"`
 }
 
-// A Stage is one step of the host's work for a dispatch, with the time that it takes.
+// A Stage is one step of the host's work for a dispatch, with its duration.
 type Stage struct {
 	Name     string            `json:"name"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -112,8 +112,8 @@ func hostPartsOf(r *anesim.Result) *HostParts {
 	return d
 }
 
-// An Energy divides an energy by what draws it. Dispatch, the fixed energy of dispatches, is 0 in
-// the energy of a layer or a descriptor.
+// An Energy divides an energy by the units that draw it. Dispatch, the fixed energy of dispatches,
+// is 0 in the energy of a layer or a descriptor.
 type Energy struct {
 	MAC      clock.Nanojoules `json:"mac"`
 	Table    clock.Nanojoules `json:"table"`
@@ -148,8 +148,8 @@ func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
-// A Cycles divides a number of cycles by what the engine did in them. Each cycle counts for one
-// cause, so the causes add up to Total.
+// A Cycles divides a number of cycles by cause, such as computing or waiting for input. Each cycle
+// counts for one cause, so the causes add up to Total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting

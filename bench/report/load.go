@@ -52,7 +52,7 @@ type HostSplit struct {
 	Source   string            `json:"source"`
 }
 
-// A LoadClient holds what a client of a load asked for, and the latencies that its calls had.
+// A LoadClient holds the settings of one client of a load, and the latencies of its calls.
 type LoadClient struct {
 	Name       string            `json:"name"`
 	Program    string            `json:"program"`

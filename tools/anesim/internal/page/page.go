@@ -29,7 +29,7 @@ var tableScript string
 //go:embed timeline.js
 var timelineScript string
 
-// Options holds optional parts of a page.
+// Options holds the parts of a page that not every result has.
 type Options struct {
 	// Details has a text for each item that the page shows on request, such as the registers
 	// of a descriptor. It may be nil.
@@ -70,7 +70,7 @@ type pageData struct {
 	File        string // file name of the download
 }
 
-// Write writes the report as an HTML page.
+// Write writes the report r to w as an HTML page that loads nothing else.
 func Write(w io.Writer, r *view.Report, o Options) error {
 	t, err := template.New("page").Parse(source)
 	if err != nil {
@@ -231,7 +231,8 @@ func (d *pageData) tableData() (template.JS, error) {
 	return template.JS(b), err
 }
 
-// WriteFile writes a report as an HTML page. It returns an error if file is one of the inputs.
+// WriteFile writes the report r to the named file as an HTML page. It returns an error if the file
+// is one of inputs, which it would overwrite.
 func WriteFile(file string, r *view.Report, o Options, inputs ...string) error {
 	if err := outfile.CheckInputs(file, inputs...); err != nil {
 		return fmt.Errorf("--html: %w", err)

@@ -40,7 +40,7 @@ func drawBar(width float64, name string, parts []segment) *canvas {
 	return c
 }
 
-// Causes draws all cycles of a report by cause.
+// Causes draws a bar of all cycles of a report, divided by cause.
 func Causes(r *view.Report) *Picture {
 	var sum report.Cycles
 	for i := range r.Items {

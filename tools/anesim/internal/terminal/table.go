@@ -13,11 +13,11 @@ import (
 	"golang.org/x/term"
 )
 
-// PipeWidth is the maximum width of a table that is not printed on a terminal.
+// PipeWidth is the largest width of a table, in characters, if the output is not a terminal.
 const PipeWidth = 140
 
-// Width returns the number of columns of the terminal that w writes to, or 0 if w is not a
-// terminal.
+// Width returns the number of characters in a line of the terminal that w writes to. It returns 0
+// if w is not a terminal.
 func Width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -36,26 +36,28 @@ type Column struct {
 	Left  bool // aligned to the left, as text is
 }
 
-// Word returns a left-aligned column for text.
+// Word returns a column for text, aligned to the left. See [Column] for the order.
 func Word(title string, order int) Column { return Column{title, order, true} }
 
-// Number returns a right-aligned column for numbers.
+// Number returns a column for numbers, aligned to the right. See [Column] for the order.
 func Number(title string, order int) Column { return Column{title, order, false} }
 
-// A Table holds rows of cells, which it prints in aligned columns. The zero Table has no titles
-// and aligns its cells to the left.
+// A Table holds rows of text cells and prints them in aligned columns. The zero Table has no titles
+// and aligns all cells to the left.
 type Table struct {
 	columns []Column
 	rows    [][]string
 }
 
-// NewTable returns a table with the given columns.
+// NewTable returns a table with the given columns and no rows.
 func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
-// Numbers returns a table with the given titles that aligns all cells to the right.
+// Numbers returns a table whose columns have the given titles and are aligned to the right. None of
+// them is ever left out.
 func Numbers(titles ...string) *Table { return newAligned(false, titles) }
 
-// Words returns a table with the given titles that aligns all cells to the left.
+// Words returns a table whose columns have the given titles and are aligned to the left. None of
+// them is ever left out.
 func Words(titles ...string) *Table { return newAligned(true, titles) }
 
 func newAligned(left bool, titles []string) *Table {
@@ -66,8 +68,8 @@ func newAligned(left bool, titles []string) *Table {
 	return t
 }
 
-// Add appends a row. Cells after the last column add untitled text columns to the table; missing
-// cells at the end of the row are left out.
+// Add appends a row. A cell beyond the last column adds an untitled column to the table. Cells that
+// are missing at the end of the row stay empty.
 func (t *Table) Add(cells ...string) {
 	for len(t.columns) < len(cells) {
 		t.columns = append(t.columns, Column{Left: true})
@@ -75,17 +77,19 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// Rows returns the number of rows.
+// Rows returns the number of rows, without the line of titles.
 func (t *Table) Rows() int { return len(t.rows) }
 
-// Print writes the table with all its columns, at full width, with an indent.
+// Print writes the table with all its columns. The argument indent is the number of spaces before
+// each line.
 func (t *Table) Print(w io.Writer, indent int) error { return t.Write(w, math.MaxInt, indent) }
 
 // Gap is the number of spaces between two columns.
 const Gap = 2
 
-// Write prints the table with an indent, in at most width columns of the terminal where that is
-// possible. It prints no title line if all titles are empty.
+// Write writes the table in lines of at most width characters, with indent spaces before each. It
+// leaves out columns and shortens texts to fit; a table that still does not fit is wider. The line
+// of titles is omitted if all titles are empty.
 func (t *Table) Write(w io.Writer, width, indent int) error {
 	for _, line := range t.Lines(width, indent) {
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -95,7 +99,7 @@ func (t *Table) Write(w io.Writer, width, indent int) error {
 	return nil
 }
 
-// Lines returns the lines that Write prints, without trailing spaces.
+// Lines returns the lines that [Table.Write] writes, without spaces at their ends.
 func (t *Table) Lines(width, indent int) []string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -197,7 +201,8 @@ func (t *Table) formatRow(row []string, widths []int, short []map[string]string,
 // dots replaces the part that is left out of a shortened text.
 const dots = ".."
 
-// Cut shortens s to at most width characters and replaces the end of a shortened text by "..".
+// Cut returns s if it has at most width characters. Otherwise it returns the beginning of s,
+// followed by "..", in width characters.
 func Cut(s string, width int) string { return cutMiddle(s, width, 0, dots) }
 
 // cutMiddle shortens s to at most width characters. It keeps the last tail characters of a longer

@@ -16,8 +16,9 @@ import (
 // printed unwrapped, each on its own line, so that they can be copied.
 const ExplanationWidth = 100
 
-// WriteExplanation writes what bounds a model, the parts that take most of its time, and the
-// changes that were tried to make it faster. It lists top parts, but at least five.
+// WriteExplanation writes the bottlenecks of a model and the changes that were tried to make it
+// faster. It lists the parts of the model with the most cycles: as many as top says, but at least
+// five.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	if p.Width == 0 {

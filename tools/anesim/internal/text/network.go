@@ -18,9 +18,9 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// WriteNetwork writes the report of a network. The argument x holds the changes that were tried
-// to make it faster; it may be nil. The argument explain is the command that prints more about
-// them. The report lists the top layers that take longest, or all layers if top is 0.
+// WriteNetwork writes the results of a network. The argument x holds the changes that were tried to
+// make it faster, or is nil, and explain is the command that prints more about them. If top is not
+// 0, the table has only the top layers that take longest.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.printUncovered(d)
@@ -259,7 +259,7 @@ func truncate(text string, columns int) string {
 	return string(r[:max(0, columns-3)]) + "..."
 }
 
-// HeadWidth is the maximum width of the first lines of a report.
+// HeadWidth is the largest width, in characters, of the summary at the start of a report.
 const HeadWidth = 100
 
 // printUncovered warns about layers without a cost before any figure that leaves them out. It

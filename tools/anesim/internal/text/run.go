@@ -20,7 +20,7 @@ type pager struct{ *terminal.Pager }
 
 func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
 
-// RunOptions selects optional parts of the report of a run.
+// RunOptions selects parts that [WriteRun] does not print by default.
 type RunOptions struct {
 	Counters  bool // print the counters of each descriptor
 	Constants bool // print the constants of chip and host, which the document must contain
@@ -48,7 +48,8 @@ func formatCells[R any](columns []report.Column[R], row *R) []string {
 	return list
 }
 
-// WriteRun writes the report of a run of a program or a single layer.
+// WriteRun writes the results of a compiled program or a single layer. The argument d is the
+// document of res.
 func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
@@ -189,8 +190,8 @@ func (p pager) printEnergies(t *report.Wall) {
 	}
 }
 
-// printAdvice prints what bounds the descriptors that take at least a tenth of the cycles, one
-// descriptor for each cause. The explain command tries what helps.
+// printAdvice prints a line for each descriptor with at least a tenth of the cycles, which says
+// what most of its cycles are spent on. It prints only one descriptor for each cause.
 func (p pager) printAdvice(d *report.Run) {
 	const least = 10 // per cent of the cycles
 	list := make([]*report.Descriptor, len(d.Descriptors))

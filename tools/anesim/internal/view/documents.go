@@ -8,7 +8,7 @@ import (
 	"anesim/hw"
 )
 
-// FromRun returns the report of a run of a program or a layer.
+// FromRun converts the document of a run for pages and pictures. Its items are the descriptors.
 func FromRun(d *report.Run) *Report {
 	r := &Report{
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
@@ -58,7 +58,7 @@ func (r *Report) addUnlisted(d *report.Rest, listed int) {
 		listed+d.Descriptors, listed, d.Descriptors, len(d.Groups)))
 }
 
-// FromNetwork returns the report of a run of a network.
+// FromNetwork converts the document of a network for pages and pictures. Its items are the layers.
 func FromNetwork(d *report.Network) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
@@ -118,7 +118,7 @@ func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	}
 }
 
-// FromLoad returns the report of a load.
+// FromLoad converts the document of a load for pages and pictures. Its items are the clients.
 func FromLoad(d *report.Load) *Report {
 	r := &Report{Kind: "load", Name: "load", Chip: d.Chip, Host: d.Host, Tool: d.Tool, Of: "client", Document: d}
 	r.Facts = []Fact{

@@ -7,7 +7,7 @@ import (
 	"anesim/bench/report"
 )
 
-// A Table is the table of all items on a page.
+// A Table is a table of a page, with a cell in each row for each column.
 type Table struct {
 	Columns []Column
 	Rows    [][]Cell
