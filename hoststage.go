@@ -15,8 +15,9 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// stageTime returns the host's time for a stage of a network: the time of a call plus the longer of
-// computing and moving data, at the rates that package placement assumes for a CPU.
+// stageTime returns how long the host computes the stage s of a network: the fixed time of a call
+// plus the time to compute or to move its data, whichever is longer. Package placement assumes the
+// rates of the CPU.
 func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
@@ -37,8 +38,8 @@ func (r *Result) Stages() (t clock.Nanoseconds) {
 	return t * clock.Nanoseconds(max(1, r.Options.Repeat))
 }
 
-// addHostTimes sets the host time of each layer that the host computes, and adds it to the host
-// time of the next program. Stages after the last program are added to the last program.
+// addHostTimes sets the time of each layer that the host computes. It also adds the time to the
+// program that runs next, or, if no program follows, to the last one.
 func (r *Result) addHostTimes() {
 	k, t := 0, clock.Nanoseconds(0)
 	for i := range r.Layers {
@@ -57,9 +58,8 @@ func (r *Result) addHostTimes() {
 	}
 }
 
-// runHostStages computes the values of layers first to last-1 that run on the host. Values that
-// such a layer needs and that no input provides are made up: ones for whole numbers, which are
-// table indices and masks, otherwise the values that programs get for missing inputs.
+// runHostStages computes the values of the layers first to last-1, as far as they run on the host.
+// A layer whose values cannot be computed gets a reason in r.failed.
 func (r *execution) runHostStages(first, last int) {
 	if !r.options.Values || r.model.kind != KindNetwork {
 		return
@@ -76,7 +76,8 @@ func (r *execution) runHostStages(first, last int) {
 	}
 }
 
-// runHostStage computes the outputs of one layer that runs on the host.
+// runHostStage computes the outputs of layer l on the host. It makes up the inputs of the network
+// that are missing. It returns an error if other values are missing or an operand is too large.
 func (r *execution) runHostStage(l *list.Layer) error {
 	var in []list.Array
 	for k, name := range l.Inputs {
@@ -126,8 +127,9 @@ func (r *execution) runHostStage(l *list.Layer) error {
 	return nil
 }
 
-// withActualShape returns the values of a tensor in the shape that it has in this run. A tensor x
-// from the engine has the largest shape and is cut.
+// withActualShape returns tensor x with the shape that it has in this run, which may depend on
+// values. A tensor that the engine wrote has the largest possible shape; withActualShape removes
+// the rest.
 func (r *execution) withActualShape(name string, x list.Array) (list.Array, error) {
 	dims, err := r.shape(name, x.Dims)
 	switch {
@@ -140,7 +142,8 @@ func (r *execution) withActualShape(name string, x list.Array) (list.Array, erro
 	return x, nil
 }
 
-// shape returns the shape of a tensor in this run, which is static if no values affect it.
+// shape returns the shape that the named tensor has in this run. It returns static if the shape
+// does not depend on values.
 func (r *execution) shape(name string, static []int) ([]int, error) {
 	dims, ok := r.extents[name]
 	cut := r.model.net.Cuts[name]
@@ -165,7 +168,7 @@ func (r *execution) shape(name string, static []int) ([]int, error) {
 	return dims, err
 }
 
-// engineReads reports whether a program has the tensor as an input.
+// engineReads reports whether the named tensor is an input of a program of the network.
 func (r *execution) engineReads(tensor string) bool {
 	for k := range r.lowered.programs {
 		for port := range r.lowered.programs[k].Inputs() {
@@ -177,11 +180,13 @@ func (r *execution) engineReads(tensor string) bool {
 	return false
 }
 
-// mostStaged is the largest number of elements of an operand that the host converts to float64.
+// mostStaged is the largest number of elements that an operand of a layer on the host may have. The
+// host converts operands to float64.
 const mostStaged = 1 << 26
 
-// makeUpInput returns made-up values for an input of the network. All layers that read it get the
-// same values.
+// makeUpInput returns values for an input of the network that was not given. They are ones for
+// integers, such as table indices and masks, and pseudo-random for other types. All layers get the
+// same values. It returns an error if made-up inputs exceed a size limit.
 func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
 	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
@@ -199,7 +204,7 @@ func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// toHalves rounds numbers to fp16. Magnitudes beyond its range become infinite.
+// toHalves rounds each number to fp16. A number beyond the range of fp16 becomes an infinity.
 func toHalves(v []float64) []float16.Float16 {
 	out := make([]float16.Float16, len(v))
 	for i, x := range v {

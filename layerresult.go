@@ -62,7 +62,8 @@ func (l *LayerResult) Weights() string {
 // layer that cannot be lowered, or that a device fault interrupted, is not.
 func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
-// recordLayers sets the results of the layers of the k-th program from its descriptors.
+// recordLayers fills the results of the layers that the k-th program computes: their descriptors,
+// their values, or the reason why there are none.
 func (r *Result) recordLayers(k int) {
 	p := &r.Programs[k]
 	for i, run := range p.Runs {
@@ -97,8 +98,9 @@ func (r *Result) recordLayers(k int) {
 	}
 }
 
-// record sums up the layer's descriptors in all dispatches of program p. If there is only one
-// dispatch, the layer's report shares its descriptors with the program's report.
+// record sets the layer's report from the descriptors run of program p, in all dispatches. The
+// report shares its descriptors with that of the program if there was only one dispatch. A layer at
+// or after a device fault gets a reason instead of a report.
 func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {

@@ -63,13 +63,14 @@ func (r *Result) Limits() []evidence.Limit {
 	return g.list()
 }
 
-// limitGroups groups limits by kind and text.
+// A limitGroups collects limits. Limits of the same kind and text become one limit with several
+// places.
 type limitGroups struct {
 	limits []evidence.Limit
 	where  [][]string
 }
 
-// add adds a limit that occurred at where, "" for no place.
+// add adds a limit. The argument where is the place at which it occurred, or "".
 func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	i := slices.IndexFunc(g.limits, func(l evidence.Limit) bool { return l.Kind == kind && l.What == what })
 	if i < 0 {
@@ -81,7 +82,7 @@ func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	}
 }
 
-// list returns the limits, blocking ones first.
+// list returns the limits with their places. Limits that leave out values or time come first.
 func (g *limitGroups) list() []evidence.Limit {
 	for i := range g.limits {
 		g.limits[i].Where = strings.Join(g.where[i], ", ")

@@ -157,8 +157,8 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	})
 }
 
-// openNetwork returns the model of the network that read returns. name gives it a name if it has
-// none.
+// openNetwork returns a model of the network that read reads. If the network has no name, it gets
+// that of the file name without the extension.
 func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
 	n, err := read(network.Options{Dims: o.Dims, Tables: o.Tables})
 	if err != nil {
@@ -172,8 +172,9 @@ func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list
 	return FromNetwork(n), nil
 }
 
-// networkExtension returns the extension of a network's file: that of its name, or one derived from
-// its content, or "" if it is a compiled program.
+// networkExtension returns the extension that selects the reader of a network, such as ".onnx". It
+// is that of the file's name or, if the name has another extension, is derived from the file's
+// content. networkExtension returns "" for a compiled program.
 func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
@@ -194,9 +195,10 @@ func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	return messageExtension(r, size), nil
 }
 
-// messageExtension returns the extension of a protocol-buffer message that is an ONNX or a Core ML
-// model, else "". Both start with a version. An ONNX model then has its graph in field 7, a Core ML
-// model its kind of model in a field from 200 on. The last field must end at the end of the file.
+// messageExtension returns ".onnx" or ".mlmodel" if a file is the protocol-buffer message of an
+// ONNX or a Core ML model, otherwise "". Both messages start with a version. ONNX then has its
+// graph in field 7; Core ML has its model in a field from 200 on. The last field must end at the
+// end of the file.
 func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	const (
 		mostFields = 1 << 10
@@ -235,13 +237,13 @@ func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	return extension
 }
 
-// isNetwork reports whether name has the extension of a network.
+// isNetwork reports whether the file name has the extension of a format of networks.
 func isNetwork(name string) bool {
 	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
-// listsLayers reports whether head, the start of a file, is text with a key that only a list of
-// layers has. The last rune may be incomplete.
+// listsLayers reports whether head, the first bytes of a file, is UTF-8 text with a line that
+// starts with "layers:" or "inputs:", as a list of layers has. The last character may be cut off.
 func listsLayers(head []byte) bool {
 	cut := head
 	for i := 0; i < utf8.UTFMax && len(cut) > 0 && !utf8.Valid(cut); i++ {
@@ -333,7 +335,7 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 	return list, nil
 }
 
-// A loweredModel holds the programs of a model.
+// A loweredModel holds the programs of a model, and the options for which they were lowered.
 type loweredModel struct {
 	seed     uint64
 	memories layer.Memories // memory sizes that the programs were lowered for
@@ -357,8 +359,9 @@ func (o *Options) Memories() (m layer.Memories) {
 	return m
 }
 
-// lower returns the model's programs. It reuses those of the previous run if the options allow.
-// With sizes, programs that can only be timed are sufficient.
+// lower returns the programs of the model for the options o. It returns the programs of the
+// previous run again if they fit o. If sizes is true, the programs are only timed, so that they
+// need no weights.
 func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredModel, error) {
 	if m.kind == KindProgram {
 		return wrapProgram(m.program), nil
@@ -383,7 +386,7 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredMode
 	return low, nil
 }
 
-// lowerModel lowers a layer or a network without using the cache.
+// lowerModel fills low with the programs of a layer or a network, without the cache.
 func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (err error) {
 	if m.kind == KindLayer {
 		return m.lowerLayer(low, o)
@@ -394,7 +397,7 @@ func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (
 	return err
 }
 
-// lowerLayer lowers a single layer.
+// lowerLayer fills low with the program of a single layer. It uses the constants in o.Inputs.
 func (m *Model) lowerLayer(low *loweredModel, o *Options) error {
 	l := m.net.Layers[0]
 	if err := setWeights(&l, o); err != nil {

@@ -10,7 +10,7 @@ import (
 	"anesim/loader/params"
 )
 
-// WithParameters returns a copy of a compiled program whose run-time parameters are those of s.
+// WithParameters returns a copy of a compiled program with the run-time parameters in s.
 // [Options.Bind] and [Loaded.Bind] give them values. The error is an *[OptionError] if the model is
 // not a compiled program, otherwise a *[params.ApplyError] or a *[loader.RelocError].
 func (m *Model) WithParameters(s *params.Set) (*Model, error) {

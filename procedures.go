@@ -12,7 +12,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// maxJoined is the largest number of layers in a container.
+// maxJoined is the largest number of layers that [Procedures] accepts.
 const maxJoined = 16
 
 // Procedures returns a container with one procedure per layer. Each of layers is an operation with

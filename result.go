@@ -50,7 +50,7 @@ type ProgramResult struct {
 	covered []cover // L2 ranges of each descriptor of the first dispatch
 }
 
-// newResult assembles the result of the run from the results of its programs.
+// newResult returns the result of a run whose programs have all been dispatched.
 func (r *execution) newResult() *Result {
 	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic, Cache: r.lowered.entry}
 	if r.model.kind == KindProgram {
@@ -76,8 +76,8 @@ func (r *execution) newResult() *Result {
 	return res
 }
 
-// sumReport sets r.Report from the dispatches of a network, in the order in which its descriptors
-// ran.
+// sumReport sets the report of a network. The report lists the descriptors of all programs in the
+// order in which they ran, with their sums.
 func (r *Result) sumReport() {
 	r.Report = new(hw.Report)
 	var dispatched []Dispatch
@@ -132,7 +132,7 @@ func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// repeatedRounds returns the number of rounds of dispatches that are counted but not listed.
+// repeatedRounds returns how many further times the programs were dispatched without being listed.
 func (r *Result) repeatedRounds() (n int) {
 	for i := range r.Programs {
 		n = max(n, r.Programs[i].Again)
@@ -140,7 +140,8 @@ func (r *Result) repeatedRounds() (n int) {
 	return n
 }
 
-// lastRound yields the listed dispatches that stand for the counted rounds.
+// lastRound yields the last listed dispatch of each program that was dispatched further times. The
+// unlisted dispatches have the same costs.
 func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		for k := range r.Programs {

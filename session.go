@@ -150,7 +150,7 @@ func (c *Call) Result() (*Result, error) {
 	return r.newResult(), nil
 }
 
-// wrapProgram returns a compiled program in the form of a lowered model.
+// wrapProgram returns a compiled program as the result of lowering a model.
 func wrapProgram(p *loader.Program) *loweredModel {
 	return &loweredModel{programs: []partition.Program{{Program: p}}}
 }

@@ -89,8 +89,9 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	}
 }
 
-// spreadEnergy moves energy between the spans of overlapping descriptors, so that the energy of
-// each is spread evenly over the time in which it works.
+// spreadEnergy distributes the energy of each descriptor in list evenly over the time in which it
+// works. That time overlaps with the spans of its neighbors. The first span of list is
+// l.Spans[first].
 func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	spans := l.Spans[first:]
 	// move moves energy of span i to its neighbours in direction step, up to a distance of within.
@@ -112,8 +113,8 @@ func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	}
 }
 
-// addRepeats appends another timeline times times. The energies of its spans without duration
-// become one span, everything else another one.
+// addRepeats appends as many copies of another timeline as times says, as one span. A second span
+// without duration has the energy of spans without duration.
 func (l *Timeline) addRepeats(round *Timeline, times int) {
 	n := float64(times)
 	var energy, instant clock.Nanojoules
@@ -135,8 +136,8 @@ func (l *Timeline) addRepeats(round *Timeline, times int) {
 	l.addSpan(clock.Nanoseconds(n*float64(round.End)), clock.Nanojoules(n*float64(energy)), what)
 }
 
-// addPart appends a span, and adds its time and energy to p. more is additional energy of the span
-// that does not belong to p.
+// addPart appends a span with the energy energy+more, and adds its time and energy, without more,
+// to p. It does nothing if time is not positive.
 func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {
 		return
@@ -146,7 +147,7 @@ func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.N
 	l.addSpan(time, energy+more, what)
 }
 
-// addSpan appends a span at the end of the timeline.
+// addSpan appends a span that starts at the end of the timeline.
 func (l *Timeline) addSpan(time clock.Nanoseconds, energy clock.Nanojoules, what string) {
 	l.Spans = append(l.Spans, Span{l.End, time, energy, what})
 	l.End += time

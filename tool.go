@@ -45,8 +45,8 @@ func ThisTool() Tool {
 
 const modulePath = "anesim"
 
-// moduleVersion returns the version of this module in a build, where it is the main module or a
-// dependency. It returns "" if it is neither.
+// moduleVersion returns the version of this module in a build, in which it may be the main module
+// or a dependency. It returns "" if the build does not contain it.
 func moduleVersion(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath {
 		return info.Main.Version
@@ -59,7 +59,7 @@ func moduleVersion(info *debug.BuildInfo) string {
 	return ""
 }
 
-// constantsHash returns a hash of all constants, which is equal for builds with the same constants.
+// constantsHash returns a hash of the names, values, units and evidence of all built-in constants.
 func constantsHash() string {
 	h := fnv.New128a()
 	for _, c := range hw.Chips() {

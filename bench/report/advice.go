@@ -41,10 +41,9 @@ func Advice(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gates(d))
 }
 
-// patchAdvice returns a phrase for a multiply-accumulate of one patch, in which no memory traffic
-// overlaps with the array. It returns "" for other descriptors. With more pixels, the results of a
-// patch leave while the source of the next arrives. So wider rows, which take no more bytes if
-// they are padded to 64, can take less time.
+// patchAdvice returns a phrase for a multiply-accumulate whose result is so small that the engine
+// moves it as a whole, so that loads and stores do not overlap with computing. It returns "" for
+// any other descriptor.
 func patchAdvice(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""

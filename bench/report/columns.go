@@ -28,7 +28,7 @@ type Column[R any] struct {
 // DescriptorColumns lists the columns of the tables with one row per descriptor.
 var DescriptorColumns = slices.Concat(workColumns(), causeColumns(), costColumns())
 
-// workColumns returns the columns of a descriptor's work, and of its cycles.
+// workColumns returns the columns with a descriptor's place, shapes, engines and cycles.
 func workColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
@@ -125,12 +125,12 @@ var LayerColumns = []Column[Layer]{
 	{"tflops", "TFLOP/s", "TFLOP/s", "operations over time; a multiply-accumulate is two", 7, false, cost(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
 }
 
-// csvOnly returns a column that only CSV has.
+// csvOnly returns a column that only CSV shows, under the given name.
 func csvOnly[R any](name string, value func(*R) Value) Column[R] {
 	return Column[R]{Name: name, Value: value}
 }
 
-// cost returns a function that calls value for a modelled layer and returns None for any other.
+// cost returns a function that returns the value of a modelled layer, and None for any other layer.
 func cost(value func(*Layer) Value) func(*Layer) Value {
 	return func(x *Layer) Value {
 		if !x.Modelled {
@@ -140,7 +140,8 @@ func cost(value func(*Layer) Value) func(*Layer) Value {
 	}
 }
 
-// work returns the layer's operation, followed by the operations that are fused into it.
+// work returns the layer's operation with the activation that is fused into it, such as
+// "conv+relu".
 func (l *Layer) work() string {
 	if l.Activation != "" {
 		return l.Op + "+" + l.Activation
@@ -148,7 +149,8 @@ func (l *Layer) work() string {
 	return l.Op
 }
 
-// kernelOf returns the window of a convolution or a matmul, or None.
+// kernelOf returns the window of a convolution or a matmul with the number of groups, such as
+// "3x3/32". It returns None for other operations.
 func kernelOf(d *Descriptor) Value {
 	if d.Op != "conv" && d.Op != "matmul" {
 		return None
@@ -171,7 +173,8 @@ func enginesOf(d *Descriptor) string {
 // covers that kind of work.
 const UnmeasuredMark = "*"
 
-// intervalOf returns the descriptor's interval as percentages below and above its time.
+// intervalOf returns the bounds of the descriptor's time relative to the time, such as "-24 +40%".
+// It returns None if the descriptor takes no time.
 func intervalOf(d *Descriptor) Value {
 	if d.TimeNs == 0 {
 		return None
@@ -183,8 +186,8 @@ func intervalOf(d *Descriptor) Value {
 	return textOf(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
 }
 
-// vendorOf returns the vendor's stored estimate, followed in parentheses by the estimate of its
-// rule if that differs or none is stored.
+// vendorOf returns the vendor's estimates of the descriptor's time in microseconds. The one that
+// its rule gives is in parentheses, and is left out if it equals the one stored in the program.
 func vendorOf(d *Descriptor) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)

@@ -50,7 +50,8 @@ func Peak(c *hw.Chip) Rates {
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
 }
 
-// rates returns the rates of work done in time t, zero if t is not positive.
+// rates returns the mean rates of macs multiply-accumulates and the given bytes in the time t. It
+// returns zero rates if t is not positive.
 func rates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	if t <= 0 {
 		return Rates{}

@@ -36,7 +36,7 @@ func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 	return c
 }
 
-// names returns the names that the columns have in CSV.
+// names returns the names of the columns that CSV shows.
 func names[R any](columns []Column[R]) (list []string) {
 	for i := range columns {
 		if name := columns[i].Name; name != "" {
@@ -46,7 +46,7 @@ func names[R any](columns []Column[R]) (list []string) {
 	return list
 }
 
-// begin writes the header.
+// begin writes the row of column names unless it was written before or is not wanted.
 func (c *RunCSV) begin() {
 	if c.header != nil {
 		c.w.Write(c.header)
@@ -73,8 +73,8 @@ func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.w.Write(c.row)
 }
 
-// Repeat writes rows for the dispatches that r counts without listing them. The rows are those of
-// the last listed dispatch, once for each such dispatch; listed must end with them.
+// Repeat writes rows for the dispatches that r counts without listing them. It writes the rows of
+// the last listed dispatch, with which listed must end, once for each such dispatch.
 func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	last := listed[len(listed)-min(r.Per, len(listed)):]
 	for range r.Again {

@@ -18,8 +18,8 @@ type Repeat struct {
 	SteadyWallNs clock.Nanoseconds `json:"steady_wall_ns"` // likewise
 }
 
-// repeatOf returns the times of the first and each later dispatch of a run, or nil for a
-// single dispatch.
+// repeatOf returns the numbers and the times of the dispatches of a run. It returns nil if the run
+// has only one.
 func repeatOf(r *anesim.Result) *Repeat {
 	if r.Options.Repeat < 2 {
 		return nil
@@ -67,7 +67,8 @@ type Call struct {
 	Outputs []Output `json:"outputs"`
 }
 
-// stateOf returns the aliases of a run and their savings, or nil if it has none.
+// stateOf returns the state of a run with the bytes that it saves. It returns nil for a run without
+// state.
 func stateOf(r *anesim.Result) *State {
 	if len(r.Options.State) == 0 {
 		return nil

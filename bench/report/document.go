@@ -88,7 +88,8 @@ type Stage struct {
 	Source   string            `json:"source"`
 }
 
-// stagesOf converts a host's stages for the document. It returns nil if the host has none.
+// stagesOf returns the stages of the host's work for a dispatch. It returns nil if the host adds no
+// fixed time.
 func stagesOf(h *host.Host) []Stage {
 	var list []Stage
 	for _, s := range h.Stages() {
@@ -97,7 +98,7 @@ func stagesOf(h *host.Host) []Stage {
 	return list
 }
 
-// hostPartsOf returns the host's part of a run, or nil if the host has no stages.
+// hostPartsOf divides the host's time in a run. It returns nil if the host adds no fixed time.
 func hostPartsOf(r *anesim.Result) *HostParts {
 	list := stagesOf(&r.Options.Host)
 	if list == nil {
@@ -178,8 +179,8 @@ type Span struct {
 	L2Bytes  int               `json:"l2_bytes"`        // bytes of L2 that a descriptor uses for tensors and tiles
 }
 
-// powerSpans returns the power of a run over its timeline l. Spans of descriptors include
-// the descriptor's bottleneck and its use of L2.
+// powerSpans returns the spans of the timeline l. It adds the bottleneck and the use of the L2 to
+// the spans of descriptors.
 func powerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
 	list := make([]Span, len(l.Spans))
 	for i := range l.Spans {
@@ -253,8 +254,8 @@ type Constant struct {
 	Source   string  `json:"source"`
 }
 
-// ConstantsOf returns all constants of the run's chip, followed by those of its host. The host
-// "none" has no constants.
+// ConstantsOf returns all constants of the run's chip, followed by the constants of its host. The
+// host "none" has no constants.
 func ConstantsOf(r *anesim.Result) []Constant {
 	var list []Constant
 	add := func(name string, c evidence.Constant) {
@@ -271,7 +272,8 @@ func ConstantsOf(r *anesim.Result) []Constant {
 	return list
 }
 
-// totalOf returns the total of a report.
+// totalOf returns the costs of all descriptors and dispatches of a report. The wall time is that of
+// the engine.
 func totalOf(r *hw.Report) Total {
 	b := r.Bounds()
 	p := r.Parts()
@@ -283,7 +285,8 @@ func totalOf(r *hw.Report) Total {
 	}
 }
 
-// wallOf returns the run's total with the parts of the timeline l outside the engine.
+// wallOf returns the costs of a run with the time and energy of the host, of idling and of waking,
+// which it reads from the timeline l.
 func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 	t := totalOf(r.Report)
 	t.WallNs += r.Host() + l.Idle.Time + l.Wake.Time

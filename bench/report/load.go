@@ -101,7 +101,8 @@ type LoadBin struct {
 	Clients []float64 `json:"clients,omitempty"`
 }
 
-// percentiles lists the percentiles in reports.
+// percentiles lists the fractions of calls whose latencies a load reports. The last one is the
+// maximum.
 var percentiles = [...]float64{0.5, 0.9, 0.99, 0.999, 1}
 
 // NewLoad returns the document of the simulated load l.
@@ -139,8 +140,8 @@ func NewLoad(l *scripts.Load) *Load {
 	return d
 }
 
-// eventsOf returns the events with calls numbered per client. The start and the end of a
-// run become one event.
+// eventsOf returns the events of a load. It numbers the calls of each client from 1, and joins the
+// start and the end of a run of descriptors into one event.
 func eventsOf(l *scripts.Load) (list []LoadEvent) {
 	started := make([]int, len(l.Config.Clients))
 	number, began := map[int]int{}, map[int]int{}

@@ -128,7 +128,8 @@ type Operation struct {
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 }
 
-// sumOperations sums the layers by operation, sorted by time in descending order.
+// sumOperations returns the sums of the layers with the same operation, sorted by time in
+// descending order. It leaves out layers without descriptors.
 func (d *Network) sumOperations() []Operation {
 	list := []Operation{}
 	for i := range d.Layers {
@@ -336,8 +337,8 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func extents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// formatWindow returns the kernel of a convolution or a pool, such as 3x3/2 for a stride or
-// 3x3:32 for groups, or "-".
+// formatWindow returns the size of a layer's window with the stride and the number of groups if
+// they are not 1, such as "3x3/2:32". It returns "-" for a layer without a window.
 func formatWindow(l *list.Layer) string {
 	w := &l.Lower.Window
 	if w.Kh == 0 {
@@ -356,7 +357,8 @@ func formatWindow(l *list.Layer) string {
 	return s
 }
 
-// tflops returns a rate in TFLOP/s, counting a multiply-accumulate as two operations.
+// tflops returns the rate of macs multiply-accumulates in the time t, in 1e12 operations per
+// second. Each counts as two operations. It returns 0 if t is 0.
 func tflops(macs uint64, t clock.Nanoseconds) float64 {
 	if t == 0 {
 		return 0

@@ -15,7 +15,8 @@ import (
 // "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
-// backendsOf returns the backends of a target.
+// backendsOf returns the names of the processors that belong to a target; see [Computes]. It
+// returns an *[anesim.OptionError] for an unknown target.
 func backendsOf(compute string) ([]string, error) {
 	switch compute {
 	case "engine":
@@ -51,8 +52,8 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 }
 
 // Place chooses the processor of machine m for each layer of the network in r, so that the total
-// time is shortest. The times of the engine are those of the run. The error is an
-// *[anesim.OptionError] if r is not a network's result.
+// time is shortest. The engine's times come from the run. The error is an *[anesim.OptionError] if
+// r is not a network's result.
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {

@@ -86,7 +86,7 @@ func firstRune(s string) rune {
 	return c
 }
 
-// isNumber reports whether a text is a decimal number, as a spreadsheet reads one.
+// isNumber reports whether a spreadsheet reads s as a decimal number.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil && strings.Trim(s, "0123456789.eE+-") == ""

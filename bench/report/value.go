@@ -93,8 +93,8 @@ func (v Value) Number() (number float64, ok bool) {
 	return 0, false
 }
 
-// appendCSV appends the value to b as a cell of CSV: all digits of numbers, times in nanoseconds,
-// energies in nanojoules, sizes in bytes.
+// appendCSV appends the value to b as a field of CSV. Numbers have up to nine digits, times are in
+// nanoseconds, energies in nanojoules and sizes in bytes.
 func (v Value) appendCSV(b []byte) []byte {
 	switch v.kind {
 	case noValue:

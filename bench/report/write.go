@@ -18,7 +18,7 @@ type List struct {
 	Elements iter.Seq2[any, error]
 }
 
-// longList is the minimum length of lists that are written element by element.
+// longList is the length from which a list of a document is written element by element.
 const longList = 256
 
 // WriteDocument writes a document as indented JSON. It writes the elements of lists, and of other
@@ -57,8 +57,8 @@ func WriteDocument(w io.Writer, document any, lists ...List) error {
 	return b.Flush()
 }
 
-// writeList writes a list of the document. Members of the document are indented by one
-// space.
+// writeList writes the elements of a list as JSON, each on lines of its own, with the indent of a
+// list that is a member of a document.
 func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 	b.WriteByte('[')
 	var text bytes.Buffer
@@ -87,7 +87,7 @@ func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 	return nil
 }
 
-// writeIndented writes a value without a trailing newline.
+// writeIndented writes v as indented JSON without a newline at the end.
 func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
@@ -99,7 +99,8 @@ func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	return nil
 }
 
-// cutLists returns a copy of a document with its long lists emptied, and these lists.
+// cutLists returns a copy of a document in which lists of at least [longList] structs are empty,
+// and the elements of these lists.
 func cutLists(document any) (any, []List) {
 	v := reflect.Indirect(reflect.ValueOf(document))
 	if v.Kind() != reflect.Struct {

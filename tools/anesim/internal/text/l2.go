@@ -29,7 +29,7 @@ func (p pager) printSpills(list []report.Spill) {
 }
 
 // WriteOccupancy draws a bar chart of the bytes in use in the L2 during the run of a network. Each
-// bar stands for several consecutive descriptors and shows the largest use among them.
+// bar shows the largest use among several consecutive descriptors.
 func WriteOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)
