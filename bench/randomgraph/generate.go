@@ -9,22 +9,23 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options bound the graphs that Generate makes. A zero field means its default.
+// Options bound the graphs that New and Generate return. A field that is 0 or false stands for
+// its default.
 type Options struct {
-	// MinNodes and MaxNodes bound the number of nodes, 2 and 8 by default. One random
-	// choice usually adds one node. A pattern that exporters write, such as attention or a
-	// normalization in several nodes, is one choice of up to 17 nodes, so the last choice may
-	// exceed MaxNodes.
+	// MinNodes and MaxNodes bound the number of nodes. The defaults are 2 and 8. A graph can
+	// have more than MaxNodes nodes, because the last choice may add a pattern of up to 17
+	// nodes, such as attention.
 	MinNodes, MaxNodes int
-	// Opset is the version of the operator set, from 9 to 22. By default nine of twenty graphs
-	// have 17, and the others are of versions in which many operators changed.
+	// Opset is the version of ONNX's operator set, from 9 to 22. By default nine of twenty
+	// graphs have version 17, and the others have versions that changed many operators.
 	Opset int
-	// Extreme allows magnitudes near the limits of fp16. By default one of forty graphs
-	// has them.
+	// Extreme allows numbers near the limits of fp16. By default one of forty graphs has such
+	// numbers.
 	Extreme bool
 }
 
-// New returns the graph of a seed. The same seed and options give the same graph.
+// New returns the random graph that belongs to a seed. The same seed and options give the same
+// graph on every machine.
 func New(seed uint64, o Options) *Graph {
 	g := Generate(rand.New(rand.NewPCG(seed, 0)), o)
 	g.Seed = fmt.Sprint(seed)
@@ -59,7 +60,8 @@ var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "Aver
 // viewOperators are operators that a compiler removes or looks through.
 var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
-// Generate returns a random graph that onnxruntime accepts.
+// Generate returns a random graph with the choices of rng. The graph is valid ONNX: it conforms
+// to the specification of its operators.
 func Generate(rng *rand.Rand, o Options) *Graph {
 	o.MinNodes, o.MaxNodes = cmp.Or(o.MinNodes, 2), cmp.Or(o.MaxNodes, 8)
 	for {
