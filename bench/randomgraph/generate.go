@@ -32,8 +32,9 @@ func New(seed uint64, o Options) *Graph {
 	return g
 }
 
-// A choice is one way to continue a graph from a tensor. Its function add adds nodes that
-// read x, or returns false if it cannot.
+// A choice is one way to continue a graph from a tensor x. Its function add adds nodes that read
+// x. It returns false if it cannot, and the caller then removes the nodes that it added. A
+// choice is picked with a probability proportional to its weight.
 type choice struct {
 	weight int
 	add    func(b *builder, x string) bool
@@ -47,17 +48,19 @@ var choices = []choice{
 	{4, addAttention}, {4, addGate}, {2, addExcitation}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addSearch}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
 }
 
-// fusableChoices are the choices after an operator that a compiler merges with the operators
-// that follow it.
+// fusableChoices are picked after an operator of fusableOperators or viewOperators. They add
+// operators that a compiler may merge into the one before.
 var fusableChoices = []choice{
 	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addCombination}, {18, addView}, {6, addReshape}, {6, addConstantMatMul},
 	{6, addTensorMatMul}, {3, addActivationPieces}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addMove},
 }
 
-// fusableOperators are often followed by fusableChoices.
+// fusableOperators lists the operators into which a compiler may merge the operators that
+// follow.
 var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "AveragePool", "GlobalAveragePool", "MaxPool"}
 
-// viewOperators are operators that a compiler removes or looks through.
+// viewOperators lists operators that change only the shape or the order of elements, so that a
+// compiler can remove them or merge operators across them.
 var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
 // Generate returns a random graph with the choices of rng. The graph is valid ONNX: it conforms
@@ -95,8 +98,8 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	return b.graph
 }
 
-// chooseStart returns the tensor to continue from. Most often it is an output of the newest
-// node. It is first if there is no node.
+// chooseStart returns the name of the tensor from which the graph continues: mostly a result of
+// the last node, sometimes any tensor. If there is no node, it returns first.
 func (b *builder) chooseStart(first string) string {
 	if len(b.graph.Nodes) == 0 {
 		return first
@@ -108,8 +111,8 @@ func (b *builder) chooseStart(first string) string {
 	return pick(b, b.names...)
 }
 
-// tryChoice picks a choice and lets it add nodes that read x. If the choice is impossible,
-// the graph stays as it was.
+// tryChoice lets a random choice add nodes that read x. If the choice fails or needs a newer
+// operator set, tryChoice restores the nodes, the inputs and the list of tensors.
 func (b *builder) tryChoice(x string) {
 	v := b.value(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)

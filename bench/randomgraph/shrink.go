@@ -157,9 +157,9 @@ func (g *Graph) bypassNodes() iter.Seq[*Graph] {
 	}
 }
 
-// canSubstitute reports whether every reader of tensor to can read tensor from instead. That
-// requires that to is not an output, that both have one shape and type, and that the range of
-// to includes 0 or all of the range of from.
+// canSubstitute reports whether every node that reads the tensor to can read the tensor from
+// instead. Both must have one type and one shape, to must not be an output, and either the range
+// of to must include 0 or that of from must be within it.
 func (g *Graph) canSubstitute(from, to string) bool {
 	v, w := g.Values[from], g.Values[to]
 	return !slices.Contains(g.Outputs, to) && v.Type == w.Type && slices.Equal(v.Dims, w.Dims) &&
