@@ -31,7 +31,7 @@ func TestResidentTilesStay(t *testing.T) {
 		},
 		Outputs: []string{"y", "z"},
 	}
-	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, transposes: map[transposeKey]int{}}
+	j := newJoiner(n)
 	for _, step := range []func() error{j.wire, j.assignPorts, j.packParts} {
 		if err := step(); err != nil {
 			t.Fatal(err)
