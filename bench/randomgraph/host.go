@@ -114,7 +114,7 @@ func addEinsum(b *builder, x string) bool {
 		return false
 	}
 	k, m := v.Dims[2], b.randomExtent(20)
-	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik")
+	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik", "...j,kj->...k")
 	if b.chance(30) {
 		shape, equation = []int{k, m}, "bij,jk"
 	}
