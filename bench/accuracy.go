@@ -91,7 +91,8 @@ func (a *Accuracy) summarize(p *Presets) error {
 	return nil
 }
 
-// addState adds a row to the groups of its state.
+// addState adds the error of a row to the group of the state that the row was measured in, such as
+// after an idle gap.
 func (g groups) addState(r *Residual) {
 	row := r.Sample.Row
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
@@ -111,8 +112,8 @@ func (g groups) addState(r *Residual) {
 	}
 }
 
-// groupsOfTier returns the groups for rows of a tier. Rows of T3, without a full shape, are
-// only in their own group.
+// groupsOfTier returns the names of the groups that a row of the given tier belongs to. A row of
+// tier T3, whose shape was not fully published, is only in the group of its tier.
 func groupsOfTier(tier string) []string {
 	switch tier {
 	case "T0", "T1":
@@ -125,14 +126,14 @@ func groupsOfTier(tier string) []string {
 	return []string{tier, "all"}
 }
 
-// isEngineTier reports whether rows of a tier are engine-dominated or mixed.
+// isEngineTier reports whether the engine takes a large part of the time of rows of this tier. The
+// other tiers are dominated by the host.
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
-// isMainEnergy reports whether an operation is one of those by whose energy the model is
-// judged.
+// isMainEnergy reports whether the summary of energies covers rows of this operation.
 func isMainEnergy(op string) bool { return op == "matmul" || op == "conv" || op == "decode_model" }
 
-// A groups maps names to pairs.
+// A groups holds the estimates and measurements of rows by the name of their group.
 type groups map[string][]Pair
 
 func (g groups) add(p Pair, names ...string) {
@@ -141,8 +142,8 @@ func (g groups) add(p Pair, names ...string) {
 	}
 }
 
-// summarize returns the summaries of the groups sorted by name, with the names in last at
-// the end.
+// summarize returns the summary of each group, sorted by name. Groups named in last come at the
+// end.
 func (g groups) summarize(last []string) ([]Group, error) {
 	var out []Group
 	for _, n := range sortNames(slices.Collect(maps.Keys(g)), last) {
@@ -157,7 +158,8 @@ func (g groups) summarize(last []string) ([]Group, error) {
 	return out, nil
 }
 
-// sortNames sorts names in place and returns them with those in last at the end.
+// sortNames sorts names and returns them with the ones in last moved to the end, in the order of
+// last.
 func sortNames(names, last []string) []string {
 	slices.Sort(names)
 	first := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(last, n) })
@@ -169,11 +171,12 @@ func sortNames(names, last []string) []string {
 	return first
 }
 
-// tierOrder lists the groups of tiers that come last.
+// tierOrder lists the groups of tiers that reports show after all others.
 var tierOrder = []string{"T0+T1", "all"}
 
-// roofline returns a naive estimate in nanoseconds: the longer of all multiply-accumulates
-// at the peak rate, and each input, weight and output once at the memory's rate.
+// roofline returns the time in nanoseconds that a naive estimate gives: the time of all
+// multiply-accumulates at the peak rate, or of moving each input, weight and output once, whichever
+// is longer.
 func (s *Sample) roofline(c *hw.Chip) float64 {
 	const lanes = 16 * 256
 	r := s.Row

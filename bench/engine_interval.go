@@ -56,16 +56,17 @@ func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []E
 	return append(bands, newUnmeasuredBand(engineRatios(rows, left, ByKind)))
 }
 
-// isEngineRow reports whether a row's time is mostly the engine's, as predicted without the
-// row's session. Hosts with memory in a slow state are excluded.
+// isEngineRow reports whether the engine takes more than half of a row's time, according to a fit
+// without the row's session. It excludes hosts whose memory was in a slow state.
 func isEngineRow(r *measured.Row, left map[string]LeftOut) bool {
 	l, ok := left[r.ID]
 	p := &l[BySession]
 	return ok && r.Warm() > 0 && p.Engine > p.Time/2 && !isSlowHost(RowHost(r))
 }
 
-// engineRatios returns the ratios of rows whose time is mostly the engine's. The host's
-// part is subtracted, from a fit without the row's session or kind.
+// engineRatios returns, for each row whose time is mostly the engine's, the measured engine time
+// divided by the predicted one. The measured engine time is the row's time without the predicted
+// time of the host. The protocol selects the predictions.
 func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (list []engineRatio) {
 	for i := range rows {
 		r := &rows[i]
@@ -79,8 +80,8 @@ func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (li
 	return list
 }
 
-// newEngineBand returns the band of ratios. To find the required width, it tests the bounds
-// from other sessions on each session's rows.
+// newEngineBand returns the band for a kind of work from its ratios. It widens the band until the
+// bounds that follow from all other sessions would hold the required share of each session's rows.
 func newEngineBand(kind string, list []engineRatio) EngineBand {
 	var trials []trial
 	for _, own := range list {
@@ -94,10 +95,9 @@ func newEngineBand(kind string, list []engineRatio) EngineBand {
 	return newBand(kind, list, trials, findTrialsWidth(trials))
 }
 
-// newUnmeasuredBand returns the band of work that no row covers. Such work is one more
-// operation, not one more row of those that have most rows. The band of all ratios is therefore
-// widened until it holds the required share of operations, each counted by the share of its
-// rows that it holds.
+// newUnmeasuredBand returns the band for work that no row covers. Such work is a further operation,
+// so the band must hold the required share of operations, not of rows. Each operation counts with
+// the share of its rows that the band holds.
 func newUnmeasuredBand(list []engineRatio) EngineBand {
 	low, high := band(valuesOf(list, ""))
 	var trials []trial
@@ -117,7 +117,8 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 	return newBand(Unmeasured, list, trials, width)
 }
 
-// valuesOf returns the ratios of all sessions but one.
+// valuesOf returns the values of all ratios except those of one session. It returns all values if
+// except is "".
 func valuesOf(list []engineRatio, except string) (values []float64) {
 	for _, x := range list {
 		if x.session != except {
@@ -127,7 +128,8 @@ func valuesOf(list []engineRatio, except string) (values []float64) {
 	return values
 }
 
-// newBand returns the band of ratios, widened, with the trials that it holds.
+// newBand returns the band whose bounds are the quantiles of list, widened by the factor width. Its
+// Holds counts the trials that the band would hold.
 func newBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
 	low, high := band(valuesOf(list, ""))
 	b := EngineBand{Kind: kind, Rows: len(list), Holds: countHeld(trials, width), Width: width}
@@ -166,7 +168,7 @@ func WorkBands() ([]WorkBand, error) {
 	return list, nil
 }
 
-// band returns the kind of the engine band that the work has.
+// band returns the Kind of the [EngineBand] from which the work has its bounds.
 func (x *WorkBand) band() string {
 	switch {
 	case x.Rows == 0:
@@ -204,7 +206,8 @@ func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) 
 	return list, nil
 }
 
-// mostWork returns the kind of work that takes more than half of a chain's time.
+// mostWork returns the kind of work to which more than half of the chain's time on the chip
+// belongs. It returns ok = false if there is no such kind.
 func (c *Chain) mostWork(chip hw.Chip) (most hw.Work, ok bool) {
 	var times [hw.WorkKinds]clock.Nanoseconds
 	var all clock.Nanoseconds
@@ -224,8 +227,8 @@ func (c *Chain) mostWork(chip hw.Chip) (most hw.Work, ok bool) {
 	return 0, false
 }
 
-// isSlowHost reports whether a host's sessions found memory in a slow state, so that its
-// constants include a time for every megabyte that the engine moves.
+// isSlowHost reports whether the memory of the named host was in a slow state when it was measured.
+// The constants of such a host include a time for each megabyte that the engine moves.
 func isSlowHost(name string) bool {
 	return slices.ContainsFunc(host.Presets(), func(h host.Host) bool { return h.Name == name && h.Memory.Value > 0 })
 }

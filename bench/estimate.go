@@ -29,7 +29,7 @@ type Estimate struct {
 // Wall returns the time of the call: engine and host together.
 func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
 
-// add adds n times the engine part of another estimate.
+// add adds the engine's costs of x to e, n times.
 func (e *Estimate) add(n int, x *Estimate) {
 	e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * x.Engine)
 	e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * x.Vendor)
@@ -48,9 +48,9 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.DMA.Destination += uint64(n) * x.DMA.Destination
 }
 
-// estimate times steps one after the other. For a repeated run, it times the first two
-// repetitions. Descriptors overlap with the previous one, so all later repetitions take as
-// long as the second.
+// estimate adds the costs of steps to e. It times only the first two repetitions of a repeated
+// step: a descriptor overlaps with the one before, so that the first differs and all others are as
+// long as the second. The report of the last timed descriptor is stored in last.
 func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
@@ -75,9 +75,9 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 	}
 }
 
-// columnTime returns a descriptor's time in the vendor's cost dump: that of its slowest
-// column, where bytes move at 22 GB/s and weights count without padding (332 B take 15.0909
-// ns there).
+// columnTime returns the time that the vendor's cost dump gives a descriptor: that of its slowest
+// column. In that dump, bytes move at 22 GB/s, and weights count without padding (332 bytes take
+// 15.0909 ns).
 func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	const bytesPerNanosecond = 22
 	u := &d.Units

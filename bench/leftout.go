@@ -84,7 +84,7 @@ func (a *Accuracy) LeftOut(left map[string]LeftOut, by Protocol) (*Accuracy, err
 	return out, out.summarize(&p)
 }
 
-// predict replaces the model's estimate by a prediction.
+// predict replaces the estimates of the row by those of p.
 func (r *Residual) predict(p *Prediction) {
 	r.Time.Model, r.Engine, r.Energy.Model = p.Time, p.Engine, p.Energy
 }

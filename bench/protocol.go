@@ -40,5 +40,5 @@ func (p Protocol) String() string {
 	return "shape"
 }
 
-// shapeOf returns a key that rows of one shape share.
+// shapeOf returns a key that is equal for rows of the same operation, shape and weight format.
 func shapeOf(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

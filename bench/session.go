@@ -28,8 +28,8 @@ func RowHost(r *measured.Row) string {
 
 const noHost = "none"
 
-// hostOfMachine returns the host preset of a row's machine, even if its latency excludes the
-// host.
+// hostOfMachine returns the name of the host preset for a row's machine, even if the measured time
+// excludes the host. It returns "none" if no preset fits.
 func hostOfMachine(r *measured.Row) string {
 	m := r.Machine
 	switch {

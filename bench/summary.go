@@ -62,9 +62,9 @@ func Summarize(pairs []Pair) (Summary, error) {
 	}, nil
 }
 
-// quantile returns the quantile at p of sorted values by linear interpolation, where value
-// i of n is at i/(n-1). Its sums are not fused with products, unlike the library's, so the
-// result is the same on every machine.
+// quantile returns the quantile at p of sorted values. Value i of n is the quantile at i/(n-1);
+// others are interpolated linearly. The result is the same on every machine, because sums and
+// products are rounded separately.
 func quantile(p float64, sorted []float64) float64 {
 	at := float64(p * float64(len(sorted)-1))
 	i := int(at)

@@ -86,7 +86,7 @@ const (
 	measuredEstimate = "vendor's estimate"
 )
 
-// measures returns the quantities by which costs are compared.
+// measures returns the quantities that a check compares, each with its name and unit.
 func (c *Cost) measures() [7]struct {
 	name string
 	unit string
@@ -104,7 +104,8 @@ func (c *Cost) measures() [7]struct {
 	}
 }
 
-// A term is one part of a measure.
+// A term is a part of a quantity: the cycles of one cause, the energy of one unit, or the bytes of
+// one path.
 type term struct {
 	of   string // cycles, energy or bytes
 	name string
@@ -112,7 +113,8 @@ type term struct {
 	v    float64
 }
 
-// terms returns the parts of cycles, energy and bytes that the cost contains.
+// terms returns the parts of cycles, energy and bytes. It returns no parts of energy and bytes if
+// the baseline does not have them.
 func (c *Cost) terms() (list []term) {
 	for name, n := range c.Causes.All() {
 		list = append(list, term{"cycles", report.CauseText(name), "", float64(n)})
@@ -156,7 +158,7 @@ func newCost(r *hw.Report) Cost {
 	return c
 }
 
-// newDescriptorCost returns the cost of a listed descriptor.
+// newDescriptorCost returns the quantities of a descriptor that a check compares.
 func newDescriptorCost(d *report.Descriptor) Cost {
 	return Cost{
 		Cost: d.Cost(), MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: d.Cycles,
@@ -206,7 +208,9 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	return e, nil
 }
 
-// registerTexts returns, for each descriptor of a program, its registers that are not zero.
+// registerTexts returns a text for each descriptor of a program with its registers that are not
+// zero, such as "Common.InDim=0x10040". The argument set holds changes to registers that apply to
+// every descriptor.
 func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
@@ -232,7 +236,8 @@ func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error)
 	return texts, nil
 }
 
-// parseRegisters parses the words of a register text by name.
+// parseRegisters returns the values in a text that registerTexts made, by register. It skips
+// malformed words.
 func parseRegisters(text string) map[string]uint32 {
 	m := map[string]uint32{}
 	for word := range strings.FieldsSeq(text) {
@@ -304,14 +309,14 @@ func (out *baselineWriter) writeValue(v any) {
 	out.Write(j)
 }
 
-// writeMember writes the line of a member that another one follows.
+// writeMember writes a line with a member of an object, and the comma before the next member.
 func (out *baselineWriter) writeMember(indent, name string, v any) {
 	fmt.Fprintf(out, "%s%q: ", indent, name)
 	out.writeValue(v)
 	out.WriteString(",\n")
 }
 
-// endElement ends the line of the i-th of n elements.
+// endElement ends the line of the i-th of n elements, with a comma unless it is the last.
 func (out *baselineWriter) endElement(i, n int) {
 	if i < n-1 {
 		out.WriteByte(',')

@@ -143,8 +143,8 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	return v
 }
 
-// listConstantChanges returns the constants that differ, sorted by name. It ignores
-// constants that one side lacks.
+// listConstantChanges returns the constants of the chip that differ, such as "Clock 1.428e+09 ->
+// 1e+09". It ignores constants that only one side has.
 func listConstantChanges(want, got map[string]float64) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if now, ok := got[name]; ok && now != want[name] {
@@ -154,7 +154,7 @@ func listConstantChanges(want, got map[string]float64) (list []string) {
 	return list
 }
 
-// joinFirst joins the first few items of a list and says how many more there are.
+// joinFirst joins the first six items of a list with commas, and says how many more there are.
 func joinFirst(list []string) string {
 	const most = 6
 	if len(list) > most {
@@ -167,7 +167,8 @@ func (v *Verdict) addAppeared(where, what string) {
 	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
 }
 
-// compareCosts adds the measures that differ by more than most.
+// compareCosts adds a difference for each quantity that differs by more than the fraction most. The
+// argument where names the part of the model, and registers lists its changed registers.
 func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, registers []string) {
 	a, b := want.measures(), got.measures()
 	var terms []string
@@ -192,8 +193,8 @@ func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, regi
 	}
 }
 
-// formatTermChanges returns the terms that differ: cycles, then energy, then bytes, each
-// sorted by the size of the difference.
+// formatTermChanges returns the parts of cycles, energy and bytes that differ, in this order. The
+// largest differences of each come first.
 func formatTermChanges(want, got *Cost) []string {
 	list := slices.DeleteFunc(CostChanges(want, got), func(c CostChange) bool { return c.Of == "" || c.A == c.B })
 	kinds := []string{"cycles", "energy", "bytes"}
@@ -215,8 +216,8 @@ func formatTermChanges(want, got *Cost) []string {
 	return text
 }
 
-// formatCounterChanges returns the counters that differ by more than most on one line. It
-// omits counters that repeat a measure in missed.
+// formatCounterChanges returns a text with the counters that differ by more than the fraction most,
+// or "". It leaves out counters that repeat a quantity in missed.
 func formatCounterChanges(want, got *report.Counters, most float64, missed map[string]bool) string {
 	if want == nil || got == nil {
 		return ""

@@ -28,7 +28,8 @@ func (d *Delta) Changed() bool {
 // It does if one of them was read from the document of a network, which lists only layers.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
-// comparedUnits returns the items of an entry to compare: its descriptors, or its layers.
+// comparedUnits returns the descriptors of an entry or, if layers is true and the entry has layers,
+// its layers in the form of descriptors.
 func (e *Entry) comparedUnits(layers bool) []Descriptor {
 	if !layers || len(e.Layers) == 0 {
 		return e.Descriptors

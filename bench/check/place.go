@@ -29,7 +29,8 @@ func (p *Place) Measure(name string) *Difference {
 	return nil
 }
 
-// added returns the time that the place takes longer than in the baseline, in nanoseconds.
+// added returns by how many nanoseconds the place is slower than in the baseline. It is negative if
+// the place is faster.
 func (p *Place) added() float64 {
 	if d := p.Measure(MeasuredTime); d != nil {
 		return d.Got - d.Want
@@ -97,7 +98,7 @@ func valueText(v float64, unit string) string {
 	return report.Thousands(uint64(v)) + " " + unit
 }
 
-// change returns the difference with both values, such as "12,123 -> 11,508 (-5.07 %)".
+// change returns both values and the relative difference, such as "12,123 -> 11,508 (-5.07 %)".
 func (d *Difference) change() string {
 	want, got := d.Values()
 	if math.IsInf(d.Relative(), 0) {

@@ -44,7 +44,8 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	return list, nil
 }
 
-// programConstants returns the constants of each descriptor of a program.
+// programConstants returns the constants that each descriptor of a program reads. The argument set
+// holds changes to registers that apply to every descriptor.
 func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
 	linked, err := p.LinkStream()
 	if err != nil {
@@ -126,7 +127,8 @@ func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known
 	return d, true
 }
 
-// compareParts compares two parts.
+// compareParts adds the differences between two byte slices to d. If halves is true, the bytes are
+// fp16 values, whose differences are counted too.
 func (d *ConstantsChange) compareParts(a, b []byte, halves bool) {
 	if len(a) > len(b) {
 		a, b = b, a
