@@ -87,7 +87,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 			if !made {
 				at := slices.IndexFunc(r.model.net.Inputs, func(t list.Tensor) bool { return t.Name == name })
 				if at < 0 {
-					return fmt.Errorf("%q has no values", name)
+					return fmt.Errorf("input %q has no values", name)
 				}
 				var err error
 				if data, err = r.makeUpInput(&r.model.net.Inputs[at]); err != nil {
@@ -95,7 +95,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 			if len(data) > mostStaged {
-				return fmt.Errorf("%q has %d elements; the host computes values of at most %d", name, len(data), mostStaged)
+				return fmt.Errorf("input %q has %d elements; want at most %d for values on the host", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {

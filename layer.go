@@ -93,7 +93,7 @@ func setWeights(l *list.Layer, o *Options) error {
 			continue
 		}
 		if len(data) != w.n {
-			return &InputError{Name: name, What: fmt.Sprintf("found %d elements; %s of the layer has %d", len(data), name, w.n)}
+			return &InputError{Name: name, What: fmt.Sprintf("found %d elements; the layer wants %d", len(data), w.n)}
 		}
 		*w.to = data
 	}

@@ -91,8 +91,8 @@ func (a *Accuracy) summarize(p *Presets) error {
 	return nil
 }
 
-// addState adds the error of a row to the group of the state that the row was measured in, such as
-// after an idle gap.
+// addState adds the time of a row to the groups that compare ways of measuring: cold or warm calls,
+// and the fastest call or the mean of many.
 func (g groups) addState(r *Residual) {
 	row := r.Sample.Row
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
@@ -126,8 +126,8 @@ func groupsOfTier(tier string) []string {
 	return []string{tier, "all"}
 }
 
-// isEngineTier reports whether the engine takes a large part of the time of rows of this tier. The
-// other tiers are dominated by the host.
+// isEngineTier reports whether the engine takes most of the time, or much of it, in rows of the
+// given tier. Tier T0 has the former, T1 the latter.
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
 // isMainEnergy reports whether the summary of energies covers rows of this operation.

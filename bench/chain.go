@@ -146,7 +146,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is not modelled", r.Op)}
 	}
 	if what := build.missingDimension(r); what != "" {
-		return nil, &UnmodelledError{r.ID, fmt.Sprintf("%s lacks dimension %s", r.Op, what)}
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("row of operation %q lacks dimension %s", r.Op, what)}
 	}
 	if what := findExcess(r); what != "" {
 		return nil, &UnmodelledError{r.ID, what}
@@ -179,11 +179,11 @@ func findExcess(r *measured.Row) string {
 		v(r.N) * v(r.M) * v(r.K), v(r.N) * v(r.K) * v(r.Cols), v(r.N) * v(r.M) * v(r.Cols), v(r.N) * decoderKeys * decoderWidth,
 	} {
 		if t > elements {
-			return fmt.Sprintf("tensor has %.3g elements", t)
+			return fmt.Sprintf("tensor has %.3g elements; want at most %d", t, uint64(elements))
 		}
 	}
 	if r.Depth > layers {
-		return fmt.Sprintf("%d layers", r.Depth)
+		return fmt.Sprintf("stack has %d layers; want at most %d", r.Depth, layers)
 	}
 	return ""
 }

@@ -128,7 +128,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			continue
 		}
 		if r.Latency == 0 && r.Energy == 0 {
-			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "missing latency and energy"})
+			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "row has neither a latency nor an energy"})
 			continue
 		}
 		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r)})

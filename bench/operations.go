@@ -308,7 +308,7 @@ func tensor(r *measured.Row) (rows, k int, err error) {
 	case r.Cin > 0 && r.H > 0 && r.W > 0:
 		return n * r.Cin * r.H, r.W, nil
 	}
-	return 0, 0, &UnmodelledError{r.ID, r.Op + " lacks dimensions M and K, or Cin, H and W"}
+	return 0, 0, &UnmodelledError{r.ID, fmt.Sprintf("row of operation %q lacks dimensions M and K, or Cin, H and W", r.Op)}
 }
 
 func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
@@ -424,7 +424,7 @@ func (l *Lowerer) addHead(c *Chain, r *measured.Row) error {
 		columns = int(r.Bytes / 2 / uint64(r.K))
 	}
 	if columns == 0 || columns > layer.MaxChannels || r.K > layer.MaxChannels {
-		return &UnmodelledError{r.ID, fmt.Sprintf("matmul with %d columns of %d exceeds the channel limit", columns, r.K)}
+		return &UnmodelledError{r.ID, fmt.Sprintf("matmul has %d columns of %d elements, more than a task can have channels", columns, r.K)}
 	}
 	steps, err := l.lowerMatMul(1, r.K, columns)
 	c.add(1, steps...)

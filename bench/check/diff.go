@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -144,7 +145,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 		}
 		return e, nil
 	}
-	return nil, fmt.Errorf("unknown document; want the result of a program or a network")
+	return nil, errors.New("document has neither a \"program\" nor a \"network\"; want the JSON of a run")
 }
 
 func newTotalCost(t *report.Total, causes *report.Cycles) Cost {

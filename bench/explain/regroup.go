@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,7 +32,7 @@ func (r Regroup) String() string {
 func ParseMerge(text string) (Regroup, error) {
 	r := Regroup{Layers: strings.Split(text, ",")}
 	if len(r.Layers) < 2 || slices.Contains(r.Layers, "") {
-		return Regroup{}, errors.New("malformed merge; want LAYER,LAYER,..., such as query,key,value")
+		return Regroup{}, fmt.Errorf("malformed merge %q; want LAYER,LAYER,..., such as query,key,value", text)
 	}
 	return r, nil
 }
@@ -46,7 +45,7 @@ func ParseSplit(text string) (Regroup, error) {
 			return Regroup{[]string{text[:i]}, n}, nil
 		}
 	}
-	return Regroup{}, errors.New("malformed split; want LAYER=PARTS, such as conv1=2")
+	return Regroup{}, fmt.Errorf("malformed split %q; want LAYER=PARTS, such as conv1=2", text)
 }
 
 // RegroupLayers returns the network with layers merged and split:

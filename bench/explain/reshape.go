@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -68,5 +67,5 @@ func ParseReshape(text string) (layer string, h, w int, err error) {
 			return text[:i], h, w, nil
 		}
 	}
-	return "", 0, 0, errors.New("malformed reshape; want LAYER=HxW, such as conv1=1x784")
+	return "", 0, 0, fmt.Errorf("malformed reshape %q; want LAYER=HxW, such as conv1=1x784", text)
 }

@@ -57,7 +57,7 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
-		return nil, &anesim.OptionError{Option: "Place", What: "unsupported model; want a network"}
+		return nil, &anesim.OptionError{Option: "Place", What: fmt.Sprintf("cannot place the layers of a %v; want a network", r.Model.Kind())}
 	}
 	net := &placement.Network{Outputs: n.Outputs, Bytes: map[string]uint64{}}
 	for _, in := range n.Inputs {
