@@ -25,6 +25,7 @@ type Sweep struct {
 	grid      grid
 	area      *expression // nil if none is given
 	areaText  string
+	dims      []string
 	Origin    string // last column of every row
 	Options   anesim.Options
 }
@@ -40,6 +41,7 @@ type Description struct {
 	Options anesim.Options
 
 	Open func(name string) (*anesim.Model, error) // opens a word that is not an operation
+	Dims []string                                 // sizes that Open gives to dimensions, for the origin of the rows
 }
 
 // New returns the sweep of a description. Mistakes in the description are ArgumentErrors.
@@ -49,7 +51,7 @@ func New(d *Description) (*Sweep, error) {
 		return nil, argumentErrorf("missing operation or file; operations are %s", strings.Join(keys.Names(), " "))
 	}
 	o.Workers = 1
-	s := &Sweep{Options: o}
+	s := &Sweep{Options: o, dims: d.Dims}
 	words := 1 + slices.IndexFunc(args[1:], isAxis)
 	if words == 0 {
 		words = len(args)
