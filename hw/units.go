@@ -1,6 +1,8 @@
 package hw
 
 import (
+	"math/bits"
+
 	"anesim/hw/clock"
 	"anesim/hw/l2"
 	"anesim/hw/regs"
@@ -34,10 +36,14 @@ func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (U
 		cc := c.ConvCfg
 		kh, kw, sy, sx = int(cc.Kh()), int(cc.Kw()), int(cc.Sy()), int(cc.Sx())/max(1, int(cc.Ox()))
 	}
-	source := l2.Patch{
-		Rows:   min((rows-1)*sy+kh, max(1, in.Height)),
-		Width:  min((width-1)*sx+kw, max(1, in.Width)),
-		Stride: g.L2.Src1RowStride.Bytes(),
+	source := l2.Window{
+		Patch: l2.Patch{
+			Rows:   min((rows-1)*sy+kh, max(1, in.Height)),
+			Width:  min((width-1)*sx+kw, max(1, in.Width)),
+			Stride: g.L2.Src1RowStride.Bytes(),
+		},
+		Columns: 1 << bits.Len(uint(width-1)),
+		Step:    sy,
 	}
 	// Each work unit reads every input channel of its patch once. A unicast task reads each channel
 	// for one engine only.

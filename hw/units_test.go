@@ -57,7 +57,14 @@ func TestEngineUnitsByHand(t *testing.T) {
 		if tc.unicast {
 			reads = w.Patches * 8
 		}
-		one := p.l2.Cycles(l2.Patch{Rows: tc.rows, Width: tc.width, Stride: 0x100})
+		step := 1 // a pass-through reads the row that it writes
+		if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
+			step = int(g.Common.ConvCfg.Sy())
+		}
+		one := p.l2.Cycles(l2.Window{
+			Patch:   l2.Patch{Rows: tc.rows, Width: tc.width, Stride: 0x100},
+			Columns: 32, Step: step,
+		})
 		if got, want := u.L2Broadcast, clock.Cycles(reads)*clock.Cycles(one); got != want {
 			t.Errorf("%s: %d cycles of broadcasts, want %d", tc.name, got, want)
 		}

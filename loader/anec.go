@@ -181,6 +181,9 @@ func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the Linux driver's form, which holds version 7 descriptors only"}
 	}
+	if p.TextFile != nil {
+		return nil, errTextNotRead
+	}
 	ports, to, err := p.anecPorts()
 	if err != nil {
 		return nil, err

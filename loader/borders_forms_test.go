@@ -401,62 +401,19 @@ func TestNamesOfSymbols(t *testing.T) {
 }
 
 // What words say of a place: the port of the direction where a buffer has two, no port where
-// it is the scratch memory's, and 0 as it is.
+// it is the scratch memory's.
 func TestWordsForPlaces(t *testing.T) {
-	p := &Program{Ports: []Port{{Name: "in", Direction: Input, BAR: 4}, {Name: "out", Direction: Output, BAR: 4}, {Name: "late", Direction: Input, BAR: 4}, {Name: "s", Direction: Input, BAR: 3}, {Name: "b5", Direction: Input, BAR: 5}}}
+	p := &Program{Ports: []Port{{Name: "in", Direction: Input, BAR: 4}, {Name: "out", Direction: Output, BAR: 4}, {Name: "late", Direction: Input, BAR: 4}, {Name: "b5", Direction: Input, BAR: 5}}}
 	for _, tc := range []struct {
-		bar  uint32
-		d    Direction
-		base uint32
-		want string
+		bar   uint32
+		write bool
+		want  string
 	}{
-		{4, Input, 0, "input in (b4)"}, {4, Output, 0x40, "output out (b4) from byte 0x40 on"}, {3, Input, 0, "the scratch memory (b3)"},
-		{1, Input, 0, "the constants (b1)"}, {5, Input, 0, "input b5"}, {9, Input, 0, "buffer b9"},
+		{4, false, "input in (b4)"}, {4, true, "output out (b4)"}, {5, false, "input b5"}, {5, true, "input b5"}, {9, false, ""},
 	} {
-		if got := p.describeMemory(true, tc.bar, tc.d, tc.base); got != tc.want {
+		if got := p.portOfBuffer(tc.bar, tc.write); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
-	}
-	if got := p.describeMemory(false, 4, Input, 0); got != "memory that no buffer names" {
-		t.Errorf("%q", got)
-	}
-	if a, b := formatHex(0), formatHex(16); a != "0" || b != "0x10" {
-		t.Errorf("%q, %q", a, b)
-	}
-	var labels []string
-	for label := range (&Description{Sources: []string{"x"}}).Lines() {
-		labels = append(labels, label)
-	}
-	if got := strings.Join(labels, " "); got != "reads writes" {
-		t.Errorf("lines %s of a descriptor without coefficients", got)
-	}
-	labels = nil
-	for label := range (&Description{Sources: []string{"x"}, Weights: "w"}).Lines() {
-		labels = append(labels, label)
-	}
-	if got := strings.Join(labels, " "); got != "reads weights writes" {
-		t.Errorf("lines %s", got)
-	}
-	var g regs.Groups
-	var h regs.Header
-	h.KernelBases = h.KernelBases.WithKBE0(true).WithKBase0(1)
-	lane := func(i int, at, n uint32) {
-		k := &g.KernelDMASrc
-		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithEn(true)
-		k.CoeffBaseAddr[i], k.CoeffBfrSize[i] = regs.DMAWord(at), regs.DMAWord(n)
-	}
-	lane(0, 0x40, 0x80)
-	lane(1, 0x40, 0x80)
-	if got, want := p.describeWeights(&h, &g), "128 bytes, the same for all 2 engines, the constants (b1) from byte 0x40 on"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	lane(1, 0xc0, 0x80)
-	if got, want := p.describeWeights(&h, &g), "256 bytes, 128 for each of 2 engines, the constants (b1) from byte 0x40 on"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	lane(2, 0x140, 0x40)
-	if got, want := p.describeWeights(&h, &g), "320 bytes, 64 to 128 for each of 3 engines, the constants (b1) from byte 0x40 on"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"anesim/hw/regs"
+	"anesim/loader/describe"
 )
 
 // Captured registers show the tile DMA's addresses, its strides and the extents of the
@@ -45,10 +46,10 @@ func (p *Program) Transfers() ([]Transfer, error) {
 		}
 		t := Transfer{Role: role, Address: a.Address, Low: a.Address, High: a.Address}
 		s := &t.Surface
-		s.Row, s.Plane = p.capturedStride(prefix+"RowStride"), p.capturedStride(prefix+"PlaneStride")
-		s.DepthStride, s.Group = p.capturedStride(prefix+"DepthStride"), p.capturedStride(prefix+"GroupStride")
+		s.Row, s.Plane = capturedStride(p.Registers, prefix+"RowStride"), capturedStride(p.Registers, prefix+"PlaneStride")
+		s.DepthStride, s.Group = capturedStride(p.Registers, prefix+"DepthStride"), capturedStride(p.Registers, prefix+"GroupStride")
 		if role != regs.Destination {
-			s.Shape = p.capturedInputShape()
+			s.Shape = capturedInputShape(p.Registers)
 		}
 		if low, high := s.Extent(); s.Elements() > 0 {
 			t.Low, t.High = a.Address+uint64(low), a.Address+uint64(high)
@@ -63,13 +64,13 @@ func (p *Program) Transfers() ([]Transfer, error) {
 
 // capturedInputShape returns the shape of the input, or the zero Shape unless its extents
 // and channels were captured.
-func (p *Program) capturedInputShape() regs.Shape {
-	dims, ok := p.capturedValue("Common.InDim")
-	channels, ok2 := p.capturedValue("Common.Cin")
+func capturedInputShape(v *regs.V10) regs.Shape {
+	dims, ok := capturedValue(v, "Common.InDim")
+	channels, ok2 := capturedValue(v, "Common.Cin")
 	if !ok || !ok2 {
 		return regs.Shape{}
 	}
-	groups, _ := p.capturedValue("Common.Groups")
+	groups, _ := capturedValue(v, "Common.Groups")
 	return regs.Shape{
 		Groups: max(1, int(groups&0x1fff)), Channels: int(channels & 0x1ffff),
 		Width: int(dims & 0x7fff), Height: int(dims >> 16 & 0x7fff),
@@ -78,17 +79,17 @@ func (p *Program) capturedInputShape() regs.Shape {
 
 // capturedStride returns a stride in bytes, from a signed field of 26 bits at bit 6. It
 // returns 0 if the register was not captured.
-func (p *Program) capturedStride(name string) int64 {
-	w, _ := p.capturedValue(name)
+func capturedStride(v *regs.V10, name string) int64 {
+	w, _ := capturedValue(v, name)
 	return regs.DMAWord(w).Stride()
 }
 
-func (p *Program) capturedValue(name string) (uint32, bool) {
+func capturedValue(v *regs.V10, name string) (uint32, bool) {
 	addr, ok := regs.V10Address(name)
 	if !ok {
 		return 0, false
 	}
-	return p.Registers.Load(addr)
+	return v.Load(addr)
 }
 
 // String describes the transfer in words.
@@ -100,7 +101,7 @@ func (t Transfer) String() string {
 	}
 	fmt.Fprintf(&b, "%v %s", t.Role, verb)
 	if t.Surface.Elements() > 0 {
-		fmt.Fprintf(&b, " %s at %#x, bytes %#x to %#x", formatShape(t.Surface.Shape), t.Address, t.Low, t.High)
+		fmt.Fprintf(&b, " %s at %#x, bytes %#x to %#x", describe.Shape(t.Surface.Shape), t.Address, t.Low, t.High)
 	} else {
 		fmt.Fprintf(&b, " at %#x, a tensor whose extents the image does not place", t.Address)
 	}

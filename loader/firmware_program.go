@@ -13,6 +13,9 @@ func (p *Program) Package() (*Package, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the firmware container, which holds version 7 descriptors only"}
 	}
+	if p.TextFile != nil {
+		return nil, errTextNotRead
+	}
 	q := PackageProgram{Name: cmp.Or(p.Procedure, "net")}
 	add := func(k PackageKind, data []byte) { q.Sections = append(q.Sections, PackageSection{Kind: k, Data: data}) }
 	var memory []byte

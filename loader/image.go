@@ -273,11 +273,20 @@ func (m *imager) makePorts() error {
 			}
 		}
 	}
-	if len(m.programs) > 1 {
-		// Ports that the procedure's operations do not name belong to other procedures.
-		return m.sortPorts()
+	// In a container with several procedures, ports that the procedure's operations do not name
+	// belong to other procedures.
+	if len(m.programs) < 2 {
+		if err := m.addUnnamedPorts(); err != nil {
+			return err
+		}
 	}
-	// A port that no operation names gets its direction from its window.
+	slices.SortStableFunc(m.p.Ports, func(a, b Port) int { return cmp.Compare(a.Direction, b.Direction) })
+	return nil
+}
+
+// addUnnamedPorts adds the ports that no operation names. Each one gets its direction from the
+// protection of its window.
+func (m *imager) addUnnamedPorts() error {
 	for _, d := range [...]Direction{Input, Output} {
 		for _, l := range m.ports {
 			if slices.ContainsFunc(m.ops, func(op loadAt[*OperationLoad]) bool { return op.load.Port == l.load.Name }) {
@@ -291,12 +300,6 @@ func (m *imager) makePorts() error {
 			}
 		}
 	}
-	return m.sortPorts()
-}
-
-// sortPorts moves inputs before outputs. Its error is always nil.
-func (m *imager) sortPorts() error {
-	slices.SortStableFunc(m.p.Ports, func(a, b Port) int { return cmp.Compare(a.Direction, b.Direction) })
 	return nil
 }
 

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"iter"
 	"reflect"
@@ -154,5 +155,29 @@ func TestTextThatMoves(t *testing.T) {
 	}
 	if !bytes.Equal(p.Text, text) || p.TextFile != nil {
 		t.Errorf("%d bytes of text, want %d", len(p.Text), len(text))
+	}
+}
+
+// TestTextInFileConverted: other forms need the bytes of the text, so a program whose text
+// stays in its file is refused.
+func TestTextInFileConverted(t *testing.T) {
+	text := longText(t, 1000)
+	p, err := (&Options{InFile: true}).Read("chain", bytes.NewReader(text), int64(len(text)))
+	if err != nil || p.TextFile == nil {
+		t.Fatalf("text in its file: %v, %v", p.TextFile != nil, err)
+	}
+	var u *UnsupportedError
+	if _, err := p.ANEC(); !errors.As(err, &u) {
+		t.Errorf("the Linux driver's form: %v", err)
+	}
+	if _, err := p.Package(); !errors.As(err, &u) {
+		t.Errorf("firmware container: %v", err)
+	}
+	if q, err := p.Rebuild(); err != nil || len(q.Text) == 0 {
+		t.Errorf("hardware container: %v", err)
+	}
+	var b bytes.Buffer
+	if n, err := p.WriteTo(&b); err != nil || n != int64(len(text)) || !bytes.Equal(b.Bytes(), text) {
+		t.Errorf("wrote %d of %d bytes: %v", n, len(text), err)
 	}
 }

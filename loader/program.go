@@ -1,9 +1,11 @@
 package loader
 
 import (
+	"fmt"
 	"iter"
 
 	"anesim/hw/regs"
+	"anesim/loader/describe"
 )
 
 // A Form is the file format that a program was read from.
@@ -61,6 +63,45 @@ func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 // regs.States.
 func (p *Program) States() iter.Seq2[*regs.State, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
+}
+
+// Describe yields a description of each descriptor of the program in order. A register that
+// a descriptor does not write keeps the value of earlier descriptors. The iteration ends
+// after the first error, a *FormatError.
+func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
+	return func(yield func(*describe.Description, error) bool) {
+		var ops regs.Operands
+		for s, err := range p.States() {
+			if err != nil {
+				yield(nil, p.wrapStreamError(err))
+				return
+			}
+			ops.Resolve(&s.Groups)
+			if !yield(describe.Descriptor(&s.Header, &s.Groups, &ops, p.portOfBuffer), nil) {
+				return
+			}
+		}
+	}
+}
+
+// portOfBuffer returns the direction and the name of a port whose memory is buffer bar, or ""
+// if there is none. If there are several, it prefers an output if write is true and an input
+// otherwise.
+func (p *Program) portOfBuffer(bar uint32, write bool) (text string) {
+	for i := range p.Ports {
+		q := &p.Ports[i]
+		if q.BAR != int(bar) {
+			continue
+		}
+		text = fmt.Sprintf("%v %s", q.Direction, escapeUnprintable(q.Name))
+		if b := fmt.Sprintf("b%d", bar); q.Name != b {
+			text += " (" + b + ")"
+		}
+		if (q.Direction == Output) == write {
+			break
+		}
+	}
+	return text
 }
 
 // textBytes returns the size of the chain in bytes.

@@ -84,7 +84,8 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 }
 
 // Bytes returns the program in the form it was read in. Changes that the caller made to
-// segment data in place are included.
+// segment data in place are included. Bytes returns nothing for a program whose text was left
+// in its file; see Options.InFile and WriteTo.
 func (p *Program) Bytes() []byte {
 	switch p.Form {
 	case FormContainer:
@@ -97,8 +98,12 @@ func (p *Program) Bytes() []byte {
 	return append([]byte(nil), p.Text...)
 }
 
-// WriteTo writes the result of Bytes to w.
+// WriteTo writes the result of Bytes to w. A text that was left in its file is copied from
+// there.
 func (p *Program) WriteTo(w io.Writer) (int64, error) {
+	if p.TextFile != nil {
+		return io.Copy(w, io.NewSectionReader(p.TextFile.R, 0, int64(p.TextFile.Bytes)))
+	}
 	if p.Form == FormContainer {
 		return p.Container.WriteTo(w)
 	}

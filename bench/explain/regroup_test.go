@@ -142,8 +142,8 @@ func TestExplainMergesConvolutions(t *testing.T) {
 	text.WriteString("inputs: {in: {c: 64, h: 28, w: 28}}\nlayers:\n  - {name: x0, op: conv, cout: 192, k: 1, act: relu}\n")
 	const blocks = 3
 	for i := range blocks {
-		fmt.Fprintf(&text, "  - {name: a%d, op: conv, cout: 64, k: 1, act: relu, from: [x%d]}\n", i, i)
-		fmt.Fprintf(&text, "  - {name: b%d, op: conv, cout: 32, k: 1, act: relu, from: [x%d]}\n", i, i)
+		fmt.Fprintf(&text, "  - {name: a%d, op: conv, cout: 40, k: 1, act: relu, from: [x%d]}\n", i, i)
+		fmt.Fprintf(&text, "  - {name: b%d, op: conv, cout: 24, k: 1, act: relu, from: [x%d]}\n", i, i)
 		fmt.Fprintf(&text, "  - {name: c%d, op: conv, cout: 64, k: 1, from: [x%d]}\n", i, i)
 		fmt.Fprintf(&text, "  - {name: d%d, op: conv, cout: 64, k: 3, pad: 1, act: relu}\n", i)
 		fmt.Fprintf(&text, "  - {name: cat%d, op: concat, from: [a%d, b%d, d%d]}\n", i, i, i, i)
@@ -158,7 +158,7 @@ func TestExplainMergesConvolutions(t *testing.T) {
 		change, flags string
 		list          []explain.Regroup
 	}{
-		{"merge into one of 96 channels with b0", "--merge a0,b0 --merge a1,b1 --merge a2,b2",
+		{"merge into one of 64 channels with b0", "--merge a0,b0 --merge a1,b1 --merge a2,b2",
 			[]explain.Regroup{{Layers: []string{"a0", "b0"}}, {Layers: []string{"a1", "b1"}}, {Layers: []string{"a2", "b2"}}}},
 	} {
 		i := slices.IndexFunc(x.Trials, func(c explain.Change) bool { return strings.HasSuffix(c.Command, want.flags) })

@@ -15,7 +15,7 @@ const (
 	OK          Status = iota
 	Malformed          // the message is malformed
 	OverLimit          // a documented limit is exceeded
-	Unsupported        // the command is known but not implemented
+	Unsupported        // a known command that cannot be performed: undocumented, or not for this channel or program
 	NotFound           // unknown program, process, procedure or cache request
 	WrongState         // not possible in the current state, such as before boot
 	NoRoom             // no slot is free
@@ -202,17 +202,9 @@ func (c *Controller) perform(m *Message, r *Reply) {
 	case PowerDeviceOn, PowerDeviceOff:
 		c.setPower(m.ID == PowerDeviceOn, m, r)
 	case Suspend:
-		if c.paused {
-			r.refuse(WrongState, "engine is already suspended")
-		} else if c.checkStatus(c.engine.Pause(true), r, "suspended") {
-			c.paused = true
-		}
+		c.suspend(r)
 	case QuiesceState:
-		if c.paused {
-			r.refuse(WrongState, "engine is suspended and cannot finish calls")
-		} else {
-			c.checkStatus(c.engine.Quiesce(), r, "quiesced")
-		}
+		c.quiesce(r)
 	case SecureModeStart, SecureModeStop, SecureModeResumeTransition:
 		c.setSecureMode(m, r)
 	case ExclaveModeStart, ExclaveModeStop:
@@ -220,13 +212,7 @@ func (c *Controller) perform(m *Message, r *Reply) {
 	case RequestProgramID:
 		c.assignProgramSlot(r)
 	case ReturnProgramID:
-		if !c.isProgramSlot(m.Program) || !c.slots[m.Program] {
-			r.refuse(NotFound, "program slot %d was not requested", m.Program)
-		} else if c.programs[m.Program] != nil {
-			r.refuse(WrongState, "program slot %d holds a program", m.Program)
-		} else {
-			c.slots[m.Program] = false
-		}
+		c.returnProgramSlot(m, r)
 	case RequestProcessID, ReturnProcessID:
 		c.handleProcessID(m, r)
 	case LoadProgram:
@@ -272,6 +258,17 @@ func (c *Controller) assignProgramSlot(r *Reply) {
 		}
 	}
 	r.refuse(NoRoom, "all %d program slots are taken", MaxPrograms)
+}
+
+func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
+	switch {
+	case !c.isProgramSlot(m.Program) || !c.slots[m.Program]:
+		r.refuse(NotFound, "program slot %d was not requested", m.Program)
+	case c.programs[m.Program] != nil:
+		r.refuse(WrongState, "program slot %d holds a program", m.Program)
+	default:
+		c.slots[m.Program] = false
+	}
 }
 
 // handleProcessID assigns the lowest free process number of a program, or takes one back. A

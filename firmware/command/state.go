@@ -56,6 +56,24 @@ func (c *Controller) boot(r *Reply) {
 	c.paused, c.booted = false, true
 }
 
+// suspend stops the engine between two runs of descriptors, unless it is already stopped.
+func (c *Controller) suspend(r *Reply) {
+	if c.paused {
+		r.refuse(WrongState, "engine is already suspended")
+	} else if c.checkStatus(c.engine.Pause(true), r, "suspended") {
+		c.paused = true
+	}
+}
+
+// quiesce runs all queued calls to their end. A suspended engine cannot do so.
+func (c *Controller) quiesce(r *Reply) {
+	if c.paused {
+		r.refuse(WrongState, "engine is suspended and cannot finish calls")
+	} else {
+		c.checkStatus(c.engine.Quiesce(), r, "quiesced")
+	}
+}
+
 // setPower switches the device on or off. Switching off resets the controller.
 func (c *Controller) setPower(on bool, m *Message, r *Reply) {
 	if !on {

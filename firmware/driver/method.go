@@ -102,15 +102,7 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 	d := c.driver
 	switch name {
 	case "ANE_PowerOn", "ANE_PowerOff":
-		id := command.PowerDeviceOn
-		if name == "ANE_PowerOff" {
-			if d.persistent > 0 {
-				return nil, Busy // a persistent client keeps the device resident
-			}
-			id = command.PowerDeviceOff
-		}
-		r := d.sendProgramCommand(id, -1)
-		return nil, toReturn(&r)
+		return nil, d.setPower(name == "ANE_PowerOn")
 	case "ANE_IsPowered":
 		v, ok := d.backend.ReadRegister(powerStatus)
 		on := uint64(0)
@@ -138,17 +130,7 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 		d.backend.Signal(command.Event{ID: uint32(args[0]), Value: args[1]})
 		return nil, Success
 	case "ANE_AddPersistentClient", "ANE_RemovePersistentClient":
-		on := name == "ANE_AddPersistentClient"
-		if c.persistent == on {
-			return nil, Busy
-		}
-		c.persistent = on
-		if on {
-			d.persistent++
-		} else {
-			d.persistent--
-		}
-		return nil, Success
+		return nil, c.setPersistent(name == "ANE_AddPersistentClient")
 	case "ANE_MPMMemoryMapRequest":
 		address, r := c.mapBuffer(args[0], args[1])
 		if r != Success {
@@ -170,6 +152,35 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 // powerStatus is the address of the base domain's status word, whose low byte is 0xff if
 // the domain is on.
 const powerStatus = 0x2_6bc0_c000
+
+// setPower sends the command that switches the device on or off. It returns Busy if the
+// device must stay on for a persistent client.
+func (d *Driver) setPower(on bool) Return {
+	id := command.PowerDeviceOn
+	if !on {
+		if d.persistent > 0 {
+			return Busy
+		}
+		id = command.PowerDeviceOff
+	}
+	r := d.sendProgramCommand(id, -1)
+	return toReturn(&r)
+}
+
+// setPersistent makes the client a persistent one, which keeps the device on, or an ordinary
+// one again. It returns Busy if the client is so already.
+func (c *Client) setPersistent(on bool) Return {
+	if c.persistent == on {
+		return Busy
+	}
+	c.persistent = on
+	if on {
+		c.driver.persistent++
+	} else {
+		c.driver.persistent--
+	}
+	return Success
+}
 
 // sendCommand sends a raw message, given as 32-bit words after the channel.
 func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {

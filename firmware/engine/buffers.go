@@ -189,11 +189,15 @@ func (l *Loaded) allSegments() []loader.Segment {
 	return list
 }
 
-// unbindRange moves ports that are bound to a range of memory back to their own buffers.
+// unbindRange moves ports that are bound to a range of memory back to their own buffers. It
+// aborts the calls in progress of their programs.
 func (s *Session) unbindRange(r addressRange) {
 	for _, l := range s.loaded {
 		for key, x := range l.lent {
 			if x.Addr < r.hi && r.lo < x.End() {
+				if l.current != nil {
+					l.current.Abort()
+				}
 				l.BindBuffer(key.name, key.direction, 0) // its own has been linked before
 			}
 		}

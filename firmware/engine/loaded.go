@@ -277,7 +277,8 @@ func withParameter(p *loader.Program, name string, value uint64) (*loader.Progra
 }
 
 // Unload aborts the call in progress and frees the program's memory. Ports of other
-// programs that are bound to it move back to their own buffers.
+// programs that are bound to it move back to their own buffers, after Unload has aborted the
+// calls in progress of these programs.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return

@@ -27,12 +27,14 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 	return r.lo, nil
 }
 
-// Release frees a buffer of Reserve, and reports whether there was one at the address. A
-// program that writes its statistics there must not be called again before it gets another
-// buffer.
+// Release frees a buffer of Reserve, and reports whether there was one at the address. Ports
+// that are bound to it move back to their own buffers, after Release has aborted the calls of
+// their programs in progress. A program that writes its statistics there must not be called
+// again before it gets another buffer.
 func (s *Session) Release(address uint64) bool {
 	for _, r := range s.reserved {
 		if r.lo == address {
+			s.unbindRange(r)
 			s.mem.Remove(address)
 			s.markFree(r)
 			s.reserved = slices.DeleteFunc(s.reserved, func(x addressRange) bool { return x == r })

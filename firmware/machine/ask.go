@@ -48,7 +48,7 @@ func (m *Machine) Ask(b *broker.Client, c *driver.Client, token, sequence uint64
 	if l == nil {
 		return driver.NotFound, nil
 	}
-	name := m.programs[slot].image.model.Name()
+	name := m.engine.programs[slot].image.model.Name()
 	inst, err := b.Open(fmt.Sprintf("%s at %#x", name, l.Address()), l.Bytes(), broker.InstanceOptions{})
 	if err != nil {
 		return driver.NotPrivileged, err

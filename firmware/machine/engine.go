@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"context"
 	"slices"
 
 	"anesim/firmware/command"
@@ -9,6 +10,28 @@ import (
 	"anesim/hw/clock"
 	"anesim/loader"
 )
+
+// An executor is the engine as the controller sees it: the programs in the controller's
+// slots, and the calls of them that run, are queued or wait for events. It implements
+// [command.Engine].
+type executor struct {
+	ctx      context.Context
+	session  *engine.Session
+	models   []*image
+	programs map[int32]*loadedModel // by slot
+	buffers  map[uint64]uint64      // sizes of mapped host buffers, by device address
+	queue    *queue.Scheduler
+	events   command.Events
+	parked   []*request            // requests that wait for events
+	pending  map[queue.ID]*request // requests in the queues
+	dropped  uint64                // requests whose program or process ended while they waited for events
+	held     bool                  // whether calls stay in the queues until the caller runs them
+	finished int                   // requests that ran to their end
+	// ended is called for each call that ended, and notify after requests were submitted,
+	// so that the machine takes the messages that the controller sends on its own.
+	ended  func(q *request)
+	notify func()
+}
 
 // An image is a model that load commands can name.
 type image struct {
@@ -34,95 +57,95 @@ type procedure struct {
 
 // Load loads the model that a load command names. Each procedure gets its own copy of the
 // container's segments; on a real engine they share them.
-func (m *Machine) Load(slot int32, p command.Program) (procedures uint32, s command.Status) {
+func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s command.Status) {
 	i := int((p.Address - imageBase) / imageSize)
-	if p.Address < imageBase || i >= len(m.models) || p.Address != imageBase+uint64(i)*imageSize {
+	if p.Address < imageBase || i >= len(x.models) || p.Address != imageBase+uint64(i)*imageSize {
 		return 0, command.NotFound
 	}
-	x := m.models[i]
-	if x.procedures == nil {
-		list, err := x.model.Procedures(m.ctx, m.session.Options())
+	named := x.models[i]
+	if named.procedures == nil {
+		list, err := named.model.Procedures(x.ctx, x.session.Options())
 		if err != nil {
 			return 0, command.Failed
 		}
-		x.procedures = list
+		named.procedures = list
 	}
-	programs := x.procedures
+	programs := named.procedures
 	switch {
 	case int64(p.Procedures) > int64(len(programs)):
 		return 0, command.NotFound
 	case p.Procedures > 0:
 		programs = programs[:p.Procedures]
 	}
-	r := &loadedModel{image: x}
-	for _, x := range programs {
-		l, err := m.session.Load(x)
+	r := &loadedModel{image: named}
+	for _, p := range programs {
+		l, err := x.session.Load(p)
 		if err != nil {
 			for _, p := range r.procedures {
 				p.loaded.Unload()
 			}
 			return 0, command.Failed
 		}
-		r.procedures = append(r.procedures, procedure{l, engine.Parameters(x)})
+		r.procedures = append(r.procedures, procedure{l, engine.Parameters(p)})
 	}
-	m.programs[slot] = r
+	x.programs[slot] = r
 	return uint32(len(programs)), command.OK
 }
 
 // Unload removes a slot's program from memory and drops its remaining calls.
-func (m *Machine) Unload(slot int32) {
-	r := m.programs[slot]
+func (x *executor) Unload(slot int32) {
+	r := x.programs[slot]
 	if r == nil {
 		return
 	}
-	m.abort(func(q *request) bool { return q.header.Program == slot })
+	x.abort(func(q *request) bool { return q.header.Program == slot })
 	for _, p := range r.procedures {
 		p.loaded.Unload()
 	}
-	delete(m.programs, slot)
+	delete(x.programs, slot)
 }
 
 // Terminate drops the remaining requests of a process.
-func (m *Machine) Terminate(slot, process int32) {
-	m.abort(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
+func (x *executor) Terminate(slot, process int32) {
+	x.abort(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
 }
 
 // abort drops the requests that match, both in the queues and waiting for events.
-func (m *Machine) abort(match func(*request) bool) {
+func (x *executor) abort(match func(*request) bool) {
 	var ids []queue.ID
-	for id, q := range m.pending {
+	for id, q := range x.pending {
 		if match(q) {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		m.queue.Abort(id)
+		x.queue.Abort(id)
 	}
-	before := len(m.parked)
-	m.parked = slices.DeleteFunc(m.parked, match)
-	m.dropped += uint64(before - len(m.parked))
+	before := len(x.parked)
+	x.parked = slices.DeleteFunc(x.parked, match)
+	x.dropped += uint64(before - len(x.parked))
 }
 
 // Call puts a call in the queue of its priority once the events it waits for have occurred.
 // It runs the queues unless calls are held.
-func (m *Machine) Call(h command.Header, c command.Call) command.Status {
-	r := m.programs[h.Program]
+func (x *executor) Call(h command.Header, c command.Call) command.Status {
+	r := x.programs[h.Program]
 	if r == nil || int64(h.Procedure) >= int64(len(r.procedures)) {
 		return command.NotFound
 	}
-	q := &request{machine: m, program: r, procedure: &r.procedures[h.Procedure], header: h, call: c}
+	q := &request{executor: x, program: r, procedure: &r.procedures[h.Procedure], header: h, call: c}
 	if s := q.validate(); s != command.OK {
 		return s
 	}
-	if !m.events.Reached(c.Wait) {
-		m.parked = append(m.parked, q)
+	if !x.events.Reached(c.Wait) {
+		x.parked = append(x.parked, q)
 		return command.OK
 	}
-	if s := m.submit(q); s != command.OK || m.held {
+	if s := x.submit(q); s != command.OK || x.held {
 		return s
 	}
-	if err := m.Drain(); err != nil {
+	if err := x.drain(); err != nil {
 		return command.Failed
 	}
 	if q.done {
@@ -131,32 +154,49 @@ func (m *Machine) Call(h command.Header, c command.Call) command.Status {
 	return command.OK
 }
 
-func (m *Machine) submit(q *request) command.Status {
+func (x *executor) submit(q *request) command.Status {
 	h := &q.header
-	id, err := m.queue.Submit(queue.Request{
+	id, err := x.queue.Submit(queue.Request{
 		Priority: queue.Priority(h.Priority), Network: uint8(h.Program + 1), Program: h.Program, Process: h.Process, Work: q,
 	})
 	if err != nil {
 		return command.NoRoom
 	}
-	m.pending[id] = q
+	x.pending[id] = q
 	return command.OK
 }
 
 // submitReady moves requests whose events have occurred to their queues. A request whose
 // queue is full keeps waiting.
-func (m *Machine) submitReady() {
-	m.parked = slices.DeleteFunc(m.parked, func(q *request) bool {
-		return m.events.Reached(q.call.Wait) && m.submit(q) == command.OK
+func (x *executor) submitReady() {
+	x.parked = slices.DeleteFunc(x.parked, func(q *request) bool {
+		return x.events.Reached(q.call.Wait) && x.submit(q) == command.OK
 	})
-	m.takeNotifications()
+	x.notify()
+}
+
+// step executes one run of descriptors and submits the requests whose events have occurred.
+// It reports whether there was a run.
+func (x *executor) step() (bool, error) {
+	more, err := x.queue.Step()
+	x.submitReady()
+	return more, err
+}
+
+// drain runs all requests in the queues, and the requests that become ready meanwhile.
+func (x *executor) drain() error {
+	for {
+		if more, err := x.step(); !more || err != nil {
+			return err
+		}
+	}
 }
 
 // Quiesce runs all requests in the queues to their end. Requests that exceed the time limit
 // of a queue are aborted.
-func (m *Machine) Quiesce() command.Status {
+func (x *executor) Quiesce() command.Status {
 	for n := queue.Queues - 1; n >= 0; n-- {
-		if _, err := m.queue.Quiesce(n); err != nil {
+		if _, err := x.queue.Quiesce(n); err != nil {
 			return command.Failed
 		}
 	}
@@ -164,34 +204,34 @@ func (m *Machine) Quiesce() command.Status {
 }
 
 // Power switches the power domains.
-func (m *Machine) Power(on bool) command.Status {
+func (x *executor) Power(on bool) command.Status {
 	if on {
-		m.session.Controller().Wake(1)
+		x.session.Controller().Wake(1)
 	} else {
-		m.session.Controller().PowerDown()
+		x.session.Controller().PowerDown()
 	}
 	return command.OK
 }
 
 // wait lets time pass without work.
-func (m *Machine) wait(t clock.Nanoseconds) {
-	m.queue.Wait(m.queue.Now() + t)
-	m.session.Controller().Idle(t)
+func (x *executor) wait(t clock.Nanoseconds) {
+	x.queue.Wait(x.queue.Now() + t)
+	x.session.Controller().Idle(t)
 }
 
 // Boot starts the queues.
-func (m *Machine) Boot() command.Status {
-	if m.queue.State() == queue.Init && m.queue.Start() != nil {
+func (x *executor) Boot() command.Status {
+	if x.queue.State() == queue.Init && x.queue.Start() != nil {
 		return command.WrongState
 	}
 	return command.OK
 }
 
 // Pause stops the queues between two runs of descriptors, or starts them again.
-func (m *Machine) Pause(on bool) command.Status {
-	change := m.queue.Start
+func (x *executor) Pause(on bool) command.Status {
+	change := x.queue.Start
 	if on {
-		change = m.queue.Pause
+		change = x.queue.Pause
 	}
 	if change() != nil {
 		return command.WrongState
@@ -200,8 +240,8 @@ func (m *Machine) Pause(on bool) command.Status {
 }
 
 // Secure enters or leaves secure mode. The queues quiesce and the power is cycled.
-func (m *Machine) Secure(on bool) command.Status {
-	if _, err := m.queue.SecureBoundary(on, m.session.Controller().PowerDown); err != nil {
+func (x *executor) Secure(on bool) command.Status {
+	if _, err := x.queue.SecureBoundary(on, x.session.Controller().PowerDown); err != nil {
 		return command.WrongState
 	}
 	return command.OK

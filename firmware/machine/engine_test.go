@@ -410,7 +410,7 @@ func TestCallsOfOneProgramDoNotMix(t *testing.T) {
 	send(command.Control, command.LoadProgram, 5, (&command.Program{Address: at}).Append(nil))
 	send(command.Control, command.CreateProcess, 5, call.Append(nil))
 	send(command.Execution, command.ProcedureCall, 6, call.Append(nil))
-	alone := checksums(m.programs[0].last.Outputs)
+	alone := checksums(m.engine.programs[0].last.Outputs)
 	failed := 0
 	m.Notified = func(n command.Message) {
 		if x, err := command.ReadNotice(n.Body); err != nil || x.Status != command.OK {
@@ -426,8 +426,8 @@ func TestCallsOfOneProgramDoNotMix(t *testing.T) {
 	if err := m.Drain(); err != nil {
 		t.Fatal(err)
 	}
-	if m.finished != 3 || failed != 0 || m.programs[0].calls != 3 || checksums(m.programs[0].last.Outputs) != alone {
-		t.Errorf("%d finished, %d calls, %d failed, %s; alone %s", m.finished, m.programs[0].calls, failed, checksums(m.programs[0].last.Outputs), alone)
+	if m.engine.finished != 3 || failed != 0 || m.engine.programs[0].calls != 3 || checksums(m.engine.programs[0].last.Outputs) != alone {
+		t.Errorf("%d finished, %d calls, %d failed, %s; alone %s", m.engine.finished, m.engine.programs[0].calls, failed, checksums(m.engine.programs[0].last.Outputs), alone)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 func (p *player) expect(words []string) error {
 	switch words[0] {
 	case "finished":
-		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.finished) {
-			return fmt.Errorf("found %d finished requests; want %s", p.machine.finished, strings.Join(words[1:], " "))
+		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.engine.finished) {
+			return fmt.Errorf("found %d finished requests; want %s", p.machine.engine.finished, strings.Join(words[1:], " "))
 		}
 		return nil
 	case "event":
@@ -45,23 +45,7 @@ func (p *player) expect(words []string) error {
 		}
 		return nil
 	case "cycles":
-		if len(words) != 3 {
-			return fmt.Errorf("expect cycles has %d operands; want a slot and a number", len(words)-1)
-		}
-		slot, err := strconv.ParseInt(words[1], 0, 32)
-		if err != nil {
-			return fmt.Errorf("invalid slot %q; want a number", words[1])
-		}
-		res, err := p.machine.Result(int32(slot))
-		switch {
-		case err != nil:
-			return err
-		case res == nil:
-			return fmt.Errorf("program in slot %d has not run", slot)
-		case words[2] != strconv.FormatUint(uint64(res.Report.Cycles), 10):
-			return fmt.Errorf("found %d cycles; want %s", res.Report.Cycles, words[2])
-		}
-		return nil
+		return p.expectCycles(words)
 	case "crc32", "values":
 		return p.expectOutput(words)
 	}
@@ -77,6 +61,29 @@ func (p *player) expect(words []string) error {
 	return fmt.Errorf("found %s; want %s", p.outcome.text, want)
 }
 
+// expectCycles handles "expect cycles SLOT N": the last call of the program in the slot took
+// N cycles.
+func (p *player) expectCycles(words []string) error {
+	if len(words) != 3 {
+		return fmt.Errorf("expect cycles has %d operands; want a slot and a number", len(words)-1)
+	}
+	slot, err := strconv.ParseInt(words[1], 0, 32)
+	if err != nil {
+		return fmt.Errorf("invalid slot %q; want a number", words[1])
+	}
+	res, err := p.machine.Result(int32(slot))
+	switch {
+	case err != nil:
+		return err
+	case res == nil:
+		return fmt.Errorf("program in slot %d has not run", slot)
+	case words[2] != strconv.FormatUint(uint64(res.Report.Cycles), 10):
+		return fmt.Errorf("found %d cycles; want %s", res.Report.Cycles, words[2])
+	}
+	return nil
+}
+
+// expectOutput handles "expect crc32 SLOT PORT SUM" and "expect values SLOT PORT V...".
 func (p *player) expectOutput(words []string) error {
 	if len(words) < 4 {
 		return fmt.Errorf("expect %s has too few operands; want a slot, an output and its contents", words[0])
@@ -92,7 +99,7 @@ func (p *player) expectOutput(words []string) error {
 		return err
 	}
 	if res == nil {
-		return fmt.Errorf("%s has not run", p.machine.programs[int32(slot)].image.model.Name())
+		return fmt.Errorf("%s has not run", p.machine.engine.programs[int32(slot)].image.model.Name())
 	}
 	for _, out := range res.Outputs {
 		if out.Port.Name != port.Name {

@@ -22,14 +22,14 @@ func (w *walk) check() {
 		fail("%d doorbells of the host for %+v", win.Stores, l)
 	}
 	q := m.Queue().Stats()
-	if q.Submitted != q.Finished+q.Aborted+uint64(m.Queue().Waiting()) || len(m.pending) != m.Queue().Waiting() {
-		fail("queues %+v, %d wait, %d known", q, m.Queue().Waiting(), len(m.pending))
+	if q.Submitted != q.Finished+q.Aborted+uint64(m.Queue().Waiting()) || len(m.engine.pending) != m.Queue().Waiting() {
+		fail("queues %+v, %d wait, %d known", q, m.Queue().Waiting(), len(m.engine.pending))
 	}
-	if m.controller.Programs() != len(m.programs) {
-		fail("the controller has %d programs, the engine %d", m.controller.Programs(), len(m.programs))
+	if m.controller.Programs() != len(m.engine.programs) {
+		fail("the controller has %d programs, the engine %d", m.controller.Programs(), len(m.engine.programs))
 	}
 	used := uint64(0)
-	for _, r := range m.programs {
+	for _, r := range m.engine.programs {
 		for i := range r.procedures {
 			l := r.procedures[i].loaded
 			used += l.Bytes()
@@ -39,14 +39,14 @@ func (w *walk) check() {
 		}
 	}
 	n, bytes := 0, uint64(0)
-	for _, size := range m.buffers {
+	for _, size := range m.engine.buffers {
 		n, bytes = n+1, bytes+size
 	}
 	if mapped, total := m.Driver().Buffers(); mapped != n || total != bytes {
 		fail("the driver has %d buffers of %d bytes, the engine %d of %d", mapped, total, n, bytes)
 	}
-	if m.session.Used() != used+bytes {
-		fail("%d bytes are used: programs have %d, buffers %d", m.session.Used(), used, bytes)
+	if m.engine.session.Used() != used+bytes {
+		fail("%d bytes are used: programs have %d, buffers %d", m.engine.session.Used(), used, bytes)
 	}
 	if m.Driver().Clients() != len(w.clients) {
 		fail("%d clients, the driver has %d", len(w.clients), m.Driver().Clients())
@@ -57,16 +57,16 @@ func (w *walk) check() {
 // checkMemory makes sure that programs and buffers do not overlap.
 func (w *walk) checkMemory() {
 	var spans [][2]uint64
-	for _, r := range w.m.programs {
+	for _, r := range w.m.engine.programs {
 		for i := range r.procedures {
 			for _, s := range r.procedures[i].loaded.Program().Segments {
-				if _, mapped := w.m.buffers[s.Addr]; !mapped { // a call's buffers are its program's while it runs
+				if _, mapped := w.m.engine.buffers[s.Addr]; !mapped { // a call's buffers are its program's while it runs
 					spans = append(spans, [2]uint64{s.Addr, s.End()})
 				}
 			}
 		}
 	}
-	for at, size := range w.m.buffers {
+	for at, size := range w.m.engine.buffers {
 		spans = append(spans, [2]uint64{at, at + size})
 	}
 	slices.SortFunc(spans, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
@@ -91,8 +91,8 @@ func (w *walk) end() {
 		}
 	}
 	w.check()
-	if m.session.Used() != 0 || len(m.programs) != 0 || len(m.buffers) != 0 || m.Queue().Waiting() != 0 || m.Waiting() != 0 {
-		w.t.Errorf("at rest %d bytes, %d programs, %d buffers, %d and %d requests", m.session.Used(), len(m.programs), len(m.buffers), m.Queue().Waiting(), m.Waiting())
+	if m.engine.session.Used() != 0 || len(m.engine.programs) != 0 || len(m.engine.buffers) != 0 || m.Queue().Waiting() != 0 || m.Waiting() != 0 {
+		w.t.Errorf("at rest %d bytes, %d programs, %d buffers, %d and %d requests", m.engine.session.Used(), len(m.engine.programs), len(m.engine.buffers), m.Queue().Waiting(), m.Waiting())
 	}
 	if d := m.Driver(); d.Handles() != 0 || d.Clients() != 0 {
 		w.t.Errorf("at rest %d handles, %d clients", d.Handles(), d.Clients())

@@ -28,22 +28,11 @@ type Machine struct {
 	// its own.
 	Notified func(command.Message)
 
-	session    *engine.Session
-	models     []*image
+	engine     *executor
 	mailbox    *command.Mailbox
 	controller *command.Controller
 	driver     *driver.Driver
 	broker     *broker.Broker
-	queue      *queue.Scheduler
-	programs   map[int32]*loadedModel
-	buffers    map[uint64]uint64 // sizes of mapped host buffers, by device address
-	events     command.Events
-	parked     []*request // requests that wait for events
-	pending    map[queue.ID]*request
-	dropped    uint64 // requests whose program or process ended while they waited for events
-	held       bool
-	finished   int
-	ctx        context.Context
 }
 
 // Addresses of images as seen by the host. They are this project's own, because none are
@@ -65,22 +54,27 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{
-		session: s, broker: broker.New(), queue: queue.New(), mailbox: command.NewMailbox(o.RingDepth), ctx: ctx,
+	x := &executor{
+		session: s, queue: queue.New(), ctx: ctx,
 		programs: map[int32]*loadedModel{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
 	}
-	m.queue.Observe = func(e queue.Event) {
+	m := &Machine{engine: x, broker: broker.New(), mailbox: command.NewMailbox(o.RingDepth), controller: command.NewController(x)}
+	x.queue.Observe = func(e queue.Event) {
 		if e.Kind == queue.Finished {
-			m.finished++
+			x.finished++
 		}
 		if e.Kind == queue.Finished || e.Kind == queue.Aborted {
-			delete(m.pending, e.ID)
+			delete(x.pending, e.ID)
 		}
 		if m.Observe != nil {
 			m.Observe(e)
 		}
 	}
-	m.controller = command.NewController(m)
+	x.notify = m.takeNotifications
+	x.ended = func(q *request) {
+		m.controller.Ended(q.header, q.status())
+		m.takeNotifications()
+	}
 	m.driver = driver.New(m)
 	m.mailbox.Attach(m.controller)
 	return m, nil
@@ -92,18 +86,18 @@ func (m *Machine) Add(name string, model engine.Source) (address uint64, err err
 	if _, ok := m.Image(name); ok {
 		return 0, fmt.Errorf("duplicate model %s", name)
 	}
-	m.models = append(m.models, &image{name: name, model: model})
-	return imageBase + uint64(len(m.models)-1)*imageSize, nil
+	m.engine.models = append(m.engine.models, &image{name: name, model: model})
+	return imageBase + uint64(len(m.engine.models)-1)*imageSize, nil
 }
 
 // Image returns the address of a model that was added under name.
 func (m *Machine) Image(name string) (address uint64, ok bool) {
-	i := slices.IndexFunc(m.models, func(x *image) bool { return x.name == name })
+	i := slices.IndexFunc(m.engine.models, func(x *image) bool { return x.name == name })
 	return imageBase + uint64(i)*imageSize, i >= 0
 }
 
 // Queue returns the task queues.
-func (m *Machine) Queue() *queue.Scheduler { return m.queue }
+func (m *Machine) Queue() *queue.Scheduler { return m.engine.queue }
 
 // Ledger returns the counts of messages on the rings by their result.
 func (m *Machine) Ledger() command.Ledger { return m.controller.Ledger() }
@@ -118,27 +112,17 @@ func (m *Machine) Driver() *driver.Driver { return m.driver }
 func (m *Machine) Broker() *broker.Broker { return m.broker }
 
 // Waiting returns the number of requests that wait for events and are not in a queue yet.
-func (m *Machine) Waiting() int { return len(m.parked) }
+func (m *Machine) Waiting() int { return len(m.engine.parked) }
 
 // Hold sets whether requests stay in the queues until Step or Drain runs them. Otherwise
 // each call runs to its end before its reply.
-func (m *Machine) Hold(on bool) { m.held = on }
+func (m *Machine) Hold(on bool) { m.engine.held = on }
 
 // Step executes one run of descriptors, and reports whether there was one.
-func (m *Machine) Step() (bool, error) {
-	more, err := m.queue.Step()
-	m.submitReady()
-	return more, err
-}
+func (m *Machine) Step() (bool, error) { return m.engine.step() }
 
-// Drain runs all requests in the queues, including those that become ready meanwhile.
-func (m *Machine) Drain() error {
-	for {
-		if more, err := m.Step(); !more || err != nil {
-			return err
-		}
-	}
-}
+// Drain runs all requests in the queues, and the requests that become ready meanwhile.
+func (m *Machine) Drain() error { return m.engine.drain() }
 
 // Program returns the first procedure of the program in a slot of the controller, or nil if
 // the slot is empty.
@@ -146,7 +130,7 @@ func (m *Machine) Program(slot int32) *engine.Loaded { return m.Procedure(slot, 
 
 // Procedure returns a procedure of the program in a slot, or nil if there is none.
 func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
-	if r := m.programs[slot]; r != nil && int64(procedure) < int64(len(r.procedures)) {
+	if r := m.engine.programs[slot]; r != nil && int64(procedure) < int64(len(r.procedures)) {
 		return r.procedures[procedure].loaded
 	}
 	return nil
@@ -155,7 +139,7 @@ func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
 // Result returns the result of the last finished call of the program in a slot, or nil if
 // there is none. It returns an error if the slot is empty or the call failed.
 func (m *Machine) Result(slot int32) (*engine.Result, error) {
-	r := m.programs[slot]
+	r := m.engine.programs[slot]
 	if r == nil {
 		return nil, fmt.Errorf("found no program in slot %d", slot)
 	}
@@ -163,7 +147,7 @@ func (m *Machine) Result(slot int32) (*engine.Result, error) {
 }
 
 // Slots returns the slots that hold a program, in ascending order.
-func (m *Machine) Slots() []int32 { return slices.Sorted(maps.Keys(m.programs)) }
+func (m *Machine) Slots() []int32 { return slices.Sorted(maps.Keys(m.engine.programs)) }
 
 // Send puts a message on a channel's ring, rings its doorbell and returns the controller's
 // reply. The driver uses it to send commands.
@@ -237,7 +221,7 @@ func (m *Machine) takeNotifications() {
 		}
 		if n.ID == command.CHResetNotification {
 			m.driver.Reset()
-			m.events.Reset()
+			m.engine.events.Reset()
 		}
 		if m.Notified != nil {
 			m.Notified(n)
@@ -250,45 +234,45 @@ func (m *Machine) Map(_, size uint64) (address uint64, ok bool) {
 	if size == 0 {
 		return 0, false
 	}
-	address, err := m.session.Reserve("host buffer", size)
+	address, err := m.engine.session.Reserve("host buffer", size)
 	if err != nil {
 		return 0, false
 	}
-	m.buffers[address] = size
+	m.engine.buffers[address] = size
 	return address, true
 }
 
 // Unmap frees a host buffer. Requests that would use it are dropped.
 func (m *Machine) Unmap(address uint64) bool {
-	if _, ok := m.buffers[address]; !ok {
+	if _, ok := m.engine.buffers[address]; !ok {
 		return false
 	}
-	m.abort(func(q *request) bool {
+	m.engine.abort(func(q *request) bool {
 		return slices.ContainsFunc(q.call.Buffers, func(b command.Buffer) bool { return b.Address == address })
 	})
-	delete(m.buffers, address)
-	return m.session.Release(address)
+	delete(m.engine.buffers, address)
+	return m.engine.session.Release(address)
 }
 
 // Signal raises an event and submits the requests that waited for it.
 func (m *Machine) Signal(e command.Event) {
-	m.events.Signal(e)
-	m.submitReady()
-	if !m.held {
+	m.engine.events.Signal(e)
+	m.engine.submitReady()
+	if !m.engine.held {
 		m.Drain()
 	}
 }
 
 // Event returns the value of an event.
-func (m *Machine) Event(id uint32) uint64 { return m.events.Value(id) }
+func (m *Machine) Event(id uint32) uint64 { return m.engine.events.Value(id) }
 
 // ReadRegister returns a word of the engine's register space.
 func (m *Machine) ReadRegister(address uint64) (uint32, bool) {
-	v, err := m.session.Controller().MMIO().Load(address)
+	v, err := m.engine.session.Controller().MMIO().Load(address)
 	return v, err == nil
 }
 
 // WriteRegister writes a word of the engine's register space.
 func (m *Machine) WriteRegister(address uint64, v uint32) bool {
-	return m.session.Controller().MMIO().MaskedWrite(address, ^uint32(0), v) == nil
+	return m.engine.session.Controller().MMIO().MaskedWrite(address, ^uint32(0), v) == nil
 }

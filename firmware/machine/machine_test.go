@@ -132,8 +132,8 @@ func throughDriver(t *testing.T, m *Machine, model *anesim.Model) (*engine.Resul
 	}
 	user.Close()
 	b.Disconnect()
-	if m.session.Used() != 0 || m.Driver().Clients() != 0 || m.Broker().Clients() != 0 {
-		t.Errorf("at rest %d bytes are used, %d and %d clients are there", m.session.Used(), m.Driver().Clients(), m.Broker().Clients())
+	if m.engine.session.Used() != 0 || m.Driver().Clients() != 0 || m.Broker().Clients() != 0 {
+		t.Errorf("at rest %d bytes are used, %d and %d clients are there", m.engine.session.Used(), m.Driver().Clients(), m.Broker().Clients())
 	}
 	return res, ret
 }
@@ -272,15 +272,15 @@ func FuzzScript(f *testing.F) {
 		}
 		used := uint64(0)
 		for _, slot := range m.Slots() {
-			for _, p := range m.programs[slot].procedures {
+			for _, p := range m.engine.programs[slot].procedures {
 				used += p.loaded.Bytes()
 			}
 		}
-		for _, size := range m.buffers {
+		for _, size := range m.engine.buffers {
 			used += size
 		}
-		if m.session.Used() != used {
-			t.Errorf("%d bytes are used, programs and buffers have %d", m.session.Used(), used)
+		if m.engine.session.Used() != used {
+			t.Errorf("%d bytes are used, programs and buffers have %d", m.engine.session.Used(), used)
 		}
 	})
 }

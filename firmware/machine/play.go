@@ -105,7 +105,7 @@ func (p *player) start(ctx context.Context) (err error) {
 	}
 	p.machine.Observe = func(e queue.Event) {
 		secure := ""
-		if p.machine.queue.State() == queue.ExecSecure {
+		if p.machine.engine.queue.State() == queue.ExecSecure {
 			secure = ", " + queue.ExecSecure.String()
 		}
 		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d%s\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process, secure)
@@ -166,44 +166,18 @@ func (p *player) playLine(words []string) (expected bool, err error) {
 	case "signal":
 		return false, p.signal(rest)
 	case "close":
-		c, err := p.findClient(rest[0])
-		if err != nil {
-			return false, err
-		}
-		c.user.Close()
-		if c.broker != nil {
-			c.broker.Disconnect()
-		}
-		p.report(fmt.Sprintf("closed; user clients: %d", m.driver.Clients()), "closed")
+		return false, p.closeClient(rest[0])
 	case "doorbell":
-		n, err := strconv.ParseUint(rest[0], 0, 32)
-		if err != nil {
-			return false, fmt.Errorf("invalid doorbell %q; want an index", rest[0])
-		}
-		return false, p.ringDoorbell(uint32(n))
+		return false, p.ringDoorbell(rest[0])
 	case "hold":
 		m.Hold(true)
 	case "drain":
 		m.Hold(false)
 		return false, m.Drain()
 	case "step":
-		n := 1
-		if len(rest) > 0 {
-			if n, err = strconv.Atoi(rest[0]); err != nil || n < 1 {
-				return false, fmt.Errorf("invalid step count %q; want a number of runs", rest[0])
-			}
-		}
-		for range n {
-			if more, err := m.Step(); err != nil || !more {
-				return false, err
-			}
-		}
+		return false, p.stepRuns(rest)
 	case "wait":
-		d, err := time.ParseDuration(rest[0])
-		if err != nil || d < 0 {
-			return false, fmt.Errorf("invalid wait %q; want a duration", rest[0])
-		}
-		m.wait(clock.Nanoseconds(d.Nanoseconds()))
+		return false, p.wait(rest[0])
 	case "until":
 		return false, p.runUntil(rest[0])
 	case "set":
@@ -212,6 +186,48 @@ func (p *player) playLine(words []string) (expected bool, err error) {
 		return true, p.expect(rest)
 	}
 	return false, nil
+}
+
+// closeClient handles the step "close CLIENT", which closes the client's connections to the
+// driver and the broker.
+func (p *player) closeClient(name string) error {
+	c, err := p.findClient(name)
+	if err != nil {
+		return err
+	}
+	c.user.Close()
+	if c.broker != nil {
+		c.broker.Disconnect()
+	}
+	p.report(fmt.Sprintf("closed; user clients: %d", p.machine.driver.Clients()), "closed")
+	return nil
+}
+
+// stepRuns handles the step "step N", which executes N runs of descriptors, 1 if N is
+// missing. It stops when the queues are empty.
+func (p *player) stepRuns(words []string) (err error) {
+	n := 1
+	if len(words) > 0 {
+		if n, err = strconv.Atoi(words[0]); err != nil || n < 1 {
+			return fmt.Errorf("invalid step count %q; want a number of runs", words[0])
+		}
+	}
+	for range n {
+		if more, err := p.machine.Step(); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait handles the step "wait 1.5ms", which lets time pass without work.
+func (p *player) wait(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("invalid wait %q; want a duration", text)
+	}
+	p.machine.engine.wait(clock.Nanoseconds(d.Nanoseconds()))
+	return nil
 }
 
 // runUntil handles the step "until 1.5ms", which runs the queues up to a time of their
@@ -223,11 +239,11 @@ func (p *player) runUntil(text string) error {
 		return fmt.Errorf("invalid time %q; want a duration since the start", text)
 	}
 	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
-	for m.queue.Now() < at {
+	for m.engine.queue.Now() < at {
 		if more, err := m.Step(); err != nil {
 			return err
 		} else if !more {
-			m.wait(at - m.queue.Now())
+			m.engine.wait(at - m.engine.queue.Now())
 		}
 	}
 	return nil

@@ -177,7 +177,7 @@ func (w *walk) step() {
 	case n < 92:
 		w.m.Hold(r.IntN(2) == 0)
 	case n < 97:
-		if _, err := w.m.Step(); err != nil && w.m.queue.State() != queue.Pause {
+		if _, err := w.m.Step(); err != nil && w.m.engine.queue.State() != queue.Pause {
 			w.t.Errorf("step: %v", err)
 		}
 	case n < 98:
@@ -185,7 +185,7 @@ func (w *walk) step() {
 	case n < 99:
 		w.garbage()
 	default:
-		if err := w.m.Drain(); err != nil && w.m.queue.State() != queue.Pause {
+		if err := w.m.Drain(); err != nil && w.m.engine.queue.State() != queue.Pause {
 			w.t.Errorf("drain: %v", err)
 		}
 	}

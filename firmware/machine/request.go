@@ -15,7 +15,7 @@ import (
 // ports are bound to the buffers, and its run-time parameters set to the values, that the
 // call gives.
 type request struct {
-	machine   *Machine
+	executor  *executor
 	program   *loadedModel
 	procedure *procedure
 	header    command.Header
@@ -32,7 +32,7 @@ type request struct {
 func (q *request) validate() command.Status {
 	p := q.procedure.loaded.Program()
 	for _, b := range q.call.Buffers {
-		size, ok := q.machine.buffers[b.Address]
+		size, ok := q.executor.buffers[b.Address]
 		if !ok || int64(b.Port) >= int64(len(p.Ports)) {
 			return command.NotFound
 		}
@@ -64,7 +64,7 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 	if q.pass == nil {
 		if q.err = q.begin(); q.err != nil {
 			if errors.Is(q.err, engine.ErrOutstanding) || errors.Is(q.err, engine.ErrWaiting) {
-				if o := q.machine.findBlocking(q); o != nil {
+				if o := q.executor.findBlocking(q); o != nil {
 					took, _ = o.Run()
 					return took, true
 				}
@@ -86,9 +86,9 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 
 // findBlocking returns the request in progress that q has to wait for: the one of the same
 // procedure if there is one, otherwise the first one.
-func (m *Machine) findBlocking(q *request) (first *request) {
-	for _, id := range slices.Sorted(maps.Keys(m.pending)) {
-		o := m.pending[id]
+func (x *executor) findBlocking(q *request) (first *request) {
+	for _, id := range slices.Sorted(maps.Keys(x.pending)) {
+		o := x.pending[id]
 		switch {
 		case o == q || o.pass == nil || o.done:
 		case o.procedure == q.procedure:
@@ -107,7 +107,7 @@ func (q *request) begin() error {
 	if err != nil {
 		return err
 	}
-	if q.pass, err = l.Start(q.machine.ctx); err != nil {
+	if q.pass, err = l.Start(q.executor.ctx); err != nil {
 		q.unbind()
 	}
 	return err
@@ -140,13 +140,12 @@ func (q *request) finish() {
 	q.program.calls++
 	q.program.err = q.err
 	for _, e := range q.call.Signal {
-		q.machine.events.Signal(e)
+		q.executor.events.Signal(e)
 	}
 	for _, e := range q.call.Shared {
-		q.machine.events.Signal(e)
+		q.executor.events.Signal(e)
 	}
-	q.machine.controller.Ended(q.header, q.status())
-	q.machine.takeNotifications()
+	q.executor.ended(q)
 }
 
 // Abort drops the descriptors that have not run.

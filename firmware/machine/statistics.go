@@ -11,16 +11,16 @@ import (
 // WriteStatistics writes the ledger, the counts of the queues and the results of each
 // program.
 func (m *Machine) WriteStatistics(w io.Writer) error {
-	l, q := m.Ledger(), m.queue.Stats()
+	l, q := m.Ledger(), m.engine.queue.Stats()
 	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped; %d notifications, %d doorbells of the host\n",
 		l.Received, l.Answered, l.Refused, l.Dropped, l.Notified, m.mailbox.Window().Stores)
 	fmt.Fprintf(w, "queues: %d submitted, %d finished, %d aborted, %d waiting; %d runs of descriptors, %d switches; busy %v of %v\n",
-		q.Submitted, q.Finished, q.Aborted, m.queue.Waiting(), q.Runs, q.Switches, q.Busy, m.queue.Now())
-	if n := m.Waiting(); n > 0 || m.dropped > 0 {
-		fmt.Fprintf(w, "events: %d requests wait, %d were dropped while they did\n", n, m.dropped)
+		q.Submitted, q.Finished, q.Aborted, m.engine.queue.Waiting(), q.Runs, q.Switches, q.Busy, m.engine.queue.Now())
+	if n := m.Waiting(); n > 0 || m.engine.dropped > 0 {
+		fmt.Fprintf(w, "events: %d requests wait, %d were dropped while they did\n", n, m.engine.dropped)
 	}
 	for _, slot := range m.Slots() {
-		r := m.programs[slot]
+		r := m.engine.programs[slot]
 		fmt.Fprintf(w, "program %d: %s at %#x, called %d times", slot, r.image.name, r.procedures[0].loaded.Address(), r.calls)
 		if r.last != nil {
 			fmt.Fprintf(w, "; last %d cycles, %v", r.last.Report.Cycles, r.last.Report.Energy)
@@ -30,7 +30,7 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	if stages := m.session.Options().Host.Stages(); stages != nil {
+	if stages := m.engine.session.Options().Host.Stages(); stages != nil {
 		fmt.Fprint(w, "host, each call:")
 		for i, s := range stages {
 			sep := ","
@@ -41,7 +41,7 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.session.Used(), m.driver.Clients(), residentModels(m.broker))
+	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.engine.session.Used(), m.driver.Clients(), residentModels(m.broker))
 	return err
 }
 

@@ -108,8 +108,14 @@ func (p *player) commandBody(id command.ID, kv map[string]string, n map[string]i
 	return nil, nil
 }
 
-// ringDoorbell writes a doorbell, and reports the replies.
-func (p *player) ringDoorbell(index uint32) error {
+// ringDoorbell handles the step "doorbell INDEX", which writes the doorbell with that index
+// and reports the replies.
+func (p *player) ringDoorbell(text string) error {
+	n, err := strconv.ParseUint(text, 0, 32)
+	if err != nil {
+		return fmt.Errorf("invalid doorbell %q; want an index", text)
+	}
+	index := uint32(n)
 	word, err := command.Doorbell(index)
 	if err != nil {
 		p.report(err.Error(), "refused")
@@ -157,7 +163,7 @@ func selectorNames(table []driver.Selector) (names []string) {
 // unknownModelError returns the error for a model that no earlier line has named.
 func (p *player) unknownModelError(name string) error {
 	var names []string
-	for _, x := range p.machine.models {
+	for _, x := range p.machine.engine.models {
 		names = append(names, x.name)
 	}
 	return fmt.Errorf("unknown model %q%s", name, spelling.Suggest(name, names))

@@ -1,6 +1,7 @@
 package traffic_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -33,6 +34,9 @@ func TestLoadLimits(t *testing.T) {
 		{"runs of no length at all", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0} }, "takes no time"},
 		{"whose host takes some", 0, func(c *traffic.Client) { c.Runs, c.Host.After = []clock.Nanoseconds{0}, 1 }, ""},
 		{"a negative run", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{5, -1} }, "negative length"},
+		{"a run that is no number", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.NaN())} }, "negative length"},
+		{"a run without an end", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.Inf(1))} }, "never ends"},
+		{"a host that takes less than no time", 0, func(c *traffic.Client) { c.Host.Before = -1 }, "host time is negative"},
 		{"no rate", 0, func(c *traffic.Client) { c.Arrival = traffic.Fixed }, "rate above 0"},
 		{"a rate of a call a nanosecond", 0, func(c *traffic.Client) { c.Arrival, c.Rate = traffic.Fixed, 1e9 }, "below 1e9"},
 		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "is not an earlier client"},
@@ -40,6 +44,12 @@ func TestLoadLimits(t *testing.T) {
 		c := traffic.Config{Duration: 1, Bins: tc.bins, Clients: []traffic.Client{client(tc.change)}}
 		if err := c.Check(); tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.err)
+		}
+	}
+	for _, d := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		c := traffic.Config{Duration: clock.Nanoseconds(d), Clients: []traffic.Client{client(func(*traffic.Client) {})}}
+		if err := c.Check(); err == nil {
+			t.Errorf("duration %v is accepted", d)
 		}
 	}
 	if got := (&traffic.Host{Outside: 1, Before: 20, After: 300}).Total(); got != 321 {

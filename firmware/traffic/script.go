@@ -93,7 +93,8 @@ type Outcome struct {
 // Run runs each program once, alone on the engine, and then simulates the clients with the
 // times of the runs of descriptors. It calls alone to run the program of a client on an
 // engine with options o; alone should return an error for unsuitable programs, such as one
-// with a device fault. Clients with the same model or layer share a result.
+// with a device fault. Clients with the same model and dimensions, or the same layer, share a
+// result.
 //
 // The error is a *[ScriptError] or that of ctx.
 func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *ScriptClient, o engine.Options) (*engine.Result, error)) (*Outcome, error) {
@@ -110,10 +111,10 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 		Duration: clock.Nanoseconds(s.Duration.Nanoseconds()), Seed: max(1, s.Seed), InFlight: s.InFlight, MaxCalls: s.MaxCalls,
 		Power: l.Options.PowerTimes(), Waiting: l.Options.Waiting(), Bins: bins,
 	}
-	timed := map[[2]string]*engine.Result{}
+	timed := map[[3]string]*engine.Result{}
 	for i := range s.Clients {
 		c := &s.Clients[i]
-		key := [2]string{c.Model, c.Layer}
+		key := [3]string{c.Model, c.Dim, c.Layer}
 		if timed[key] == nil {
 			if timed[key], err = alone(ctx, c, l.Options); err != nil {
 				if ctx.Err() != nil {

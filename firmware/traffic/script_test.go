@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/loader/lower"
 )
 
 func noFile(*traffic.ScriptClient) (*anesim.Model, error) { return nil, os.ErrNotExist }
@@ -221,4 +223,32 @@ func FuzzReadScript(f *testing.F) {
 			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// TestClientsOfOtherSizes: clients of one network with other sizes of its dimensions do not
+// share a result.
+func TestClientsOfOtherSizes(t *testing.T) {
+	s := &traffic.Script{Duration: time.Millisecond, Clients: []traffic.ScriptClient{
+		{Name: "a", Model: "net", Dim: "batch=1"}, {Name: "b", Model: "net", Dim: "batch=8"}, {Name: "c", Model: "net", Dim: "batch=1"},
+	}}
+	var tried []string
+	_, err := s.Run(t.Context(), func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
+		tried = append(tried, c.Dim)
+		p, err := lower.ExampleProgram("identity")
+		if err != nil {
+			return nil, err
+		}
+		e, err := engine.New(o)
+		if err != nil {
+			return nil, err
+		}
+		l, err := e.Load(p)
+		if err != nil {
+			return nil, err
+		}
+		return l.Call(ctx)
+	})
+	if err != nil || !slices.Equal(tried, []string{"batch=1", "batch=8"}) {
+		t.Errorf("ran with %q: %v", tried, err)
+	}
 }

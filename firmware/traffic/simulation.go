@@ -99,7 +99,7 @@ func (e *ConfigError) Error() string {
 
 // Check returns a *ConfigError if the load cannot be simulated.
 func (c *Config) Check() error {
-	if c.Duration <= 0 || math.IsInf(float64(c.Duration), 0) {
+	if !(c.Duration > 0) || math.IsInf(float64(c.Duration), 0) {
 		return &ConfigError{What: "duration must be positive"}
 	}
 	if len(c.Clients) == 0 {
@@ -127,13 +127,19 @@ func (c *Config) Check() error {
 		}
 		total := x.Host.Total()
 		for _, r := range x.Runs {
-			if r < 0 {
+			if !(r >= 0) {
 				return fail("run has a negative length")
 			}
 			total += r
 		}
-		if total <= 0 {
+		if h := x.Host; !(min(h.Outside, h.Before, h.After) >= 0) {
+			return fail("host time is negative")
+		}
+		if !(total > 0) {
 			return fail("call takes no time")
+		}
+		if math.IsInf(float64(total), 0) {
+			return fail("call never ends")
 		}
 	}
 	return nil

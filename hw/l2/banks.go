@@ -1,10 +1,6 @@
 package l2
 
-import (
-	"math/bits"
-
-	"anesim/hw/clock"
-)
+import "anesim/hw/clock"
 
 // Params describes a chip's L2.
 type Params struct {
@@ -42,16 +38,24 @@ type Patch struct {
 	Stride      uint32
 }
 
+// A Window describes the pixels of one channel that the array reads for one patch of results.
+type Window struct {
+	Patch
+	Columns int // width of the patch of results, a power of two
+	Step    int // rows of the window from one row of results to the next
+}
+
 // fetchGranules is the number of granules in one fetch of the array: 128 bytes, one granule from
 // each of eight banks. The vendor's compiler skews rows so that the rows of one fetch use different
-// banks, and does not skew rows that fill a fetch (inferred: layout.md, 303 of 317).
+// banks, and does not skew rows that fill a fetch. (This is inferred from the row strides of its
+// programs, which follow the rule in 303 of 317 tasks.)
 const fetchGranules = 8
 
 // fetchDepth returns the cycles of a fetch: the number of its rows that share a bank with the
 // first. Rows are granules wide and stride bytes apart.
-func (p Params) fetchDepth(rows, granules int, stride uint32) int {
+func (p Params) fetchDepth(rows, granules int, stride int) int {
 	depth, at := 1, 0
-	step := int(stride) / p.Granule % p.Banks
+	step := stride / p.Granule % p.Banks
 	for range rows - 1 {
 		if at += step; at >= p.Banks {
 			at -= p.Banks
@@ -63,22 +67,24 @@ func (p Params) fetchDepth(rows, granules int, stride uint32) int {
 	return depth
 }
 
-// Cycles returns the cycles needed to read one channel of a patch. All granules are distributed
+// Cycles returns the cycles needed to read one channel of a window. All granules are distributed
 // over the banks; bank conflicts that the row stride causes within a fetch can take longer.
-func (p Params) Cycles(t Patch) int {
-	if t.Rows == 0 || t.Width == 0 {
+//
+// A fetch reads rows that belong to consecutive rows of results, which are Step rows apart. It has
+// room for as many granules per row as Columns pixels fill, and for one more: the halo.
+func (p Params) Cycles(w Window) int {
+	if w.Rows == 0 || w.Width == 0 {
 		return 0
 	}
-	granules := clock.CeilDiv(2*t.Width, p.Granule)
-	spread := clock.CeilDiv(t.Rows*granules, p.Banks)
-	// A fetch holds whole rows of a patch, whose widths are powers of two. Additional width is the
-	// halo, for which the fetch has room.
-	rows := min(t.Rows, max(1, fetchGranules>>(bits.Len(uint(granules))-1)))
-	depth := p.fetchDepth(rows, granules, t.Stride)
+	granules := clock.CeilDiv(2*w.Width, p.Granule)
+	spread := clock.CeilDiv(w.Rows*granules, p.Banks)
+	units := max(1, 2*w.Columns/p.Granule)
+	rows := min(w.Rows, max(1, fetchGranules/units))
+	depth := p.fetchDepth(rows, min(granules, units+1), int(w.Stride)*max(1, w.Step))
 	if depth == 1 {
 		return spread
 	}
-	return max(spread, clock.CeilDiv(t.Rows, rows)*depth)
+	return max(spread, clock.CeilDiv(w.Rows, rows)*depth)
 }
 
 // WritebackCycles returns the cycles needed to write the results of a patch for all channels. Each

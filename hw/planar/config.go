@@ -6,7 +6,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// An Op is an operation that combines two sources. The numbers are those of PE.Cfg.OpMode.
+// An Op is an operation that combines two sources. The values equal PE.Cfg.OpMode.
 type Op uint8
 
 const (

@@ -74,7 +74,8 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 	return f.decode(), nil
 }
 
-// Append appends the encoded descriptor to dst. The bytes are those that Decode reads.
+// Append appends the encoded descriptor to dst and returns the extended slice. Decode reads these
+// bytes back.
 func (d *Descriptor) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	var h [HeaderWords]uint32

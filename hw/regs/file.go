@@ -169,7 +169,7 @@ func (f *File) markWritten(at, n int) {
 	}
 }
 
-// MaskedWrite replaces the bits of mask in the word at addr by those of value.
+// MaskedWrite replaces the bits of mask in the word at addr with the same bits of value.
 func (f *File) MaskedWrite(addr, mask, value uint32) error {
 	old, ok := f.Load(addr)
 	if !ok {
@@ -178,7 +178,7 @@ func (f *File) MaskedWrite(addr, mask, value uint32) error {
 	return f.Store(addr, Masked(old, mask, value))
 }
 
-// Masked returns old with the bits of mask replaced by those of value.
+// Masked returns old with the bits of mask replaced by the same bits of value.
 func Masked(old, mask, value uint32) uint32 { return old&^mask | value&mask }
 
 // Groups is a snapshot of the seven register groups.

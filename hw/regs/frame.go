@@ -14,7 +14,7 @@ type frame struct {
 	count      int    // number of records
 }
 
-// read checks the descriptor at off and points f to it. The arguments are those of Decode.
+// read checks the descriptor at off and points f to it. It has the same parameters as Decode.
 func (f *frame) read(text *window, index int, off uint32, words int) error {
 	fail := func(at uint64, format string, args ...any) error {
 		return &StreamError{Index: index, Off: at, What: fmt.Sprintf(format, args...)}

@@ -12,6 +12,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/describe"
 )
 
 // Disassemble returns a program as descriptor text. Assembling the text gives the program's
@@ -28,6 +29,9 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}
+	}
+	if p.TextFile != nil {
+		return &loader.UnsupportedError{Form: string(p.Form), What: "descriptors were left in the file; read the program without InFile to disassemble it"}
 	}
 	d := &disassembler{out: bufio.NewWriter(w)}
 	for r := range regs.HeaderRegisters() {
@@ -71,7 +75,7 @@ func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error)
 }
 
 // writeDescribed writes a descriptor after a comment with its description.
-func (d *disassembler) writeDescribed(t, next *regs.Descriptor, words func() (*loader.Description, error, bool)) error {
+func (d *disassembler) writeDescribed(t, next *regs.Descriptor, words func() (*describe.Description, error, bool)) error {
 	w, err, _ := words()
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
 func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32, error) {
 	var w, set uint32 // set marks the bits given so far
 	for i, t := range values {
-		name, value, assigned := strings.Cut(t.text, "=")
+		name, _, assigned := strings.Cut(t.text, "=")
 		switch {
 		case strings.HasPrefix(t.text, "+"):
 			n, err := parseNumber(t.text[1:])
@@ -153,27 +153,9 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 			}
 			return a.parseWordNumber(l, t)
 		}
-		f, ok := r.Field(name)
-		if !ok {
-			e := l.fail(t, "unknown field %q of %s.%s", name, r.Block, r.Name)
-			e.Nearest = nearest(name, func(yield func(string) bool) {
-				for _, f := range r.Fields {
-					if !yield(f.Name) {
-						return
-					}
-				}
-			})
-			return 0, e
-		}
-		v := uint32(1)
-		if assigned {
-			at := t.suffixFrom(len(t.text) - len(value))
-			var err error
-			if v, err = a.parseField(l, f, at); err != nil {
-				return 0, err
-			}
-		} else if f.Type != "bool" {
-			return 0, l.fail(t, "missing value of %s; want %[1]s=...", f.Name)
+		f, v, err := a.parseAssignment(l, r, t)
+		if err != nil {
+			return 0, err
 		}
 		mask := f.With(0, 1<<f.Width-1)
 		if set&mask != 0 {
@@ -182,6 +164,31 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		w, set = f.With(w, v), set|mask
 	}
 	return w, nil
+}
+
+// parseAssignment parses FIELD=VALUE, or FIELD alone for a field of one bit that is set. It
+// returns the field of r and its value.
+func (a *assembler) parseAssignment(l line, r *regs.Register, t token) (f regs.Field, v uint32, err error) {
+	name, value, assigned := strings.Cut(t.text, "=")
+	f, ok := r.Field(name)
+	switch {
+	case !ok:
+		e := l.fail(t, "unknown field %q of %s.%s", name, r.Block, r.Name)
+		e.Nearest = nearest(name, func(yield func(string) bool) {
+			for _, f := range r.Fields {
+				if !yield(f.Name) {
+					return
+				}
+			}
+		})
+		return f, 0, e
+	case assigned:
+		v, err = a.parseField(l, f, t.suffixFrom(len(t.text)-len(value)))
+		return f, v, err
+	case f.Type != "bool":
+		return f, 0, l.fail(t, "missing value of %s; want %[1]s=...", f.Name)
+	}
+	return f, 1, nil
 }
 
 // parseField parses a field's value, which may be a parameter.

@@ -14,6 +14,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
+	"anesim/loader/describe"
 )
 
 // blankText holds the register values that all descriptors share, as descriptor text.
@@ -73,7 +74,7 @@ func writeMemory(b *strings.Builder, p *loader.Program) (constants []byte, sized
 // differ from a blank one.
 type Descriptor struct {
 	Index  int
-	About  *loader.Description
+	About  *describe.Description
 	Fields []Field
 }
 

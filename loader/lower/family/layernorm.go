@@ -95,7 +95,7 @@ const maxStatistics = 192
 // statisticsLayout returns the layout of a row of means or deviations, one value for each
 // channel.
 func statisticsLayout(channels int) place.Layout {
-	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(1, place.PlanarFetch)
+	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(place.PlanarFetch)
 }
 
 // newMeanPass returns the pass that computes the mean of the values that are normalized together.
@@ -347,7 +347,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
 	copied := task.NewCopy(s)
-	at := place.Packed(s).Skew(1, place.PlanarFetch)
+	at := place.Packed(s).Skew(place.PlanarFetch)
 	bytes := at.Row * s.Height
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}

@@ -163,7 +163,7 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	at := t.SourceTile()
 	result := place.PackedColumns(s, place.EngineColumns(s.Width))
 	if s.Height > 1 {
-		result = result.Skew(1, place.Fetch{Rows: 2, Apart: 10})
+		result = result.Skew(place.Fetch{Rows: 2, Stride: 1, Apart: 10})
 	}
 	if (at.Row+result.Row)*s.Height > l.L2Bytes()-place.UnitBytes {
 		return copyView(o, l, in, out)
@@ -248,11 +248,11 @@ func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	t.SetPatch(task.PlanarPatch(wide, high))
 	at := place.Packed(in.S)
 	if in.S.Height > 1 {
-		at = at.Skew(1, place.PlanarFetch)
+		at = at.Skew(place.PlanarFetch)
 	}
 	result := place.PackedColumns(s, min(s.Width, 1<<wide))
 	if s.Height > 1 {
-		result = result.Skew(1, place.PlanarFetch)
+		result = result.Skew(place.PlanarFetch)
 	}
 	bytes := at.Row * in.S.Height
 	if in.S.Height == 1 && s.Height > 1 {

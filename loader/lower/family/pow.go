@@ -36,7 +36,7 @@ func lowerPow(o *Output, j job) error {
 	at := t.SourceTile()
 	both := place.Packed(pairs)
 	if s.H > 1 || s.W == 1 {
-		both = both.Skew(1, place.PlanarFetch)
+		both = both.Skew(place.PlanarFetch)
 	}
 	bytes := both.Row * s.H
 	if bytes+at.Row*s.H > l.LargestTile() {

@@ -190,7 +190,7 @@ func transposedTile(s regs.Shape) place.Layout {
 	if s.Height == 1 || s.Channels%place.FoldColumns == 0 {
 		return l
 	}
-	return l.Skew(1, place.TransposeFetch)
+	return l.Skew(place.TransposeFetch)
 }
 
 // sumPixels transposes channel and x, so that a row holds the channels of a pixel, and sums up
@@ -271,7 +271,7 @@ func (o *Output) allocateMatrix(rows, columns int, used bool) place.Memory {
 func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.SwapChannelsAndRows(), out.SwapChannelsAndRows()
 	s := v.S // rows as channels, channels as rows
-	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels}).Skew(1, place.TransposeFetch)
+	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels}).Skew(place.TransposeFetch)
 	bytes := transposed.Row * s.Height
 	prep := task.NewTranspose(s)
 	from := prep.SourceTile()

@@ -124,7 +124,7 @@ func softmaxBytes(s regs.Shape) int {
 // which one may be skewed, and a value for each row.
 func softmaxRowsBytes(s regs.Shape) int {
 	held := place.Packed(s)
-	exps := held.Skew(1, place.PlanarFetch)
+	exps := held.Skew(place.PlanarFetch)
 	bytes := 2*held.Row + s.Channels*place.UnitBytes
 	if exps.Row != held.Row {
 		bytes += exps.Row
@@ -172,8 +172,8 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 	exps := place.Packed(v)
 	pixel := v.Height == 1 && v.Width == 1
 	if v.Height > 1 {
-		single = single.Skew(1, place.PlanarFetch)
-		exps = exps.Skew(1, place.PlanarFetch)
+		single = single.Skew(place.PlanarFetch)
+		exps = exps.Skew(place.PlanarFetch)
 	}
 	singles := single.Row * v.Height
 	exps = exps.Rebase(singles)
@@ -263,7 +263,7 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	s := in.S
 	exps := place.Packed(s)
 	if s.Height > 1 || s.Width == 1 {
-		exps = exps.Skew(1, place.PlanarFetch)
+		exps = exps.Skew(place.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
 	sub := newDifferencePass(s, task.SourceView{Repeat: task.C}, false).Task()
@@ -329,7 +329,7 @@ func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 		copied.SetPatch(task.SlicedPatch(s))
 	}
 	held := place.Packed(s)
-	exps := held.Skew(1, place.PlanarFetch)
+	exps := held.Skew(place.PlanarFetch)
 	if alone {
 		if s.Width%place.FoldColumns == 0 {
 			held.Depth = held.Row * s.Height // rows can fold (seen in 2 of 2 programs)

@@ -21,8 +21,8 @@ func tryLowerSoftmaxRing(o *Output, j job, in, out place.View) bool {
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
-	ring := place.PackedColumns(s, task.RingColumns).Skew(1, place.PlanarFetch, place.RingFetch).Rebase(stats.Row)
-	source := place.PackedColumns(s, task.RingSource).Skew(1, place.PlanarFetch).Rebase(ring.Base + ring.Row*s.Height)
+	ring := place.PackedColumns(s, task.RingColumns).Skew(place.PlanarFetch, place.RingFetch).Rebase(stats.Row)
+	source := place.PackedColumns(s, task.RingSource).Skew(place.PlanarFetch).Rebase(ring.Base + ring.Row*s.Height)
 	stream := source.Base + source.Row*s.Height
 	if s.Height > layer.MaxGroups || stream > j.layer.LargestTile() {
 		return false

@@ -26,7 +26,7 @@ import (
 func lowerSoftmaxStreamed(o *Output, j job, in, out place.View) error {
 	s := in.S
 	each := s.Channels * place.UnitBytes
-	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skew(1, place.PlanarFetch)
+	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skew(place.PlanarFetch)
 	stats.Group = each
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	if s.Channels == 1 {

@@ -35,18 +35,19 @@ const (
 	banks     = 64
 )
 
-// Skew returns the layout with rows long enough that the rows of each fetch do not share a bank,
-// if they are stride rows apart. The row stride is the smallest number of units u, not below that
-// of the layout, with d*stride*u mod 64 >= Apart for every d from 1 to Rows-1. The condition has
-// one side only: a row may end in the banks in which an earlier one begins.
+// Skew returns the layout with rows long enough that the rows of each fetch do not share a bank.
+// The row stride is the smallest number of units u, not below that of the layout, with
+// d*Stride*u mod 64 >= Apart for every fetch and every d from 1 to Rows-1. The condition has one
+// side only: a row may end in the banks in which an earlier one begins. If no number of units
+// satisfies all fetches, Skew returns the layout unchanged.
 //
 //	row 0: | c0 c1 c2 ...            |skew|
 //	row 1:      | c0 c1 c2 ...            |skew|
-func (l Layout) Skew(stride int, fetches ...Fetch) Layout {
+func (l Layout) Skew(fetches ...Fetch) Layout {
 	meet := func(u int) bool {
 		for _, f := range fetches {
 			for d := 1; d < f.Rows; d++ {
-				if d*stride*u%banks < f.Apart {
+				if d*f.Stride*u%banks < f.Apart {
 					return true
 				}
 			}
@@ -69,7 +70,7 @@ func ResultTile(s regs.Shape) Layout {
 	if s.Height == 1 {
 		return l
 	}
-	return l.Skew(1, PlanarFetch)
+	return l.Skew(PlanarFetch)
 }
 
 // EngineColumns returns the number of columns per channel in a source of the MAC engines. Wider

@@ -73,7 +73,7 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 	if columns {
 		at := place.Packed(regs.Shape{Channels: g.Width, Width: in.Width})
 		if g.Block && in.Height > 1 {
-			at = at.Skew(1, task.BlockFetch(in.Height))
+			at = at.Skew(task.BlockFetch(in.Height))
 		}
 		return at
 	}

@@ -291,7 +291,7 @@ func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
 func planarRowLayout(s regs.Shape) place.Layout {
 	at := place.Packed(s)
 	if s.Height > 1 {
-		at = at.Skew(1, place.PlanarFetch)
+		at = at.Skew(place.PlanarFetch)
 	}
 	return at
 }
@@ -337,7 +337,7 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 		if block {
 			// Seen in 1 of 1 programs; the usual rule would take pieces of 128 pixels.
 			at = place.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
-			at = at.Skew(1, task.BlockFetch(s.Height))
+			at = at.Skew(task.BlockFetch(s.Height))
 			m.Row = m.Plane * blockWidth
 		}
 		h = c.holdResult(t, after, after.Row*s.Height, nil)
@@ -392,7 +392,7 @@ func columnLayout(channels, width, height int, block bool) place.Layout {
 	l.Depth = l.Channel * channels
 	l.Row, l.Group = l.Depth, l.Depth
 	if block && height > 1 {
-		l = l.Skew(1, task.BlockFetch(height))
+		l = l.Skew(task.BlockFetch(height))
 	}
 	return l
 }

@@ -25,7 +25,7 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skew(1, engineFetches(&t.g.Common)...)
+	return l.Skew(engineFetches(&t.g.Common)...)
 }
 
 // SetByteSurfaces declares that the operands in memory have 8-bit elements (seen in the one

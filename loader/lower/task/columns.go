@@ -44,11 +44,11 @@ func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout,
 	// Rows of a patch that are written together must not share a bank; there is no halo next to
 	// them (seen in 2 of 2 tasks).
 	units := place.UnitBytes >> high
-	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skew(1, place.Fetch{Rows: 8 / units, Apart: units})
+	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skew(place.Fetch{Rows: 8 / units, Stride: 1, Apart: units})
 	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // columns that two patches read
 	room := l2 - result.Row*out.Height
 	for columns := room / in.Height / in.Channels / place.UnitBytes * (place.UnitBytes / layer.ElementBytes); columns >= least; columns -= place.UnitBytes / layer.ElementBytes {
-		source = place.PackedColumns(in, min(columns, in.Width)).Skew(w.Sy, engineFetches(c)...)
+		source = place.PackedColumns(in, min(columns, in.Width)).Skew(engineFetches(c)...)
 		if source.Row*in.Height <= room {
 			return source, result.Rebase(source.Row * in.Height), true
 		}

@@ -194,5 +194,5 @@ func BlockFetch(height int) place.Fetch {
 		return place.SmallFetch
 	}
 	units := place.UnitBytes >> (bits.Len(uint(height)) - 1)
-	return place.Fetch{Rows: 8 / units, Apart: units + 1}
+	return place.Fetch{Rows: 8 / units, Stride: 1, Apart: units + 1}
 }

@@ -21,7 +21,7 @@ type ring struct{ held, source, result place.Layout }
 // newRing returns the ring at address base of the L2 for tensors of shape s.
 func newRing(s regs.Shape, base int) ring {
 	tile := func(columns, base int) place.Layout {
-		return place.PackedColumns(s, columns).Skew(1, place.PlanarFetch, place.RingFetch).Rebase(base)
+		return place.PackedColumns(s, columns).Skew(place.PlanarFetch, place.RingFetch).Rebase(base)
 	}
 	held := tile(RingColumns, base)
 	source := tile(RingSource, base+held.Row*RingRows)

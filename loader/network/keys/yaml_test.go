@@ -2,6 +2,7 @@ package keys_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"anesim/loader/network/keys"
@@ -32,6 +33,54 @@ func TestYAMLErrors(t *testing.T) {
 			t.Errorf("%q: %v, want a FormatError", tc.text, err)
 		} else if err.Error() != tc.want {
 			t.Errorf("%q:\n got %s\nwant %s", tc.text, err, tc.want)
+		}
+	}
+}
+
+// TestYAMLOperands gives every operation every number of operands from 1 to 3, and keys that
+// contradict that number. A missing operand must not become a constant, nor a surplus one be
+// ignored.
+func TestYAMLOperands(t *testing.T) {
+	keyText := map[string]string{
+		"conv": "cout: 4", "deconv": "cout: 4", "linear": "n: 4", "tile": "reps: 1x1x1x2", "slice": "size: 1",
+	}
+	read := func(op, from, text string) error {
+		_, err := keys.ReadYAML([]byte("inputs: {x: {h: 8, w: 8}, y: {h: 8, w: 8}}\nlayers:\n- {op: " + op + ", from: " + from + ", " + text + "}"))
+		return err
+	}
+	for _, op := range keys.Operations() {
+		accepted := []bool{true, false, false} // for 1, 2 and 3 operands
+		switch op.Name {
+		case "matmul", "pow", "add", "sub", "mul", "max", "min", "real_div", "average":
+			accepted = []bool{false, true, false}
+		case "concat":
+			accepted = []bool{true, true, true}
+		}
+		for i, from := range []string{"x", "[x, y]", "[x, y, x]"} {
+			if err := read(op.Name, from, keyText[op.Name]); (err == nil) != accepted[i] {
+				t.Errorf("%s of %d operands: error is %v, want accepted to be %v", op.Name, i+1, err, accepted[i])
+			}
+		}
+	}
+	for _, tc := range []struct{ op, from, text, want string }{
+		{"matmul", "x", "n: 4", ""},
+		{"matmul", "x", "n: 4, rhs: constant", ""},
+		{"matmul", "x", "n: 4, rhs: runtime", "from: found 1 input, want 2 for rhs=runtime"},
+		{"matmul", "[x, y]", "rhs: runtime, n: 8", ""},
+		{"matmul", "[x, y]", "rhs: constant", "rhs: found constant and 2 inputs, want runtime or 1 input"},
+		{"matmul", "[x, y]", "n: 4", "n: found 4, want the 8 columns of the second input"},
+		{"add", "x", "second: runtime", `second: found "runtime", want itself, constant, scalar`},
+		{"add", "x", "second: itself", ""},
+		{"add", "x", "value: 2", ""},
+		{"add", "x", "second: constant, value: 2", "value: second=constant has no value; want second=scalar"},
+		{"add", "[x, y]", "second: runtime", ""},
+		{"add", "[x, y]", "second: scalar", `second: found "scalar", want runtime`},
+		{"add", "[x, y]", "value: 2", "value: found a value and 2 inputs, want second=scalar with 1 input"},
+		{"pow", "x", "", "from: number of inputs is 1, want 2 for pow"},
+	} {
+		err := read(tc.op, tc.from, tc.text)
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s from %s with %s: error is %v, want %q", tc.op, tc.from, tc.text, err, tc.want)
 		}
 	}
 }

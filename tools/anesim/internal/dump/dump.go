@@ -11,6 +11,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/describe"
 )
 
 // Options selects how a program is printed.
@@ -61,7 +62,7 @@ type dumper struct {
 // A described descriptor comes with a description of its operation in words.
 type described struct {
 	*regs.Descriptor
-	words *loader.Description
+	words *describe.Description
 }
 
 // descriptors returns an iterator over the program's descriptors and their descriptions.

@@ -1,4 +1,4 @@
-package loader
+package describe
 
 import (
 	"fmt"
@@ -92,48 +92,16 @@ func activationName(n regs.Nonlinear) string {
 // evidence.
 func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	form, pe := g.Common.Cfg.PlanarForm(), &g.PE
-	bias, scale := float16.Frombits(uint16(pe.BiasScale.Bias())), float16.Frombits(uint16(pe.BiasScale.Scale()))
-	var parts []string
-	what := ""
-	switch form {
-	case regs.FormConstant, regs.FormReduction:
-		what = "source"
-	case regs.FormTwoSources, regs.FormTwoReduced:
-		what = twoSourceName(pe.Cfg)
-	case regs.FormBiasScale:
-		sign := "plus"
-		if pe.Cfg.SecSrc() == negated {
-			sign = "less"
-		}
-		what = "source 1 " + sign + " the first row of source 2, times its second row"
-	}
+	what := planarSourceName(g)
 	if what == "" {
 		return []string{fmt.Sprintf("operation %v of the planar engine in form %v, whose meaning is not known", pe.Cfg.OpMode(), form)}
 	}
-	constant := form == regs.FormConstant && !pe.Cfg.Absolute()
-	switch {
-	case constant && bias != 0 && scale != one:
-		what = fmt.Sprintf("addition of %v, then multiplication by %v", bias, scale)
-	case constant && bias != 0:
-		what = fmt.Sprintf("addition of %v", bias)
-	case constant && scale != one:
-		what = fmt.Sprintf("multiplication by %v", scale)
-	default:
-		if bias != 0 {
-			what += fmt.Sprintf(", plus %v", bias)
-		}
-		if scale != one {
-			what += fmt.Sprintf(", times %v", scale)
-		}
-	}
+	what = addConstants(what, g)
 	switch {
 	case form.Reduces():
-		over := what
+		over := "the " + what
 		if what == "source" {
 			over = "each channel"
-		}
-		if over == what {
-			over = "the " + over
 		}
 		what = reductionName(pe, o) + " of " + over
 	case pe.Cfg.Absolute():
@@ -141,7 +109,7 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	case what == "source":
 		what = "copy by the planar engine"
 	}
-	parts = append(parts, what)
+	parts := []string{what}
 	if n := float16.Frombits(uint16(pe.PreScale.PreScale())); n != 0 {
 		parts = append(parts, fmt.Sprintf("plus %v", n))
 	}
@@ -160,6 +128,50 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 		}
 	}
 	return parts
+}
+
+// planarSourceName returns the name of the operation on the sources of a planar task: "source"
+// for a single source, or a phrase such as "sum of two sources". It returns "" for an operation
+// or a form whose meaning is not known.
+func planarSourceName(g *regs.Groups) string {
+	switch g.Common.Cfg.PlanarForm() {
+	case regs.FormConstant, regs.FormReduction:
+		return "source"
+	case regs.FormTwoSources, regs.FormTwoReduced:
+		return twoSourceName(g.PE.Cfg)
+	case regs.FormBiasScale:
+		sign := "plus"
+		if g.PE.Cfg.SecSrc() == negated {
+			sign = "less"
+		}
+		return "source 1 " + sign + " the first row of source 2, times its second row"
+	}
+	return ""
+}
+
+// addConstants appends the bias and the scale that the planar engine applies to phrase, the name
+// of the operation on the sources. If a task applies only constants to a single source, the
+// phrase for the constants replaces the name.
+func addConstants(phrase string, g *regs.Groups) string {
+	pe := &g.PE
+	bias, scale := float16.Frombits(uint16(pe.BiasScale.Bias())), float16.Frombits(uint16(pe.BiasScale.Scale()))
+	if g.Common.Cfg.PlanarForm() == regs.FormConstant && !pe.Cfg.Absolute() {
+		switch {
+		case bias != 0 && scale != one:
+			return fmt.Sprintf("addition of %v, then multiplication by %v", bias, scale)
+		case bias != 0:
+			return fmt.Sprintf("addition of %v", bias)
+		case scale != one:
+			return fmt.Sprintf("multiplication by %v", scale)
+		}
+	}
+	if bias != 0 {
+		phrase += fmt.Sprintf(", plus %v", bias)
+	}
+	if scale != one {
+		phrase += fmt.Sprintf(", times %v", scale)
+	}
+	return phrase
 }
 
 // negated is the value of PE.Cfg.SecSrc that negates source 2 (seen in binary_sub).

@@ -1,6 +1,7 @@
-package loader
+package describe
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
@@ -42,55 +43,43 @@ func (d Description) String() string {
 	return s + "; writes " + d.Result
 }
 
-// Describe yields a description of each descriptor of the program in order. A register that
-// a descriptor does not write keeps the value of earlier descriptors. The iteration ends
-// after the first error, a *FormatError.
-func (p *Program) Describe() iter.Seq2[*Description, error] {
-	return func(yield func(*Description, error) bool) {
-		var ops regs.Operands
-		for s, err := range p.States() {
-			if err != nil {
-				yield(nil, p.wrapStreamError(err))
-				return
-			}
-			ops.Resolve(&s.Groups)
-			if !yield(p.describe(&s.Header, &s.Groups, &ops), nil) {
-				return
-			}
-		}
-	}
-}
+// Ports returns the name of a port whose memory is buffer bar, such as "input x (b4)", or ""
+// if there is none. If the buffer has several ports, Ports prefers an output if write is true
+// and an input otherwise.
+type Ports func(bar uint32, write bool) string
 
-func (p *Program) describe(h *regs.Header, g *regs.Groups, o *regs.Operands) *Description {
+// Descriptor describes the descriptor with header h, the register values g and the operands o
+// that were resolved from g. It calls ports to name the buffers of inputs and outputs.
+func Descriptor(h *regs.Header, g *regs.Groups, o *regs.Operands, ports Ports) *Description {
 	b := h.Bases
-	d := &Description{Operation: describeOperation(g, o), Weights: p.describeWeights(h, g)}
-	d.Sources = append(d.Sources, p.describeOperand(&o.Source1, b.RBE0(), b.RBase0(), Input))
+	d := &Description{Operation: describeOperation(g, o), Weights: ports.describeWeights(h, g)}
+	d.Sources = append(d.Sources, ports.describeOperand(&o.Source1, b.RBE0(), b.RBase0(), false))
 	if o.Source2.Used || o.Source2.DRAM {
-		d.Sources = append(d.Sources, p.describeOperand(&o.Source2, b.RBE1(), b.RBase1(), Input))
+		d.Sources = append(d.Sources, ports.describeOperand(&o.Source2, b.RBE1(), b.RBase1(), false))
 	}
-	d.Result = p.describeOperand(&o.Result, b.WBE(), b.WBase(), Output)
+	d.Result = ports.describeOperand(&o.Result, b.WBE(), b.WBase(), true)
 	return d
 }
 
 // describeOperand returns a tensor's shape and location. The location is an address in L2,
 // or the memory of buffer bar if named is true.
-func (p *Program) describeOperand(o *regs.Operand, named bool, bar uint32, d Direction) string {
+func (f Ports) describeOperand(o *regs.Operand, named bool, bar uint32, write bool) string {
 	s := o.Shape
 	if o.Transposed {
 		s.Channels, s.Width = s.Width, s.Channels
 	}
-	text := formatShape(s)
+	text := Shape(s)
 	if o.Element == 1 {
 		text += " of 8 bits"
 	}
 	if !o.DRAM {
 		return fmt.Sprintf("%s, the L2 at %s", text, formatHex(uint64(o.Tile.Base)))
 	}
-	return text + ", " + p.describeMemory(named, bar, d, o.Base)
+	return text + ", " + f.describeMemory(named, bar, write, o.Base)
 }
 
-// formatShape returns a shape in words, such as "64 channels of 8x8".
-func formatShape(s regs.Shape) string {
+// Shape returns a shape in words, such as "64 channels of 8x8".
+func Shape(s regs.Shape) string {
 	text := formatCount(s.Channels, "channel")
 	if s.Height > 1 || s.Width > 1 {
 		text += fmt.Sprintf(" of %dx%d", s.Height, s.Width)
@@ -104,30 +93,20 @@ func formatShape(s regs.Shape) string {
 	return text
 }
 
-// describeMemory returns the name of the memory at offset base of buffer bar: a port,
-// preferably one of direction d, the constants or the scratch memory.
-func (p *Program) describeMemory(named bool, bar uint32, d Direction, base uint32) string {
+// describeMemory returns the name of the memory at offset base of buffer bar: a port, the
+// constants or the scratch memory.
+func (f Ports) describeMemory(named bool, bar uint32, write bool, base uint32) string {
 	text := "memory that no buffer names"
-	if named {
+	switch {
+	case !named:
+	case bar == regs.BARWeights:
+		text = "the constants (b1)"
+	case bar == regs.BARScratch:
+		text = "the scratch memory (b3)"
+	default:
 		text = fmt.Sprintf("buffer b%d", bar)
-		switch bar {
-		case regs.BARWeights:
-			text = "the constants (b1)"
-		case regs.BARScratch:
-			text = "the scratch memory (b3)"
-		}
-		for i := range p.Ports {
-			q := &p.Ports[i]
-			if q.BAR != int(bar) || bar <= regs.BARScratch {
-				continue
-			}
-			text = fmt.Sprintf("%v %s", q.Direction, escapeUnprintable(q.Name))
-			if b := fmt.Sprintf("b%d", bar); q.Name != b {
-				text += " (" + b + ")"
-			}
-			if q.Direction == d {
-				break
-			}
+		if bar > regs.BARScratch {
+			text = cmp.Or(f(bar, write), text)
 		}
 	}
 	if base != 0 {
@@ -138,7 +117,7 @@ func (p *Program) describeMemory(named bool, bar uint32, d Direction, base uint3
 
 // describeWeights returns how many bytes the kernel DMA reads for how many engines, and
 // from where. It returns "" if no lane is on.
-func (p *Program) describeWeights(h *regs.Header, g *regs.Groups) string {
+func (f Ports) describeWeights(h *regs.Header, g *regs.Groups) string {
 	k := &g.KernelDMASrc
 	var lanes int
 	var total, least, most uint64
@@ -160,7 +139,7 @@ func (p *Program) describeWeights(h *regs.Header, g *regs.Groups) string {
 	if lanes == 0 {
 		return ""
 	}
-	where := p.describeMemory(h.KernelBases.KBE0(), h.KernelBases.KBase0(), Input, first)
+	where := f.describeMemory(h.KernelBases.KBE0(), h.KernelBases.KBase0(), false, first)
 	switch {
 	case lanes == 1:
 		return fmt.Sprintf("%s for one engine, %s", formatCount(int(total), "byte"), where)
