@@ -5,7 +5,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// EnergyParts splits a descriptor's energy by its consumers.
+// EnergyParts splits the energy of a descriptor by consumer, such as multiplications or device
+// memory.
 type EnergyParts struct {
 	MAC    clock.Nanojoules // multiply-accumulates
 	Table  clock.Nanojoules // activation-table look-ups
@@ -15,7 +16,7 @@ type EnergyParts struct {
 	Active clock.Nanojoules // powered engines, while the descriptor runs
 }
 
-// Add adds the energy of x to e, part by part.
+// Add adds the energy of x to e, consumer by consumer.
 func (e *EnergyParts) Add(x *EnergyParts) {
 	e.MAC += x.MAC
 	e.Table += x.Table
@@ -25,7 +26,7 @@ func (e *EnergyParts) Add(x *EnergyParts) {
 	e.Active += x.Active
 }
 
-// Total returns the sum of the parts.
+// Total returns the energy of all consumers together.
 func (e *EnergyParts) Total() clock.Nanojoules {
 	return e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active
 }

@@ -8,13 +8,14 @@ import (
 )
 
 // An Overflow describes the first descriptor of a dispatch whose result contains an infinity or a
-// NaN. The engine does not saturate, so all values that are computed from this result are lost too.
+// NaN. The engine does not saturate, so values that later descriptors compute from this result are
+// useless too.
 type Overflow struct {
 	Infinite, NaN uint64  // elements of the result
 	Elements      uint64  // size of the result
 	Largest       float64 // largest finite magnitude in the result
-	// Read is the largest finite magnitude that the descriptor read from memory. Given reports
-	// whether it read an infinity or a NaN from memory, which means that the values were lost
+	// Read is the largest finite magnitude among the elements that the descriptor read from memory.
+	// Given reports whether it read an infinity or a NaN, in which case the overflow happened
 	// before the dispatch.
 	Read  float64
 	Given bool

@@ -7,7 +7,7 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Rest sums up the descriptors of a chain that its report does not list. It is empty unless
+// A Rest holds the sums of the descriptors that a report does not list. It is empty unless
 // Options.List limits the list.
 type Rest struct {
 	Count   int
@@ -16,8 +16,9 @@ type Rest struct {
 	Engines int    // largest number of engines that one of them used
 	Weights uint64 // bytes of weights read by the convolutions among them
 
-	// Sums over all descriptors, listed or not, in chain order. They are therefore equal to the
-	// last digit to the sums of a report that lists all descriptors.
+	// The following fields are sums over all descriptors of the chain, listed or not. They are
+	// added up in chain order, so they equal the sums of a report that lists all descriptors to the
+	// last bit.
 	Cycles   Accounting
 	Saved    clock.Cycles
 	Parts    EnergyParts
@@ -26,7 +27,7 @@ type Rest struct {
 	Groups []Group // the unlisted descriptors by operation and shape, in order of first appearance
 }
 
-// A Group sums up descriptors with the same operation and shape.
+// A Group holds the sums of all unlisted descriptors with one operation and shape.
 type Group struct {
 	Op     Op
 	Shape  Shape // zero for all shapes after the first maxGroups

@@ -8,7 +8,8 @@ import (
 	"anesim/hw/vendor"
 )
 
-// ExeCycles holds the vendor's own estimate of a descriptor's duration in microseconds.
+// ExeCycles holds the duration of a descriptor in microseconds as the vendor's compiler estimates
+// it.
 type ExeCycles struct {
 	Stored uint16 // from the program, 0 if its compiler left it out
 	Model  uint16 // computed by the rule derived from real programs

@@ -9,7 +9,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// Units holds the columns of the vendor compiler's cost dump.
+// Units holds the columns of the cost report that the vendor's compiler can write for each
+// descriptor.
 type Units struct {
 	WorkUnits       int
 	MACCyclesPerWU  int // multiply-accumulate cycles per work unit

@@ -47,7 +47,7 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 // elementSteps is the number of steps that one elementwise operation counts for in the budget.
 const elementSteps = 16
 
-// valueSteps returns the number of budget steps that a task takes.
+// valueSteps returns the number of budget steps that computing the values of a task costs.
 func valueSteps(g *regs.Groups) uint64 {
 	n := uint64(max(g.InShape().Elements(), g.OutShape().Elements())) * elementSteps
 	if !g.Planar() {

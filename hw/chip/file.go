@@ -14,7 +14,8 @@ import (
 	"anesim/hw/spelling"
 )
 
-// An Error reports a mistake in a chip or a chip file, with the constant and the line of the file.
+// An Error reports a constant that is unknown, missing or out of range. For a chip file it gives
+// the line.
 type Error struct {
 	Line     int // 0 if there is no file or the constant is missing
 	Constant string
@@ -44,8 +45,8 @@ type fileConstant struct {
 	Source   string        `yaml:"source"`
 }
 
-// Write writes a chip as a YAML file for Read. Every constant has its unit, evidence and source,
-// and a comment with the range of its values.
+// Write writes c to w as a YAML file that [Read] accepts. Each constant is written with its unit,
+// its evidence and source, and a comment that gives the permitted range.
 func Write(w io.Writer, c *hw.Chip) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	text := func(v string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: v, Tag: "!!str"} }
@@ -74,9 +75,10 @@ func Write(w io.Writer, c *hw.Chip) error {
 	return err
 }
 
-// Read reads a chip file. The file must contain every constant, in its own unit and within its
-// range. The evidence of each constant is taken from the file, even if its value differs from the
-// preset with the same name. Errors are an *Error or come from r.
+// Read reads a chip from a YAML file. The file must set every constant, in that constant's unit and
+// within its range. The evidence of a constant is taken from the file, even if its value differs
+// from the preset of the same name. Read returns an *[Error] for an invalid file, or the error of
+// r.
 func Read(r io.Reader) (hw.Chip, error) {
 	var none hw.Chip
 	b, err := io.ReadAll(io.LimitReader(r, maxBytes+1))

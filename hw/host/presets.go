@@ -22,8 +22,9 @@ func newPreset(name, source string, v Vector, hold float64) Host {
 
 const rows = "fitted to the public rows (bench.Fit) of "
 
-// Presets returns the hosts: none, a Linux driver that copies nothing on two machines, and five
-// machines and sessions under macOS. A megabyte is a million bytes of fp16.
+// Presets returns all known hosts: one without any cost, two machines with a Linux driver that does
+// not copy tensors, and five sessions on machines with macOS. Rates per megabyte refer to a million
+// bytes of fp16 data.
 func Presets() []Host {
 	return []Host{
 		newPreset("none", "the engine alone", Vector{}, 0),

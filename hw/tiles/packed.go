@@ -11,12 +11,12 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Packing is a format of weights in a coefficient lane.
+// A Packing is a storage format of weights, such as dense fp16 or 8-bit integers.
 type Packing uint8
 
-// The packings. All real programs use Dense, except that convolutions of stride 2 use ZeroSkipping.
-// The contents of planes in the other packings are assumed, because no program shows them. In every
-// packing the bias row precedes the plane.
+// Storage formats of weights. Convolutions of stride 2 use ZeroSkipping, and all other known
+// programs use Dense. How the other formats store a plane of weights is assumed. In every format
+// the row of biases precedes the plane.
 const (
 	Dense        Packing = iota
 	ZeroSkipping         // stride 2: a byte count, then a mask and the non-zero fp16 values of each step
@@ -25,7 +25,7 @@ const (
 	Int8                 // a row of fp16 scales before each plane, which holds signed bytes
 )
 
-// String returns the name of the packing, such as "zero-skipping".
+// String returns the name of the format, such as "zero-skipping".
 func (p Packing) String() string {
 	switch p {
 	case Dense:
@@ -42,8 +42,8 @@ func (p Packing) String() string {
 	return fmt.Sprintf("Packing(%d)", uint8(p))
 }
 
-// PackingOf reads the packing from the registers. note is empty, or says why the model does not
-// support the combination of registers.
+// PackingOf returns the storage format that the registers g select. The note is empty if the model
+// can read weights in this format, and otherwise says why it cannot.
 func PackingOf(g *regs.Groups) (p Packing, note string) {
 	k, cc := g.NE.KernelCfg, g.Common.ConvCfg
 	int8 := k.KernelFmt() != regs.FormatFP16
