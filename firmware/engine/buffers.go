@@ -10,11 +10,11 @@ import (
 	"anesim/loader"
 )
 
-// ErrWaiting is returned for a call that must wait because an earlier call still uses a
-// shared buffer, and one of the two writes it.
+// ErrWaiting reports that a call cannot run yet, because it shares a buffer with an earlier
+// call that has not ended and at least one of the two writes the buffer.
 var ErrWaiting = errors.New("call waits for another call that shares its buffers")
 
-// A BufferError reports a port that cannot be bound to a buffer.
+// A BufferError reports a port that cannot be bound to a buffer, and why.
 type BufferError struct {
 	Port    string
 	Address uint64
@@ -31,8 +31,9 @@ type portKey struct {
 	direction loader.Direction
 }
 
-// Buffer returns the device address of a port's values, and the bytes from the first to the
-// end of the last.
+// Buffer returns the device address of a port's values and the number of bytes from the
+// first value to the end of the last. It returns a *[BufferError] if the program has no
+// such port.
 func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, err error) {
 	if l.session == nil {
 		return 0, 0, ErrUnloaded
@@ -44,13 +45,15 @@ func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, 
 	return p.Address, spanBytes(p), nil
 }
 
-// BindBuffer moves a port to the buffer at a device address, from the next call on. The
-// buffer is one that [Session.Reserve] took or that a port of another program has. Address 0
-// moves the port back to its own buffer. Values in a buffer of two programs pass from one to
-// the other without the host, and their calls wait for each other: see [Loaded.Start].
+// BindBuffer makes a port use the buffer at the given device address, starting with the
+// next call. The buffer must come from [Session.Reserve] or belong to a port of another
+// program in the session. Address 0 means the port's own buffer. If two programs share
+// a buffer, values pass from one to the other without being copied, and their calls wait
+// for each other; see [Loaded.Start].
 //
-// Errors are a *[BufferError], ErrOutstanding while a call of the program is under way, or
-// what is wrong with the program's accesses there.
+// BindBuffer returns a *[BufferError] if the buffer does not fit the port, [ErrOutstanding]
+// if a call of the program is in progress, or an error of linking the program with the new
+// address.
 func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) error {
 	switch {
 	case l.session == nil:
@@ -128,9 +131,9 @@ func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any)
 	return nil
 }
 
-// Connect binds an input to the buffer of an output of from, a program of the same session,
-// so that values of a pipeline never go through the host. Both ports must have the same shape
-// and strides. Errors are those of BindBuffer.
+// Connect makes an input use the buffer of an output of from, a program in the same
+// session, so that the values are not copied. Both ports must have the same shape and
+// strides. Connect returns the same errors as [Loaded.BindBuffer].
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	address, _, err := from.Buffer(output, loader.Output)
 	if err != nil {
@@ -250,22 +253,23 @@ func (s *Session) findHazards(l *Loaded) (list []hazard) {
 	return list
 }
 
-// Waiting reports whether the call must not run yet, because an earlier call that shares a
-// buffer with it has not ended and one of the two writes there. A task queue passes over a
-// call that waits.
+// Waiting reports whether the call cannot run yet, because it shares a buffer with an
+// earlier call that has not ended and at least one of the two writes the buffer. A task
+// queue skips a waiting call.
 func (c *Call) Waiting() bool {
 	// Keep a failed call if this call reads what it should have written.
 	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.ended && (h.call.err == nil || !h.reads) })
 	return slices.ContainsFunc(c.after, func(h hazard) bool { return !h.call.ended })
 }
 
-// Saved counts the bytes that a session's calls did not have to move between host and device.
+// Saved counts the bytes that the calls of a session did not copy, because programs share
+// buffers or keep state on the device.
 type Saved struct {
 	HostCopyBytes uint64 // out of the device and into it again
 	DRAMBytes     uint64 // each copied byte is read once and written once
 }
 
-// Saved returns what state and shared buffers have saved so far.
+// Saved returns the number of bytes that calls have not copied so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
 // staysOnDevice reports whether a port's values are not copied between host and device,

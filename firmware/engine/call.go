@@ -16,25 +16,22 @@ import (
 	"anesim/loader"
 )
 
-// ErrOutstanding is returned if a program already has a call in progress, whose buffers are
-// in use.
+// ErrOutstanding reports that a call of the program is already in progress.
 var ErrOutstanding = errors.New("another call of the program is in progress")
 
-// ErrAborted is the result of a call that was aborted.
+// ErrAborted is the error of a call that was aborted before it ended.
 var ErrAborted = errors.New("call was aborted")
 
 // A Call is one call of a loaded program. It executes one run of descriptors at a time, so
-// that other programs of the session can use the engine in between. A Call is the
-// [queue.Work] of a request in a task queue, one that can wait and that reports its
-// descriptors.
+// that calls of other programs can use the engine in between. It implements [queue.Work],
+// [queue.Waiter] and [queue.Tasked].
 type Call struct {
-	// Repeat is the number of dispatches of the program; 0 means one. List is the number of
-	// dispatches that the result lists; 0 means all. The other dispatches take as long as
-	// the last listed one and are only counted. They are executed only if their results
-	// differ, which is the case if the program has state and values are computed. The first
-	// Run reads both fields.
+	// Repeat is the number of times that the call dispatches the program; 0 means 1. List
+	// is the number of dispatches to list in the result; 0 means all. Each further dispatch
+	// is assumed to be as long as the last listed one. It is executed only if the program
+	// has state and values are computed. Both fields must be set before the first Run.
 	Repeat, List int
-	// Executed, if it is not nil, is called after each descriptor. The task is valid until
+	// Executed is called after each descriptor, if it is not nil. The task is valid until
 	// Executed returns.
 	Executed func(*regs.Task)
 
@@ -61,10 +58,10 @@ type Call struct {
 	ended  bool
 }
 
-// Start begins a call on the inputs that were set. Nothing is written or executed before
-// the call's first Run. A program can have one call in progress at a time; otherwise Start
-// returns ErrOutstanding. A call that shares a buffer with another call in progress, where
-// one of them writes it, waits for that call. See [Call.Waiting].
+// Start begins a call on the inputs that [Loaded.Set] gave. It executes nothing; see
+// [Call.Run]. It returns [ErrOutstanding] if a call of the program is in progress. The new
+// call waits for calls of other programs in progress if they share a buffer with it that
+// one of them writes; see [Call.Waiting].
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	switch {
 	case l.session == nil:
@@ -77,16 +74,15 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	return c, nil
 }
 
-// Blocked reports whether a call that starts now would have to wait for a call of another
-// program.
+// Blocked reports whether a call started now would wait for a call of another program.
 func (l *Loaded) Blocked() bool {
 	return l.session != nil && l.current == nil && len(l.session.findHazards(l)) > 0
 }
 
-// Call dispatches the program once on the inputs that were set, and waits for the result.
-// Inputs that were not set are filled with pseudo-random values from the session's seed,
-// except state, which is zero. Call returns ErrWaiting if another call in progress shares a
-// buffer.
+// Call dispatches the program once on the inputs that [Loaded.Set] gave, and returns the
+// result. Inputs without values are filled with pseudo-random numbers from the session's
+// seed, or with zeros if they are state. Call returns [ErrWaiting] if it would have to wait
+// for another call.
 func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	if l.Blocked() {
 		return nil, ErrWaiting
@@ -98,7 +94,7 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	return c.Finish()
 }
 
-// Finish runs the call to its end and returns its result.
+// Finish executes the rest of the call and returns its result.
 func (c *Call) Finish() (*Result, error) {
 	for more := true; more; {
 		_, more = c.Run()
@@ -106,9 +102,9 @@ func (c *Call) Finish() (*Result, error) {
 	return c.Result()
 }
 
-// Run executes descriptors up to the end of a run, and returns the time this took and
-// whether more follow. If another call used the engine last, Run first waits until that
-// call's results are in memory.
+// Run executes descriptors until another program may use the engine. It returns the engine
+// time used, and whether descriptors remain. If another call used the engine last, Run
+// first waits until that call's results are in memory.
 func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.ended {
 		return 0, false
@@ -151,8 +147,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	return took + c.device.Elapsed() - at, more
 }
 
-// SwitchOut waits until the call's results are in memory, as is necessary before another
-// program gets the engine, and returns the time this takes.
+// SwitchOut waits until the call's results are in memory and returns how long that was.
+// This is necessary before another program uses the engine.
 func (c *Call) SwitchOut() clock.Nanoseconds { return c.device.SwitchOut() }
 
 // blockedError returns the reason why the call cannot run yet or any more, or nil.
@@ -191,11 +187,12 @@ func (c *Call) observer(began clock.Nanoseconds) func(*regs.Task, bool, clock.Na
 	}
 }
 
-// Tell sets a function that the call's next runs call for each descriptor, or nil for none.
+// Tell sets the function to call when a descriptor of the following runs starts or
+// finishes. It may be nil.
 func (c *Call) Tell(f func(queue.TaskEvent)) { c.tell = f }
 
-// Next returns the task id and network id of the next descriptor. ok is false before the
-// first run, between two dispatches and after the call.
+// Next returns the task id and the network id in the header of the next descriptor. It
+// returns false before the first run, between two dispatches and after the end of the call.
 func (c *Call) Next() (tid, nid uint32, ok bool) {
 	if c.pass == nil || c.ended || c.pass.Next() == nil {
 		return 0, 0, false
@@ -362,7 +359,8 @@ func (c *Call) finish(err error) {
 	}
 }
 
-// Abort drops the descriptors that have not run. Values already written stay in memory.
+// Abort ends the call without executing the remaining descriptors. Values already written
+// stay in memory. Abort does nothing if the call has ended.
 func (c *Call) Abort() {
 	if c.ended {
 		return
@@ -376,8 +374,8 @@ func (c *Call) Abort() {
 // Over reports whether the call has ended.
 func (c *Call) Over() bool { return c.ended }
 
-// Result returns the result of a call that has ended. Before that it returns
-// ErrOutstanding.
+// Result returns the result of a call that has ended, or the error that ended it. If the
+// call has not ended, Result returns [ErrOutstanding].
 func (c *Call) Result() (*Result, error) {
 	switch {
 	case !c.ended:

@@ -12,7 +12,7 @@ import (
 	"anesim/loader/params"
 )
 
-// A Loaded is a program in a session's memory. It stays there until it is unloaded.
+// A Loaded is a program in the memory of a [Session]. It stays there until [Loaded.Unload].
 type Loaded struct {
 	session *Session
 	program *loader.Program // the program at its current addresses and bindings
@@ -36,29 +36,29 @@ type Loaded struct {
 // bindings holds the buffer addresses of a program.
 type bindings = regs.BARs
 
-// Program returns the program with its current addresses and bindings. It changes with
-// every binding, and the caller must not modify it.
+// Program returns the program with its current addresses and parameters. The caller must
+// not modify it. It changes whenever a port is bound or a parameter is set.
 func (l *Loaded) Program() *loader.Program { return l.program }
 
-// Bytes returns the size of the program in memory.
+// Bytes returns the number of bytes of device memory that the program occupies.
 func (l *Loaded) Bytes() uint64 { return l.bytes }
 
-// Unloaded reports whether the program is no longer in memory.
+// Unloaded reports whether the program was removed from memory.
 func (l *Loaded) Unloaded() bool { return l.session == nil }
 
-// UnderWay returns the program's call in progress, or nil.
+// UnderWay returns the program's call in progress, or nil if there is none.
 func (l *Loaded) UnderWay() *Call { return l.current }
 
-// State returns the aliases in the order in which they were added.
+// State returns the pairs of ports that [Loaded.Alias] connected, in that order.
 func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 
-// A StateAlias makes an output the input of the next call.
+// A StateAlias names an output whose values become an input of the program's next call.
 type StateAlias struct{ Output, Input string }
 
-// ErrUnloaded is returned for operations on a program that was unloaded.
+// ErrUnloaded reports an operation on a program that was removed from memory.
 var ErrUnloaded = errors.New("program is unloaded")
 
-// An AliasError reports an output that cannot become an input.
+// An AliasError reports an output that cannot become an input, and why.
 type AliasError struct {
 	StateAlias
 	What string
@@ -68,9 +68,9 @@ func (e *AliasError) Error() string {
 	return fmt.Sprintf("state %s=%s: %s", e.Output, e.Input, e.What)
 }
 
-// Set sets the values of an input, in N, C, H, W order, for the next call and all later
-// ones. It copies data. It returns an *[InputError] if the program has no such input or if
-// the number of elements is wrong.
+// Set sets the values of an input for the next call and all later ones, in N, C, H, W
+// order. It copies data. It returns an *[InputError] if the program has no such input or if
+// len(data) differs from the input's number of elements.
 func (l *Loaded) Set(input string, data []float16.Float16) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -85,11 +85,10 @@ func (l *Loaded) Set(input string, data []float16.Float16) error {
 	return nil
 }
 
-// Alias makes the values that a call leaves in an output the next call's input, without a
-// copy: the two ports swap buffers after each call, so that a call never writes what it
-// reads. The state starts at zero unless Set gives the input. Both ports must have the same
-// shape and strides, and a buffer each that no other port shares. The error is an
-// *[AliasError].
+// Alias makes the values that each call writes to an output the input of the next call,
+// without copying them: the two ports swap their buffers after each call. The values start
+// at zero unless [Loaded.Set] gives the input. Both ports must have the same shape and
+// strides, and buffers that no other port uses. Otherwise Alias returns an *[AliasError].
 func (l *Loaded) Alias(output, input string) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -188,9 +187,9 @@ func (l *Loaded) link() (*loader.Linked, error) {
 }
 
 // Bind sets a run-time parameter of the program for all later calls. It returns a
-// *[loader.RelocError] if the value is outside the parameter's range or does not fit its
-// field, or a *[BindError] if the program has no such parameter. After an error the
-// parameter keeps its value.
+// *[BindError] if the program has no such parameter, or a *[loader.RelocError] if the value
+// is outside the parameter's range or does not fit in its registers. After an error the
+// parameter keeps its old value.
 func (l *Loaded) Bind(name string, value uint64) error {
 	switch {
 	case l.session == nil:
@@ -245,7 +244,7 @@ func (l *Loaded) checkFit() error {
 	return nil
 }
 
-// A BindError reports an unknown run-time parameter.
+// A BindError reports a run-time parameter that the program does not have.
 type BindError struct {
 	Name string
 	Have []string
@@ -276,9 +275,9 @@ func withParameter(p *loader.Program, name string, value uint64) (*loader.Progra
 	return &q, params.SetShape(&q, name, value)
 }
 
-// Unload aborts the call in progress and frees the program's memory. Ports of other
-// programs that are bound to it move back to their own buffers, after Unload has aborted the
-// calls in progress of these programs.
+// Unload removes the program from memory. It aborts the call in progress. Ports of other
+// programs that use buffers of this program move back to their own buffers; calls of those
+// programs in progress are aborted too.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
@@ -301,7 +300,7 @@ func (l *Loaded) removeSegments(n int) {
 	}
 }
 
-// Address returns the device address of the program's first segment.
+// Address returns the lowest device address of the program.
 func (l *Loaded) Address() uint64 { return l.span.lo }
 
 // isState reports whether a port is one end of an alias.
@@ -324,10 +323,9 @@ const (
 	maxEvolving = 1 << 20
 )
 
-// Listed returns how many of repeat dispatches with the given number of tasks should be
-// listed. The rest take as long as the last listed one and can be counted. At least two are
-// listed if there are two, because the first may find the engine in another state than the
-// rest.
+// Listed returns how many of repeat dispatches a result should list if each dispatch has
+// the given number of tasks. It limits the list to a few thousand tasks but lists at least
+// two dispatches, because the first may start in another state than the others.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }
@@ -345,8 +343,8 @@ func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 	}
 }
 
-// Parameters returns the names of a program's run-time parameters, in the order of its
-// relocations.
+// Parameters returns the names of the program's run-time parameters, in the order in which
+// its relocations first use them.
 func Parameters(p *loader.Program) (names []string) {
 	for i := range p.Relocations {
 		if r := &p.Relocations[i]; r.Kind == loader.LiveIn && !slices.Contains(names, r.Name) {

@@ -13,7 +13,7 @@ import (
 	"anesim/loader"
 )
 
-// A PortError reports a port that the model cannot fill or read.
+// A PortError reports a port whose values the model cannot write or read, and why.
 type PortError struct {
 	Port *loader.Port
 	What string
@@ -24,10 +24,10 @@ func (e *PortError) Error() string {
 	return fmt.Sprintf("port %q at address %#x: %s", e.Port.Name, e.Port.Address, e.What)
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *PortError) Unwrap() error { return e.Err }
 
-// Elements returns the number of elements of a port.
+// Elements returns the number of elements of port p, the product of its extents.
 func Elements(p *loader.Port) int {
 	n := 1
 	for _, d := range p.Shape {
@@ -47,8 +47,8 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 	return list
 }
 
-// MaxMadeUp is the maximum number of elements that a call makes up for inputs that are not
-// set.
+// MaxMadeUp is the largest total number of elements for which a call generates input
+// values. If the inputs without values have more, the call computes no values.
 const MaxMadeUp = 1 << 28
 
 // maxWritten is the maximum memory, in bytes, of the tensors in a call that computes
@@ -143,7 +143,8 @@ func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write boo
 	return nil
 }
 
-// PseudoRandom returns n halves in [-1, 1). They depend only on the name and the seed.
+// PseudoRandom returns n fp16 values in the range -1 to 1, excluding 1. They depend only on
+// the name and the seed.
 func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	name := fnv.New64a()
 	name.Write([]byte(of))
@@ -168,7 +169,8 @@ func toTruthValues(data []float16.Float16) {
 	}
 }
 
-// An InputError reports an input that does not match the program.
+// An InputError reports values for an input that the program does not have or that has
+// another number of elements.
 type InputError struct {
 	Name string
 	What string
@@ -176,8 +178,8 @@ type InputError struct {
 
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
-// CheckInput returns an *InputError unless the program has an input with the given name and
-// n elements.
+// CheckInput returns an *[InputError] unless the program has an input with the given name
+// and n elements.
 func CheckInput(p *loader.Program, name string, n int) error {
 	port, ok := p.Port(name, loader.Input)
 	if !ok {

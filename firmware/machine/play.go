@@ -55,24 +55,26 @@ type outcome struct {
 	names []string
 }
 
-// Models makes the models that model steps name.
+// Models opens the models that the model steps of a script name.
 type Models interface {
-	// Builtin returns the built-in program.
+	// Builtin returns the program that is built into anesim.
 	Builtin() engine.Source
-	// File returns the model in a file.
+	// File returns the model in the named file.
 	File(name string) (engine.Source, error)
-	// Layer returns a network of one layer, given by an operation and its keys.
+	// Layer returns a network with one layer. The operation op and its keys have the form
+	// "conv" and "cin=64".
 	Layer(op string, keys ...string) (engine.Source, error)
-	// Layers returns a container with one procedure per layer and weights from seed. A
-	// layer is an operation and its keys, separated by spaces.
+	// Layers returns a container with one procedure per layer, with weights generated from
+	// seed. Each layer is an operation and its keys, separated by spaces.
 	Layers(seed uint64, layers ...string) (engine.Source, error)
 }
 
-// Play plays the script and writes a transcript: each step with its outcome, events of the
-// task queues as they happen, and finally ledger and statistics. It makes models with
-// models. It returns the machine in its final state.
+// Play executes the script on a new machine and writes a transcript to w: each step with
+// its outcome, the events of the task queues, and finally statistics. It returns the
+// machine in its final state.
 //
-// The error is a *[ScriptError], an error of w, or that of ctx.
+// Play returns a *[ScriptError] if a step or an expectation fails, the error of w, or the
+// error of ctx.
 func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine, error) {
 	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 	for _, l := range s.lines {

@@ -33,22 +33,22 @@ type scriptLine struct {
 	words  []string
 }
 
-// A ScriptError reports a line of a script that is malformed, or an expectation that is not
-// met.
+// A ScriptError reports a line of a script that is malformed, fails, or expects something
+// else than what happened.
 type ScriptError struct {
 	Line int
 	What string
 	Err  error
-	// Expected is set if the script is valid but an expectation is not met.
+	// Expected is true if the line is an expectation that was not met.
 	Expected bool
 }
 
 func (e *ScriptError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// MaxText is the maximum size of a script in bytes.
+// MaxText is the largest size of a script in bytes.
 const MaxText = 4 << 20
 
 // maxScriptLines is the maximum number of steps in a script.
@@ -61,7 +61,7 @@ var scriptSteps = map[string]int{
 	"until": 2, "post": 3, "map": 3, "lend": 4, "signal": 3,
 }
 
-// ReadScript parses a script. Every error is a *[ScriptError].
+// ReadScript parses a script. All errors are of type *[ScriptError].
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
 		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}
