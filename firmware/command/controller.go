@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A Status is the result of a command. The documents print statuses but do not list them,
-// so the numbers are this project's own (assumed).
+// A Status is the result of a command. The numbers are this project's own, because the
+// documents do not list any.
 type Status uint32
 
-// Statuses.
+// Results of commands.
 const (
 	OK          Status = iota
 	Malformed          // the message is malformed
@@ -22,7 +22,7 @@ const (
 	Failed             // the engine failed
 )
 
-// String returns the name of the status.
+// String returns the name of the status, such as "not found".
 func (s Status) String() string {
 	names := [...]string{"ok", "malformed", "over a limit", "unsupported", "not found", "wrong state", "no room", "failed"}
 	if int(s) < len(names) {
@@ -31,39 +31,42 @@ func (s Status) String() string {
 	return fmt.Sprintf("status %d", uint32(s))
 }
 
-// A Channel is one of the two rings for commands.
+// A Channel is one of the two rings on which the host sends commands.
 type Channel uint8
 
-// Channels. Execution accepts only procedure calls and triggers of cache requests.
+// Channels for commands. Execution accepts only procedure calls and triggers of cache
+// requests, and Control all other commands.
 const (
 	Control Channel = iota
 	Execution
 )
 
-// An Engine performs the commands.
+// An Engine performs the work that commands ask for.
 type Engine interface {
 	// Load loads a program into a slot and returns the number of its procedures.
 	Load(slot int32, p Program) (procedures uint32, s Status)
 	Unload(slot int32)
-	// Call runs a procedure of a program with a process's buffers, or queues it.
+	// Call runs or queues a procedure of a loaded program, with the buffers and values in
+	// c.
 	Call(h Header, c Call) Status
-	// Terminate drops the unfinished calls of a process.
+	// Terminate drops the calls of a process that have not ended.
 	Terminate(slot, process int32)
 	// Quiesce runs all queued calls to their end.
 	Quiesce() Status
-	// Power switches the engine on or off.
+	// Power turns the engine on or off.
 	Power(on bool) Status
-	// Boot starts the engine. It may already be running.
+	// Boot starts the engine. It does nothing if the engine is running.
 	Boot() Status
-	// Pause stops the engine between two runs of descriptors, or resumes it.
+	// Pause stops the engine between two runs of descriptors if on is true, and resumes it
+	// otherwise.
 	Pause(on bool) Status
-	// Secure enters or leaves secure mode after queued calls have quiesced and the power
-	// was cycled.
+	// Secure enters secure mode if on is true, and leaves it otherwise. It first runs all
+	// queued calls and turns the power off and on.
 	Secure(on bool) Status
 }
 
-// Numbers of program slots, and of processes per program (assumed; the documents name
-// requests for both but no number).
+// MaxPrograms is the number of slots for programs, and MaxProcesses the number of processes
+// per program. Both values are assumed, because the documents give none.
 const (
 	MaxPrograms  = 64
 	MaxProcesses = 64
@@ -75,19 +78,20 @@ type program struct {
 	prefetch  bool           // has an AFPP
 }
 
-// A Ledger counts messages. Each received message is counted in exactly one of Answered,
-// Refused and Dropped.
+// A Ledger counts the messages of a [Controller]. Every message received is either
+// answered, refused or dropped.
 type Ledger struct {
 	Received, Answered, Refused, Dropped uint64
-	// Notified counts the messages that the controller sent on its own, and Lost those for
-	// which the ring had no room.
+	// Notified is the number of messages that the controller sent without being asked. Lost
+	// is the number of such messages that found the ring full.
 	Notified, Lost uint64
 }
 
-// Balanced reports whether every message is accounted for.
+// Balanced reports whether the numbers of messages answered, refused and dropped add up to
+// the number received.
 func (l *Ledger) Balanced() bool { return l.Received == l.Answered+l.Refused+l.Dropped }
 
-// A Reply is the result of a message.
+// A Reply is the controller's answer to a message.
 type Reply struct {
 	Header
 	Status  Status
@@ -96,10 +100,11 @@ type Reply struct {
 	Body    []byte // body of the answer, if any
 }
 
-// A Controller is the firmware's end of the rings.
+// A Controller models the firmware that receives commands, keeps track of programs and
+// processes, and asks an [Engine] to perform the work.
 type Controller struct {
-	// Notify, if it is not nil, sends a message of the controller to the host and reports
-	// whether there was room.
+	// Notify sends a message to the host without being asked, and returns false if the ring
+	// is full. It may be nil.
 	Notify func(*Message) bool
 
 	engine   Engine
@@ -115,16 +120,17 @@ type Controller struct {
 	slots    [MaxPrograms]bool // slots requested by the host
 }
 
-// NewController returns a controller that has not booted.
+// NewController returns a controller that has not booted. It asks e to perform the
+// commands' work.
 func NewController(e Engine) *Controller {
 	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[cacheKey]*cacheRequest{}, property: map[uint32]uint64{}}
 }
 
-// Ledger returns the counts so far.
+// Ledger returns the number of messages so far, by outcome.
 func (c *Controller) Ledger() Ledger { return c.ledger }
 
-// Booted reports whether the controller accepts commands other than those of its life
-// cycle.
+// Booted reports whether the controller has booted. Until then it accepts only commands
+// such as Boot and Ping.
 func (c *Controller) Booted() bool { return c.booted }
 
 // Secure reports whether the controller is in secure mode.
@@ -133,10 +139,12 @@ func (c *Controller) Secure() bool { return c.secure }
 // Programs returns the number of loaded programs.
 func (c *Controller) Programs() int { return len(c.programs) }
 
-// CacheRequests returns the number of installed cache requests.
+// CacheRequests returns the number of installed cache requests, which are calls that a
+// later command triggers.
 func (c *Controller) CacheRequests() int { return len(c.cache) }
 
-// Handle performs the command in one message of a channel. Every message is counted once.
+// Handle performs the command in the encoded message b, which arrived on channel ch, and
+// returns the reply.
 func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	c.ledger.Received++
 	m, rest, err := Read(b)

@@ -15,7 +15,8 @@ const (
 	RequestsPerList  = 1
 )
 
-// A LimitError reports a command that exceeds a documented limit.
+// A LimitError reports a command with a list that is too long or that the command does not
+// allow.
 type LimitError struct {
 	ID    ID
 	What  string

@@ -9,8 +9,8 @@ const (
 	AFPPMagic     uint32 = 0x55aa55aa // magic of an AFPP control struct
 )
 
-// MaxProperties is the maximum number of properties that the controller stores (assumed;
-// the documents name the commands that write and read properties, but not their numbers).
+// MaxProperties is the largest number of properties that the controller stores. The value
+// is assumed.
 const MaxProperties = 256
 
 // notify sends a notification to the host and counts it.
@@ -29,7 +29,8 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 	}
 }
 
-// Ended notifies the host that a queued call has ended.
+// Ended notifies the host that a queued call has ended with status s. The header h is that
+// of the call.
 func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
 
 // checkStatus refuses a command unless the engine performed it, and reports whether it did.

@@ -111,9 +111,9 @@ func (c *Client) addHandle(h *handle) {
 	}
 }
 
-// Lend gives another client a borrowed handle to one of this client's programs, with the
-// same token, as the broker does for a client with its own connection. The other client may
-// send requests until either of them releases the program.
+// Lend lets client to use this client's program with the given token, under the same token.
+// The broker does this for clients that have a connection of their own. The other client
+// may send requests until either of the two releases the program.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {
