@@ -174,9 +174,9 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	return nil
 }
 
-// ANEC returns the program as a file in the Linux driver's form. It renumbers buffers as
-// that form requires, destinations first and then sources, and adjusts the descriptors'
-// headers. It returns an *UnsupportedError if the form cannot hold the program.
+// ANEC returns the program as a file in the form that the Linux driver loads (.anec). The
+// form numbers buffers in its own way, so the buffer numbers in the descriptors' headers
+// change. ANEC returns an *[UnsupportedError] if the form cannot hold the program.
 func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the Linux driver's form, which holds version 7 descriptors only"}

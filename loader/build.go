@@ -8,9 +8,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Builder makes a container from scratch. From 0x30000000 on it places the scratch
-// memory, then the ports in order of their buffer index, each rounded up to a page, then
-// the text and the constants. An address that the caller sets takes precedence.
+// A Builder makes a hardware container for a chain of descriptors. It places memory from
+// address 0x30000000 on: the scratch memory, then the ports in the order of their buffer
+// index, each rounded up to a page, then the descriptors and the constants. Addresses that
+// the caller sets are kept.
 type Builder struct {
 	Procedure     string             // "net" when empty
 	Chain         []*regs.Descriptor // linked by Sequence
@@ -24,18 +25,20 @@ type Builder struct {
 	Empty         []string           // names of segments without memory
 	NoteBytes     int                // size of a note command, 0 for none
 
-	// Late selects the format of compilers from 2024 on: operation commands have 0xd48
-	// bytes before their names, the operand of the output port NAME is called NAME@output,
-	// and lanes that a descriptor leaves off have sentinel tiles.
+	// Late selects the format of compilers since 2024. Operation commands are longer, the
+	// operand of an output port NAME is called NAME@output, and symbols mark the weight
+	// streams that a descriptor does not use.
 	Late bool
 
-	// Also lists further procedures of the container. Only their Procedure, Chain,
-	// Constants, Ports and Scratch are used. Port names must be unique in the container.
+	// Also lists further procedures of the container. Only their fields Procedure, Chain,
+	// Constants, Ports and Scratch are used. The names of all ports in the container must
+	// differ.
 	Also []*Builder
 }
 
-// Build makes the container, reads it back and links it, so the program it returns can run.
-// If the builder has one procedure, the program shares the memory of Constants.
+// Build makes the container and returns it as a program that can run. It reads the
+// container back and links it as a check, and returns the errors of that. If the container
+// has one procedure, the program shares memory with Constants.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {
@@ -57,9 +60,9 @@ func (b *Builder) Build(name string) (*Program, error) {
 	return p, nil
 }
 
-// Layout returns the program that Build would return, with the same addresses, but without
-// a container. It does not need the bytes of the constants, only ConstantBytes. The program
-// has no symbols. It can be linked and timed but not written.
+// Layout assigns the same addresses as [Builder.Build] but does not make a container, so it
+// needs only the size of the constants, ConstantBytes. The program can be linked and timed,
+// but not written to a file, and it has no symbols.
 func (b *Builder) Layout(name string) (*Program, error) {
 	if len(b.Also) > 0 {
 		return nil, fmt.Errorf("program %s has several procedures; Layout supports one", b.procedureName())
@@ -109,7 +112,8 @@ func (q *part) validate() error {
 	return nil
 }
 
-// Container places all sections in memory and in the file, and returns the container.
+// Container assigns addresses and file offsets to all sections and returns the container.
+// It returns an error if the container cannot hold them.
 func (b *Builder) Container() (*Container, error) {
 	l := &layout{Builder: b}
 	for _, q := range append([]*Builder{b}, b.Also...) {

@@ -37,7 +37,8 @@ func (b *Mailbox) Window() *Window { return b.window }
 // doorbell is rung; see [Mailbox.Ring]. Submit returns the errors of [Ring.Push].
 func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Push(m) }
 
-// SubmitBytes is like [Mailbox.Submit] for bytes that may not be a valid message.
+// SubmitBytes puts bytes that may not be a valid message on a ring, in the same way as
+// [Mailbox.Submit].
 func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
 
 // Ring sets the doorbell with the given index. It returns an error if there is no such

@@ -52,7 +52,8 @@ func (r *Ring) Push(m *Message) error {
 	return r.PushBytes(m.Append(nil))
 }
 
-// PushBytes is like [Ring.Push] for bytes that may not be a valid message.
+// PushBytes appends bytes that may not be a valid message. It returns [ErrFull] if the ring
+// is full.
 func (r *Ring) PushBytes(b []byte) error {
 	if r.isFull() {
 		return ErrFull

@@ -196,7 +196,7 @@ func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
 	}
 }
 
-// SendBytes is like [Machine.Send] for bytes that may not be a valid message.
+// SendBytes sends bytes that may not be a valid message, in the same way as [Machine.Send].
 func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	if err := m.mailbox.SubmitBytes(ch, data); err != nil {
 		return command.Reply{Status: command.NoRoom, Why: err.Error()}

@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Cycles is a number of cycles of the engine's clock.
+// Cycles counts cycles of the engine's clock.
 type Cycles uint64
 
-// Hertz is a frequency in cycles per second.
+// Hertz measures a frequency in cycles per second.
 type Hertz float64
 
-// Nanoseconds is a duration in nanoseconds. It may have a fraction.
+// Nanoseconds measures a duration in nanoseconds. It may have a fraction.
 type Nanoseconds float64
 
-// Nanojoules is an energy in nanojoules.
+// Nanojoules measures an energy in nanojoules.
 type Nanojoules float64
 
-// Picojoules is the energy of a single event, such as one multiplication, in picojoules.
+// Picojoules measures the energy of a single event, such as one multiplication, in picojoules.
 type Picojoules float64
 
 // Time returns how long n cycles take at frequency f.

@@ -106,7 +106,8 @@ func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 	return (&Stream{Text: text, FirstWords: firstWords}).Descriptors()
 }
 
-// Descriptors is like [Chain] for the text of s. It does not apply s.Modify.
+// Descriptors returns an iterator over the descriptors of the chain, as [Chain] does. It does not
+// apply s.Modify.
 func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	return func(yield func(*Descriptor, error) bool) {
 		for f, err := range s.frames() {

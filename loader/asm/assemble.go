@@ -11,17 +11,19 @@ import (
 	"anesim/loader"
 )
 
-// Options configures Assemble.
+// Options configures [Assemble].
 type Options struct {
-	// Weights returns the contents of a file that .weights names, fp16 values as
-	// little-endian bytes. If it is nil, .weights is an error.
+	// Weights returns the contents of the file that a .weights line names: fp16 values as
+	// little-endian bytes. If Weights is nil, .weights lines are errors.
 	Weights func(name string) ([]byte, error)
-	// Bind overrides the values of run-time parameters that the text declares.
+	// Bind replaces the values of run-time parameters that the text declares. The keys are
+	// the names of the parameters.
 	Bind map[string]uint64
 }
 
-// Assemble parses a descriptor text. Errors mention it by name. o may be nil. Every error
-// is an *Error.
+// Assemble parses descriptor text and returns the program. Error messages contain the given
+// name of the text. Assemble uses default options if o is nil. All errors are of type
+// *[Error].
 func Assemble(name string, text []byte, o *Options) (*Unit, error) {
 	if o == nil {
 		o = new(Options)

@@ -15,8 +15,9 @@ import (
 	"anesim/loader/describe"
 )
 
-// Disassemble returns a program as descriptor text. Assembling the text gives the program's
-// bytes again.
+// Disassemble returns a program as descriptor text, from which [Assemble] makes the same
+// bytes. It returns a *[loader.UnsupportedError] for captured registers, for programs of
+// other chips, and for a program whose descriptors were left in their file.
 func Disassemble(p *loader.Program) ([]byte, error) {
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
@@ -25,7 +26,7 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes a program to w as descriptor text, one descriptor at a time.
+// Write writes the text that [Disassemble] returns to w, one descriptor at a time.
 func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}

@@ -15,7 +15,8 @@ import (
 // masks or offsets.
 const wide = 24
 
-// Spell returns the text of a field's value as used in descriptor text.
+// Spell formats value v of field f as descriptor text does: by its name, as a float, in
+// bytes, or as a number.
 func Spell(f regs.Field, v uint32) string {
 	if name, ok := f.ValueName(v); ok {
 		return name

@@ -7,7 +7,8 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// A FormatError reports a file that is not a valid dispatch descriptor.
+// A FormatError reports a file that is not a valid dispatch descriptor, with the byte
+// offset.
 type FormatError struct {
 	Off  int // byte offset in the file
 	What string
