@@ -22,6 +22,9 @@ func TestInvariants(t *testing.T) {
 	counts := map[string]int{}
 	for i := range uint64(*invariants) {
 		g := randomgraph.New(*seed+i, randomgraph.Options{MaxNodes: *nodes})
+		if findGap(g) != "" {
+			continue
+		}
 		for _, form := range forms {
 			what, ok := form.compare(g, rand.New(rand.NewPCG(*seed+i, 5)))
 			if ok {

@@ -31,6 +31,9 @@ func TestRuntime(t *testing.T) {
 		var dirs []string
 		for i := first; i < min(first+batch, uint64(*graphs)); i++ {
 			g := randomgraph.New(*seed+i, randomgraph.Options{})
+			if findGap(g) != "" {
+				continue
+			}
 			n, err := Read(g.Encode(), graphInputs(g))
 			if err != nil {
 				t.Fatalf("seed %d: %v", *seed+i, err)

@@ -57,7 +57,11 @@ func addExcitation(b *builder, x string) bool {
 	n, k := v.Dims[0], v.Dims[1]
 	c := b.randomExtent(40)
 	w := b.addWeights(k, k, c)
-	y := b.addNode(pick(b, "Gemm", "MatMul"), []string{x, w}, b.sumOfProducts(v, w, k, []int{n, c}))
+	op := pick(b, "Gemm", "MatMul")
+	if b.graph.Opset < 11 {
+		op = "MatMul" // Gemm requires an offset
+	}
+	y := b.addNode(op, []string{x, w}, b.sumOfProducts(v, w, k, []int{n, c}))
 	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.value(y).withDims(n, c, 1, 1))
 	return addActivation(b, y)
 }
@@ -80,14 +84,14 @@ func addAttention(b *builder, x string) bool {
 			w = k
 		}
 	}
-	b.addScaledAttention(q, k, w)
+	addScaledAttention(b, q, k, w)
 	return true
 }
 
 // addScaledAttention adds the product of queries q and keys k, a scale, sometimes a mask, the
 // softmax and the product with values w. All three have the same rank and leading dims. It
 // returns the name of the result.
-func (b *builder) addScaledAttention(q, k, w string) string {
+func addScaledAttention(b *builder, q, k, w string) string {
 	v := b.value(q)
 	r := len(v.Dims)
 	perm := identityPermutation(r)
@@ -96,24 +100,24 @@ func (b *builder) addScaledAttention(q, k, w string) string {
 	scale := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.125, 0.25, 0.0625)})
 	before := b.chance(35)
 	if before {
-		q = b.addScale(q, scale)
+		q = addScale(b, q, scale)
 	}
 	t := b.addNode("Transpose", []string{k}, b.value(k).withDims(kd...), intsAttribute("perm", perm...))
 	dims := append(slices.Clone(v.Dims[:r-1]), kd[r-1])
 	s := b.addNode("MatMul", []string{q, t}, Value{Type: onnx.Float, Dims: dims, Low: -60, High: 60})
 	if !before {
-		s = b.addScale(s, scale)
+		s = addScale(b, s, scale)
 	}
 	if b.chance(35) {
-		s = b.addMask(s)
+		s = addMask(b, s)
 	}
-	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", pick(b, -1, r-1)))
+	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", b.randomSign(r-1, r)))
 	u := b.value(w)
 	return b.addNode("MatMul", []string{s, w}, u.withRange(u.Low, u.High).withDims(append(slices.Clone(dims[:r-1]), u.Dims[r-1])...))
 }
 
 // addScale adds Mul of x and the constant scale, or Div by its reciprocal.
-func (b *builder) addScale(x, scale string) string {
+func addScale(b *builder, x, scale string) string {
 	v := b.value(x)
 	c := b.graph.Constant(scale)
 	out := v.withRange(v.Low*c.Values[0], v.High*c.Values[0])
@@ -126,7 +130,7 @@ func (b *builder) addScale(x, scale string) string {
 
 // addMask adds a mask to scores s: a new input, or a causal constant that adds -100 or -10000
 // to later columns.
-func (b *builder) addMask(s string) string {
+func addMask(b *builder, s string) string {
 	v := b.value(s)
 	r := len(v.Dims)
 	rows, columns := v.Dims[r-2], v.Dims[r-1]
@@ -167,7 +171,7 @@ func addMultiHeadAttention(b *builder, x string) bool {
 			y = b.addNode("Add", []string{b.addOffsets(3 * width), y}, b.value(y))
 		}
 		part := b.value(y).withDims(n, rows, width)
-		a := intAttribute("axis", pick(b, -1, 2))
+		a := intAttribute("axis", b.randomSign(2, 3))
 		if b.graph.Opset < 13 {
 			parts = b.addNodeWithOutputs("Split", []string{y}, []Value{part, part, part}, a, intsAttribute("split", width, width, width))
 		} else {
@@ -184,7 +188,7 @@ func addMultiHeadAttention(b *builder, x string) bool {
 		p = b.addNode("Reshape", []string{p, b.addInts(n, rows, heads, size)}, u.withDims(n, rows, heads, size))
 		parts[i] = b.addNode("Transpose", []string{p}, u.withDims(n, heads, rows, size), intsAttribute("perm", 0, 2, 1, 3))
 	}
-	y := b.addScaledAttention(parts[0], parts[1], parts[2])
+	y := addScaledAttention(b, parts[0], parts[1], parts[2])
 	u := b.value(y)
 	y = b.addNode("Transpose", []string{y}, u.withDims(n, rows, heads, size), intsAttribute("perm", 0, 2, 1, 3))
 	y = b.addNode("Reshape", []string{y, b.addInts(n, rows, width)}, u.withDims(n, rows, width))
@@ -224,7 +228,7 @@ func addActivationPieces(b *builder, x string) bool {
 		b.addNode("Mul", []string{y, scalar(0.5)}, out)
 	case 3: // x * relu6(x+3) / 6
 		a := b.addNode("Add", []string{x, scalar(3)}, v.withRange(v.Low+3, v.High+3))
-		c := b.addNode("Clip", []string{a, scalar(0), scalar(6)}, v.withRange(0, 6))
+		c := addClipNode(b, a, scalar(0), scalar(6), v.withRange(0, 6))
 		y := b.addNode("Mul", []string{x, c}, v.withRange(-9, 6*m))
 		b.addNode("Div", []string{y, scalar(6)}, out)
 	}

@@ -14,6 +14,7 @@ type builder struct {
 	rng     *rand.Rand
 	graph   *Graph
 	extreme bool // allow magnitudes near the limits of fp16
+	tooNew  bool // the graph has an operator that its operator set lacks
 	names   []string
 	outputs []string // tensors that must be outputs even if nodes read them
 	counts  map[byte]int
@@ -65,9 +66,17 @@ func (b *builder) addNode(op string, inputs []string, out Value, attributes ...A
 	return b.addNodeWithOutputs(op, inputs, []Value{out}, attributes...)[0]
 }
 
-// addNodeWithOutputs adds a node with several outputs and returns their names.
+// addNodeWithOutputs adds a node with several outputs and returns their names. It leaves out
+// half of the attributes that have their default value. If the graph's operator set has no such
+// operator, addNodeWithOutputs sets b.tooNew.
 func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, attributes ...Attribute) []string {
-	n := &Node{Op: op, Inputs: inputs, Attributes: attributes}
+	b.tooNew = b.tooNew || b.graph.Opset < introduced[op]
+	n := &Node{Op: op, Inputs: inputs}
+	for _, a := range attributes {
+		if !isDefault(op, a, b.graph.Opset) || b.chance(50) {
+			n.Attributes = append(n.Attributes, a)
+		}
+	}
 	for _, v := range out {
 		name := b.newName('t')
 		v.Dims = slices.Clone(v.Dims)
@@ -102,7 +111,7 @@ func multiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
 
 // addConstant adds a constant and returns its name.
 func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) string {
-	c := &Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values}
+	c := &Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values, Form: pick(b, RawForm, RawForm, TypedForm, NodeForm)}
 	b.graph.Constants = append(b.graph.Constants, c)
 	v := Value{Type: t, Dims: c.Dims, Exact: true}
 	if len(values) > 0 {
@@ -170,9 +179,10 @@ func (b *builder) addPositives(dims ...int) string {
 // randomAxis returns a random axis of a tensor of the given rank.
 func (b *builder) randomAxis(rank int) int { return b.rng.IntN(rank) }
 
-// randomSign returns axis, or sometimes axis - rank, which means the same axis.
+// randomSign returns axis, or sometimes axis - rank, which means the same axis from operator
+// set 11 on.
 func (b *builder) randomSign(axis, rank int) int {
-	if b.chance(40) {
+	if b.graph.Opset >= 11 && b.chance(40) {
 		return axis - rank
 	}
 	return axis

@@ -11,7 +11,8 @@ import (
 func addActivation(b *builder, x string) bool {
 	v := b.value(x)
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
-		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos")
+		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos",
+		"Celu", "Mish", "ThresholdedRelu", "Sum", "Mean")
 	if b.chance(45) {
 		op = pick(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
 	}
@@ -21,11 +22,25 @@ func addActivation(b *builder, x string) bool {
 		v.Low, v.High = max(0, v.Low), max(0, v.High)
 		b.addNode(op, []string{x}, v)
 	case "LeakyRelu", "Elu":
-		b.addNode(op, []string{x}, v.withRange(-m, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(0.01), 0.1, 0.25, 0.5)))
+		b.addNode(op, []string{x}, v.withRange(-m, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(0.01), 0.01, 0.1, 0.25, 0.5, 1)))
+	case "Celu":
+		b.addNode(op, []string{x}, v.withRange(-2, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(1), 0.5, 2)))
+	case "Mish":
+		b.addNode(op, []string{x}, v.withRange(-0.4, max(v.High, 0)))
+	case "ThresholdedRelu":
+		if !v.Exact {
+			return false // it jumps
+		}
+		v.Low, v.High = min(0, v.Low), max(0, v.High)
+		b.addNode(op, []string{x}, v, floatAttribute("alpha", pick(b, float32(1), 0.5, 2)))
+	case "Sum", "Mean":
+		return addVariadic(b, op, x)
 	case "PRelu":
 		return addPRelu(b, x)
-	case "Sigmoid", "HardSigmoid":
+	case "Sigmoid":
 		b.addNode(op, []string{x}, v.withRange(0, 1))
+	case "HardSigmoid":
+		b.addNode(op, []string{x}, v.withRange(0, 1), floatAttribute("alpha", pick(b, float32(0.2), 0.2, 1.0/6, 0.5)), floatAttribute("beta", pick(b, float32(0.5), 0.5, 0.25)))
 	case "Tanh", "Erf", "Softsign", "Cos":
 		b.addNode(op, []string{x}, v.withRange(-1, 1))
 	case "Sin":
@@ -34,18 +49,22 @@ func addActivation(b *builder, x string) bool {
 		}
 		b.addNode(op, []string{x}, v.withRange(-1, 1))
 	case "Gelu":
+		if b.graph.Opset >= 20 && b.chance(50) {
+			b.addNode(op, []string{x}, v.withRange(-0.2, max(0, v.High)), textAttribute("approximate", pick(b, "none", "tanh")))
+			break
+		}
 		b.addNode(op, []string{x}, v.withRange(-0.2, max(0, v.High)))
 		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
 	case "HardSwish":
-		if b.graph.Opset < 14 {
-			return false
-		}
 		b.addNode(op, []string{x}, v.withRange(-0.4, max(0, v.High)))
 	case "Selu":
 		b.addNode(op, []string{x}, v.withRange(-2, 1.1*max(0, v.High)))
 	case "Softplus":
 		b.addNode(op, []string{x}, v.withRange(0, max(0, v.High)+1))
 	case "Clip", "Min", "Max":
+		if op != "Clip" && b.chance(25) {
+			return addVariadic(b, op, x)
+		}
 		addClip(b, x, op)
 	case "Abs":
 		v.Low, v.High = 0, m
@@ -53,9 +72,63 @@ func addActivation(b *builder, x string) bool {
 	case "Neg":
 		v.Low, v.High = -v.High, -v.Low
 		b.addNode(op, []string{x}, v)
+	case "Dropout":
+		in, a := []string{x}, []Attribute(nil)
+		switch {
+		case b.graph.Opset < 12 && b.chance(50):
+			a = append(a, floatAttribute("ratio", 0.25))
+		case b.graph.Opset >= 12 && b.chance(50):
+			in = append(in, b.addConstant(onnx.Float, nil, []float64{0.25}))
+			if b.chance(50) {
+				in = append(in, b.addConstant(onnx.Bool, nil, []float64{0}))
+			}
+		}
+		b.addNode(op, in, v, a...)
 	default:
 		b.addNode(op, []string{x}, v)
 	}
+	return true
+}
+
+// addVariadic adds Sum, Mean, Min or Max of x and up to two tensors that broadcast with it.
+func addVariadic(b *builder, op, x string) bool {
+	in := []string{x}
+	v := b.value(x)
+	for range b.rng.IntN(3) {
+		y := b.findOther(x, func(u Value) bool {
+			_, ok := broadcast(v.Dims, u.Dims)
+			return ok && u.Type == onnx.Float
+		})
+		if y == "" || b.chance(40) {
+			y = b.addOffsets(operandDims(b, v.Dims)...)
+		}
+		dims, ok := broadcast(v.Dims, b.dims(y))
+		if !ok {
+			return false
+		}
+		in, v.Dims = append(in, y), dims
+	}
+	v.Low, v.High = 0, 0
+	for i, name := range in {
+		u := b.value(name)
+		switch {
+		case op == "Sum":
+			v.Low, v.High = v.Low+u.Low, v.High+u.High
+		case op == "Mean":
+			v.Low, v.High = v.Low+u.Low/float64(len(in)), v.High+u.High/float64(len(in))
+		case i == 0:
+			v.Low, v.High = u.Low, u.High
+		case op == "Min":
+			v.Low, v.High = min(v.Low, u.Low), min(v.High, u.High)
+		default:
+			v.Low, v.High = max(v.Low, u.Low), max(v.High, u.High)
+		}
+	}
+	if max(-v.Low, v.High) > maxMagnitude && !b.extreme {
+		return false
+	}
+	v.Exact = v.Exact && len(in) == 1
+	b.addNode(op, in, v)
 	return true
 }
 
@@ -84,20 +157,37 @@ func addClip(b *builder, x, op string) {
 		b.addNode(op, in, v)
 		return
 	}
-	in := []string{x, "", ""}
-	form := b.rng.IntN(3)
-	if form != 1 {
-		in[1] = scalar(low)
+	from, to := "", ""
+	form := b.rng.IntN(10)
+	if form < 6 {
+		from = scalar(low)
 		v.Low, v.High = max(v.Low, low), max(v.High, low)
 	}
-	if form != 0 {
-		in[2] = scalar(high)
+	if form > 2 && form < 9 {
+		to = scalar(high)
 		v.Low, v.High = min(v.Low, high), min(v.High, high)
 	}
-	if in[2] == "" {
-		in = in[:2]
+	addClipNode(b, x, from, to, v)
+}
+
+// addClipNode adds Clip of x between two scalar constants and returns its name. A bound that is
+// "" is left out. Before operator set 11 the bounds are attributes.
+func addClipNode(b *builder, x, low, high string, out Value) string {
+	if b.graph.Opset < 11 {
+		var a []Attribute
+		if low != "" {
+			a = append(a, floatAttribute("min", float32(b.graph.Constant(low).Values[0])))
+		}
+		if high != "" {
+			a = append(a, floatAttribute("max", float32(b.graph.Constant(high).Values[0])))
+		}
+		return b.addNode("Clip", []string{x}, out, a...)
 	}
-	b.addNode(op, in, v)
+	in := []string{x, low, high}
+	for len(in) > 1 && in[len(in)-1] == "" && b.chance(70) {
+		in = in[:len(in)-1]
+	}
+	return b.addNode("Clip", in, out)
 }
 
 // addPRelu adds PRelu with one slope, a slope for each channel or a slope for each column.
@@ -130,7 +220,7 @@ func onesShape(n int) []int {
 
 // operandDims returns dims that broadcast with x: a number, a vector along one axis in the
 // forms that exporters use, all of x, or a random mixture.
-func (b *builder) operandDims(x []int) []int {
+func operandDims(b *builder, x []int) []int {
 	n := len(x)
 	if n == 0 {
 		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
@@ -176,7 +266,7 @@ func (b *builder) operandDims(x []int) []int {
 
 // addConstantOperand adds Mul, Div, Add or Sub of x and a constant on either side.
 func addConstantOperand(b *builder, x string) bool {
-	dims := b.operandDims(b.dims(x))
+	dims := operandDims(b, b.dims(x))
 	out, ok := broadcast(b.dims(x), dims)
 	if !ok {
 		return false
@@ -292,7 +382,7 @@ func addCombination(b *builder, x string) bool {
 	}
 	op := pick(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
 	if y == "" {
-		dims := b.operandDims(b.dims(x))
+		dims := operandDims(b, b.dims(x))
 		if _, ok := broadcast(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
 			return false
 		}
@@ -307,16 +397,19 @@ func addCombination(b *builder, x string) bool {
 	}
 	if op == "Div" && !b.isDivisor(y) {
 		square := x == y
-		y = b.makePositive(y)
+		y = makePositive(b, y)
 		if square {
 			x = y
+		}
+		if dims, ok = broadcast(b.dims(x), b.dims(y)); !ok {
+			return false
 		}
 	}
 	return b.addBinary(op, x, y, dims)
 }
 
 // makePositive adds |x| plus a number from 0.5 to 1.5, and returns its name.
-func (b *builder) makePositive(x string) string {
+func makePositive(b *builder, x string) string {
 	v := b.value(x)
 	m := b.magnitude(x)
 	v.Exact = false
@@ -347,7 +440,7 @@ func addCurve(b *builder, x string) bool {
 		}
 		power := pick(b, 2.0, 2, 3, 0.5)
 		if power == 0.5 {
-			x = b.makePositive(x)
+			x = makePositive(b, x)
 			v = b.value(x)
 		}
 		m := b.magnitude(x)
@@ -361,7 +454,7 @@ func addCurve(b *builder, x string) bool {
 		return true
 	}
 	if v.Low < 0.24 {
-		x = b.makePositive(x)
+		x = makePositive(b, x)
 		v = b.value(x)
 	}
 	switch op {

@@ -35,17 +35,24 @@ func (m message) appendFloat(num protowire.Number, v float32) message {
 
 // irVersions maps the version of an operator set to the version of the file format that
 // introduced it.
-var irVersions = map[int]int{11: 6, 13: 7, 17: 8, 21: 10}
+var irVersions = map[int]int{9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10}
 
 // Encode returns g as the bytes of an ONNX file.
 func (g *Graph) Encode() []byte {
 	var graph message
+	for _, c := range g.Constants {
+		if c.Form == NodeForm {
+			graph = graph.appendBytes(1, c.encodeNode(g.Opset))
+		}
+	}
 	for i, n := range g.Nodes {
 		graph = graph.appendBytes(1, n.encode(fmt.Sprintf("n%d", i+1)))
 	}
 	graph = graph.appendText(2, "random")
 	for _, c := range g.Constants {
-		graph = graph.appendBytes(5, c.encode())
+		if c.Form != NodeForm {
+			graph = graph.appendBytes(5, c.encode())
+		}
 	}
 	for _, in := range g.Inputs {
 		graph = graph.appendBytes(11, encodeValue(in.Name, g.Values[in.Name]))
@@ -116,7 +123,52 @@ func (t *Tensor) encode() message {
 	for _, d := range t.Dims {
 		m = m.appendInt(1, d)
 	}
-	return m.appendInt(2, int(t.Type)).appendText(8, t.Name).appendBytes(9, t.encodeValues())
+	m = m.appendInt(2, int(t.Type)).appendText(8, t.Name)
+	if t.Form != TypedForm {
+		return m.appendBytes(9, t.encodeValues())
+	}
+	var packed message
+	for _, v := range t.Values {
+		switch t.Type {
+		case onnx.Float:
+			packed = protowire.AppendFixed32(packed, math.Float32bits(float32(v)))
+		default:
+			packed = protowire.AppendVarint(packed, uint64(clampInt64(v)))
+		}
+	}
+	switch t.Type {
+	case onnx.Float:
+		return m.appendBytes(4, packed)
+	case onnx.Int64:
+		return m.appendBytes(7, packed)
+	}
+	return m.appendBytes(5, packed)
+}
+
+// encodeNode returns a Constant node that produces t. A number or a list of integers is an
+// attribute of its own type if the operator set has one.
+func (t *Tensor) encodeNode(opset int) message {
+	n := message{}.appendText(2, t.Name).appendText(3, "constant "+t.Name).appendText(4, "Constant")
+	switch {
+	case opset >= 12 && t.Type == onnx.Float && len(t.Dims) == 0:
+		return n.appendBytes(5, floatAttribute("value_float", float32(t.Values[0])).encode())
+	case opset >= 12 && t.Type == onnx.Int64 && len(t.Dims) == 1 && len(t.Values) > 0:
+		a := Attribute{Name: "value_ints", Kind: IntsKind}
+		for _, v := range t.Values {
+			a.Ints = append(a.Ints, int(clampInt64(v)))
+		}
+		return n.appendBytes(5, a.encode())
+	}
+	const tensorField, tensorKind = 5, 4
+	return n.appendBytes(5, message{}.appendText(1, "value").appendBytes(tensorField, t.encode()).appendInt(20, tensorKind))
+}
+
+// clampInt64 returns v as an integer, or the largest one if v is at least 1<<62.
+func clampInt64(v float64) int64 {
+	if v < 1<<62 {
+		return int64(v)
+	}
+	return math.MaxInt64
 }
 
 // encodeValues returns the values of t in its type, little-endian. It clamps values above the
@@ -128,11 +180,7 @@ func (t *Tensor) encodeValues() []byte {
 		case onnx.Float:
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
 		case onnx.Int64:
-			n := int64(math.MaxInt64)
-			if v < 1<<62 {
-				n = int64(v)
-			}
-			b = binary.LittleEndian.AppendUint64(b, uint64(n))
+			b = binary.LittleEndian.AppendUint64(b, uint64(clampInt64(v)))
 		case onnx.Int32:
 			b = binary.LittleEndian.AppendUint32(b, uint32(int32(v)))
 		default: // bool, uint8 and int8

@@ -27,7 +27,18 @@ type Tensor struct {
 	Type   onnx.DataType
 	Dims   []int
 	Values []float64
+	Form   Form // of a constant in the file
 }
+
+// A Form is a way to write a constant into an ONNX file. Exporters use all of them.
+type Form int
+
+// The forms of constants.
+const (
+	RawForm   Form = iota // an initializer with raw_data
+	TypedForm             // an initializer with float_data, int32_data or int64_data
+	NodeForm              // a Constant node
+)
 
 // An Attribute is a constant argument of a node. Kind selects the field that holds its value.
 type Attribute struct {
@@ -56,7 +67,7 @@ const (
 type Node struct {
 	Op, Domain string
 	Inputs     []string // "" for an optional input that is left out
-	Outputs    []string
+	Outputs    []string // "" for an optional output that is left out
 	Attributes []Attribute
 }
 
@@ -130,7 +141,9 @@ func (g *Graph) producers() map[string]int {
 	m := map[string]int{}
 	for i, n := range g.Nodes {
 		for _, out := range n.Outputs {
-			m[out] = i
+			if out != "" {
+				m[out] = i
+			}
 		}
 	}
 	return m

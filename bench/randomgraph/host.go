@@ -14,7 +14,23 @@ func addHostOperator(b *builder, x string) bool {
 	if n == 0 {
 		return false
 	}
-	switch pick(b, "CumSum", "Resize", "Resize", "GridSample", "GatherElements", "Trilu", "Einsum", "Mod") {
+	switch pick(b, "CumSum", "Resize", "Resize", "Resize", "GridSample", "GatherElements", "Trilu", "Einsum", "Mod", "Scatter", "GatherND") {
+	case "Scatter":
+		return addScatter(b, x)
+	case "GatherND":
+		depth := b.randomInt(1, min(2, n))
+		count := b.randomInt(1, 4)
+		indices := make([]float64, 0, count*depth)
+		for range count {
+			for _, d := range v.Dims[:depth] {
+				indices = append(indices, float64(b.rng.IntN(d)))
+			}
+		}
+		var a []Attribute
+		if b.graph.Opset >= 12 {
+			a = append(a, intAttribute("batch_dims", 0))
+		}
+		b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
 	case "CumSum":
 		axis := b.randomAxis(n)
 		k := float64(v.Dims[axis])
@@ -26,7 +42,7 @@ func addHostOperator(b *builder, x string) bool {
 	case "Resize":
 		return addResize(b, x)
 	case "GridSample":
-		if n != 4 || b.graph.Opset < 16 {
+		if n != 4 {
 			return false
 		}
 		h, w := b.randomInt(1, 6), b.randomInt(1, 6)
@@ -46,7 +62,7 @@ func addHostOperator(b *builder, x string) bool {
 		at := b.addConstant(onnx.Int64, dims, multiples(b.rng, elements(dims), 0, v.Dims[axis]-1, 1))
 		b.addNode("GatherElements", []string{x, at}, v.withDims(dims...), intAttribute("axis", axis))
 	case "Trilu":
-		if n < 2 || b.graph.Opset < 14 {
+		if n < 2 {
 			return false
 		}
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
@@ -64,47 +80,113 @@ func addHostOperator(b *builder, x string) bool {
 	return true
 }
 
+// addScatter adds ScatterND or ScatterElements of constants into distinct slices of x.
+func addScatter(b *builder, x string) bool {
+	v := b.value(x)
+	rows := b.rng.Perm(v.Dims[0])[:b.randomInt(1, min(4, v.Dims[0]))]
+	dims := append([]int{len(rows)}, v.Dims[1:]...)
+	updates := b.addOffsets(dims...)
+	u := b.value(updates)
+	v.Low, v.High = min(v.Low, u.Low), max(v.High, u.High)
+	if b.chance(50) {
+		at := make([]float64, len(rows))
+		for i, r := range rows {
+			at[i] = float64(r)
+		}
+		b.addNode("ScatterND", []string{x, b.addConstant(onnx.Int64, []int{len(rows), 1}, at), updates}, v)
+		return true
+	}
+	at := make([]float64, elements(dims))
+	for i := range at {
+		at[i] = float64(rows[i/(len(at)/len(rows))])
+	}
+	b.addNode("ScatterElements", []string{x, b.addConstant(onnx.Int64, dims, at), updates}, v, intAttribute("axis", b.randomSign(0, len(v.Dims))))
+	return true
+}
+
 // addEinsum adds Einsum of a batch of matrices and weights.
 func addEinsum(b *builder, x string) bool {
 	v := b.value(x)
-	if len(v.Dims) != 3 || b.graph.Opset < 12 {
+	if len(v.Dims) != 3 {
 		return false
 	}
 	k, m := v.Dims[2], b.randomExtent(20)
-	w := b.addWeights(k, m, k)
+	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik")
+	if b.chance(30) {
+		shape, equation = []int{k, m}, "bij,jk"
+	}
+	w := b.addWeights(k, shape...)
 	dims := []int{v.Dims[0], v.Dims[1], m}
 	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
 		return false
 	}
-	b.addNode("Einsum", []string{x, w}, b.sumOfProducts(v, w, k, dims), textAttribute("equation", "bij,kj->bik"))
+	b.addNode("Einsum", []string{x, w}, b.sumOfProducts(v, w, k, dims), textAttribute("equation", equation))
 	return true
 }
 
-// addResize adds Resize of the last two axes by whole factors.
+// addResize adds Resize of the last two axes, to sizes or by factors. It adds Upsample in
+// operator set 9.
 func addResize(b *builder, x string) bool {
 	v := b.value(x)
-	if len(v.Dims) != 4 {
+	if len(v.Dims) != 4 || b.graph.Opset == 10 {
 		return false
 	}
 	dims := slices.Clone(v.Dims)
-	scales := []float64{1, 1, float64(b.randomInt(1, 3)), float64(b.randomInt(1, 3))}
-	dims[2] *= int(scales[2])
-	dims[3] *= int(scales[3])
+	scales := []float64{1, 1, 1, 1}
+	down := b.graph.Opset >= 11 && b.chance(25)
+	for axis := 2; axis < 4; axis++ {
+		scales[axis] = float64(b.randomInt(1, 3))
+		if down && dims[axis]%2 == 0 {
+			scales[axis] = 0.5
+		}
+		dims[axis] = int(float64(dims[axis]) * scales[axis])
+	}
+	factors := b.addConstant(onnx.Float, []int{4}, scales)
+	if b.graph.Opset < 11 {
+		if elements(dims) > maxElements {
+			return false
+		}
+		b.addNode("Upsample", []string{x, factors}, v.withDims(dims...), textAttribute("mode", "nearest"))
+		return true
+	}
+	mode, coordinates, nearest := "nearest", "asymmetric", "floor"
+	switch {
+	case b.chance(50):
+		mode, coordinates = "linear", pick(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+	case b.chance(20):
+		mode, coordinates = "cubic", pick(b, "half_pixel", "align_corners", "asymmetric")
+	case b.chance(50):
+		coordinates, nearest = "half_pixel", "round_prefer_floor"
+	}
+	sized := b.chance(40)
+	if sized && mode != "nearest" {
+		dims[2], dims[3] = b.randomInt(1, 2*dims[2]), b.randomInt(1, 2*dims[3])
+	}
 	if elements(dims) > maxElements {
 		return false
 	}
-	mode, coordinates := "nearest", "asymmetric"
-	a := []Attribute{textAttribute("nearest_mode", "floor")}
-	if b.chance(50) {
-		mode, coordinates, a = "linear", pick(b, "half_pixel", "align_corners", "asymmetric"), nil
+	in := []string{x, "", factors}
+	if sized {
+		in = []string{x, "", "", b.addInts(dims...)}
 	}
-	roi := ""
-	if b.graph.Opset < 13 {
-		roi = b.addConstant(onnx.Float, []int{0}, nil)
+	if b.graph.Opset < 13 { // only later versions can leave them out
+		empty := b.addConstant(onnx.Float, []int{0}, nil)
+		in[1] = empty
+		if sized {
+			in[2] = empty
+		}
 	}
-	in := []string{x, roi, b.addConstant(onnx.Float, []int{4}, scales)}
+	a := []Attribute{textAttribute("mode", mode), textAttribute("coordinate_transformation_mode", coordinates)}
+	switch mode {
+	case "nearest":
+		a = append(a, textAttribute("nearest_mode", nearest))
+	case "cubic":
+		a = append(a, floatAttribute("cubic_coeff_a", pick(b, float32(-0.75), -0.5)))
+		m := 2 * b.magnitude(x)
+		v.Low, v.High = -m, m
+	}
 	v.Exact = v.Exact && mode == "nearest"
-	b.addNode("Resize", in, v.withDims(dims...), append(a, textAttribute("mode", mode), textAttribute("coordinate_transformation_mode", coordinates))...)
+	b.addNode("Resize", in, v.withDims(dims...), a...)
 	return true
 }
 
@@ -124,7 +206,10 @@ func addComputedReshape(b *builder, x string) bool {
 		first = b.addWithAxes("Unsqueeze", first, Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
 		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, intAttribute("axis", 0))
 		b.addNode("Reshape", []string{x, dims}, v.withDims(v.Dims[0], elements(v.Dims[1:])))
-	case 1: // all dims but the last two, then -1
+	case 1: // all dims but the last, then 1 and -1
+		if b.graph.Opset < 10 {
+			return false
+		}
 		part := b.addNode("Slice", []string{shape, b.addInts(0), b.addInts(n - 1), b.addInts(0)}, Value{Type: onnx.Int64, Dims: []int{n - 1}, High: 300, Exact: true})
 		dims := b.addNode("Concat", []string{part, b.addInts(1, -1)}, Value{Type: onnx.Int64, Dims: []int{n + 1}, Low: -1, High: 300, Exact: true}, intAttribute("axis", 0))
 		if n == 5 {

@@ -13,15 +13,12 @@ func addComparison(b *builder, x string) bool {
 	if !v.Exact || v.Type != onnx.Float {
 		return false
 	}
-	dims := b.operandDims(v.Dims)
+	dims := operandDims(b, v.Dims)
 	out, ok := broadcast(v.Dims, dims)
 	if !ok {
 		return false
 	}
 	op := pick(b, "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
-	if b.graph.Opset < 12 {
-		op = pick(b, "Greater", "Less", "Equal")
-	}
 	in := []string{x, b.addOffsets(dims...)}
 	if b.chance(30) {
 		slices.Reverse(in)
@@ -72,7 +69,7 @@ func addWhere(b *builder, x string) bool {
 		return ok && u.Type == onnx.Float
 	})
 	if z == "" || b.chance(50) {
-		z = b.addOffsets(b.operandDims(dims)...)
+		z = b.addOffsets(operandDims(b, dims)...)
 	}
 	dims, ok := broadcast(dims, b.dims(z))
 	if !ok {
@@ -126,7 +123,7 @@ func addIntOperator(b *builder, x string) bool {
 		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
 		return true
 	}
-	dims := b.operandDims(v.Dims)
+	dims := operandDims(b, v.Dims)
 	out, ok := broadcast(v.Dims, dims)
 	if !ok {
 		return false
@@ -151,7 +148,15 @@ func addSearch(b *builder, x string) bool {
 		k := b.randomInt(1, min(6, dims[axis]))
 		dims[axis] = k
 		out := []Value{v.withDims(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
-		b.addNodeWithOutputs("TopK", []string{x, b.addInts(k)}, out, intAttribute("axis", b.randomSign(axis, n)), intAttribute("largest", b.rng.IntN(2)))
+		if b.graph.Opset < 10 {
+			b.addNodeWithOutputs("TopK", []string{x}, out, intAttribute("axis", axis), intAttribute("k", k))
+			return true
+		}
+		a := []Attribute{intAttribute("axis", b.randomSign(axis, n))}
+		if b.graph.Opset >= 11 {
+			a = append(a, intAttribute("largest", b.rng.IntN(2)))
+		}
+		b.addNodeWithOutputs("TopK", []string{x, b.addInts(k)}, out, a...)
 		return true
 	}
 	keep := b.rng.IntN(2)
@@ -159,7 +164,11 @@ func addSearch(b *builder, x string) bool {
 	if keep == 0 {
 		dims = slices.Delete(dims, axis, axis+1)
 	}
-	y := b.addNode(pick(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, intAttribute("axis", b.randomSign(axis, n)), intAttribute("keepdims", keep))
+	a := []Attribute{intAttribute("axis", b.randomSign(axis, n)), intAttribute("keepdims", keep)}
+	if b.graph.Opset >= 12 && b.chance(25) {
+		a = append(a, intAttribute("select_last_index", b.rng.IntN(2)))
+	}
+	y := b.addNode(pick(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, a...)
 	if b.chance(40) {
 		return addIntOperator(b, y)
 	}

@@ -24,6 +24,8 @@ func addSoftmax(b *builder, x string) bool {
 	op, out := "Softmax", v.withRange(0, 1)
 	if b.chance(25) {
 		op, out = "LogSoftmax", v.withRange(v.Low-v.High-6, 0)
+	} else if v.Exact && b.chance(10) {
+		op, out.Exact = "Hardmax", true
 	}
 	b.addNode(op, []string{x}, out, intAttribute("axis", b.randomSign(axis, n)))
 	return true
@@ -58,7 +60,7 @@ func addNormalization(b *builder, x string) bool {
 func addLayerNormalization(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
-	if b.graph.Opset < 17 || v.Dims[n-1] < 4 {
+	if v.Dims[n-1] < 4 {
 		return false
 	}
 	axis := n - 1
@@ -100,14 +102,14 @@ func addLayerNormalizationPieces(b *builder, x string) bool {
 		square = b.addNode("Mul", []string{d, d}, v.withRange(0, 4*m*m))
 	}
 	variance := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, axes...)
-	y := b.addDivisionByRoot(d, variance, v.withRange(-8, 8))
-	b.addScaleAndOffset(y)
+	y := addDivisionByRoot(b, d, variance, v.withRange(-8, 8))
+	addScaleAndOffset(b, y)
 	return true
 }
 
 // addDivisionByRoot adds Add of a small constant to variance, Sqrt, and Div of x by the root.
 // It returns the name of the quotient.
-func (b *builder) addDivisionByRoot(x, variance string, out Value) string {
+func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 	u := b.value(variance)
 	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
 	s := b.addNode("Sqrt", []string{e}, u.withRange(0.25, u.High+1))
@@ -119,7 +121,7 @@ func (b *builder) addDivisionByRoot(x, variance string, out Value) string {
 }
 
 // addScaleAndOffset sometimes adds a scale and an offset for each column of x.
-func (b *builder) addScaleAndOffset(x string) {
+func addScaleAndOffset(b *builder, x string) {
 	v := b.value(x)
 	columns := v.Dims[len(v.Dims)-1]
 	if b.chance(60) {
@@ -152,7 +154,7 @@ func addRMSNormalizationPieces(b *builder, x string) bool {
 		square = b.addNode("Mul", []string{x, x}, v.withRange(0, m*m))
 	}
 	mean := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, -1)
-	b.addScaleAndOffset(b.addDivisionByRoot(x, mean, v.withRange(-12, 12)))
+	addScaleAndOffset(b, addDivisionByRoot(b, x, mean, v.withRange(-12, 12)))
 	return true
 }
 
@@ -188,8 +190,11 @@ func addReduction(b *builder, x string) bool {
 		return false
 	}
 	axes := b.rng.Perm(n)[:b.randomInt(1, n)]
-	if b.chance(50) {
+	switch k := b.rng.IntN(100); {
+	case k < 45:
 		axes = axes[:1]
+	case k < 60:
+		axes = b.rng.Perm(n)
 	}
 	slices.Sort(axes)
 	keep := b.rng.IntN(2)
@@ -205,8 +210,11 @@ func addReduction(b *builder, x string) bool {
 			dims = append(dims, 1)
 		}
 	}
+	if len(axes) > 1 && count > 256 {
+		return false // a sum that cancels is less exact than its terms if fp16 holds partial sums
+	}
 	op := pick(b, "ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd")
-	out, ok := b.reducedRange(op, x, count)
+	out, ok := reducedRange(b, op, x, count)
 	if out.Dims = dims; !ok || max(-out.Low, out.High) > 4*maxMagnitude && !b.extreme {
 		return false
 	}
@@ -218,9 +226,17 @@ func addReduction(b *builder, x string) bool {
 }
 
 // addReduce adds the reduction op over axes, which are an attribute or, in later versions, an
-// input.
+// input. If they are all axes of x, they may be left out.
 func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) string {
 	keepdims := intAttribute("keepdims", keep)
+	for i, a := range axes {
+		if a < 0 && b.graph.Opset < 11 {
+			axes[i] += b.rank(x)
+		}
+	}
+	if len(axes) == b.rank(x) && b.chance(40) {
+		return b.addNode(op, []string{x}, out, keepdims)
+	}
 	if b.graph.Opset >= 18 || op == "ReduceSum" && b.graph.Opset >= 13 {
 		return b.addNode(op, []string{x, b.addInts(axes...)}, out, keepdims)
 	}
@@ -229,7 +245,7 @@ func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) stri
 
 // reducedRange returns the type and range of a reduction of count elements of x. The result
 // ok is false if the sum might be too large for fp16.
-func (b *builder) reducedRange(op, x string, count int) (out Value, ok bool) {
+func reducedRange(b *builder, op, x string, count int) (out Value, ok bool) {
 	v := b.value(x)
 	m, k := b.magnitude(x), float64(count)
 	within := func(low, high float64) (Value, bool) { return Value{Type: onnx.Float, Low: low, High: high}, true }
@@ -268,10 +284,10 @@ func addPool(b *builder, x string) bool {
 		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), onesShape(len(v.Dims)-2)...)...))
 		return true
 	}
-	ceil := op != "LpPool" && b.chance(25)
-	dilated := op == "MaxPool"
-	w, ok := b.randomWindow(v.Dims[2:], dilated, ceil)
-	if !ok {
+	ceil := op != "LpPool" && b.graph.Opset >= 10 && b.chance(25)
+	dilated := op == "MaxPool" && b.graph.Opset >= 10
+	w, ok := randomWindow(b, v.Dims[2:], dilated, ceil)
+	if !ok || ceil && w.auto == "VALID" { // onnxruntime disagrees with itself about the shape
 		return false
 	}
 	for i, k := range w.kernel { // onnxruntime requires padding smaller than the kernel
@@ -279,9 +295,11 @@ func addPool(b *builder, x string) bool {
 			return false
 		}
 	}
-	a := w.attributes(b, dilated)
+	a := w.attributes(dilated)
 	if ceil {
 		a = append(a, intAttribute("ceil_mode", 1))
+	} else if op != "LpPool" && b.graph.Opset >= 10 {
+		a = append(a, intAttribute("ceil_mode", 0))
 	}
 	out := v.withDims(append(slices.Clone(v.Dims[:2]), w.extent...)...)
 	if elements(out.Dims) > maxElements {
@@ -290,9 +308,7 @@ func addPool(b *builder, x string) bool {
 	switch op {
 	case "AveragePool":
 		out.Exact, out.Low, out.High = false, min(0, out.Low), max(0, out.High)
-		if b.chance(40) {
-			a = append(a, intAttribute("count_include_pad", 1))
-		}
+		a = append(a, intAttribute("count_include_pad", b.rng.IntN(2)))
 	case "LpPool":
 		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: b.magnitude(x) * float64(elements(w.kernel))}
 		if out.High > maxMagnitude {

@@ -1,6 +1,7 @@
 package randomgraph
 
 import (
+	"math"
 	"slices"
 
 	"anesim/loader/network/onnx"
@@ -12,14 +13,18 @@ const maxProducts = 1 << 21
 // A window has the kernel, strides, dilations and padding of a convolution or a pooling.
 type window struct {
 	kernel, stride, dilation, begin, end []int
-	extent                               []int // of the result
+	extent                               []int  // of the result
+	auto                                 string // the attribute auto_pad, or "" if begin and end are attributes
 }
 
 // randomWindow returns a random window over the spatial extents x. The result ok is false if
 // the window does not fit.
-func (b *builder) randomWindow(x []int, dilated, ceil bool) (window, bool) {
+func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	var w window
 	same := b.chance(40) // use an odd kernel that keeps the extents
+	if b.chance(20) {
+		w.auto = pick(b, "NOTSET", "VALID", "SAME_UPPER", "SAME_UPPER", "SAME_LOWER")
+	}
 	for _, n := range x {
 		k, s, d := b.randomInt(1, min(5, n)), 1, 1
 		if b.chance(30) {
@@ -29,10 +34,22 @@ func (b *builder) randomWindow(x []int, dilated, ceil bool) (window, bool) {
 			d = 2
 		}
 		begin, end := 0, 0
-		if same {
+		switch {
+		case w.auto == "SAME_UPPER" || w.auto == "SAME_LOWER":
+			d = 1 // onnxruntime refuses others
+			all := ((n+s-1)/s-1)*s + k - n
+			if all < 0 {
+				return w, false // onnxruntime refuses it
+			}
+			begin, end = all/2, all-all/2
+			if w.auto == "SAME_LOWER" {
+				begin, end = end, begin
+			}
+		case w.auto == "VALID":
+		case same:
 			k = pick(b, 1, 3, 3, 5)
 			begin, end = (k-1)*d/2, (k-1)*d/2
-		} else if k > 1 && b.chance(50) {
+		case k > 1 && b.chance(50):
 			begin, end = b.rng.IntN(k), b.rng.IntN(k)
 		}
 		room := n + begin + end - (k-1)*d - 1
@@ -40,7 +57,7 @@ func (b *builder) randomWindow(x []int, dilated, ceil bool) (window, bool) {
 			return w, false
 		}
 		out := room/s + 1
-		if ceil && room%s != 0 {
+		if ceil && room%s != 0 && (w.auto == "" || w.auto == "NOTSET") {
 			if out*s >= n {
 				return w, false // versions differ for a window that begins in the padding
 			}
@@ -52,29 +69,19 @@ func (b *builder) randomWindow(x []int, dilated, ceil bool) (window, bool) {
 	return w, true
 }
 
-// attributes returns the attributes of w; those with their default value are left out half
-// of the time.
-func (w window) attributes(b *builder, dilated bool) []Attribute {
-	a := []Attribute{intsAttribute("kernel_shape", w.kernel...)}
-	states := func(list []int, value int) bool {
-		return slices.ContainsFunc(list, func(v int) bool { return v != value }) || b.chance(50)
-	}
-	if states(w.stride, 1) {
-		a = append(a, intsAttribute("strides", w.stride...))
-	}
-	if dilated && states(w.dilation, 1) {
+// attributes returns the attributes of w.
+func (w window) attributes(dilated bool) []Attribute {
+	a := []Attribute{intsAttribute("kernel_shape", w.kernel...), intsAttribute("strides", w.stride...)}
+	if dilated {
 		a = append(a, intsAttribute("dilations", w.dilation...))
 	}
-	if pads := slices.Concat(w.begin, w.end); states(pads, 0) {
-		a = append(a, intsAttribute("pads", pads...))
+	if w.auto != "" {
+		a = append(a, textAttribute("auto_pad", w.auto))
+	}
+	if w.auto == "" || w.auto == "NOTSET" {
+		a = append(a, intsAttribute("pads", slices.Concat(w.begin, w.end)...))
 	}
 	return a
-}
-
-// keepsExtents reports whether the window has no strides or dilations, equal padding on both
-// sides, and keeps the extents of x.
-func (w window) keepsExtents(x []int) bool {
-	return slices.Equal(w.extent, x) && slices.Equal(w.begin, w.end) && slices.Max(w.stride) == 1 && slices.Max(w.dilation) == 1
 }
 
 // addConv adds Conv.
@@ -84,7 +91,7 @@ func addConv(b *builder, x string) bool {
 		return false
 	}
 	c := v.Dims[1]
-	w, ok := b.randomWindow(v.Dims[2:], true, false)
+	w, ok := randomWindow(b, v.Dims[2:], true, false)
 	if !ok {
 		return false
 	}
@@ -100,20 +107,48 @@ func addConv(b *builder, x string) bool {
 	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
 		return false
 	}
-	in := []string{x, b.addWeights(k, append([]int{out, c / group}, w.kernel...)...)}
-	if b.chance(55) {
+	in := []string{x, addMatrixWeights(b, k, 0, append([]int{out, c / group}, w.kernel...)...)}
+	switch {
+	case b.chance(55):
 		in = append(in, b.addOffsets(out))
+	case b.chance(10):
+		in = append(in, "")
 	}
-	a := w.attributes(b, true)
-	if w.keepsExtents(v.Dims[2:]) && b.chance(30) {
-		a = slices.DeleteFunc(a, func(a Attribute) bool { return a.Name == "pads" })
-		a = append(a, textAttribute("auto_pad", pick(b, "SAME_UPPER", "SAME_LOWER")))
-	}
-	if group != 1 {
-		a = append(a, intAttribute("group", group))
-	}
+	a := append(w.attributes(true), intAttribute("group", group))
 	b.addNode("Conv", in, b.sumOfProducts(v, in[1], k, dims), a...)
 	return true
+}
+
+// addMatrixWeights adds weights like [builder.addWeights]. Sometimes they are int8 and a
+// DequantizeLinear node scales them, all by one number or each slice of an axis by its own. The
+// zero point is left out or 0.
+func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
+	w := b.addWeights(k, dims...)
+	if b.graph.Opset < 10 || len(dims) < 2 || b.chance(85) {
+		return w
+	}
+	c := b.graph.Constant(w)
+	scale := b.magnitude(w) / 64
+	c.Type = onnx.Int8
+	for i := range c.Values {
+		c.Values[i] = math.Round(c.Values[i] / scale)
+	}
+	v := b.value(w)
+	b.graph.Values[w] = Value{Type: onnx.Int8, Dims: v.Dims, Low: -64, High: 64, Exact: true}
+	scaleDims, scales := []int{}, []float64{scale}
+	var a []Attribute
+	if b.graph.Opset >= 13 && b.chance(60) {
+		scaleDims, scales = []int{dims[axis]}, make([]float64, dims[axis])
+		for i := range scales {
+			scales[i] = scale / float64(int(1)<<b.rng.IntN(2))
+		}
+		a = append(a, intAttribute("axis", b.randomSign(axis, len(dims))))
+	}
+	in := []string{w, b.addConstant(onnx.Float, scaleDims, scales)}
+	if b.chance(50) {
+		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, elements(scaleDims))))
+	}
+	return b.addNode("DequantizeLinear", in, v.withRange(v.Low, v.High), a...)
 }
 
 // sumOfProducts returns the description of a tensor of sums of k products of v and weights,
@@ -145,6 +180,8 @@ func addConvTranspose(b *builder, x string) bool {
 	group, out := 1, b.randomExtent(24)
 	if b.chance(25) {
 		group, out = c, c
+	} else if c%2 == 0 && b.chance(15) {
+		group, out = 2, 2*b.randomInt(1, 9)
 	}
 	var kernel, stride, begin, end, more []int
 	dims := []int{v.Dims[0], out}
@@ -173,12 +210,7 @@ func addConvTranspose(b *builder, x string) bool {
 		in = append(in, b.addOffsets(out))
 	}
 	a := []Attribute{intsAttribute("kernel_shape", kernel...), intsAttribute("strides", stride...), intsAttribute("pads", slices.Concat(begin, end)...)}
-	if slices.Max(more) > 0 {
-		a = append(a, intsAttribute("output_padding", more...))
-	}
-	if group != 1 {
-		a = append(a, intAttribute("group", group))
-	}
+	a = append(a, intsAttribute("output_padding", more...), intAttribute("group", group))
 	b.addNode("ConvTranspose", in, b.sumOfProducts(v, in[1], k, dims), a...)
 	return true
 }
@@ -205,31 +237,43 @@ func addGemm(b *builder, x string) bool {
 	if m*n > maxElements || m*n*k > maxProducts {
 		return false
 	}
-	var a []Attribute
-	if transA {
-		a = append(a, intAttribute("transA", 1))
+	transB := b.rng.IntN(2)
+	a := []Attribute{intAttribute("transA", boolToInt(transA)), intAttribute("transB", transB)}
+	right, columns := []int{k, n}, 1
+	if transB == 1 {
+		right, columns = []int{n, k}, 0
 	}
-	right := []int{k, n}
-	if b.chance(50) {
-		right = []int{n, k}
-		a = append(a, intAttribute("transB", 1))
+	in := []string{x, ""}
+	if b.chance(10) && len(b.graph.Inputs) < 4 {
+		in[1] = b.addInput(right...)
+	} else {
+		in[1] = addMatrixWeights(b, k, columns, right...)
 	}
-	in := []string{x, b.addWeights(k, right...)}
 	out := b.sumOfProducts(v, in[1], k, []int{m, n})
 	if b.chance(25) {
 		alpha := pick(b, float32(0.5), 2, -1, 0.125, 1e-3)
 		a = append(a, floatAttribute("alpha", alpha))
 		out.Low, out.High = out.Low*2, out.High*2
 	}
-	if b.chance(70) {
+	if b.graph.Opset < 11 || b.chance(70) {
 		in = append(in, b.addOffsets(pick(b, []int{n}, []int{n}, []int{}, []int{1}, []int{1, n}, []int{m, 1}, []int{m, n})...))
 		if b.chance(20) {
 			a = append(a, floatAttribute("beta", pick(b, float32(0.5), 0, 2, -1)))
 			out.Low, out.High = out.Low-2, out.High+2
 		}
 	}
+	if out.High > maxMagnitude && !b.extreme {
+		return false
+	}
 	b.addNode("Gemm", in, out, a...)
 	return true
+}
+
+func boolToInt(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 // addConstantMatMul adds MatMul of x and constant weights on either side.
@@ -244,7 +288,7 @@ func addConstantMatMul(b *builder, x string) bool {
 	switch form := b.rng.IntN(100); {
 	case form < 55: // x times a matrix
 		dims := append(slices.Clone(v.Dims[:r-1]), n)
-		return b.addMatMul(x, b.addWeights(k, k, n), k, dims)
+		return b.addMatMul(x, addMatrixWeights(b, k, 1, k, n), k, dims)
 	case form < 65: // x times a vector
 		return b.addMatMul(x, b.addWeights(k, k), k, slices.Clone(v.Dims[:r-1]))
 	case form < 75 && r >= 3: // x times a matrix for each matrix of x

@@ -18,6 +18,9 @@ func addQuantize(b *builder, x string) bool {
 	scale, zero := pick(b, 0.0625, 0.03125, 0.125), float64(b.randomInt(100, 140))
 	s := b.addConstant(onnx.Float, nil, []float64{scale})
 	z := b.addConstant(onnx.Uint8, nil, []float64{zero})
+	if b.chance(40) {
+		return addQuantizePair(b, x, s, scale)
+	}
 	y := b.addNode("QuantizeLinear", []string{x, s, z}, Value{Type: onnx.Uint8, Dims: v.Dims, High: 255, Exact: true})
 	out := Value{Type: onnx.Float, Dims: v.Dims, Low: max(v.Low-scale, (0-zero)*scale), High: min(v.High+scale, (255-zero)*scale), Exact: true}
 	switch k := b.rng.IntN(100); {
@@ -32,10 +35,26 @@ func addQuantize(b *builder, x string) bool {
 	return true
 }
 
+// addQuantizePair adds QuantizeLinear of x with the constant scale and DequantizeLinear. The zero
+// point is an int8, or it is left out, which means the uint8 0.
+func addQuantizePair(b *builder, x, scale string, step float64) bool {
+	v := b.value(x)
+	tail, to, low, high := []string{scale}, onnx.Uint8, 0.0, 255.0
+	if b.chance(50) {
+		zero := float64(b.randomInt(-8, 8))
+		tail = append(tail, b.addConstant(onnx.Int8, nil, []float64{zero}))
+		to, low, high = onnx.Int8, -128-zero, 127-zero
+	}
+	clamp := func(f float64) float64 { return min(max(f, low*step), high*step) }
+	y := b.addNode("QuantizeLinear", append([]string{x}, tail...), Value{Type: to, Dims: v.Dims, Low: -128, High: 255, Exact: true})
+	b.addNode("DequantizeLinear", append([]string{y}, tail...), Value{Type: onnx.Float, Dims: v.Dims, Low: clamp(v.Low - step), High: clamp(v.High + step), Exact: true})
+	return true
+}
+
 // addQuantizedConv adds QLinearConv of y and often DequantizeLinear.
 func addQuantizedConv(b *builder, y, s, z string) bool {
 	v := b.value(y)
-	w, ok := b.randomWindow(v.Dims[2:], true, false)
+	w, ok := randomWindow(b, v.Dims[2:], true, false)
 	if !ok {
 		return true
 	}
@@ -49,7 +68,7 @@ func addQuantizedConv(b *builder, y, s, z string) bool {
 	if b.chance(50) {
 		in = append(in, b.addConstant(onnx.Int32, []int{out}, multiples(b.rng, out, -500, 500, 1)))
 	}
-	q := b.addNode("QLinearConv", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true}, w.attributes(b, true)...)
+	q := b.addNode("QLinearConv", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true}, w.attributes(true)...)
 	if b.chance(85) {
 		b.addNode("DequantizeLinear", []string{q, in[6], in[7]}, Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
 	}
@@ -89,13 +108,13 @@ func addDynamicQuantize(b *builder, x string) bool {
 	y := b.addNode("MatMulInteger", []string{q[0], w, q[2], b.addConstant(onnx.Int8, nil, []float64{0})}, Value{Type: onnx.Int32, Dims: dims, Low: -1e5, High: 1e5})
 	f := b.addNode("Cast", []string{y}, Value{Type: onnx.Float, Dims: dims, Low: -1e5, High: 1e5}, intAttribute("to", int(onnx.Float)))
 	factor := b.addNode("Mul", []string{q[1], b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{1.0 / 64})}, Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.01})
-	b.graph.Values[factor] = Value{Type: onnx.Float, Dims: b.resultDims(factor), Low: 0, High: 0.01}
+	b.graph.Values[factor] = Value{Type: onnx.Float, Dims: resultDims(b, factor), Low: 0, High: 0.01}
 	b.addNode("Mul", []string{f, factor}, Value{Type: onnx.Float, Dims: dims, Low: -50, High: 50})
 	return true
 }
 
 // resultDims returns the dims of a binary operator's output.
-func (b *builder) resultDims(name string) []int {
+func resultDims(b *builder, name string) []int {
 	n := b.graph.Nodes[b.graph.producers()[name]]
 	dims, _ := broadcast(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))
 	return dims

@@ -164,7 +164,7 @@ func attentionGraph() *Graph {
 		b.addMatMul(x, b.addWeights(8, 8, 8), 8, []int{1, 5, 8})
 		parts = append(parts, b.names[len(b.names)-1])
 	}
-	b.addScaledAttention(parts[0], parts[1], parts[2])
+	addScaledAttention(b, parts[0], parts[1], parts[2])
 	b.chooseOutputs()
 	return b.graph
 }
@@ -190,19 +190,68 @@ func TestMinimize(t *testing.T) {
 
 func TestCoverage(t *testing.T) {
 	var c Coverage
-	for seed := range uint64(2000) {
+	for seed := range uint64(4000) {
 		c.Add(New(seed, Options{}))
 	}
 	t.Log(&c)
-	if len(c.Operators) < 95 || len(c.Pairs) < 1900 || len(c.Triples) < 3800 {
-		t.Errorf("%s; want at least 95 operators, 1900 pairs and 3800 triples", &c)
+	if len(c.Operators) < 110 || len(c.Pairs) < 2700 || len(c.Triples) < 6800 {
+		t.Errorf("%s; want at least 110 operators, 2700 pairs and 6800 triples", &c)
 	}
 	for _, head := range []string{"Conv", "Gemm", "MatMul", "AveragePool", "GlobalAveragePool"} {
 		for _, tail := range []string{"Mul", "Add", "Relu", "Sigmoid", "Reshape", "Transpose"} {
 			if pair := head + ">" + tail; c.Pairs[pair] == 0 {
-				t.Errorf("no graph of 2000 has %s", pair)
+				t.Errorf("no graph of 4000 has %s", pair)
 			}
 		}
+	}
+}
+
+// TestFormsAreDrawn checks that graphs have operators whose optional inputs, outputs or attributes
+// are left out, every operator set, and every form of constants.
+func TestFormsAreDrawn(t *testing.T) {
+	// A number after an operator is an input that is left out, between others or at the end.
+	missing := map[string]bool{
+		"Conv kernel_shape": true, "Conv pads": true, "Conv group": true, "Conv 2": true, "ConvTranspose 2": true, "ConvTranspose strides": true,
+		"MaxPool strides": true, "AveragePool pads": true, "Gemm 2": true, "Gemm alpha": true, "Gemm transB": true, "Softmax axis": true, "Flatten axis": true,
+		"Transpose perm": true, "Gather axis": true, "Split 1": true, "Split axis": true, "Slice 3": true, "Slice 4": true, "Clip 1": true, "Clip 2": true,
+		"ReduceMean keepdims": true, "ArgMax axis": true, "ArgMax keepdims": true, "LayerNormalization 2": true, "LayerNormalization axis": true,
+		"BatchNormalization epsilon": true, "LeakyRelu alpha": true, "HardSigmoid alpha": true, "Pad 2": true, "Pad mode": true, "Squeeze 1": true,
+		"QuantizeLinear 2": true, "DequantizeLinear 2": true, "Resize 1": true, "Resize 2": true, "LSTM 3": true, "LSTM 5": true, "GRU 5": true,
+		"LSTM direction": true, "LSTM output 0": true, "TopK largest": true, "DepthToSpace mode": true, "Dropout 1": true,
+	}
+	versions, forms := map[int]bool{}, map[Form]bool{}
+	for seed := range uint64(6000) {
+		g := New(seed, Options{})
+		versions[g.Opset] = true
+		for _, c := range g.Constants {
+			forms[c.Form] = true
+		}
+		for _, n := range g.Nodes {
+			for i := range 7 {
+				if i >= len(n.Inputs) || n.Inputs[i] == "" {
+					delete(missing, fmt.Sprintf("%s %d", n.Op, i))
+				}
+			}
+			if n.Outputs[0] == "" {
+				delete(missing, n.Op+" output 0")
+			}
+			for form := range missing {
+				if op, name, _ := strings.Cut(form, " "); op == n.Op && !slices.ContainsFunc(n.Attributes, func(a Attribute) bool { return a.Name == name }) && name[0] > '9' && !strings.HasPrefix(name, "output") {
+					delete(missing, form)
+				}
+			}
+		}
+	}
+	for form := range missing {
+		t.Errorf("no graph of 6000 leaves out %s", form)
+	}
+	for _, v := range opsets {
+		if !versions[v] {
+			t.Errorf("no graph of 6000 has operator set %d", v)
+		}
+	}
+	if len(forms) != 3 {
+		t.Errorf("constants have the forms %v; want raw, typed and nodes", forms)
 	}
 }
 

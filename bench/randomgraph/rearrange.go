@@ -20,7 +20,7 @@ func (g *Graph) Prune() {
 				needed[in] = in != ""
 			}
 			for _, out := range n.Outputs {
-				needed[out] = true
+				needed[out] = out != ""
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (g *Graph) Inner() []string {
 	var names []string
 	for _, n := range g.Nodes {
 		for _, out := range n.Outputs {
-			if !slices.Contains(g.Outputs, out) {
+			if out != "" && !slices.Contains(g.Outputs, out) {
 				names = append(names, out)
 			}
 		}

@@ -111,7 +111,7 @@ func (r *rebatcher) isIndependent(n *Node) bool {
 		if slices.ContainsFunc(n.Inputs, func(s string) bool { return !r.batched[s] }) {
 			return false
 		}
-		return n.intAttributeOr("axis", 0) > 0 || n.intAttributeOr("axis", 0) > -rank && n.intAttributeOr("axis", 0) < 0
+		return r.axis(n) > 0 || r.axis(n) > -rank && r.axis(n) < 0
 	case !r.batched[first] || slices.ContainsFunc(n.Inputs[1:], func(s string) bool { return r.batched[s] }):
 		return false
 	case slices.Contains(pointwiseOperators, n.Op):
@@ -123,12 +123,10 @@ func (r *rebatcher) isIndependent(n *Node) bool {
 	switch n.Op {
 	case "Gemm":
 		return n.intAttributeOr("transA", 0) == 0 && (len(n.Inputs) < 3 || len(r.g.Values[n.Inputs[2]].Dims) < 2 || r.g.Values[n.Inputs[2]].Dims[0] == 1)
-	case "Softmax", "LogSoftmax", "LayerNormalization", "Split", "TopK":
-		return inner([]int{n.intAttributeOr("axis", -1)})
-	case "ArgMax", "ArgMin", "Gather":
-		return inner([]int{n.intAttributeOr("axis", 0)})
+	case "Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "Split", "TopK", "ArgMax", "ArgMin", "Gather":
+		return inner([]int{r.axis(n)})
 	case "Flatten":
-		return n.intAttributeOr("axis", 1) == 1
+		return r.axis(n) == 1
 	case "Transpose":
 		perm := n.intsAttributeOrNil("perm")
 		return len(perm) > 0 && perm[0] == 0
@@ -142,6 +140,9 @@ func (r *rebatcher) isIndependent(n *Node) bool {
 	case "Slice":
 		return inner(r.nodeAxes(n, 3))
 	case "Pad":
+		if len(n.Inputs) < 2 || len(n.Inputs) > 3 {
+			return false
+		}
 		pads := r.g.Constant(n.Inputs[1])
 		return pads.Values[0] == 0 && pads.Values[rank] == 0
 	}
@@ -219,6 +220,12 @@ func (r *rebatcher) rebatchReshape(n *Node) bool {
 	}
 	n.Inputs[1] = d.Name
 	return true
+}
+
+// axis returns the attribute axis of n, or its default value if n leaves it out.
+func (r *rebatcher) axis(n *Node) int {
+	axis, _ := defaultAxis(n.Op, r.g.Opset)
+	return n.intAttributeOr("axis", axis)
 }
 
 // intAttributeOr returns an integer attribute of n, or otherwise if n has none of that name.

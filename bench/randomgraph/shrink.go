@@ -53,6 +53,9 @@ func (g *Graph) cutOutputs() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, n := range g.Nodes {
 			for _, out := range n.Outputs {
+				if out == "" {
+					continue
+				}
 				c := g.Copy()
 				c.Outputs = []string{out}
 				c.Prune()
@@ -92,6 +95,9 @@ func (g *Graph) replaceNode(i int) *Graph {
 	}
 	c := g.Copy()
 	for _, out := range c.Nodes[i].Outputs {
+		if out == "" {
+			continue
+		}
 		v := c.Values[out]
 		if _, ok := numpyTypes[v.Type]; !ok {
 			return nil

@@ -8,7 +8,7 @@ import (
 
 // randomRegroup returns dims with the same number of elements: it merges, splits or exchanges
 // axes at random.
-func (b *builder) randomRegroup(dims []int) []int {
+func randomRegroup(b *builder, dims []int) []int {
 	out := slices.Clone(dims)
 	for range b.randomInt(1, 3) {
 		switch k := b.rng.IntN(4); {
@@ -42,7 +42,7 @@ func (b *builder) randomRegroup(dims []int) []int {
 // addReshape adds Reshape to a random shape, which sometimes contains 0 or -1.
 func addReshape(b *builder, x string) bool {
 	v := b.value(x)
-	dims := b.randomRegroup(v.Dims)
+	dims := randomRegroup(b, v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
 		dims = []int{elements(v.Dims)}
@@ -58,7 +58,11 @@ func addReshape(b *builder, x string) bool {
 	if len(shape) > 0 && len(v.Dims) > 0 && shape[0] == v.Dims[0] && b.chance(30) {
 		shape[0] = 0
 	}
-	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.withDims(dims...))
+	var a []Attribute
+	if b.graph.Opset >= 14 && b.chance(15) && !slices.Contains(shape, 0) {
+		a = append(a, intAttribute("allowzero", b.rng.IntN(2)))
+	}
+	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.withDims(dims...), a...)
 	return true
 }
 
@@ -74,14 +78,21 @@ func addView(b *builder, x string) bool {
 			return false
 		}
 		perm := b.rng.Perm(n)
-		if b.chance(50) {
+		switch {
+		case b.chance(50):
 			perm = identityPermutation(n)
 			perm[n-1], perm[n-2] = perm[n-2], perm[n-1]
+		case b.chance(25):
+			perm = identityPermutation(n)
+			slices.Reverse(perm)
 		}
 		b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
 	case "Flatten":
 		axis := b.rng.IntN(n + 1)
 		rows := elements(v.Dims[:axis])
+		if axis < n {
+			axis = b.randomSign(axis, n)
+		}
 		b.addNode("Flatten", []string{x}, v.withDims(rows, elements(v.Dims)/rows), intAttribute("axis", axis))
 	case "Squeeze":
 		return addSqueeze(b, x)
@@ -89,10 +100,19 @@ func addView(b *builder, x string) bool {
 		if n >= 5 {
 			return false
 		}
+		if n <= 3 && b.chance(25) { // two axes in any order
+			axes := b.rng.Perm(n + 2)[:2]
+			dims := slices.Clone(v.Dims)
+			for _, axis := range slices.Sorted(slices.Values(axes)) {
+				dims = slices.Insert(dims, axis, 1)
+			}
+			b.addWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
+			break
+		}
 		axis := b.rng.IntN(n + 1)
 		b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
 	case "Expand":
-		dims := b.operandDims(v.Dims)
+		dims := operandDims(b, v.Dims)
 		out, ok := broadcast(v.Dims, dims)
 		if !ok || len(out) > 5 {
 			return false
@@ -142,6 +162,18 @@ func addSqueeze(b *builder, x string) bool {
 		b.addNode("Squeeze", []string{x}, v.withDims(dims...))
 		return true
 	}
+	if len(at) > 1 && b.chance(40) {
+		b.rng.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+		at = at[:2]
+		var dims []int
+		for i, d := range v.Dims {
+			if !slices.Contains(at, i) {
+				dims = append(dims, d)
+			}
+		}
+		b.addWithAxes("Squeeze", x, v.withDims(dims...), b.randomSign(at[0], len(v.Dims)), b.randomSign(at[1], len(v.Dims)))
+		return true
+	}
 	i := pick(b, at...)
 	b.addWithAxes("Squeeze", x, v.withDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.randomSign(i, len(v.Dims)))
 	return true
@@ -170,7 +202,11 @@ func addMove(b *builder, x string) bool {
 	}
 	n, c, h, w := v.Dims[0], v.Dims[1], v.Dims[2], v.Dims[3]
 	if c%4 == 0 && b.chance(50) {
-		b.addNode("DepthToSpace", []string{x}, v.withDims(n, c/4, h*2, w*2), intAttribute("blocksize", 2), textAttribute("mode", pick(b, "DCR", "CRD")))
+		a := []Attribute{intAttribute("blocksize", 2)}
+		if b.graph.Opset >= 11 {
+			a = append(a, textAttribute("mode", pick(b, "DCR", "CRD")))
+		}
+		b.addNode("DepthToSpace", []string{x}, v.withDims(n, c/4, h*2, w*2), a...)
 		return true
 	}
 	if h%2 != 0 || w%2 != 0 {
@@ -186,11 +222,18 @@ func addSlice(b *builder, x string) bool {
 	n := len(v.Dims)
 	dims := slices.Clone(v.Dims)
 	var starts, ends, axes, steps []int
-	for _, axis := range b.rng.Perm(n)[:b.randomInt(1, min(2, n))] {
+	leading := b.chance(25) // slice the first axes
+	for i, axis := range b.rng.Perm(n)[:b.randomInt(1, min(2, n))] {
+		if leading {
+			axis = i
+		}
 		d := dims[axis]
 		from := b.rng.IntN(d)
 		to := b.randomInt(from+1, d)
 		step := pick(b, 1, 1, 1, 2, 3, -1, -2)
+		if b.graph.Opset < 10 {
+			step = 1
+		}
 		count := (to - from + max(step, -step) - 1) / max(step, -step)
 		start, end := from, to
 		if step < 0 {
@@ -207,8 +250,23 @@ func addSlice(b *builder, x string) bool {
 		dims[axis] = count
 		starts, ends, axes, steps = append(starts, start), append(ends, end), append(axes, b.randomSign(axis, n)), append(steps, step)
 	}
-	in := []string{x, b.addInts(starts...), b.addInts(ends...), b.addInts(axes...)}
+	leading = leading && b.chance(70)
+	if b.graph.Opset < 10 {
+		a := []Attribute{intsAttribute("starts", starts...), intsAttribute("ends", ends...)}
+		if !leading {
+			a = append(a, intsAttribute("axes", axes...))
+		}
+		b.addNode("Slice", []string{x}, v.withDims(dims...), a...)
+		return true
+	}
+	in := []string{x, b.addInts(starts...), b.addInts(ends...)}
+	if !leading {
+		in = append(in, b.addInts(axes...))
+	}
 	if slices.ContainsFunc(steps, func(s int) bool { return s != 1 }) || b.chance(50) {
+		if leading {
+			in = append(in, "")
+		}
 		in = append(in, b.addInts(steps...))
 	}
 	b.addNode("Slice", in, v.withDims(dims...))
@@ -272,12 +330,24 @@ func addSplit(b *builder, x string) bool {
 	}
 	parts := b.randomInt(2, min(3, n))
 	sizes := make([]int, parts)
+	equal := b.chance(30) && (n%parts == 0 || b.graph.Opset >= 18) // the sizes can be left out
 	for i := range sizes {
 		sizes[i] = n / parts
 	}
-	sizes[0] += n - n/parts*parts
-	if b.chance(40) && sizes[0] > 1 {
-		sizes[0], sizes[1] = sizes[0]-1, sizes[1]+1
+	switch {
+	case equal && n%parts != 0: // the last part is the smallest
+		first := (n + parts - 1) / parts
+		if first*(parts-1) >= n {
+			return false
+		}
+		for i := range sizes {
+			sizes[i] = min(first, n-i*first)
+		}
+	case !equal:
+		sizes[0] += n - n/parts*parts
+		if b.chance(40) && sizes[0] > 1 {
+			sizes[0], sizes[1] = sizes[0]-1, sizes[1]+1
+		}
 	}
 	var out []Value
 	for _, s := range sizes {
@@ -286,7 +356,14 @@ func addSplit(b *builder, x string) bool {
 		out = append(out, v.withDims(dims...))
 	}
 	a := intAttribute("axis", b.randomSign(axis, len(v.Dims)))
-	if b.graph.Opset < 13 {
+	switch {
+	case equal && b.graph.Opset >= 18:
+		b.addNodeWithOutputs("Split", []string{x}, out, a, intAttribute("num_outputs", parts))
+		return true
+	case equal:
+		b.addNodeWithOutputs("Split", []string{x}, out, a)
+		return true
+	case b.graph.Opset < 13:
 		b.addNodeWithOutputs("Split", []string{x}, out, a, intsAttribute("split", sizes...))
 		return true
 	}
@@ -303,16 +380,21 @@ func addGather(b *builder, x string) bool {
 	if len(v.Dims)+len(shape)-1 > 5 {
 		return false
 	}
-	indices := multiples(b.rng, elements(shape), -n, n-1, 1)
+	low := -n
+	if b.graph.Opset < 11 {
+		low = 0
+	}
+	indices := multiples(b.rng, elements(shape), low, n-1, 1)
 	dims := slices.Concat(v.Dims[:axis], shape, v.Dims[axis+1:])
 	if elements(dims) > maxElements {
 		return false
 	}
-	b.addNode("Gather", []string{x, b.addConstant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), intAttribute("axis", axis))
+	b.addNode("Gather", []string{x, b.addConstant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), intAttribute("axis", b.randomSign(axis, len(v.Dims))))
 	return true
 }
 
-// addPad adds Pad of one or two axes.
+// addPad adds Pad of one or two axes. Negative padding removes elements. Before operator set 11
+// the padding is an attribute, and from 18 on the axes can be an input.
 func addPad(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -320,27 +402,49 @@ func addPad(b *builder, x string) bool {
 		return false
 	}
 	mode := pick(b, "constant", "constant", "reflect", "edge")
-	dims, pads := slices.Clone(v.Dims), make([]int, 2*n)
-	for _, axis := range b.rng.Perm(n)[:b.randomInt(1, min(2, n))] {
-		most := 3
+	dims, begin, end := slices.Clone(v.Dims), make([]int, n), make([]int, n)
+	axes := b.rng.Perm(n)[:b.randomInt(1, min(2, n))]
+	for _, axis := range axes {
+		most, least := 3, 0
 		if mode == "reflect" {
 			most = min(most, v.Dims[axis]-1)
 		}
-		pads[axis], pads[n+axis] = b.randomInt(0, most), b.randomInt(0, most)
-		dims[axis] += pads[axis] + pads[n+axis]
+		if mode == "constant" && b.chance(15) {
+			least = -(v.Dims[axis] - 1) / 2
+		}
+		begin[axis], end[axis] = b.randomInt(least, most), b.randomInt(least, most)
+		dims[axis] += begin[axis] + end[axis]
 	}
 	if elements(dims) > maxElements {
 		return false
 	}
-	in := []string{x, b.addInts(pads...)}
+	fill := 0.0
 	if mode == "constant" {
-		fill := pick(b, 0.0, 0, 1, -0.5)
+		fill = pick(b, 0.0, 0, 1, -0.5)
 		v.Low, v.High = min(v.Low, fill), max(v.High, fill)
-		if fill != 0 || b.chance(50) {
-			in = append(in, b.addConstant(onnx.Float, nil, []float64{fill}))
-		} else {
-			v.Low, v.High = min(v.Low, 0), max(v.High, 0)
+	}
+	if b.graph.Opset < 11 {
+		b.addNode("Pad", []string{x}, v.withDims(dims...), textAttribute("mode", mode), intsAttribute("pads", slices.Concat(begin, end)...), floatAttribute("value", float32(fill)))
+		return true
+	}
+	in := []string{x, "", "", ""}
+	if b.graph.Opset >= 18 && b.chance(40) {
+		var pads, signed []int
+		for _, axis := range axes {
+			pads, signed = append(pads, begin[axis]), append(signed, b.randomSign(axis, n))
 		}
+		for _, axis := range axes {
+			pads = append(pads, end[axis])
+		}
+		in[1], in[3] = b.addInts(pads...), b.addInts(signed...)
+	} else {
+		in[1] = b.addInts(slices.Concat(begin, end)...)
+	}
+	if mode == "constant" && (fill != 0 || b.chance(50)) {
+		in[2] = b.addConstant(onnx.Float, nil, []float64{fill})
+	}
+	for in[len(in)-1] == "" {
+		in = in[:len(in)-1]
 	}
 	b.addNode("Pad", in, v.withDims(dims...), textAttribute("mode", mode))
 	return true

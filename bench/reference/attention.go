@@ -184,9 +184,8 @@ func computeAttention(c *call) ([]*Tensor, error) {
 // maskToBias converts a mask of ones and zeros to a bias for scores
 // [batch][heads][rows][columns]. The mask has one element per column, per row and column, or
 // per score; a mask of rank 1 has the number of visible columns for each element of the
-// batch.
-func (c *call) maskToBias(mask *Tensor, rows, columns int) (*Tensor, error) {
-	hidden := c.floatAttribute("mask_filter_value", -10000)
+// batch. The bias is 0 where the mask is 1, and hidden where it is 0.
+func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error) {
 	d := mask.Dims
 	visible := mask
 	var err error
@@ -211,11 +210,12 @@ func (c *call) maskToBias(mask *Tensor, rows, columns int) (*Tensor, error) {
 	return visible.mapElements(func(v float64) float64 { return (1 - v) * hidden }).withType(onnx.Float), nil
 }
 
-// scoreBiases returns the tensors to add to the scores: the bias of a padding mask and
-// another bias. Either may be nil.
+// scoreBiases returns the tensors to add to the scores: the bias for a padding mask,
+// which is the attribute mask_filter_value where the mask is 0, and another bias. Either may be
+// nil.
 func (c *call) scoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
 	if mask != nil {
-		if mask, err = c.maskToBias(mask, rows, columns); err != nil {
+		if mask, err = maskToBias(mask, rows, columns, c.floatAttribute("mask_filter_value", -10000)); err != nil {
 			return nil, err
 		}
 		list = append(list, mask)
@@ -235,7 +235,7 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	}
 	x, err := multiplyMatrices(c.in[0], c.in[1])
 	if err == nil {
-		x, err = c.addPresent(x, c.input(2))
+		x, err = addPresent(x, c.input(2))
 	}
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if len(x.Dims) != 3 {
 		return nil, fmt.Errorf("input has shape %v; want rank 3", c.in[0].Dims)
 	}
-	in, err := c.splitProjection(x)
+	in, err := splitProjection(x, c.intsAttribute("qkv_hidden_sizes"))
 	if err != nil {
 		return nil, err
 	}
@@ -284,9 +284,9 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, present}, err
 }
 
-// splitProjection splits the last axis of x into queries, keys and values.
-func (c *call) splitProjection(x *Tensor) (in [3]*Tensor, err error) {
-	sizes := c.intsAttribute("qkv_hidden_sizes")
+// splitProjection splits the last axis of x into queries, keys and values of the given sizes, or
+// into three equal parts unless there are three sizes.
+func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 	if len(sizes) != 3 {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
 	}

@@ -37,7 +37,8 @@ func computeNonMaxSuppression(c *call) (*Tensor, error) {
 			}
 		}
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-		corners := func(i int) [4]float64 { return c.boxCorners(boxes.Data[(image*n+i)*4:][:4]) }
+		center := c.flagAttribute("center_point_box")
+		corners := func(i int) [4]float64 { return boxCorners(boxes.Data[(image*n+i)*4:][:4], center) }
 		for _, i := range order {
 			if float64(len(selected)) >= limits[0] {
 				break
@@ -51,9 +52,11 @@ func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	return &Tensor{Type: onnx.Int64, Dims: []int{len(rows) / 3, 3}, Data: rows}, nil
 }
 
-// boxCorners returns the smallest y and x and the largest y and x of a box.
-func (c *call) boxCorners(box []float64) [4]float64 {
-	if c.flagAttribute("center_point_box") {
+// boxCorners returns the smallest y and x and the largest y and x of a box. If center is set, the
+// box is given as the x and y of its center, its width and its height. Otherwise it is given as
+// the y and x of two opposite corners.
+func boxCorners(box []float64, center bool) [4]float64 {
+	if center {
 		x, y, w, h := box[0], box[1], box[2], box[3]
 		return [4]float64{y - h/2, x - w/2, y + h/2, x + w/2}
 	}

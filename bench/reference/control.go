@@ -123,9 +123,9 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 	return concatenate(list, at)
 }
 
-// listElement returns element i of a list attribute, or 0 if the list is shorter or left out.
-func (c *call) listElement(name string, i int) int {
-	if list := c.intsAttribute(name); i < len(list) {
+// elementOrZero returns element i of list, or 0 if the list is shorter.
+func elementOrZero(list []int, i int) int {
+	if i < len(list) {
 		return list[i]
 	}
 	return 0
@@ -136,7 +136,7 @@ func (c *call) listElement(name string, i int) int {
 // scanned separately.
 func runScan(c *call) ([]*Tensor, error) {
 	if c.opset >= 9 {
-		return c.scanSlices(c.in, c.listElement)
+		return c.scanSlices(c.in, c.intsAttribute)
 	}
 	if c.input(0) != nil {
 		return nil, c.unsupported("sequence lengths")
@@ -157,11 +157,11 @@ func runScan(c *call) ([]*Tensor, error) {
 			}
 			in = append(in, part)
 		}
-		results, err := c.scanSlices(in, func(name string, i int) int {
+		results, err := c.scanSlices(in, func(name string) []int {
 			if name == "scan_input_directions" {
 				name = "directions"
 			}
-			return c.listElement(name, i)
+			return c.intsAttribute(name)
 		})
 		if err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func runScan(c *call) ([]*Tensor, error) {
 
 // scanSlices runs the body on the states and on each slice of the scanned inputs, which are
 // the last ones of in. It reads list attributes through the function attribute.
-func (c *call) scanSlices(in []*Tensor, attribute func(name string, i int) int) ([]*Tensor, error) {
+func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*Tensor, error) {
 	n := c.intAttribute("num_scan_inputs", 0)
 	if n < 1 || n > len(in) {
 		return nil, fmt.Errorf("num_scan_inputs is %d; want 1 to %d", n, len(in))
@@ -193,7 +193,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string, i int) int) 
 			return nil, fmt.Errorf("missing input")
 		}
 		var err error
-		if axes[i], err = resolveAxis(attribute("scan_input_axes", i), len(t.Dims)); err != nil {
+		if axes[i], err = resolveAxis(elementOrZero(attribute("scan_input_axes"), i), len(t.Dims)); err != nil {
 			return nil, err
 		}
 		if d := t.Dims[axes[i]]; length >= 0 && d != length {
@@ -206,7 +206,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string, i int) int) 
 		args := append([]*Tensor{}, states...)
 		for i, t := range inputs {
 			k := step
-			if attribute("scan_input_directions", i) != 0 {
+			if elementOrZero(attribute("scan_input_directions"), i) != 0 {
 				k = length - 1 - step
 			}
 			part, err := t.sliceRange(axes[i], k, k+1)
@@ -229,7 +229,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string, i int) int) 
 	}
 	list := append([]*Tensor{}, states...)
 	for i := range len(c.node.Outputs) - len(states) {
-		t, err := stackIterations(scanned, i, attribute("scan_output_axes", i), attribute("scan_output_directions", i) != 0)
+		t, err := stackIterations(scanned, i, elementOrZero(attribute("scan_output_axes"), i), elementOrZero(attribute("scan_output_directions"), i) != 0)
 		if err != nil {
 			return nil, err
 		}

@@ -164,7 +164,7 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 		return nil, err
 	}
 	if c.Reduce != nil {
-		c.reduceWindows(y, x, weights, w, groups)
+		reduceWindows(y, x, weights, w, groups, c.Reduce)
 		return y.addChannels(bias)
 	}
 	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
@@ -187,8 +187,9 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	return y.addChannels(bias)
 }
 
-// reduceWindows adds a convolution to y, which holds zeros, with the sums of Options.Reduce.
-func (c *call) reduceWindows(y, x, weights *Tensor, w *window, groups int) {
+// reduceWindows adds a convolution of x with weights to y, which holds zeros. It adds products
+// with reduce, as [Options].Reduce describes.
+func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc, panel, taps []float64)) {
 	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
 	outputs, channels := weights.Dims[0]/groups, weights.Dims[1] // of a group
 	panel := make([]float64, channels*taps*area)
@@ -205,7 +206,7 @@ func (c *call) reduceWindows(y, x, weights *Tensor, w *window, groups int) {
 				}
 			}
 			for o := group * outputs; o < (group+1)*outputs; o++ {
-				c.Reduce(y.Data[(n*weights.Dims[0]+o)*area:][:area], panel, weights.Data[o*channels*taps:][:channels*taps])
+				reduce(y.Data[(n*weights.Dims[0]+o)*area:][:area], panel, weights.Data[o*channels*taps:][:channels*taps])
 			}
 		}
 	}

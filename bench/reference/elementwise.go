@@ -457,10 +457,10 @@ func computeSwish(c *call) (*Tensor, error) {
 }
 
 // swish returns x*sigmoid(alpha*x).
-func (c *call) swish(x *Tensor, alpha float64) *Tensor {
+func (r *interpreter) swish(x *Tensor, alpha float64) *Tensor {
 	if alpha == 1 {
-		return x.mapElements(c.elementaryFunction("SiLU"))
+		return x.mapElements(r.elementaryFunction("SiLU"))
 	}
-	sigmoid := c.elementaryFunction("Sigmoid")
+	sigmoid := r.elementaryFunction("Sigmoid")
 	return x.mapElements(func(x float64) float64 { return x * sigmoid(alpha*x) })
 }

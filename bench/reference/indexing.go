@@ -21,14 +21,24 @@ var indexings = map[string]operator{
 func resolveIndices(indices *Tensor, n int) ([]int, error) {
 	list := indices.ints()
 	for i, k := range list {
-		if k < 0 {
-			list[i] += n
-		}
-		if k < -n || k >= n {
-			return nil, fmt.Errorf("index %d is out of range for an axis of %d elements", k, n)
+		var err error
+		if list[i], err = resolveIndex(k, n); err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
+}
+
+// resolveIndex returns an index into an axis of n elements, with a negative one counted from the
+// end. It returns an error unless -n <= k < n.
+func resolveIndex(k, n int) (int, error) {
+	if k < -n || k >= n {
+		return 0, fmt.Errorf("index %d is out of range for an axis of %d elements", k, n)
+	}
+	if k < 0 {
+		k += n
+	}
+	return k, nil
 }
 
 // computeGather computes Gather: it replaces an axis by the axes of the indices.
@@ -55,6 +65,16 @@ func computeGather(c *call) (*Tensor, error) {
 		}
 	}
 	return out, nil
+}
+
+// readOffsets returns the offsets into the first input that the indices in the second input
+// select along the attribute axis, as elementOffsets does.
+func (c *call) readOffsets() ([]int, error) {
+	axis, err := resolveAxis(c.intAttribute("axis", 0), len(c.in[0].Dims))
+	if err != nil {
+		return nil, err
+	}
+	return elementOffsets(c.in[0], c.in[1], axis)
 }
 
 // elementOffsets returns an offset in x for each element of indices: that of the element at
@@ -88,11 +108,7 @@ func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 
 func computeGatherElements(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
-	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
-	if err != nil {
-		return nil, err
-	}
-	list, err := elementOffsets(x, indices, axis)
+	list, err := c.readOffsets()
 	if err != nil {
 		return nil, err
 	}
@@ -108,25 +124,22 @@ func computeGatherElements(c *call) (*Tensor, error) {
 
 func computeScatterElements(c *call) (*Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
-	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
-	if err != nil {
-		return nil, err
-	}
-	list, err := elementOffsets(x, indices, axis)
+	list, err := c.readOffsets()
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Equal(indices.Dims, updates.Dims) {
 		return nil, fmt.Errorf("indices have shape %v and updates %v; want equal shapes", indices.Dims, updates.Dims)
 	}
-	return c.scatter(x, list, updates.Data, 1)
+	return scatter(x, list, updates.Data, 1, c.textAttribute("reduction", "none"))
 }
 
-// scatter returns x with runs of updates combined into it at the given offsets, as the
-// attribute reduction says. Each run has the given length.
-func (c *call) scatter(x *Tensor, list []int, updates []float64, length int) (*Tensor, error) {
+// scatter returns a copy of x with runs of length updates combined into it. Run i starts at
+// offsets[i]. The attribute reduction of the scatter operators says how: "none" and "" replace
+// elements of x, "add", "mul", "max" and "min" combine them with the updates.
+func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction string) (*Tensor, error) {
 	var f func(old, update float64) float64
-	switch reduction := c.textAttribute("reduction", "none"); reduction {
+	switch reduction {
 	case "none", "":
 		f = func(_, update float64) float64 { return update }
 	case "add":
@@ -138,10 +151,10 @@ func (c *call) scatter(x *Tensor, list []int, updates []float64, length int) (*T
 	case "min":
 		f = func(old, update float64) float64 { return min(old, update) }
 	default:
-		return nil, fmt.Errorf("unknown reduction %q", reduction)
+		return nil, fmt.Errorf("unknown reduction %q; want none, add, mul, max or min", reduction)
 	}
 	out := x.mapElements(func(v float64) float64 { return v })
-	for i, at := range list {
+	for i, at := range offsets {
 		for k := range length {
 			out.Data[at+k] = f(out.Data[at+k], updates[i*length+k])
 		}
@@ -164,12 +177,8 @@ func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err er
 	for i := range tuples {
 		at := i / (tuples / batches) * numElements(x.Dims[batch:])
 		for k, v := range all[i*n : (i+1)*n] {
-			d := x.Dims[batch+k]
-			if v < -d || v >= d {
-				return nil, 0, fmt.Errorf("index %d is out of range for an axis of %d elements", v, d)
-			}
-			if v < 0 {
-				v += d
+			if v, err = resolveIndex(v, x.Dims[batch+k]); err != nil {
+				return nil, 0, err
 			}
 			at += v * steps[batch+k]
 		}
@@ -204,7 +213,7 @@ func computeScatterND(c *call) (*Tensor, error) {
 	if len(updates.Data) != len(list)*length {
 		return nil, fmt.Errorf("updates of shape %v do not fit indices of shape %v into data of shape %v", updates.Dims, indices.Dims, x.Dims)
 	}
-	return c.scatter(x, list, updates.Data, length)
+	return scatter(x, list, updates.Data, length, c.textAttribute("reduction", "none"))
 }
 
 // computeOneHot computes OneHot: it adds an axis with the second value at the index and the
@@ -310,16 +319,22 @@ func computeNonZero(c *call) (*Tensor, error) {
 	return out, nil
 }
 
+// readAxisOrFlatten returns the first input and the attribute axis. If the axis is left out, it
+// returns the input flattened to a vector, and axis 0.
+func (c *call) readAxisOrFlatten() (x *Tensor, axis int, err error) {
+	x = c.in[0]
+	if c.attribute("axis") == nil {
+		x, err = x.reshape(len(x.Data))
+		return x, 0, err
+	}
+	axis, err = resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
+	return x, axis, err
+}
+
 // computeCompress computes Compress: it keeps the slices of an axis where the condition
 // holds, or the elements of the flattened tensor if no axis is given.
 func computeCompress(c *call) (*Tensor, error) {
-	x, axis := c.in[0], 0
-	var err error
-	if c.attribute("axis") == nil {
-		x, err = x.reshape(len(x.Data))
-	} else {
-		axis, err = resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
-	}
+	x, axis, err := c.readAxisOrFlatten()
 	if err != nil {
 		return nil, err
 	}
@@ -347,13 +362,7 @@ func computeCompress(c *call) (*Tensor, error) {
 // elements if no axis is given. The other results are the index of the first occurrence, the
 // index in the result for each input, and the counts.
 func computeUnique(c *call) ([]*Tensor, error) {
-	x, axis := c.in[0], 0
-	var err error
-	if c.attribute("axis") == nil {
-		x, err = x.reshape(len(x.Data))
-	} else {
-		axis, err = resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
-	}
+	x, axis, err := c.readAxisOrFlatten()
 	if err != nil {
 		return nil, err
 	}

@@ -184,7 +184,7 @@ func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) 
 // computeSkipLayerNormalization computes SkipLayerNormalization: it normalises the sum of two
 // inputs and a bias. The sum is the last result.
 func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
-	x, err := c.addPresent(c.in[0], c.in[1], c.input(4))
+	x, err := addPresent(c.in[0], c.in[1], c.input(4))
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
 }
 
 // addPresent returns x plus every tensor of rest that is not nil.
-func (c *call) addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
+func addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 	for _, t := range rest {
 		if t == nil {
 			continue
@@ -207,7 +207,7 @@ func (c *call) addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 }
 
 func computeSkipSimplified(c *call) ([]*Tensor, error) {
-	x, err := c.addPresent(c.in[0], c.in[1], c.input(3))
+	x, err := addPresent(c.in[0], c.in[1], c.input(3))
 	if err != nil || len(x.Dims) == 0 {
 		return nil, fmt.Errorf("cannot add shapes %v and %v: %w", c.in[0].Dims, c.in[1].Dims, err)
 	}

@@ -44,9 +44,9 @@ func meanAndVariance(line []float64) (mean, variance float64) {
 }
 
 // normalize subtracts the mean from a line in place and divides by sqrt(variance + epsilon).
-func (c *call) normalize(line []float64, epsilon float64) {
+func (r *interpreter) normalize(line []float64, epsilon float64) {
 	mean, variance := meanAndVariance(line)
-	inverse := c.elementaryFunction("Rsqrt")(variance + epsilon)
+	inverse := r.elementaryFunction("Rsqrt")(variance + epsilon)
 	for i, v := range line {
 		line[i] = (v - mean) * inverse
 	}
@@ -158,9 +158,9 @@ func computeRMSNormalization(c *call) (*Tensor, error) {
 
 // divideByRMS returns t with each run of length elements divided by the root of its mean
 // square plus epsilon.
-func (c *call) divideByRMS(t *Tensor, length int, epsilon float64) *Tensor {
+func (r *interpreter) divideByRMS(t *Tensor, length int, epsilon float64) *Tensor {
 	return t.mapRuns(length, func(line []float64) {
-		inverse := c.elementaryFunction("Rsqrt")(sumSquares(line)/float64(len(line)) + epsilon)
+		inverse := r.elementaryFunction("Rsqrt")(sumSquares(line)/float64(len(line)) + epsilon)
 		for i := range line {
 			line[i] *= inverse
 		}

@@ -224,12 +224,12 @@ func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.multiplyScaled(a, b, c.in[2], c.in[3], c.input(6))
+	return multiplyScaled(a, b, c.in[2], c.in[3], c.input(6))
 }
 
 // multiplyScaled multiplies matrices of integers, multiplies the result by both scales and
 // adds a bias unless it is nil.
-func (c *call) multiplyScaled(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
+func multiplyScaled(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
 	y, err := multiplyMatrices(a, b)
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.multiplyScaled(a, b, s.scale, c.in[2], c.input(4))
+	return multiplyScaled(a, b, s.scale, c.in[2], c.input(4))
 }
 
 // dequantizeInput returns the quantised input i as floats. Its scale and zero point are the

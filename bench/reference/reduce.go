@@ -174,16 +174,16 @@ func sumSquares(x []float64) float64 {
 }
 
 // logSumExp returns log(sum(exp(x))) without overflow.
-func (c *call) logSumExp(x []float64) float64 {
+func (r *interpreter) logSumExp(x []float64) float64 {
 	most := maximum(x)
 	if math.IsInf(most, 0) {
 		return most
 	}
-	exp, total := c.elementaryFunction("Exp"), 0.0
+	exp, total := r.elementaryFunction("Exp"), 0.0
 	for _, v := range x {
 		total += exp(v - most)
 	}
-	return most + c.elementaryFunction("Log")(total)
+	return most + r.elementaryFunction("Log")(total)
 }
 
 // argOperator returns an operator for the index of the best element along an axis: the first of
@@ -250,9 +250,9 @@ func normalizeOperator(function func(*call, []float64)) func(*call) (*Tensor, er
 	}
 }
 
-func (c *call) softmax(line []float64) {
+func (r *interpreter) softmax(line []float64) {
 	most, total := maximum(line), 0.0
-	exp, quotient := c.elementaryFunction("Exp"), c.divideFunction()
+	exp, quotient := r.elementaryFunction("Exp"), r.divideFunction()
 	for i, v := range line {
 		line[i] = exp(v - most)
 		total += line[i]
@@ -262,9 +262,9 @@ func (c *call) softmax(line []float64) {
 	}
 }
 
-func (c *call) logSoftmax(line []float64) {
+func (r *interpreter) logSoftmax(line []float64) {
 	most, total := maximum(line), 0.0
-	exp, log := c.elementaryFunction("Exp"), c.elementaryFunction("Log")
+	exp, log := r.elementaryFunction("Exp"), r.elementaryFunction("Log")
 	for _, v := range line {
 		total += exp(v - most)
 	}

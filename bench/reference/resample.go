@@ -55,6 +55,7 @@ func computeResize(c *call) (*Tensor, error) {
 	if t := c.input(3); t != nil && len(t.Data) > 0 {
 		sizes, scales = t.ints(), nil
 	}
+	policy := c.textAttribute("keep_aspect_ratio_policy", "stretch")
 	if list := c.intsAttribute("axes"); list != nil {
 		axes, err := resolveAxes(list, len(x.Dims))
 		if err != nil {
@@ -73,14 +74,14 @@ func computeResize(c *call) (*Tensor, error) {
 		}
 		scales = allScales
 		if sizes != nil {
-			sizes, scales = c.keepAspectRatio(allSizes, axes)
+			sizes, scales = keepAspectRatio(policy, x.Dims, allSizes, axes)
 		}
 	} else if sizes != nil {
 		var axes []int
 		for i := range min(len(x.Dims), len(sizes)) {
 			axes = append(axes, i)
 		}
-		sizes, scales = c.keepAspectRatio(sizes, axes)
+		sizes, scales = keepAspectRatio(policy, x.Dims, sizes, axes)
 	}
 	mode, nearest := "half_pixel", "round_prefer_floor"
 	if c.opset == 10 {
@@ -89,17 +90,17 @@ func computeResize(c *call) (*Tensor, error) {
 	return c.resizeTo(x, scales, sizes, c.textAttribute("coordinate_transformation_mode", mode), c.textAttribute("nearest_mode", nearest))
 }
 
-// keepAspectRatio applies keep_aspect_ratio_policy to sizes. For the policy stretch it
-// returns sizes and nil. Otherwise it returns sizes and scales in which the given axes have
-// one common scale.
-func (c *call) keepAspectRatio(sizes, axes []int) ([]int, []float64) {
-	policy := c.textAttribute("keep_aspect_ratio_policy", "stretch")
+// keepAspectRatio applies a keep_aspect_ratio_policy of Resize to the sizes of an input with shape
+// dims. For the policy "stretch" it returns sizes and nil. Otherwise it returns sizes and scales in
+// which the given axes have one common scale: the smallest one that the sizes ask for, or the
+// largest one for the policy "not_smaller".
+func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) {
 	if policy == "stretch" || len(axes) == 0 {
 		return sizes, nil
 	}
 	var ratios []float64
 	for _, a := range axes {
-		ratios = append(ratios, float64(sizes[a])/float64(c.in[0].Dims[a]))
+		ratios = append(ratios, float64(sizes[a])/float64(dims[a]))
 	}
 	scale := minimum(ratios)
 	if policy == "not_smaller" {
@@ -108,7 +109,7 @@ func (c *call) keepAspectRatio(sizes, axes []int) ([]int, []float64) {
 	sizes = slices.Clone(sizes)
 	scales := slices.Repeat([]float64{1}, len(sizes))
 	for _, a := range axes {
-		sizes[a], scales[a] = int(math.Round(scale*float64(c.in[0].Dims[a]))), scale
+		sizes[a], scales[a] = int(math.Round(scale*float64(dims[a]))), scale
 	}
 	return sizes, scales
 }

@@ -352,18 +352,23 @@ func computePad(c *call) (*Tensor, error) {
 	if len(amounts) != 2*len(axes) {
 		return nil, fmt.Errorf("found %d amounts for %d axes; want two per axis", len(amounts), len(axes))
 	}
+	mode := c.textAttribute("mode", "constant")
+	if !slices.Contains([]string{"constant", "edge", "wrap", "reflect"}, mode) {
+		return nil, c.unsupported(fmt.Sprintf("mode %q", mode))
+	}
 	for i, axis := range axes {
 		var err error
-		if x, err = c.padAxis(x, axis, amounts[i], amounts[i+len(axes)], value); err != nil {
+		if x, err = padAxis(x, axis, amounts[i], amounts[i+len(axes)], mode, value); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-// padAxis returns x with one axis padded. Padding one axis after the other has the same
-// result as padding all at once.
-func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tensor, error) {
+// padAxis returns x with before and after elements added at the ends of one axis. The mode of Pad
+// decides which elements they repeat; in the mode "constant" they are value. Padding one axis
+// after the other has the same result as padding all at once.
+func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*Tensor, error) {
 	n := x.Dims[axis]
 	if max(before, -before, after, -after) > maxElements {
 		return nil, fmt.Errorf("padding of axis %d by %d and %d is out of range", axis, before, after)
@@ -374,7 +379,6 @@ func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tens
 	if err != nil {
 		return nil, err
 	}
-	mode := c.textAttribute("mode", "constant")
 	if n == 0 && mode != "constant" && len(out.Data) > 0 {
 		return nil, fmt.Errorf("axis %d has no elements to pad with", axis)
 	}
@@ -389,10 +393,8 @@ func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tens
 			k = min(max(k, 0), n-1)
 		case mode == "wrap":
 			k = ((k % n) + n) % n
-		case mode == "reflect":
+		default: // reflect
 			k = reflectIndex(k, n)
-		default:
-			return nil, c.unsupported(fmt.Sprintf("mode %q", mode))
 		}
 		from[i] = k
 	}

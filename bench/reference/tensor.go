@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -109,12 +108,20 @@ func (t *Tensor) mapElements(f func(float64) float64) *Tensor {
 	return out
 }
 
-// ints returns the values of t as integers. Values that do not fit become the nearest ones
-// that do.
+// ints returns the values of t as integers, without their fractions. Values that do not fit
+// become the nearest ones that do, and NaN becomes 0.
 func (t *Tensor) ints() []int {
 	out := make([]int, len(t.Data))
 	for i, v := range t.Data {
-		out[i] = int(graph.Integer(v))
+		switch {
+		case v != v:
+		case v >= math.MaxInt64:
+			out[i] = math.MaxInt64
+		case v <= math.MinInt64:
+			out[i] = math.MinInt64
+		default:
+			out[i] = int(v)
+		}
 	}
 	return out
 }

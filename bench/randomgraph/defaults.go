@@ -1,0 +1,95 @@
+package randomgraph
+
+import "slices"
+
+// introduced maps operators to the version of the operator set that introduced them, or that
+// introduced the form in which this package writes them. Operators of version 9 are left out.
+var introduced = map[string]int{
+	"BitShift": 11, "Celu": 12, "CumSum": 11, "DequantizeLinear": 10, "DynamicQuantizeLinear": 11, "Einsum": 12, "Equal": 11,
+	"GatherElements": 11, "GatherND": 11, "GreaterOrEqual": 12, "GridSample": 16, "HardSwish": 14, "LayerNormalization": 17,
+	"LessOrEqual": 12, "MatMulInteger": 10, "Mish": 18, "Mod": 10, "OneHot": 11, "QLinearConv": 10, "QLinearMatMul": 10,
+	"QuantizeLinear": 10, "Resize": 11, "Round": 11, "ScatterElements": 11, "ScatterND": 11, "ThresholdedRelu": 10, "Trilu": 14,
+}
+
+// defaultAxis returns the value of the attribute axis of an operator that leaves it out, in a
+// version of the operator set. The result ok is false if the attribute is required.
+func defaultAxis(op string, opset int) (axis int, ok bool) {
+	switch op {
+	case "ArgMax", "ArgMin", "Gather", "GatherElements", "ScatterElements", "Split":
+		return 0, true
+	case "Flatten", "DequantizeLinear", "QuantizeLinear":
+		return 1, true
+	case "LayerNormalization", "LpNormalization", "OneHot", "TopK":
+		return -1, true
+	case "Hardmax", "LogSoftmax", "Softmax":
+		if opset < 13 {
+			return 1, true
+		}
+		return -1, true
+	}
+	return 0, false
+}
+
+// isDefault reports whether a node of op computes the same without the attribute a.
+func isDefault(op string, a Attribute, opset int) bool {
+	switch a.Kind {
+	case IntKind:
+		return isDefaultInt(op, a, opset)
+	case IntsKind:
+		return isDefaultList(op, a)
+	case FloatKind:
+		want, ok := map[string]float32{
+			"BatchNormalization.epsilon": 1e-5, "Celu.alpha": 1, "Elu.alpha": 1, "Gemm.alpha": 1, "Gemm.beta": 1, "HardSigmoid.alpha": 0.2,
+			"HardSigmoid.beta": 0.5, "InstanceNormalization.epsilon": 1e-5, "LayerNormalization.epsilon": 1e-5, "LeakyRelu.alpha": 0.01,
+			"Resize.cubic_coeff_a": -0.75, "ThresholdedRelu.alpha": 1,
+		}[op+"."+a.Name]
+		return ok && a.Float == want
+	case TextKind:
+		want, ok := map[string]string{
+			"DepthToSpace.mode": "DCR", "GRU.direction": "forward", "Gelu.approximate": "none", "GridSample.padding_mode": "zeros",
+			"LSTM.direction": "forward", "Pad.mode": "constant", "RNN.direction": "forward",
+			"Resize.coordinate_transformation_mode": "half_pixel", "Resize.mode": "nearest", "Resize.nearest_mode": "round_prefer_floor",
+		}[op+"."+a.Name]
+		return ok && a.Text == want || a.Name == "auto_pad" && a.Text == "NOTSET" || op == "GridSample" && a.Name == "mode" && a.Text != "cubic"
+	}
+	return false
+}
+
+// isDefaultInt does the work of isDefault for integer attributes.
+func isDefaultInt(op string, a Attribute, opset int) bool {
+	switch a.Name {
+	case "axis":
+		axis, ok := defaultAxis(op, opset)
+		return ok && a.Int == axis
+	case "group", "keepdims", "largest", "upper":
+		return a.Int == 1
+	case "align_corners", "batch_dims", "ceil_mode", "count_include_pad", "exclusive", "fmod", "linear_before_reset", "reverse", "transA", "transB":
+		return a.Int == 0
+	case "p":
+		return a.Int == 2
+	}
+	return false
+}
+
+// isDefaultList does the work of isDefault for lists of integers.
+func isDefaultList(op string, a Attribute) bool {
+	isFilledWith := func(value int) bool {
+		return !slices.ContainsFunc(a.Ints, func(v int) bool { return v != value })
+	}
+	switch a.Name {
+	case "kernel_shape":
+		return op == "Conv" || op == "ConvTranspose" // the weights have it
+	case "dilations", "strides":
+		return isFilledWith(1)
+	case "output_padding", "pads":
+		return op != "Pad" && isFilledWith(0)
+	case "perm":
+		for i, p := range a.Ints {
+			if p != len(a.Ints)-1-i {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

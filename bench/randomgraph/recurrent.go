@@ -1,0 +1,62 @@
+package randomgraph
+
+import (
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// addRecurrent adds LSTM, GRU or RNN over a sequence of batches x. The offsets, the initial
+// states and all outputs but one may be left out.
+func addRecurrent(b *builder, x string) bool {
+	v := b.value(x)
+	if len(v.Dims) != 3 || v.Dims[0] > 20 || v.Dims[1] > 20 || v.Dims[2] > 64 || b.magnitude(x) > 16 {
+		return false
+	}
+	op, gates := "LSTM", 4
+	switch b.rng.IntN(3) {
+	case 0:
+		op, gates = "GRU", 3
+	case 1:
+		op, gates = "RNN", 1
+	}
+	directions, direction := 1, pick(b, "forward", "forward", "reverse", "bidirectional")
+	if direction == "bidirectional" {
+		directions = 2
+	}
+	steps, batch, k, hidden := v.Dims[0], v.Dims[1], v.Dims[2], pick(b, 1, 3, 5, 8)
+	in := []string{x, b.addWeights(k, directions, gates*hidden, k), b.addWeights(hidden, directions, gates*hidden, hidden), "", "", "", ""}
+	if b.chance(70) {
+		in[3] = b.addOffsets(directions, 2*gates*hidden)
+	}
+	states := []int{directions, batch, hidden}
+	for i := 5; i < 7; i++ {
+		switch {
+		case i == 6 && op != "LSTM":
+		case b.chance(25):
+			in[i] = b.addConstant(onnx.Float, states, make([]float64, elements(states)))
+		case b.chance(25):
+			in[i] = b.addOffsets(states...)
+		}
+	}
+	for in[len(in)-1] == "" {
+		in = in[:len(in)-1]
+	}
+	a := []Attribute{intAttribute("hidden_size", hidden), textAttribute("direction", direction)}
+	if op == "GRU" {
+		a = append(a, intAttribute("linear_before_reset", b.rng.IntN(2)))
+	}
+	bound := v.withRange(-1, 1)
+	out := []Value{bound.withDims(steps, directions, batch, hidden), bound.withDims(states...)}
+	switch b.rng.IntN(3) {
+	case 0:
+		out = out[:1]
+	case 1:
+		y := b.addNodeWithOutputs(op, in, out, a...)[0]
+		b.graph.Nodes[len(b.graph.Nodes)-1].Outputs[0] = ""
+		b.names = slices.DeleteFunc(b.names, func(name string) bool { return name == y })
+		return true
+	}
+	b.addNodeWithOutputs(op, in, out, a...)
+	return true
+}
