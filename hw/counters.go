@@ -58,8 +58,8 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// countersOf returns the counters of a finished report.
-func countersOf(d *DescriptorReport) (c Counters) {
+// makeCounters returns the counters of a finished report.
+func makeCounters(d *DescriptorReport) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
 	if d.Planar {
 		c[L2PECompute] = uint64(a.Compute)

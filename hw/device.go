@@ -40,7 +40,7 @@ type Device struct {
 	opts   Options
 	open   tiles.Enables
 	mem    *dma.Memory
-	pad    *l2.Memory
+	l2     *l2.Memory
 	steps  uint64 // of values computed so far
 	zeros  uint64 // multiplications of the current descriptor with a zero operand
 	line   pipeline

@@ -32,7 +32,7 @@ type spread struct {
 
 // Bounds returns the prediction interval of the time that d adds to its chain.
 func (d *DescriptorReport) Bounds() Interval {
-	s := spreadFor(d)
+	s := findSpread(d)
 	b := Interval{Low: clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), High: clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high)), Rows: s.rows}
 	if !d.Measured() {
 		b.Unmeasured = d.Time
@@ -76,11 +76,11 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 	return b.Low, b.High
 }
 
-// spreadFor returns the spread of the descriptor's kind: convolutions with a window, convolutions
+// findSpread returns the spread of the descriptor's kind: convolutions with a window, convolutions
 // of one pixel, matmuls with the transpositions and copies that prepare them, or passes over a
 // tensor. Work that no measured row covers has a spread of its own, of rows whose kind the fit had
 // not seen.
-func spreadFor(d *DescriptorReport) spread {
+func findSpread(d *DescriptorReport) spread {
 	if !d.Measured() {
 		return spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
 	}
@@ -165,5 +165,5 @@ func (d *DescriptorReport) Measured() bool {
 // pass or a copy whose result the matmul reads. then and now are the pipeline after each of them.
 func (d *DescriptorReport) preparedBy(before *DescriptorReport, then, now *pipeline) bool {
 	return d.Op == MatMul && (before.Op == Pass || before.Op == Copy) && then.running &&
-		(now.dram.reads(then.dram.result) || now.pad.reads(then.pad.result))
+		(now.dram.reads(then.dram.result) || now.l2.reads(then.l2.result))
 }

@@ -14,8 +14,8 @@ func unspecified(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: fmt.Sprintf(format, args...)}
 }
 
-// notModelled returns a limit for behaviour that is known but left out of the model.
-func notModelled(format string, args ...any) *evidence.Limit {
+// notModeled returns a limit for behaviour that is known but left out of the model.
+func notModeled(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf(format, args...)}
 }
 
@@ -135,18 +135,27 @@ func overlapLimit(o *regs.Operand) *evidence.Limit {
 	return nil
 }
 
-// unmodelled returns a limit for the first feature of a task whose values the model cannot compute,
-// or nil if there is none.
-func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
-	c, n := &g.Common, &g.NE
-	in, out := g.InShape(), g.OutShape()
-	if u := eightBitLimit(g, o); u != nil {
-		return u
+// findLimit returns a limit for the first feature of a task that keeps the model from computing its
+// values. It returns nil if there is none.
+func findLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
+	for _, l := range [...]*evidence.Limit{eightBitLimit(g, o), unknownBits(g), operandLimit(g, o)} {
+		if l != nil {
+			return l
+		}
 	}
-	if u := unknownBits(g); u != nil {
-		return u
+	if g.Planar() {
+		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
+			return unspecified("planar task with a window of %dx%d at stride %dx%d", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
+		}
+		return nil
 	}
-	maximum := g.Planar() && g.PE.Cfg.Maximum() || !g.Planar() && n.MACCfg.OpMode() == regs.ChannelMaximum
+	return engineLimit(g)
+}
+
+// operandLimit returns a limit if a task pads, transposes or places its operands in a way that the
+// model does not support, or nil.
+func operandLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
+	maximum := g.Planar() && g.PE.Cfg.Maximum() || !g.Planar() && g.NE.MACCfg.OpMode() == regs.ChannelMaximum
 	if mode := g.L2.Cfg.PaddingMode(); mode > 1 || mode == 1 && !maximum {
 		return unspecified("padding mode %d in a task other than a maximum", mode)
 	}
@@ -161,12 +170,13 @@ func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 			return l
 		}
 	}
-	if g.Planar() {
-		if cc := c.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
-			return unspecified("planar task with a window of %dx%d at stride %dx%d", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
-		}
-		return nil
-	}
+	return nil
+}
+
+// engineLimit returns a limit if the model cannot compute the operation of a task of the MAC
+// engines, or nil.
+func engineLimit(g *regs.Groups) *evidence.Limit {
+	n, in, out := &g.NE, g.InShape(), g.OutShape()
 	switch {
 	case g.L2.Cfg.InputReLU() || g.L2.Cfg.InputReLU2():
 		return unspecified("MAC task with a ReLU on a source")
@@ -179,23 +189,37 @@ func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	}
 	switch op := n.MACCfg.OpMode(); op {
 	case regs.PassThrough, regs.ChannelProduct, regs.ChannelMaximum, regs.MantissaTable:
-		switch {
-		case in.Height != out.Height || in.Width != out.Width:
-			return unspecified("%v from %dx%d to %dx%d", op, in.Height, in.Width, out.Height, out.Width)
-		case op == regs.ChannelProduct && (!c.GroupConvCfg.ElemMultMode() || c.GroupConvCfg.UnicastCin() != 2 || in.Channels != 2*out.Channels):
-			return unspecified("channel product of %d of %d channels with %d results", c.GroupConvCfg.UnicastCin(), in.Channels, out.Channels)
-		case op == regs.ChannelMaximum && (out.Channels != 1 || int(c.GroupConvCfg.UnicastCin()) != in.Channels):
-			return unspecified("channel maximum over %d of %d channels with %d results", c.GroupConvCfg.UnicastCin(), in.Channels, out.Channels)
-		case op == regs.MantissaTable && !c.GroupConvCfg.UnicastEn() && out.Channels != 1:
-			return unspecified("channel sum with %d results", out.Channels)
-		case op == regs.MantissaTable && c.GroupConvCfg.UnicastEn() && out.Channels != in.Channels:
-			return unspecified("unicast with several results per channel")
-		}
-		return nil
+		return channelLimit(g, op, in, out)
 	case regs.MultiplyAccumulate:
+		return convolutionLimit(g)
 	default:
 		return unspecified("MAC operation %d: gave zeros on silicon or was never tried", op)
 	}
+}
+
+// channelLimit returns a limit if the shapes in and out do not fit op, an operation other than a
+// multiply-accumulate, or nil.
+func channelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *evidence.Limit {
+	u := g.Common.GroupConvCfg
+	switch {
+	case in.Height != out.Height || in.Width != out.Width:
+		return unspecified("%v from %dx%d to %dx%d", op, in.Height, in.Width, out.Height, out.Width)
+	case op == regs.ChannelProduct && (!u.ElemMultMode() || u.UnicastCin() != 2 || in.Channels != 2*out.Channels):
+		return unspecified("channel product of %d of %d channels with %d results", u.UnicastCin(), in.Channels, out.Channels)
+	case op == regs.ChannelMaximum && (out.Channels != 1 || int(u.UnicastCin()) != in.Channels):
+		return unspecified("channel maximum over %d of %d channels with %d results", u.UnicastCin(), in.Channels, out.Channels)
+	case op == regs.MantissaTable && !u.UnicastEn() && out.Channels != 1:
+		return unspecified("channel sum with %d results", out.Channels)
+	case op == regs.MantissaTable && u.UnicastEn() && out.Channels != in.Channels:
+		return unspecified("unicast with several results per channel")
+	}
+	return nil
+}
+
+// convolutionLimit returns a limit if the model cannot compute a multiply-accumulate because of its
+// steps, its channels or the storage format of its weights, or nil.
+func convolutionLimit(g *regs.Groups) *evidence.Limit {
+	c := &g.Common
 	switch cc := c.ConvCfg; {
 	case cc.Oy() != 1 || cc.Ox() == 0 || cc.Sx()%cc.Ox() != 0:
 		return unspecified("%dx%d outputs per step at stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())

@@ -80,7 +80,7 @@ func (d *Device) operandView(j *job, o *regs.Operand, group, depth int) (tiles.S
 	case o.DRAM:
 		return d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
 	}
-	return d.pad.View(o.Tile, o.Shape, group, depth)
+	return d.l2.View(o.Tile, o.Shape, group, depth)
 }
 
 // magnitudes counts elements by class and keeps the largest finite magnitude.

@@ -24,7 +24,7 @@ type pipeline struct {
 	drain   clock.Cycles // cycles its last results take after that, not yet counted in a cause
 	ring    clock.Cycles // cycles of its whole body if the next descriptor overlaps with it through a ring, else 0
 	dram    footprint    // ranges in device memory
-	pad     footprint    // ranges in the L2
+	l2      footprint    // ranges in the L2
 	power   draw         // power draw, used under a power budget
 	earlier draw         // power draw of the descriptor before
 }
@@ -40,7 +40,7 @@ type demand struct {
 	writes bool
 	mem    dma.Cycles
 	dram   footprint
-	pad    footprint
+	l2     footprint
 }
 
 // A span is an address range from from (included) to to (excluded).
@@ -63,7 +63,7 @@ func (f *footprint) conflicts(before *footprint) bool {
 }
 
 // footprints returns the ranges of a task's operands in device memory and in the L2.
-func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
+func footprints(t *regs.Task, o *regs.Operands) (dram, l2 footprint) {
 	surface := func(o *regs.Operand, addr uint64) span {
 		if !o.DRAM || o.Bytes == 0 {
 			return span{}
@@ -78,12 +78,12 @@ func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
 		dram.kernel = span{t.Bases.Kernel + k.Low, t.Bases.Kernel + k.End}
 	}
 	tile := func(o *regs.Operand) span { return span{uint64(o.Tile.Base), o.Tile.Span(o.Shape)} }
-	pad.source1 = tile(&o.Source1)
+	l2.source1 = tile(&o.Source1)
 	if o.Source2.Used {
-		pad.source2 = tile(&o.Source2)
+		l2.source2 = tile(&o.Source2)
 	}
-	pad.result = tile(&o.Result)
-	return dram, pad
+	l2.result = tile(&o.Result)
+	return dram, l2
 }
 
 // A placement relates a descriptor's own work to the cycles that it adds to a chain.
@@ -112,17 +112,18 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 // add is like place, but does not compute the placement.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	after := l.step(p, a, d)
-	l.leave(d, &after)
+	l.record(d, &after)
 }
 
 // step fills in the causes of a descriptor's cycles after the descriptors before it. It does not
 // change l.
 func (l *pipeline) step(p *params, a *Accounting, d *demand) aftermath {
+	a.Overhead = p.overhead
 	if l.ring > 0 && d.reads {
-		return l.joinRing(p, a, d)
+		return l.joinRing(a, d)
 	}
 	pre := l.prefetch(p, a, d)
-	return l.body(a, d, &pre)
+	return l.runArray(a, d, &pre)
 }
 
 // An aftermath holds the state that a descriptor leaves for the next ones.
@@ -150,7 +151,7 @@ type prefetch struct {
 // that the M1 has room for. For a longer lane, which no task for the M1 has, the array waits as
 // it would in tasks for the M1, with the remainder first. The rest arrives while the array runs,
 // and at its end the array no longer needs the first weights (inferred).
-func (p *params) first(lane uint64) uint64 {
+func (p *params) initialWeights(lane uint64) uint64 {
 	if rest := lane % p.part; lane > p.part && rest > 0 {
 		return rest
 	}
@@ -169,7 +170,7 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	pre.resident = d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 	switch {
 	case pre.resident:
-		kernel = mem.Kernel * clock.Cycles(p.first(d.lane)) / clock.Cycles(d.lane)
+		kernel = mem.Kernel * clock.Cycles(p.initialWeights(d.lane)) / clock.Cycles(d.lane)
 		pre.streamed -= kernel
 	case d.reread:
 		// Weights that do not stay are read again for each part. No known program has such a task.
@@ -183,18 +184,18 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
 			asked = true
-			if first := p.first(d.lane); kernel > 0 {
+			if first := p.initialWeights(d.lane); kernel > 0 {
 				kernel -= min(l.slack, kernel*clock.Cycles(min(room, first))/clock.Cycles(first))
 			}
 		}
 	}
-	if l.running && source > 0 && !lands && !d.pad.reads(l.pad.result) && !d.pad.reads(l.pad.source1) && !d.pad.reads(l.pad.source2) {
+	if l.running && source > 0 && !lands && !d.l2.reads(l.l2.result) && !d.l2.reads(l.l2.source1) && !d.l2.reads(l.l2.source2) {
 		asked = true
 		source -= min(l.slack-min(l.slack, pre.fill-kernel-source), source)
 	}
 	// Part of the first part runs while weights still arrive.
 	pre.arriving = min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
-	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel-pre.arriving, source
+	a.KernelStall, a.InputStall = kernel-pre.arriving, source
 	// Requests that could not be sent early wait for their first answer. A source that the previous
 	// descriptor is still writing arrives only after that write.
 	if reads := mem.Kernel + mem.Source; reads > 0 && (lands || !asked) {
@@ -209,7 +210,7 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 
 // body lets the rest of the traffic overlap with the array, together with the results that the
 // previous descriptor left. The descriptor's own last results are left for the next one.
-func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
+func (l *pipeline) runArray(a *Accounting, d *demand, pre *prefetch) aftermath {
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := pre.behind + pre.total - min(pre.total, pre.fill-pre.arriving+drain)
 	body := a.Compute + a.L2ReadStall + a.L2WriteStall
@@ -224,7 +225,7 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	wait(&a.OutputStall, rest)
 
 	// On the other engine it may have started together with the previous descriptor.
-	if l.running && l.planar != d.planar && !d.dram.conflicts(&l.dram) && !d.pad.conflicts(&l.pad) {
+	if l.running && l.planar != d.planar && !d.dram.conflicts(&l.dram) && !d.l2.conflicts(&l.l2) {
 		a.hide(l.slack)
 	}
 	after := aftermath{body: body, busy: rest, drain: drain}
@@ -235,10 +236,10 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 }
 
 // leave stores in l the state that a descriptor leaves for the next one.
-func (l *pipeline) leave(d *demand, after *aftermath) {
+func (l *pipeline) record(d *demand, after *aftermath) {
 	l.running, l.planar, l.lane = true, d.planar, after.lane
 	l.slack, l.drain = after.body-min(after.body, after.busy), after.drain
-	l.dram, l.pad = d.dram, d.pad
+	l.dram, l.l2 = d.dram, d.l2
 	l.ring = 0
 	if d.writes {
 		l.ring = after.body
@@ -248,9 +249,8 @@ func (l *pipeline) leave(d *demand, after *aftermath) {
 // joinRing runs a descriptor at the same time as the one that fills its ring. They alternate tile
 // by tile, and its traffic uses idle memory time. It adds its start, because descriptors start one
 // by one, and the time by which it is the slower of the two.
-func (l *pipeline) joinRing(p *params, a *Accounting, d *demand) aftermath {
+func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
-	a.Overhead = p.overhead
 	a.hide(l.ring)
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := l.drain + d.mem.Total - min(d.mem.Total, drain)

@@ -69,7 +69,7 @@ func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 		return fail(limit), nil
 	}
 	// The ring's own rows have no place in the L2, but the other buffers of the second task do.
-	if err := d.pad.Reserve(l2End(second.ops)); err != nil {
+	if err := d.l2.Reserve(l2End(second.ops)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	s, in := first.ops.Result.Shape, second.ops.Source1.Shape

@@ -13,8 +13,8 @@ func (d *Device) SwitchOut() clock.Nanoseconds {
 	before := d.report.Time
 	d.finish()
 	d.line = pipeline{}
-	if d.pad != nil { // values were computed in it
-		d.pad.Spoil()
+	if d.l2 != nil { // values were computed in it
+		d.l2.Spoil()
 	}
 	return d.report.Time - before
 }

@@ -40,7 +40,7 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
-	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g, o)
+	d.Op, d.Shape = Classify(&t.Header, g), wholeShape(g, o)
 	d.Depthwise = d.Op == Conv && g.Common.GroupConvCfg.UnicastEn()
 	d.DMA = dma.TrafficOf(o)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), vendor.ExeCycles(g, o, t.Beside)}
@@ -50,7 +50,7 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 		reads: o.Source1.L2 == regs.Circular, writes: o.Result.L2 == regs.Circular,
 	}
 	need.mem = p.dma.Cycles(d.DMA, need.lane)
-	need.dram, need.pad = footprints(t, o)
+	need.dram, need.l2 = footprints(t, o)
 	array := clock.Cycles(0)
 	if need.planar {
 		d.Units, d.L2 = p.planarUnits(g, o)
@@ -102,7 +102,7 @@ func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) 
 		p.throttle(d, open, l.earlier.spareEnergy(p.budget, d.Lead)+trailing)
 		l.power = draw{d.Watts(), trailing}
 	}
-	d.Counters = countersOf(d)
+	d.Counters = makeCounters(d)
 }
 
 // finish adds to the last descriptor of a chain the cycles that memory needs for its last results.
@@ -114,8 +114,8 @@ func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	}
 }
 
-// shapeOf returns the shape of a task in whole tensors.
-func shapeOf(g *regs.Groups, o *regs.Operands) Shape {
+// wholeShape returns the shape of a task in whole tensors.
+func wholeShape(g *regs.Groups, o *regs.Operands) Shape {
 	c, in, out := &g.Common, &o.In, &o.Out
 	return Shape{
 		Win: in.Width, Hin: in.Height, Cin: in.Channels * in.Groups,

@@ -22,7 +22,7 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 		return &Fault{Unit: "device", What: fmt.Sprintf("values take %d steps or more; the budget is %d", d.steps, d.opts.Budget)}
 	}
 	d.zeros = 0
-	limit := unmodelled(g, d.ops)
+	limit := findLimit(g, d.ops)
 	if limit == nil {
 		var f *Fault
 		if limit, f = d.compute(r, t); f != nil {
@@ -76,10 +76,10 @@ type part struct {
 // prepare reads the weights and the operation of a task into j.
 func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
 	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
-	if d.pad == nil {
-		d.pad = l2.New(d.p.l2.Bytes)
+	if d.l2 == nil {
+		d.l2 = l2.New(d.p.l2.Bytes)
 	}
-	if err := d.pad.Reserve(l2End(o)); err != nil {
+	if err := d.l2.Reserve(l2End(o)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	if t.Groups.Planar() {
@@ -173,7 +173,7 @@ func (d *Device) openSource(j *job, o *regs.Operand, group, depth int) (tiles.So
 	case o.L2 == regs.Circular:
 		return j.ring, nil
 	}
-	return d.pad.View(o.Tile, o.Shape, group, depth)
+	return d.l2.View(o.Tile, o.Shape, group, depth)
 }
 
 // A teeSink writes results to two places.
@@ -196,12 +196,12 @@ func (d *Device) openSink(j *job, group, depth int) (tiles.Sink, error) {
 	case o.L2 == regs.Streamed:
 		return d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
 	}
-	pad, err := d.pad.View(o.Tile, o.Shape, group, depth)
+	inL2, err := d.l2.View(o.Tile, o.Shape, group, depth)
 	if err != nil || !o.DRAM {
-		return pad, err
+		return inL2, err
 	}
 	mem, err := d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
-	return teeSink{mem, pad}, err
+	return teeSink{mem, inL2}, err
 }
 
 // keepSource copies the source to the L2 for a later descriptor.
@@ -217,7 +217,7 @@ func (d *Device) keepSource(j *job, group, depth int) error {
 		if err != nil {
 			return err
 		}
-		v, err := d.pad.View(o.Tile, o.Shape, group, z)
+		v, err := d.l2.View(o.Tile, o.Shape, group, z)
 		if err != nil {
 			return err
 		}

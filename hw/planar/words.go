@@ -108,23 +108,9 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	if op > SumSquare {
 		return fail("unknown OpMode")
 	}
-	second := w.Cfg&cfgSecond != 0
-	switch form {
-	case FormTwo, FormChannel, FormReduceTwo:
-		if !second {
-			return fail("want SecSrc 2 or 3 in a form with two sources")
-		}
-	case FormOne, FormReduce:
-		if second || w.Cfg&cfgNegate2 != 0 {
-			return fail("want SecSrc 0 in a form with one source")
-		}
-	default:
-		return Config{}, &WordError{"Common.Cfg.PlanarForm", uint32(form), "unknown planar form"}
+	if err := checkForm(form, w, op); err != nil {
+		return Config{}, err
 	}
-	if (form == FormOne || form == FormChannel) && op != Add {
-		return fail("want OpMode 0 in this form")
-	}
-
 	c := Neutral(op)
 	c.Relu2 = relu2
 	c.Negate1 = w.Cfg&cfgNegate1 != 0
@@ -165,6 +151,28 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// checkForm returns a *[WordError] if the form is unknown, or if it does not have the sources or the
+// operation that w selects.
+func checkForm(form Form, w Words, op Op) error {
+	second := w.Cfg&cfgSecond != 0
+	switch form {
+	case FormTwo, FormChannel, FormReduceTwo:
+		if !second {
+			return &WordError{"PE.Cfg", w.Cfg, "want SecSrc 2 or 3 in a form with two sources"}
+		}
+	case FormOne, FormReduce:
+		if second || w.Cfg&cfgNegate2 != 0 {
+			return &WordError{"PE.Cfg", w.Cfg, "want SecSrc 0 in a form with one source"}
+		}
+	default:
+		return &WordError{"Common.Cfg.PlanarForm", uint32(form), "unknown planar form"}
+	}
+	if (form == FormOne || form == FormChannel) && op != Add {
+		return &WordError{"PE.Cfg", w.Cfg, "want OpMode 0 in this form"}
+	}
+	return nil
 }
 
 // splitHalves returns the low and the high half of w.
