@@ -46,7 +46,7 @@ type Device struct {
 	line   pipeline
 	ops    *regs.Operands // of the executing task
 	room   regs.Operands  // storage for the operands of tasks that do not carry them
-	held   *held          // task whose result is a ring, waiting for its reader
+	held   *heldTask      // task whose result is a ring, waiting for its reader
 	sums   sums           // of the report, without its last descriptor
 	lost   bool           // a result of this dispatch was not finite
 	broken int            // descriptor whose values could not be computed, -1 for none

@@ -25,8 +25,8 @@ type pipeline struct {
 	ring    clock.Cycles // cycles of its whole body if the next descriptor overlaps with it through a ring, else 0
 	dram    footprint    // ranges in device memory
 	l2      footprint    // ranges in the L2
-	power   draw         // power draw, used under a power budget
-	earlier draw         // power draw of the descriptor before
+	power   powerDraw    // power draw, used under a power budget
+	earlier powerDraw    // power draw of the descriptor before
 }
 
 // A demand holds what a descriptor needs from each unit when it runs alone.

@@ -108,7 +108,7 @@ func TestPlaceSavesWhatItSaves(t *testing.T) {
 				planar: r.IntN(2) == 0, fills: r.IntN(6), drains: r.IntN(6), lane: r.Uint64N(100), reread: r.IntN(2) == 0,
 				mem:  dma.Cycles{Kernel: n(300), Source: n(300), Destination: n(300)},
 				dram: footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), at(r.Uint64N(9)), at(r.Uint64N(9))},
-				l2:  footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), span{}, at(r.Uint64N(9))},
+				l2:   footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), span{}, at(r.Uint64N(9))},
 			}}
 			x.mem.Total = max(x.mem.Kernel+x.mem.Source, x.mem.Destination) + n(300)
 			one, _, _ := order(p, x)

@@ -27,8 +27,9 @@ func (r *ring) Row(dst []half, c, y int) { copy(dst, r.row(c, y)) }
 // SetRow writes src to row y of channel c, starting at column x. It overwrites the oldest row.
 func (r *ring) SetRow(src []half, c, y, x int) { copy(r.row(c, y)[x:], src) }
 
-// A held task has a ring as its result and waits for the task that reads it.
-type held struct {
+// A heldTask is a task that has a ring as its result and waits for the task that
+// reads it.
+type heldTask struct {
 	task   regs.Task
 	ops    regs.Operands
 	report int // index in Report.Descriptors
@@ -36,7 +37,7 @@ type held struct {
 
 // hold postpones the current task t until the task that reads its ring.
 func (d *Device) hold(t *regs.Task) (*evidence.Limit, *Fault) {
-	d.held = &held{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
+	d.held = &heldTask{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
 	return nil, nil
 }
 

@@ -100,7 +100,7 @@ func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) 
 	if p.budget > 0 {
 		trailing := clock.Nanojoules(d.Watts() * float64(d.Trail))
 		p.throttle(d, open, l.earlier.spareEnergy(p.budget, d.Lead)+trailing)
-		l.power = draw{d.Watts(), trailing}
+		l.power = powerDraw{d.Watts(), trailing}
 	}
 	d.Counters = makeCounters(d)
 }

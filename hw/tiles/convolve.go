@@ -232,8 +232,8 @@ func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) 
 	mac.Widen(dst[lead:lead+inside], scratch[:inside])
 }
 
-// pack fills a panel. Its k-th row holds tap k of the outputs first to first+lanes-1.
-func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
+// fillPanel fills a panel. Its k-th row holds tap k of the outputs first to first+lanes-1.
+func (s *stage) fillPanel(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
 	k := 0
 	for ch := channel; ch < channel+channels; ch++ {
 		for _, t := range s.order {
@@ -243,9 +243,9 @@ func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, c
 	}
 }
 
-// emit writes the finished outputs of one channel to the sink, row by row, starting at output
+// writeRows writes the finished outputs of one channel to the sink, row by row, starting at output
 // first.
-func (s *stage) emit(dst Sink, out []float16.Float16, channel, first int) {
+func (s *stage) writeRows(dst Sink, out []float16.Float16, channel, first int) {
 	for len(out) > 0 {
 		oy, ox := first/s.c.Wout, first%s.c.Wout
 		n := min(len(out), s.c.Wout-ox)
@@ -314,12 +314,12 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 			for b, ok := next(); ok; b, ok = next() {
 				p := b * lanes
 				m := min(lanes, pixels-p)
-				s.pack(panel[:k*m], half, m, p, 0, c.Cin)
+				s.fillPanel(panel[:k*m], half, m, p, 0, c.Cin)
 				mac.ReduceMany(acc[:n*m], panel[:k*m], taps[:n*k], m, c.Post.Port)
 				for i := range n {
 					post := s.post(first + i)
 					post.Apply(half[:m], acc[i*m:(i+1)*m])
-					s.emit(dst, half[:m], first+i, p)
+					s.writeRows(dst, half[:m], first+i, p)
 				}
 			}
 		})
@@ -336,7 +336,7 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 		column := make([]float32, k)
 		scratch := make([]float16.Float16, 1)
 		for p := range pixels {
-			s.pack(column, scratch, 1, p, 0, c.Cin)
+			s.fillPanel(column, scratch, 1, p, 0, c.Cin)
 			copy(taps[p*k:], column)
 		}
 	}
@@ -362,7 +362,7 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 				post := s.post(ch + l)
 				for p := range pixels {
 					post.Apply(out, acc[p*m+l:p*m+l+1])
-					s.emit(dst, out, ch+l, p)
+					s.writeRows(dst, out, ch+l, p)
 				}
 			}
 		}
@@ -390,7 +390,7 @@ func (s *stage) reduceUnicast(dst Sink, workers int) {
 			post := s.post(ch)
 			post.Apply(half, acc)
 			for y := range s.rows {
-				s.emit(dst, half[y*p.width:][:c.Wout], ch, y*c.Wout)
+				s.writeRows(dst, half[y*p.width:][:c.Wout], ch, y*c.Wout)
 			}
 		}
 	})

@@ -115,8 +115,8 @@ type laneReader struct {
 	bits     int
 }
 
-// take returns the next n bytes.
-func (r *laneReader) take(n int) ([]byte, error) {
+// readBytes returns the next n bytes.
+func (r *laneReader) readBytes(n int) ([]byte, error) {
 	if n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
 	}
@@ -130,7 +130,7 @@ func (r *laneReader) align() { r.at = min((r.at+63)&^63, len(r.b)) }
 
 // readHalves reads len(dst) fp16 values.
 func (r *laneReader) readHalves(dst []float16.Float16) error {
-	b, err := r.take(2 * len(dst))
+	b, err := r.readBytes(2 * len(dst))
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 			return nil, err
 		}
 	}
-	head, err := r.take(2 * r.bias * width)
+	head, err := r.readBytes(2 * r.bias * width)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 		}
 	case Palette:
 		var b []byte
-		if b, err = r.take((len(w)*r.bits + 7) / 8); err == nil {
+		if b, err = r.readBytes((len(w)*r.bits + 7) / 8); err == nil {
 			err = mac.UnpackPalette(w, r.codebook, b, r.bits)
 		}
 	case Int8:
@@ -245,11 +245,11 @@ func closingBytes(width int) int { return max(0, width/2-2) }
 // The section of a 1x1 program that is packed this way has the hash of the compiler's section. For
 // a 3x3 program the lane lengths agree, and the order of the entries is inferred.
 func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
-	count, err := r.take(2)
+	count, err := r.readBytes(2)
 	if err != nil {
 		return err
 	}
-	body, err := r.take(int(binary.LittleEndian.Uint16(count)))
+	body, err := r.readBytes(int(binary.LittleEndian.Uint16(count)))
 	if err != nil {
 		return err
 	}
@@ -279,13 +279,13 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 			}
 		}
 	}
-	_, err = r.take(closingBytes(width))
+	_, err = r.readBytes(closingBytes(width))
 	return err
 }
 
 // readInt8 reads a plane of signed bytes and multiplies each by the scale of its channel.
 func (r *laneReader) readInt8(w, scale []float16.Float16) error {
-	b, err := r.take(len(w))
+	b, err := r.readBytes(len(w))
 	if err != nil {
 		return err
 	}
