@@ -56,13 +56,13 @@ func (f *footprint) reads(w span) bool {
 	return f.source1.overlaps(w) || f.source2.overlaps(w) || f.kernel.overlaps(w)
 }
 
-// conflicts reports whether f and an earlier footprint must stay in order because one writes an
-// address that the other reads or writes.
+// conflicts reports whether f must not overlap in time with the earlier footprint before, because
+// one writes addresses that the other reads or writes.
 func (f *footprint) conflicts(before *footprint) bool {
 	return f.reads(before.result) || before.reads(f.result) || f.result.overlaps(before.result)
 }
 
-// footprints returns the ranges of a task's operands in device memory and in the L2.
+// footprints returns the address ranges of a task's operands, in device memory and in L2.
 func footprints(t *regs.Task, o *regs.Operands) (dram, l2 footprint) {
 	surface := func(o *regs.Operand, addr uint64) span {
 		if !o.DRAM || o.Bytes == 0 {
@@ -93,9 +93,8 @@ type placement struct {
 	trail clock.Cycles // cycles of its last results after them
 }
 
-// place appends a descriptor to the chain. On entry a holds the cycles in the array; place fills in
-// the other causes, so that a becomes the cycles that the descriptor adds to the chain up to the
-// end of its time in the array.
+// place appends a descriptor to the chain. On entry, a holds the cycles in the array. On return, a
+// holds all cycles by which the descriptor lengthens the chain, except those for its last results.
 func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	if !l.running {
 		l.add(p, a, d)
@@ -109,14 +108,14 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	return placement{saved: needs + drain - adds, lead: needs - min(needs, adds), trail: l.drain}
 }
 
-// add is like place, but does not compute the placement.
+// add appends a descriptor to the chain as place does, but does not compute the placement.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	after := l.step(p, a, d)
 	l.record(d, &after)
 }
 
-// step fills in the causes of a descriptor's cycles after the descriptors before it. It does not
-// change l.
+// step fills in the causes of a descriptor's cycles that depend on the descriptors before it. It
+// does not change l.
 func (l *pipeline) step(p *params, a *Accounting, d *demand) aftermath {
 	a.Overhead = p.overhead
 	if l.ring > 0 && d.reads {
@@ -147,10 +146,10 @@ type prefetch struct {
 	held     uint64       // bytes of a lane that may be in use at the end
 }
 
-// first returns the bytes of a coefficient lane that the array waits for before it starts: all
-// that the M1 has room for. For a longer lane, which no task for the M1 has, the array waits as
-// it would in tasks for the M1, with the remainder first. The rest arrives while the array runs,
-// and at its end the array no longer needs the first weights (inferred).
+// initialWeights returns the number of bytes of a weight stream that must arrive before the array
+// starts. This is the whole stream if it has at most p.part bytes, the kernel memory of an M1
+// engine. For a longer stream, which no task for the M1 has, it is the remainder of a division into
+// parts of that size. The other parts arrive while the array runs (inferred).
 func (p *params) initialWeights(lane uint64) uint64 {
 	if rest := lane % p.part; lane > p.part && rest > 0 {
 		return rest
@@ -158,10 +157,10 @@ func (p *params) initialWeights(lane uint64) uint64 {
 	return min(lane, p.part)
 }
 
-// prefetch computes what must arrive before the array can start, and how much of it memory fetched
-// while the previous descriptor was in the array. Weights are prefetched as far as kernel memory
-// has room, and the first part of the source if the L2 has room. It sets the causes of the
-// remaining wait in a.
+// prefetch computes which traffic must arrive before the array can start, and how much of it memory
+// could fetch while the previous descriptor was in the array. Weights are fetched early as far as
+// kernel memory has room, and the first part of the source if no earlier result is in its place.
+// prefetch adds the remaining waits to a.
 func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	lands := d.dram.reads(l.dram.result) // the previous descriptor must write its result before this one reads it
 	mem := &d.mem
@@ -208,8 +207,9 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	return pre
 }
 
-// body lets the rest of the traffic overlap with the array, together with the results that the
-// previous descriptor left. The descriptor's own last results are left for the next one.
+// runArray computes the time of a descriptor in the array. The traffic in pre that has not arrived
+// and the last results of the previous descriptor overlap with the array; runArray adds waits to a
+// where they do not fit. The last results of this descriptor are left for the next one.
 func (l *pipeline) runArray(a *Accounting, d *demand, pre *prefetch) aftermath {
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := pre.behind + pre.total - min(pre.total, pre.fill-pre.arriving+drain)
@@ -235,7 +235,7 @@ func (l *pipeline) runArray(a *Accounting, d *demand, pre *prefetch) aftermath {
 	return after
 }
 
-// leave stores in l the state that a descriptor leaves for the next one.
+// record stores the state that a descriptor leaves for the next one in l.
 func (l *pipeline) record(d *demand, after *aftermath) {
 	l.running, l.planar, l.lane = true, d.planar, after.lane
 	l.slack, l.drain = after.body-min(after.body, after.busy), after.drain
@@ -246,9 +246,10 @@ func (l *pipeline) record(d *demand, after *aftermath) {
 	}
 }
 
-// joinRing runs a descriptor at the same time as the one that fills its ring. They alternate tile
-// by tile, and its traffic uses idle memory time. It adds its start, because descriptors start one
-// by one, and the time by which it is the slower of the two.
+// joinRing computes the time of a descriptor that runs at the same time as the previous one, which
+// fills the ring buffer that it reads. The two alternate row by row. The descriptor adds the cycles
+// of its start and the cycles by which it is slower than the previous one. Its traffic uses the
+// time in which memory is idle.
 func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
 	a.hide(l.ring)
@@ -262,8 +263,8 @@ func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	return aftermath{body: max(alone, l.ring), busy: rest, drain: drain}
 }
 
-// hide removes up to n cycles from a, earliest causes first. Overhead stays, because descriptors
-// start one by one.
+// hide subtracts up to n cycles from the causes in a, starting with the earliest in a descriptor's
+// course. It does not change Overhead, because descriptors start one after the other.
 func (a *Accounting) hide(n clock.Cycles) {
 	for _, c := range [...]*clock.Cycles{
 		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,
