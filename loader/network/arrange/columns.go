@@ -1,13 +1,16 @@
 package arrange
 
 import (
-	"anesim/loader/lower/family"
-	"anesim/loader/lower/join"
 	"fmt"
 	"slices"
 
+	"github.com/x448/float16"
+
 	"anesim/loader/layer"
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // A matmul with constant weights transposes its input before the cores read it, and transposes
@@ -24,7 +27,9 @@ import (
 // compiler's chains hold a single head and prepare columns once for all their readers.
 
 // ShareColumns makes matmuls of one tensor, whose results are only transposed, share one
-// transposed copy of the tensor. Call it after Rearrange.
+// transposed copy of the tensor. It changes only layers that can still be lowered for a chip
+// with the largest memories; the chip of a run is not known yet, and one with a smaller L2 may
+// refuse the new layers. Call ShareColumns after [Rearrange].
 func ShareColumns(n *list.Network) {
 	s := findSharing(n)
 	for i := range n.Layers {
@@ -42,12 +47,8 @@ func ShareColumns(n *list.Network) {
 			layers = append(layers, t)
 		}
 		if from, ok := s.columns[i]; ok {
+			l = s.withColumns(l, i)
 			l.Inputs = []string{from}
-			if at, ok := s.transposeAfter[i]; ok {
-				l = toConvolution(&l, &n.Layers[at])
-			} else {
-				l.Lower.TransposeX = true
-			}
 		}
 		layers = append(layers, l)
 	}
@@ -107,7 +108,7 @@ func (s *columnSharing) shareFrom(i int) {
 	if len(all) == 0 || all[0] != i {
 		return
 	}
-	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In })
+	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In || !s.worksWithColumns(k) })
 	saved := len(all) - 1
 	for _, k := range all {
 		if _, ok := s.transposeAfter[k]; ok {
@@ -133,6 +134,40 @@ func (s *columnSharing) shareFrom(i int) {
 			s.removed[at] = true
 		}
 	}
+}
+
+// withColumns returns matmul l, which is layer i, as a layer that reads columns: a convolution
+// that includes the transpose after it, or the matmul with a transposed input. The result still
+// names the input of l.
+func (s *columnSharing) withColumns(l list.Layer, i int) list.Layer {
+	if at, ok := s.transposeAfter[i]; ok {
+		return toConvolution(&l, &s.n.Layers[at])
+	}
+	l.Lower.TransposeX = true
+	return l
+}
+
+// worksWithColumns reports whether matmul i can be lowered as a layer that reads columns. If it
+// can only be lowered apart from the transpose after it, worksWithColumns separates the two.
+func (s *columnSharing) worksWithColumns(i int) bool {
+	x := s.n.Layers[i]
+	x.Weights.Filter = nil // whether a layer can be lowered depends on their number only
+	lowered := func() bool {
+		l := s.withColumns(x, i)
+		w, err := weights.Sizes(&l, 0)
+		if err == nil {
+			_, err = join.NewPart(l.Lower, w)
+		}
+		return err == nil
+	}
+	if lowered() {
+		return true
+	}
+	if _, ok := s.transposeAfter[i]; !ok {
+		return false
+	}
+	delete(s.transposeAfter, i)
+	return lowered()
 }
 
 // canShareColumns reports whether a layer is a matmul of one matrix with constant weights that
@@ -162,7 +197,7 @@ func toConvolution(l, next *list.Layer) list.Layer {
 	c.Out = c.Lower.Out()
 	c.Folded = slices.Clone(l.Folded)
 	if f := l.Weights.Filter; f != nil && x.Op == layer.MatMul {
-		c.Weights.Filter = nil
+		c.Weights.Filter = make([]float16.Float16, 0, len(f))
 		for o := range x.Columns {
 			for k := range x.In.W {
 				c.Weights.Filter = append(c.Weights.Filter, f[k*x.Columns+o])

@@ -1,6 +1,9 @@
 package graph
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Elements returns the number of elements of a tensor with the given dimensions.
 func Elements(dims []int) int {
@@ -103,19 +106,26 @@ func CheckExtents(dims []int) error {
 	return nil
 }
 
-// FitsEngine reports whether the engine may accept a tensor of shape dims. It has four axes;
-// the leading axes are merged if there are more.
+// EngineDims returns the extents N, C, H and W of an engine tensor that holds a tensor of shape
+// dims. Missing leading axes have extent 1, and the leading axes of a shape with more than four
+// are merged to N. The error is that of [CheckExtents]; extents may be 0, or too large for the
+// engine (see [FitsEngine]).
+func EngineDims(dims []int) ([4]int, error) {
+	e := [4]int{1, 1, 1, 1}
+	if err := CheckExtents(dims); err != nil {
+		return e, err
+	}
+	if extra := len(dims) - len(e); extra > 0 {
+		e[0] = Elements(dims[:extra+1])
+		dims = dims[extra+1:]
+	}
+	copy(e[len(e)-len(dims):], dims)
+	return e, nil
+}
+
+// FitsEngine reports whether the engine may accept a tensor of shape dims: [EngineDims] of dims
+// are from 1 to [MaxExtent], and their product is at most 2^40.
 func FitsEngine(dims []int) bool {
-	if CheckExtents(dims) != nil {
-		return false
-	}
-	if extra := len(dims) - 4; extra > 0 {
-		dims = append([]int{Elements(dims[:extra+1])}, dims[extra+1:]...)
-	}
-	for _, d := range dims {
-		if d < 1 || d > MaxExtent {
-			return false
-		}
-	}
-	return true
+	e, err := EngineDims(dims)
+	return err == nil && slices.Min(e[:]) >= 1 && slices.Max(e[:]) <= MaxExtent
 }

@@ -149,12 +149,21 @@ func buildMatMul(a *args, in []layer.Shape) list.Layer {
 	}
 	switch len(in) {
 	case 1:
+		if a.choice("rhs", "constant", "runtime") == "runtime" {
+			a.fail("from", "found 1 input, want 2 for rhs=runtime")
+		}
 		l.Columns = a.requiredCount("n")
 	case 2:
+		if a.choice("rhs", "runtime", "constant") == "constant" {
+			a.fail("rhs", "found constant and 2 inputs, want runtime or 1 input")
+		}
 		if l.TransposeY {
 			in[1].H, in[1].W = in[1].W, in[1].H
 		}
 		l.Second, l.Columns = layer.Runtime, in[1].W
+		if n := a.count("n", 1, l.Columns); n != l.Columns {
+			a.fail("n", "found %d, want the %d columns of the second input", n, l.Columns)
+		}
 		if in[1] != (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
 			a.fail("from", "cannot multiply %s and %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
 		}
@@ -181,8 +190,9 @@ func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			a.fail("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
 		}
 		if len(in) == 2 {
-			if a.choice("second", "runtime") != "runtime" || a.has("value") {
-				a.fail("second", "found two inputs; want runtime")
+			a.choice("second", "runtime")
+			if a.has("value") {
+				a.fail("value", "found a value and 2 inputs, want second=scalar with 1 input")
 			}
 			if !broadcastsTo(in[1], in[0]) {
 				a.fail("from", "cannot broadcast %s to %s", list.ShapeText(in[1]), list.ShapeText(in[0]))
@@ -242,9 +252,12 @@ func powInputs(a *args) []layer.Shape {
 }
 
 func buildPow(a *args, in []layer.Shape) list.Layer {
-	if len(in) != 2 || in[0] != in[1] {
-		a.fail("from", "inputs do not match; want two of the same shape")
+	if len(in) != 2 {
+		a.fail("from", "number of inputs is %d, want 2 for %s", len(in), a.op)
 		return list.Layer{}
+	}
+	if in[0] != in[1] {
+		a.fail("from", "found shapes %s and %s, want two of the same shape", list.ShapeText(in[0]), list.ShapeText(in[1]))
 	}
 	return list.Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
 }

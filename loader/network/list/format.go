@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
 )
 
 // A FormatError reports a file that does not describe a network.
@@ -32,18 +33,14 @@ var OneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 // Limits on a network.
 const (
 	MaxLayers = 1 << 16
-	MaxExtent = 1 << 24 // of one axis; the engine's own limit is far lower
+	MaxExtent = graph.MaxExtent // elements along one axis of a tensor
 )
 
-// CheckShape returns an error unless every extent of s is in range and their product is at most
-// 2^40.
+// CheckShape returns an error unless every extent of s is from 1 to [MaxExtent] and their
+// product is at most 2^40, which is the rule of [graph.FitsEngine].
 func CheckShape(s layer.Shape) error {
-	room := 1 << 40
-	for _, n := range [...]int{s.N, s.C, s.H, s.W} {
-		if n < 1 || n > MaxExtent || n > room {
-			return fmt.Errorf("shape %s is out of range", ShapeText(s))
-		}
-		room /= n
+	if !graph.FitsEngine([]int{s.N, s.C, s.H, s.W}) {
+		return fmt.Errorf("shape %s is out of range", ShapeText(s))
 	}
 	return nil
 }

@@ -197,11 +197,9 @@ func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, d, keep := in[0].numbers, in[0].dims, in[1].numbers
-	axis := 0
-	if n.Attr["axis"] == nil {
-		d = []int{len(v)}
-	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
+	v, keep := in[0].numbers, in[1].numbers
+	d, axis, err := alongOptionalAxis(n, in[0].dims)
+	if err != nil {
 		return nil, err
 	}
 	to := res[0].Dims
@@ -228,10 +226,8 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis := 0
-	if n.Attr["axis"] == nil {
-		d = []int{len(v)}
-	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
+	d, axis, err := alongOptionalAxis(n, d)
+	if err != nil {
 		return nil, err
 	}
 	parts := make([][]float64, d[axis])

@@ -144,17 +144,24 @@ func nonZeroShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: []int{max(1, len(d)), count}, Type: graph.Int64}}, nil
 }
 
+// alongOptionalAxis returns dims and the axis attribute of n. Without the attribute, n works on
+// the flattened tensor: the shape is its number of elements, and the axis is 0.
+func alongOptionalAxis(n *graph.Node, dims []int) (shape []int, axis int, err error) {
+	if n.Attr["axis"] == nil {
+		return []int{graph.Elements(dims)}, 0, nil
+	}
+	axis, err = Axis(len(dims), n.Int("axis", 0))
+	return slices.Clone(dims), axis, err
+}
+
 func compressShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	out, axis := []int{graph.Elements(d)}, 0
-	if n.Attr["axis"] != nil {
-		if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
-			return nil, err
-		}
-		out = slices.Clone(d)
+	out, axis, err := alongOptionalAxis(n, d)
+	if err != nil {
+		return nil, err
 	}
 	if c := n.Const(1); c != nil && !c.Absent() {
 		v, err := c.Values()
@@ -178,12 +185,9 @@ func uniqueShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, axis := []int{graph.Elements(d)}, 0
-	if n.Attr["axis"] != nil {
-		if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
-			return nil, err
-		}
-		out = slices.Clone(d)
+	out, axis, err := alongOptionalAxis(n, d)
+	if err != nil {
+		return nil, err
 	}
 	places := graph.Result{Dims: []int{out[axis]}, Type: graph.Int64}
 	return []graph.Result{{Dims: out, Type: n.Type(0)}, places, places, places}, nil

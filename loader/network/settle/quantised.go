@@ -52,6 +52,16 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 	return s, err
 }
 
+// inputQuantization returns the quantization of input i, whose scale and zero point are the next
+// two inputs.
+func (e *expansion) inputQuantization(i int) (quantization, error) {
+	d, err := e.Dims(i)
+	if err != nil {
+		return quantization{}, err
+	}
+	return e.readQuantization(i+1, i+2, len(d))
+}
+
 // integerRange returns the least and the largest number of a type. It reports false unless fp16
 // holds all of them.
 func integerRange(t graph.Type) (low, high float64, exact bool) {
@@ -114,11 +124,7 @@ func (e *expansion) dequantize(out, x *graph.Value, s quantization) (*graph.Valu
 }
 
 func expandQuantize(e *expansion) error {
-	d, err := e.Dims(0)
-	if err != nil {
-		return err
-	}
-	s, err := e.readQuantization(1, 2, len(d))
+	s, err := e.inputQuantization(0)
 	if err != nil {
 		return err
 	}
@@ -129,11 +135,7 @@ func expandQuantize(e *expansion) error {
 }
 
 func expandDequantize(e *expansion) error {
-	d, err := e.Dims(0)
-	if err != nil {
-		return err
-	}
-	s, err := e.readQuantization(1, 2, len(d))
+	s, err := e.inputQuantization(0)
 	if err != nil {
 		return err
 	}
@@ -147,17 +149,13 @@ func expandDequantize(e *expansion) error {
 // dequantizeInput returns quantized input i as a float tensor. Its scale and zero point are the
 // next two inputs.
 func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
-	d, err := e.Dims(i)
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.readQuantization(i+1, i+2, len(d))
+	s, err := e.inputQuantization(i)
 	if err != nil {
 		return nil, err
 	}
 	if e.Const(i) != nil && len(s.scale) > 1 { // weights: one scale per output channel or matmul column
 		if s.axis = 0; e.Op != "QLinearConv" {
-			s.axis = len(d) - 1
+			s.axis = len(e.In[i].Dims) - 1
 		}
 	}
 	return e.dequantize(nil, e.In[i], s)

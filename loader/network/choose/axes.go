@@ -1,0 +1,230 @@
+package choose
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+	"anesim/loader/lower/join"
+	"anesim/loader/network/graph"
+)
+
+// viewAxis returns an N, C, H, W shape for a tensor in which the given axis of dims is an axis of
+// its own, and that axis of the shape.
+func viewAxis(dims []int, axis int) (layer.Shape, layer.Axes) {
+	if natural := axis + 4 - len(dims); len(dims) <= 4 && natural > 0 {
+		s, _ := ShapeOf(dims)
+		return s, [...]layer.Axes{0, layer.AxisC, layer.AxisH, layer.AxisW}[natural]
+	}
+	if axis == len(dims)-1 {
+		s, _ := ShapeOf(dims)
+		return s, layer.AxisW
+	}
+	last := dims[len(dims)-1]
+	return layer.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, layer.AxisC
+}
+
+// reduceAxes reduces the axes i with axes[i] set to an extent of 1. It uses one layer if the
+// tensor has at most four axes and the batch axis is not reduced, and one layer per axis
+// otherwise.
+func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, error) {
+	d := slices.Clone(x.Dims)
+	var set layer.Axes
+	natural := len(d) <= 4
+	for i, e := range d {
+		if !axes[i] || e == 1 {
+			continue
+		}
+		at := i + 4 - len(d)
+		if at <= 0 {
+			natural = false
+			continue
+		}
+		set |= [...]layer.Axes{0, layer.AxisC, layer.AxisH, layer.AxisW}[at]
+	}
+	natural = natural && set != 0
+	if natural {
+		for i := range d {
+			if axes[i] {
+				d[i] = 1
+			}
+		}
+		return n.reduceInParts(op, x, set, d)
+	}
+	// Reduce one axis at a time, the last first.
+	for i := len(d) - 1; i >= 0; i-- {
+		if !axes[i] || d[i] == 1 {
+			continue
+		}
+		s, axis := viewAxis(d, i)
+		d[i] = 1
+		var err error
+		if x, err = n.addLayer(layer.Reduction(op, s, axis), layer.Weights{}, slices.Clone(d), x); err != nil {
+			return x, err
+		}
+	}
+	return x, nil
+}
+
+// reduceInParts reduces the axes in set; d are the dimensions of the result. If the engine cannot
+// do it in one layer and channels are not reduced, it halves the channels recursively and
+// concatenates the results.
+func (n *Chooser) reduceInParts(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
+	l := layer.Reduction(op, x.shape(), set)
+	var limit *layer.LimitError
+	_, err := join.NewPart(l, layer.Weights{})
+	c := len(x.Dims) - 3
+	if !errors.As(err, &limit) || set&layer.AxisC != 0 || c < 0 || x.Dims[c] < 2 {
+		return n.addLayer(l, layer.Weights{}, d, x)
+	}
+	half := x.Dims[c] / 2
+	var parts []Operand
+	for _, r := range [...][2]int{{0, half}, {half, x.Dims[c] - half}} {
+		part, err := n.sliceAxis(x, c, r[0], r[1])
+		if err != nil {
+			return x, err
+		}
+		out := slices.Clone(d)
+		out[c] = r[1]
+		if part, err = n.reduceInParts(op, part, set, out); err != nil {
+			return x, err
+		}
+		parts = append(parts, part)
+	}
+	return n.concatenate(c, parts)
+}
+
+// multiplyAlongAxis multiplies each vector along an axis of x by a constant matrix with out rows.
+// The matrix element for output o and input i is weight(o, i). It can select, repeat or mix
+// elements of the axis.
+func (n *Chooser) multiplyAlongAxis(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
+	in := x.Dims[axis]
+	if err := n.Spend(HalfBytes * out * in); err != nil {
+		return x, err
+	}
+	result := slices.Clone(x.Dims)
+	result[axis] = out
+	matrix := make([]float16.Float16, out*in)
+	for o := range out {
+		for i := range in {
+			matrix[o*in+i] = float16.Fromfloat32(float32(weight(o, i)))
+		}
+	}
+	if axis == len(x.Dims)-1 {
+		l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: out}
+		return n.addLayer(l, layer.Weights{Filter: matrix}, result, x)
+	}
+	last := x.Dims[len(x.Dims)-1]
+	s := layer.Shape{N: graph.Elements(x.Dims[:axis]), C: in, H: graph.Elements(x.Dims[axis+1:]) / max(1, last), W: last}
+	return n.addLayer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: matrix}, result, x)
+}
+
+// pickElements returns the elements of an axis at the given indices. Up to three runs of
+// consecutive indices become slices that are concatenated. Otherwise, x is multiplied by a matrix
+// of ones and zeros.
+func (n *Chooser) pickElements(x Operand, axis int, index []int) (Operand, error) {
+	const maxRuns = 3
+	var runs [][2]int
+	for _, i := range index {
+		if k := len(runs) - 1; k >= 0 && runs[k][0]+runs[k][1] == i {
+			runs[k][1]++
+		} else {
+			runs = append(runs, [2]int{i, 1})
+		}
+	}
+	if len(runs) > maxRuns {
+		return n.multiplyAlongAxis(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
+	}
+	var parts []Operand
+	for _, r := range runs {
+		p, err := n.sliceAxis(x, axis, r[0], r[1])
+		if err != nil {
+			return x, err
+		}
+		parts = append(parts, p)
+	}
+	return n.concatenate(axis, parts)
+}
+
+// sliceAxis returns size elements of an axis, from index begin on. It adds no layer if that is the
+// whole axis.
+func (n *Chooser) sliceAxis(x Operand, axis, begin, size int) (Operand, error) {
+	if begin == 0 && size == x.Dims[axis] {
+		return x, nil
+	}
+	d := slices.Clone(x.Dims)
+	d[axis] = size
+	in, set := viewAxis(x.Dims, axis)
+	out, _ := viewAxis(d, axis)
+	l := layer.Layer{Op: layer.Slice, In: in, Size: out}
+	switch set {
+	case layer.AxisC:
+		l.Begin.C = begin
+	case layer.AxisH:
+		l.Begin.H = begin
+	case layer.AxisW:
+		l.Begin.W = begin
+	}
+	return n.addLayer(l, layer.Weights{}, d, x)
+}
+
+// concatenate joins tensors along an axis. At most 16 are joined at a time. To join columns,
+// channels and columns are transposed first, and transposed back afterwards.
+func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
+	const most = 16 // inputs of one Concat layer
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	if len(parts) > most {
+		var groups []Operand
+		for first := 0; first < len(parts); first += most {
+			g, err := n.concatenate(axis, parts[first:min(first+most, len(parts))])
+			if err != nil {
+				return g, err
+			}
+			groups = append(groups, g)
+		}
+		return n.concatenate(axis, groups)
+	}
+	d := slices.Clone(parts[0].Dims)
+	d[axis] = 0
+	for _, p := range parts {
+		d[axis] += p.Dims[axis]
+	}
+	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {
+		swapped := make([]Operand, len(parts))
+		for i, p := range parts {
+			var err error
+			if swapped[i], err = n.swapChannelsColumns(p); err != nil {
+				return p, err
+			}
+		}
+		s := swapped[0].shape()
+		s.C = d[last]
+		l := layer.Layer{Op: layer.Concat, In: s}
+		for _, p := range swapped {
+			l.Parts = append(l.Parts, p.shape().C)
+		}
+		y, err := n.addLayer(l, layer.Weights{}, nil, swapped...)
+		if err != nil {
+			return y, err
+		}
+		y, err = n.swapChannelsColumns(y)
+		return y.As(d...), err
+	}
+	s, set := viewAxis(d, axis)
+	if set != layer.AxisC {
+		last := d[len(d)-1]
+		if axis == len(d)-1 {
+			last = 1
+		}
+		s = layer.Shape{N: graph.Elements(d[:axis]), C: d[axis], H: graph.Elements(d[axis+1:]) / max(1, last), W: last}
+	}
+	l := layer.Layer{Op: layer.Concat, In: s}
+	for _, p := range parts {
+		l.Parts = append(l.Parts, p.Dims[axis])
+	}
+	return n.addLayer(l, layer.Weights{}, d, parts...)
+}

@@ -1,0 +1,176 @@
+package settle
+
+import (
+	"fmt"
+
+	"anesim/loader/network/graph"
+)
+
+// expandRotary expands the rotary embedding of either domain, which rotates pairs of elements
+// by angles from tables.
+func expandRotary(e *expansion) error {
+	x, places, cos, sin := e.input(0), e.input(1), e.input(2), e.input(3)
+	if e.Domain != "com.microsoft" {
+		cos, sin, places = e.input(1), e.input(2), e.input(3)
+	}
+	d := x.Dims
+	joined := len(d) == 3
+	var err error
+	if joined {
+		n := e.Int("num_heads", 0)
+		if t := cos.Dims; n == 0 && len(t) > 0 && t[len(t)-1] > 0 {
+			n = d[2] / (2 * t[len(t)-1])
+		}
+		if x, err = e.splitHeads(x, n); err != nil {
+			return err
+		}
+	}
+	if len(x.Dims) != 4 {
+		return fmt.Errorf("found shape %v, want 3 or 4 axes", d)
+	}
+	name := e.output(0)
+	if joined {
+		name = nil
+	}
+	if x, err = e.rotate(name, x, cos, sin, places, e.Int("interleaved", 0) != 0, e.Int("rotary_embedding_dim", 0)); err != nil {
+		return err
+	}
+	if joined {
+		err = e.joinHeads(e.output(0), x)
+	}
+	return err
+}
+
+// rotate rotates pairs of elements of x [batch][heads][length][size] by the angles of tables. A
+// pair is two neighbors or the same element of both halves of the last axis. places selects
+// rows of the tables; a single place is the first of a sequence. part is the number of elements
+// to rotate, 0 for all.
+func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbours bool, part int) (*graph.Value, error) {
+	d := x.Dims
+	if part == 0 {
+		part = d[3]
+	}
+	if part < 2 || part%2 != 0 || part > d[3] {
+		return nil, fmt.Errorf("cannot rotate %d elements of shape %v; want an even number of at least 2", part, d)
+	}
+	var err error
+	if places.Given() {
+		if places, err = rowPositions(e, places, d[2]); err != nil {
+			return nil, err
+		}
+	}
+	var table [2]*graph.Value
+	for i, name := range [...]*graph.Value{cos, sin} {
+		if table[i], err = gatherAngles(e, name, places, d, part); err != nil {
+			return nil, err
+		}
+	}
+	var rest *graph.Value
+	if part < d[3] {
+		parts, err := e.emitAll([]*graph.Value{nil, nil}, "", "Split", attributes{"axis": intAttr(3)}, x, e.newInts(part, d[3]-part))
+		if err != nil {
+			return nil, err
+		}
+		x, rest = parts[0], parts[1]
+	}
+	pair, err := splitPairs(e, x, part, neighbours)
+	if err != nil {
+		return nil, err
+	}
+	first, err := combine(e, pair[0], pair[1], table, "Sub")
+	if err != nil {
+		return nil, err
+	}
+	second, err := combine(e, pair[1], pair[0], table, "Add")
+	if err != nil {
+		return nil, err
+	}
+	parts := []*graph.Value{first, second}
+	if neighbours {
+		y, err := interleave(e, parts, d[0], d[1], d[2], part/2)
+		if err != nil {
+			return nil, err
+		}
+		parts = []*graph.Value{y}
+	}
+	if rest.Given() {
+		parts = append(parts, rest)
+	}
+	if len(parts) == 1 {
+		return e.emit(out, "Identity", nil, parts[0])
+	}
+	return e.emit(out, "Concat", attributes{"axis": intAttr(3)}, parts...)
+}
+
+// rowPositions returns the positions of a row's elements. If only the first position is given,
+// the others follow it.
+func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, error) {
+	if graph.Elements(places.Dims) != 1 || length <= 1 {
+		return places, nil
+	}
+	row := make([]int, length)
+	for k := range row {
+		row[k] = k
+	}
+	return e.emit(nil, "Add", nil, places, e.newInts(row...))
+}
+
+// gatherAngles returns the rows of a table, selected by places if given, with one angle for
+// each pair of part elements.
+func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int) (*graph.Value, error) {
+	length, each := dims[2], part/2
+	if places.Given() {
+		var err error
+		if table, err = e.emit(nil, "Gather", nil, table, places); err != nil {
+			return nil, err
+		}
+	}
+	t := table.Dims
+	if graph.Elements(t)%(length*part/2) != 0 {
+		return nil, fmt.Errorf("angles of shape %v do not fit shape %v", t, dims)
+	}
+	return e.reshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
+}
+
+// splitPairs returns the first and the second elements of the pairs in the last axis.
+func splitPairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [2]*graph.Value, err error) {
+	for i := range pair {
+		if neighbours {
+			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(part), e.newInts(3), e.newInts(2))
+		} else {
+			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i*part/2), e.newInts((i+1)*part/2), e.newInts(3))
+		}
+		if err != nil {
+			return pair, err
+		}
+	}
+	return pair, nil
+}
+
+// combine returns a times table[0], plus or minus b times table[1]. op is Add or Sub.
+func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
+	l, err := e.emit(nil, "Mul", nil, a, table[0])
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.emit(nil, "Mul", nil, b, table[1])
+	if err != nil {
+		return nil, err
+	}
+	return e.emit(nil, op, nil, l, r)
+}
+
+// interleave returns a tensor with the elements of two tensors alternating along the last axis.
+func interleave(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
+	for i := range parts {
+		var err error
+		if parts[i], err = e.reshape(nil, parts[i], batch, heads, length, each, 1); err != nil {
+			return nil, err
+		}
+	}
+	y, err := e.emit(nil, "Concat", attributes{"axis": intAttr(4)}, parts...)
+	if err != nil {
+		return nil, err
+	}
+	return e.reshape(nil, y, batch, heads, length, 2*each)
+}
