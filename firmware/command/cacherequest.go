@@ -34,9 +34,9 @@ func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	case !running:
 		r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d: program %d has %d", m.Procedure, m.Program, p.Procedures)
+		r.refuse(NotFound, "procedure %d is out of range; program %d has %d", m.Procedure, m.Program, p.Procedures)
 	case c.cache[k] != nil:
-		r.refuse(WrongState, "procedure %d of process %d has a cache request", m.Procedure, m.Process)
+		r.refuse(WrongState, "procedure %d of process %d already has a cache request", m.Procedure, m.Process)
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
 		c.cache[k] = &cacheRequest{call: call, active: c.isGroupInactive(m.Program, call.Group)}

@@ -216,7 +216,7 @@ func (c *Controller) perform(m *Message, r *Reply) {
 	case SecureModeStart, SecureModeStop, SecureModeResumeTransition:
 		c.setSecureMode(m, r)
 	case ExclaveModeStart, ExclaveModeStop:
-		r.refuse(Unsupported, "%v is a stub on H13", m.ID)
+		r.refuse(Unsupported, "%v has no effect on the M1", m.ID)
 	case RequestProgramID:
 		c.assignProgramSlot(r)
 	case ReturnProgramID:
@@ -251,7 +251,7 @@ func (c *Controller) perform(m *Message, r *Reply) {
 		c.disabled = true
 		c.dropCacheRequests(func(cacheKey) bool { return true })
 	default:
-		r.refuse(Unsupported, "%v is undocumented", m.ID)
+		r.refuse(Unsupported, "%v has no documented effect", m.ID)
 	}
 }
 
@@ -288,7 +288,7 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	}
 	if m.ID == ReturnProcessID {
 		if _, ok := p.processes[m.Process]; ok {
-			r.refuse(WrongState, "process %d of program %d runs", m.Process, m.Program)
+			r.refuse(WrongState, "process %d of program %d is running", m.Process, m.Program)
 		}
 		return
 	}
@@ -298,7 +298,7 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 			return
 		}
 	}
-	r.refuse(NoRoom, "program %d has %d processes", m.Program, MaxProcesses)
+	r.refuse(NoRoom, "all %d processes of program %d are taken", MaxProcesses, m.Program)
 }
 
 func (c *Controller) findProgram(m *Message, r *Reply) *program {
@@ -364,7 +364,7 @@ func (c *Controller) createProcess(m *Message, r *Reply) {
 	case m.Process < 0 || m.Process >= MaxProcesses:
 		r.refuse(NoRoom, "process %d is not between 0 and %d", m.Process, MaxProcesses-1)
 	case there:
-		r.refuse(WrongState, "program %d has a process %d", m.Program, m.Process)
+		r.refuse(WrongState, "program %d already has a process %d", m.Program, m.Process)
 	default:
 		p.processes[m.Process] = bindings
 	}
@@ -411,7 +411,7 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	case err != nil:
 		r.refuseError(err)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d: program %d has %d", m.Procedure, m.Program, p.Procedures)
+		r.refuse(NotFound, "procedure %d is out of range; program %d has %d", m.Procedure, m.Program, p.Procedures)
 	case c.refuseBlocked(m, r):
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)

@@ -36,7 +36,7 @@ func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notic
 // checkStatus refuses a command unless the engine performed it, and reports whether it did.
 func (c *Controller) checkStatus(s Status, r *Reply, what string) bool {
 	if s != OK {
-		r.refuse(s, "the engine was not %s", what)
+		r.refuse(s, "engine was not %s", what)
 	}
 	return s == OK
 }
@@ -44,7 +44,7 @@ func (c *Controller) checkStatus(s Status, r *Reply, what string) bool {
 // checkNoBody refuses a message with a body, and reports whether it has none.
 func (c *Controller) checkNoBody(m *Message, r *Reply) bool {
 	if m.Size > 0 {
-		r.refuse(Malformed, "%v has no body, %d bytes came", m.ID, m.Size)
+		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
 	}
 	return m.Size == 0
 }
@@ -111,11 +111,11 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	case m.ID == SecureModeResumeTransition:
 		r.refuse(WrongState, "found no paused transition of secure mode")
 	case on == c.secure:
-		r.refuse(WrongState, "secure mode is already %t", on)
+		r.refuse(WrongState, "secure mode is already %s", map[bool]string{true: "on", false: "off"}[on])
 	case c.paused:
-		r.refuse(WrongState, "the engine is suspended: nothing can run to its end")
+		r.refuse(WrongState, "engine is suspended and cannot finish calls")
 	case on && m.Program >= 0 && c.programs[m.Program] == nil:
-		r.refuse(NotFound, "no program in slot %d", m.Program)
+		r.refuse(NotFound, "found no program in slot %d", m.Program)
 	default:
 		if !c.checkStatus(c.engine.Secure(on), r, "at a secure boundary") {
 			return
@@ -160,8 +160,12 @@ func (c *Controller) setPrefetch(m *Message, r *Reply) {
 			return
 		}
 	}
-	if p.prefetch == on {
-		r.refuse(WrongState, "program %d: an AFPP is loaded: %t", m.Program, on)
+	switch {
+	case on && p.prefetch:
+		r.refuse(WrongState, "program %d already has an AFPP", m.Program)
+		return
+	case !on && !p.prefetch:
+		r.refuse(WrongState, "program %d has no AFPP", m.Program)
 		return
 	}
 	p.prefetch = on

@@ -74,7 +74,7 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 		}
 	}
 	if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-		return bad("found no buffer register that holds the port")
+		return bad("port has no buffer register of its own")
 	}
 	for i := range l.program.Ports {
 		if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {

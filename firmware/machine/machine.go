@@ -85,7 +85,7 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 // there. It returns an error if the name is already in use.
 func (m *Machine) Add(name string, model engine.Source) (address uint64, err error) {
 	if _, ok := m.Image(name); ok {
-		return 0, fmt.Errorf("duplicate model %s", name)
+		return 0, fmt.Errorf("duplicate model %q", name)
 	}
 	m.engine.models = append(m.engine.models, &image{name: name, model: model})
 	return imageBase + uint64(len(m.engine.models)-1)*imageSize, nil

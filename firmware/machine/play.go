@@ -318,7 +318,7 @@ var entitlements = map[string]string{
 func (p *player) addClient(words []string) error {
 	name := words[0]
 	if p.clients[name] != nil {
-		return fmt.Errorf("duplicate client %s", name)
+		return fmt.Errorf("duplicate client %q", name)
 	}
 	kv, err := parsePairs(words[1:], "kind", "rights", "qos", "team", "hash", "privileged")
 	if err != nil {
@@ -364,7 +364,7 @@ func (p *player) findClient(name string) (*scriptClient, error) {
 	if c := p.clients[name]; c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("unknown client %s%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
+	return nil, fmt.Errorf("unknown client %q%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
 }
 
 // reportReturn reports a return value of the driver.

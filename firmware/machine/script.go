@@ -100,7 +100,7 @@ func parsePairs(words []string, known ...string) (map[string]string, error) {
 	for _, w := range words {
 		k, v, _ := strings.Cut(w, "=")
 		if _, twice := m[k]; twice {
-			return nil, fmt.Errorf("duplicate key %s", k)
+			return nil, fmt.Errorf("duplicate key %q", k)
 		}
 		at := false
 		for _, name := range known {

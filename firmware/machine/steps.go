@@ -317,7 +317,7 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	}
 	n, err := strconv.ParseUint(word, 0, 32)
 	if err != nil {
-		return driver.Selector{}, fmt.Errorf("unknown selector of a %v client: %s%s", kind, word, spelling.Suggest(word, selectorNames(table)))
+		return driver.Selector{}, fmt.Errorf("unknown selector %[2]q of a %[1]v client%[3]s", kind, word, spelling.Suggest(word, selectorNames(table)))
 	}
 	if n < uint64(len(table)) {
 		return table[n], nil

@@ -23,7 +23,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
 	}
 	if l.Config.Observe != nil || l.Script.Events < MaxEvents || len(l.Events) >= MaxEvents {
-		return fail("events are incomplete or more than %d", MaxEvents)
+		return fail("events are incomplete; want all events of the simulation, at most %d", MaxEvents)
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
 		return fail("power settings are not supported in scripts")

@@ -75,9 +75,9 @@ func ReadScript(data []byte) (*Script, error) {
 	case err != nil:
 		return nil, err
 	case s.Duration == 0:
-		return nil, errorAt(root, "duration is missing")
+		return nil, errorAt(root, "missing duration; want a time such as 2s")
 	case len(s.Clients) == 0:
-		return nil, errorAt(root, "clients are missing")
+		return nil, errorAt(root, "missing clients; want at least one")
 	}
 	return s, nil
 }
@@ -111,7 +111,7 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 			names := slices.Sorted(maps.Keys(read))
 			return errorAt(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
 		case seen[k.Value]:
-			return errorAt(k, "duplicate key %s", k.Value)
+			return errorAt(k, "duplicate key %q", k.Value)
 		}
 		seen[k.Value] = true
 		if err := f(v); err != nil {

@@ -142,7 +142,7 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 			return fail(key.Line, "unknown constant; want one of %s", strings.Join(names(), ", "))
 		}
 		if seen[name] {
-			return fail(key.Line, "constant appears twice")
+			return fail(key.Line, "duplicate constant")
 		}
 		seen[name] = true
 		var k fileConstant
@@ -152,13 +152,13 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		what := p.refuse(k.Value)
 		switch {
 		case k.Unit != p.unit:
-			return fail(v.Line, "unit %q, want %q", k.Unit, p.unit)
+			return fail(v.Line, "unit is %q; want %q", k.Unit, p.unit)
 		case what != "":
 			return fail(v.Line, "%s", what)
 		case !slices.Contains(kinds[:], k.Evidence):
 			return fail(v.Line, "unknown evidence %q; want one of %v", k.Evidence, kinds)
 		case k.Source == "":
-			return fail(v.Line, "missing source")
+			return fail(v.Line, "missing source; want the origin of the value")
 		}
 		*field(c, name) = evidence.Constant(k)
 	}
@@ -177,7 +177,7 @@ var constantKeys = []string{"value", "unit", "evidence", "source"}
 // be no others.
 func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
 	if v.Kind != yaml.MappingNode {
-		return fail(v.Line, "want value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
 	}
 	seen := map[string]bool{}
 	for key, item := range pairs(v) {
@@ -185,7 +185,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 		case !slices.Contains(constantKeys, key.Value):
 			return fail(key.Line, "unknown key %q%s", key.Value, spelling.Suggest(key.Value, constantKeys))
 		case seen[key.Value]:
-			return fail(key.Line, "key %s appears twice", key.Value)
+			return fail(key.Line, "duplicate key %q", key.Value)
 		case key.Value == "value" && item.Decode(new(float64)) != nil:
 			return fail(item.Line, "value %q is not a number", item.Value)
 		}
@@ -193,11 +193,11 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 	}
 	for _, key := range constantKeys {
 		if !seen[key] {
-			return fail(v.Line, "missing key %s", key)
+			return fail(v.Line, "missing key %q", key)
 		}
 	}
 	if err := v.Decode(k); err != nil {
-		return fail(v.Line, "want value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
 	}
 	return nil
 }

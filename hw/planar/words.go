@@ -106,7 +106,7 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	}
 	op := Op(w.Cfg >> cfgOpShift & cfgOpMask)
 	if op > SumSquare {
-		return fail("unknown OpMode")
+		return fail("unknown OpMode; want 0 to 4")
 	}
 	if err := checkForm(form, w, op); err != nil {
 		return Config{}, err
@@ -131,7 +131,7 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		return fail("found two functions of one result; want at most one")
 	}
 	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
-		return fail("maximum bit without a reduction with OpMode 0")
+		return fail("maximum bit is set without a reduction with OpMode 0")
 	}
 	c.Bias, c.Scale = splitHalves(w.BiasScale)
 	c.Epsilon, c.PreScale = splitHalves(w.PreScale)

@@ -104,7 +104,7 @@ func (a *assembler) setTextSize(l line) error {
 func (a *assembler) addRawBytes(l line) error {
 	off, err := parseNumber(l.tokens[1].text)
 	if err != nil || off < 0 {
-		return l.fail(l.tokens[1], "invalid offset %q", l.tokens[1].text)
+		return l.fail(l.tokens[1], "invalid offset %q; want a number of bytes", l.tokens[1].text)
 	}
 	r := rawBytes{off: uint64(off), at: l}
 	for _, t := range l.tokens[2:] {
@@ -125,7 +125,7 @@ func (a *assembler) beginContainer(l line) error {
 	for i, t := range l.tokens[1:] {
 		var err error
 		if n[i], err = parseNumber(t.text); err != nil || n[i] < 0 {
-			return l.fail(t, "invalid number of bytes %q", t.text)
+			return l.fail(t, "invalid number of bytes %q; want 0 or more", t.text)
 		}
 	}
 	if limit := a.byteLimit(); uint64(n[0]) > limit {
@@ -185,7 +185,7 @@ func (a *assembler) addPort(l line) error {
 		case "bytes":
 			n, err := parseNumber(value.text)
 			if err != nil || n < 1 {
-				return l.fail(t, "invalid number of bytes %q", t.text)
+				return l.fail(t, "invalid size %q; want bytes=N with N above 0", t.text)
 			}
 			p.Bytes = uint64(n)
 		default:
@@ -279,7 +279,7 @@ func (a *assembler) declareParam(l line) error {
 	for i, t := range l.tokens[2:] {
 		v, err := parseNumber(t.text)
 		if err != nil || v < 0 {
-			return l.fail(t, "invalid parameter value %q", t.text)
+			return l.fail(t, "invalid parameter value %q; want 0 or a positive number", t.text)
 		}
 		n[i] = uint64(v)
 	}

@@ -124,7 +124,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		case strings.HasPrefix(t.text, "+"):
 			n, err := parseNumber(t.text[1:])
 			if err != nil || n < 0 || n>>32 != 0 {
-				return 0, l.fail(t, "invalid bits %q of a 32-bit word", t.text)
+				return 0, l.fail(t, "invalid bits %q; want + and a number below 2^32", t.text)
 			}
 			if set&uint32(n) != 0 {
 				return 0, l.fail(t, "bits %#x are set twice", set&uint32(n))
@@ -159,7 +159,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		}
 		mask := f.With(0, 1<<f.Width-1)
 		if set&mask != 0 {
-			return 0, l.fail(t, "%s is set twice", f.Name)
+			return 0, l.fail(t, "field %s is set twice", f.Name)
 		}
 		w, set = f.With(w, v), set|mask
 	}
@@ -222,7 +222,7 @@ func (a *assembler) parseWordNumber(l line, t token) (uint32, error) {
 	if strings.HasPrefix(t.text, "$") {
 		n, err := a.resolveParam(l, t)
 		if err == nil && n>>32 != 0 {
-			err = l.fail(t, "%#x exceeds a word", n)
+			err = l.fail(t, "value %#x exceeds 32 bits", n)
 		}
 		return uint32(n), err
 	}

@@ -98,7 +98,7 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil || n>>42 > 0 || n>>42 < -1 {
-		return 0, fmt.Errorf("%q is not a number", text)
+		return 0, fmt.Errorf("%q is not a number; want a decimal or 0x number of at most 42 bits", text)
 	}
 	return n, nil
 }
