@@ -58,7 +58,7 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// makeCounters returns the counters of a finished report.
+// makeCounters derives the statistics counters from the other figures of d.
 func makeCounters(d *DescriptorReport) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
 	if d.Planar {

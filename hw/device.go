@@ -136,8 +136,8 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	return false
 }
 
-// trimList removes the descriptors that should not be listed from the report, except for the last
-// open ones. The figures of the last descriptor are final only when the chain continues or ends.
+// trimList removes descriptors that should not be listed from the report. It keeps the last open
+// ones, whose figures are not final.
 func (d *Device) trimList(open int) {
 	if d.opts.Values {
 		return
@@ -156,8 +156,8 @@ func (d *Device) trimList(open int) {
 	}
 }
 
-// check returns the fault that stops a timed task on the silicon, or nil. It computes the task's
-// values if the options ask for them.
+// check returns the fault that stops task t on the silicon, or nil. If values were asked for, it
+// also computes them.
 func (d *Device) check(r *DescriptorReport, t *regs.Task) *Fault {
 	if unit, what := d.findFault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
@@ -175,7 +175,7 @@ func (d *Device) Report() *Report {
 	return &d.report
 }
 
-// finish ends a chain: its last descriptor waits until its results are in memory.
+// finish ends a chain: it adds the time to store the last results to the last descriptor.
 func (d *Device) finish() {
 	d.abandon()
 	if n := len(d.report.Descriptors); n > 0 && d.line.drain > 0 {

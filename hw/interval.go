@@ -54,7 +54,7 @@ func (r *Report) Bounds() Interval {
 	return sum
 }
 
-// add adds the interval of a descriptor that ran n times.
+// add adds the interval d of a descriptor that ran n times to b.
 func (b *Interval) add(d Interval, n float64) {
 	b.Low += clock.Nanoseconds(n * float64(d.Low))
 	b.High += clock.Nanoseconds(n * float64(d.High))
@@ -76,10 +76,10 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 	return b.Low, b.High
 }
 
-// findSpread returns the spread of the descriptor's kind: convolutions with a window, convolutions
-// of one pixel, matmuls with the transpositions and copies that prepare them, or passes over a
-// tensor. Work that no measured row covers has a spread of its own, of rows whose kind the fit had
-// not seen.
+// findSpread returns the ratios of measured to predicted times for the kind of descriptor d:
+// convolutions with a window, 1x1 convolutions, matmuls with the passes and copies that prepare
+// their operands, or other passes over a tensor. Work without any measurement has ratios of its
+// own.
 func findSpread(d *DescriptorReport) spread {
 	if !d.Measured() {
 		return spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
@@ -161,8 +161,9 @@ func (d *DescriptorReport) Measured() bool {
 	return d.Work().Rows() > 0 || d.Prepares && ProductWork.Rows() > 0
 }
 
-// preparedBy reports whether the descriptor before prepares an operand of matmul d: whether it is a
-// pass or a copy whose result the matmul reads. then and now are the pipeline after each of them.
+// preparedBy reports whether the previous descriptor, before, prepares an operand of d: d is a
+// matmul and reads the result of a pass or a copy. The arguments then and now are the states of the
+// pipeline after the two descriptors.
 func (d *DescriptorReport) preparedBy(before *DescriptorReport, then, now *pipeline) bool {
 	return d.Op == MatMul && (before.Op == Pass || before.Op == Copy) && then.running &&
 		(now.dram.reads(then.dram.result) || now.l2.reads(then.l2.result))

@@ -9,12 +9,12 @@ import (
 	"anesim/hw/tiles"
 )
 
-// unspecified returns a limit for behaviour that no program and no document shows.
+// unspecified returns a limit for something that no program or document specifies.
 func unspecified(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: fmt.Sprintf(format, args...)}
 }
 
-// notModeled returns a limit for behaviour that is known but left out of the model.
+// notModeled returns a limit for something that is known but that the model leaves out.
 func notModeled(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf(format, args...)}
 }
@@ -22,8 +22,8 @@ func notModeled(format string, args ...any) *evidence.Limit {
 // addLimit appends l to the report.
 func (r *DescriptorReport) addLimit(l *evidence.Limit) { r.Limits = append(r.Limits, *l) }
 
-// markComputed records that the values of a task were computed, and adds a limit for each
-// assumption or inference that they depend on.
+// markComputed records that the values of a task with registers g were computed, and adds a limit
+// for each unconfirmed assumption that they depend on.
 func (r *DescriptorReport) markComputed(g *regs.Groups) {
 	r.Computed = true
 	addNote := func(kind evidence.LimitKind, what string) {
@@ -63,9 +63,9 @@ type mask struct {
 	known    uint32
 }
 
-// unknownBits returns a limit for the first word with a set bit that no program explains, or nil.
-// It only checks words that the values of a task could depend on, because words of an engine that
-// the task does not use keep the values of earlier tasks.
+// unknownBits returns a limit for the first register that has a bit set whose meaning is not known,
+// or nil. It checks only registers that the values of the task can depend on, because other
+// registers keep the values of earlier tasks.
 func unknownBits(g *regs.Groups) *evidence.Limit {
 	c, s, l, n, d := &g.Common, &g.TileDMASrc, &g.L2, &g.NE, &g.TileDMADst
 	check := func(masks []mask) *evidence.Limit {
@@ -116,9 +116,8 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 // task with a second source.
 func secondFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 & 3) }
 
-// overlapLimit returns a limit if o is kept in the L2 with a stride between channels, rows, planes
-// or groups that is smaller than a row, so that rows overlap. Buffers of wide rows in a
-// pass-through are like that. It returns nil otherwise.
+// overlapLimit returns a limit if operand o is in L2 with a stride that is shorter than a row, so
+// that its rows overlap. It returns nil otherwise.
 func overlapLimit(o *regs.Operand) *evidence.Limit {
 	if !o.InL2() || o.Tile.Transposed {
 		return nil

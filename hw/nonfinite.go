@@ -21,9 +21,9 @@ type Overflow struct {
 	Given bool
 }
 
-// findOverflow returns the overflow of job j if its result is the first of the dispatch that is not
-// finite, else nil. It skips results of 8-bit elements, and results that never leave a ring because
-// the reader's result is checked instead.
+// findOverflow returns a description of the result of job j if it is the first result of the
+// dispatch with an infinity or a NaN, and nil otherwise. It skips results with 8-bit elements, and
+// results in a ring buffer because the result of their reader is checked instead.
 func (d *Device) findOverflow(j *job) *Overflow {
 	o := &j.ops.Result
 	if d.lost || o.Element == 1 || o.L2 == regs.Circular {
@@ -72,7 +72,8 @@ func (d *Device) visitRows(j *job, o *regs.Operand, visit func(row []half) bool)
 	}
 }
 
-// operandView returns a view that reads a part of an operand back from memory or the L2.
+// operandView returns a view that reads operand o of job j back from memory or L2, for one group
+// and depth.
 func (d *Device) operandView(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
 	switch {
 	case o.Role != regs.Destination:

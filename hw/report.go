@@ -98,7 +98,8 @@ func (d *DescriptorReport) Note() string { return d.joinLimits(true) }
 // It returns "" if there are none.
 func (d *DescriptorReport) Caveat() string { return d.joinLimits(false) }
 
-// joinLimits joins the texts of the limits that block values, or of the others.
+// joinLimits joins the texts of the limits that prevent values if blocking is true, and of the
+// other limits otherwise.
 func (d *DescriptorReport) joinLimits(blocking bool) (s string) {
 	for i := range d.Limits {
 		if l := &d.Limits[i]; l.Blocks() == blocking {
@@ -183,7 +184,7 @@ func (r *Report) Repeat(times, per int) {
 	}
 }
 
-// runCount returns how often the i-th listed descriptor ran.
+// runCount returns how often the listed descriptor with index i ran.
 func (r *Report) runCount(i int) int {
 	if i >= len(r.Descriptors)-r.Per {
 		return 1 + r.Again
@@ -194,7 +195,7 @@ func (r *Report) runCount(i int) int {
 // Count returns the number of descriptors that ran, listed or not.
 func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per + r.Rest.Count }
 
-// sums is a copy of a report's totals.
+// sums holds a copy of the sums of a report.
 type sums struct {
 	cycles clock.Cycles
 	time   clock.Nanoseconds

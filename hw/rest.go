@@ -44,8 +44,8 @@ type Group struct {
 // operation alone.
 const maxGroups = 1 << 10
 
-// trimList moves descriptors after the first list ones from the report's list to its Rest, except
-// for the last open ones.
+// trimList moves descriptors after the first list ones from the report's list to its Rest. It keeps
+// the last open ones listed.
 func (r *Report) trimList(list, open int, g groups) {
 	end := len(r.Descriptors) - open
 	if end <= list {
@@ -62,7 +62,7 @@ func (r *Report) trimList(list, open int, g groups) {
 	r.Descriptors = slices.Delete(r.Descriptors, list, end)
 }
 
-// add adds a descriptor to the rest.
+// add adds the figures of d to x.
 func (x *Rest) add(d *DescriptorReport) {
 	x.Count++
 	x.Time += d.Time
@@ -77,7 +77,7 @@ func (x *Rest) add(d *DescriptorReport) {
 	x.Interval.add(d.Bounds(), 1)
 }
 
-// groups maps each group to its index in Rest.Groups.
+// groups maps an operation and shape to the index of its Group in Rest.Groups.
 type groups map[groupKey]int
 
 type groupKey struct {
@@ -85,7 +85,7 @@ type groupKey struct {
 	shape Shape
 }
 
-// add adds a descriptor to its group in x, and creates the group if needed.
+// add adds the figures of d to its group in x, which it creates if necessary.
 func (g groups) add(x *Rest, d *DescriptorReport) {
 	key := groupKey{d.Op, d.Shape}
 	at, ok := g[key]

@@ -35,13 +35,14 @@ type heldTask struct {
 	report int // index in Report.Descriptors
 }
 
-// hold postpones the current task t until the task that reads its ring.
+// hold postpones task t, whose result is a ring buffer, until the task that reads the ring runs.
 func (d *Device) hold(t *regs.Task) (*evidence.Limit, *Fault) {
 	d.held = &heldTask{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
 	return nil, nil
 }
 
-// abandon drops a held task whose ring nobody reads, and adds a limit to its report.
+// abandon drops a postponed task if no other task reads its ring buffer, and adds a limit to its
+// report.
 func (d *Device) abandon() {
 	if h := d.held; h != nil {
 		d.report.Descriptors[h.report].addLimit(&evidence.Limit{
@@ -52,7 +53,8 @@ func (d *Device) abandon() {
 	}
 }
 
-// runPair runs the held task and its reader together, a few rows at a time.
+// runPair computes the postponed task and second, the task that reads its ring buffer, in turns of
+// a few rows.
 func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 	h := d.held
 	if h == nil {

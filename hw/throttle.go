@@ -13,9 +13,9 @@ type powerDraw struct {
 	trailing clock.Nanojoules // part of its energy: its last results, while the next descriptor runs
 }
 
-// spareEnergy returns the energy that a power budget leaves for a descriptor in addition to that of
-// its own time: the power that the previous descriptor does not use during lead, minus the energy
-// of that one's last results.
+// spareEnergy returns the energy that a descriptor may use in addition to the power budget during
+// its own time. It is the energy that the previous descriptor leaves unused during lead, minus the
+// energy of its last results.
 func (l *powerDraw) spareEnergy(budget float64, lead clock.Nanoseconds) clock.Nanojoules {
 	return clock.Nanojoules(max(0, budget-l.watts)*float64(lead)) - l.trailing
 }

@@ -35,7 +35,7 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 	}
 }
 
-// timeOnAll is like time, but uses every engine of a lane.
+// timeOnAll computes the same figures as time, with all engines that share a weight stream.
 func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
@@ -91,7 +91,7 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 // more pixels per step need not wait for all of them (inferred).
 const partElements = 256
 
-// conclude computes time, energy, throttling and counters from a descriptor's cycles and events.
+// conclude computes the time, energy, throttling and counters of d from its cycles and events.
 func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	d.Cycles.Throttle = 0
 	d.Time = p.clock.Time(d.Cycles.Total())
@@ -105,7 +105,8 @@ func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) 
 	d.Counters = makeCounters(d)
 }
 
-// finish adds to the last descriptor of a chain the cycles that memory needs for its last results.
+// finish adds to d, the last descriptor of a chain, the cycles in which memory stores its last
+// results.
 func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	if l.drain > 0 {
 		d.Cycles.OutputStall += l.drain
@@ -114,7 +115,7 @@ func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	}
 }
 
-// wholeShape returns the shape of a task in whole tensors.
+// wholeShape returns the shape of a task, with the channels of all groups counted together.
 func wholeShape(g *regs.Groups, o *regs.Operands) Shape {
 	c, in, out := &g.Common, &o.In, &o.Out
 	return Shape{

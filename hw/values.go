@@ -44,7 +44,7 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 	return nil
 }
 
-// elementSteps is the number of steps that one elementwise operation counts for in the budget.
+// elementSteps is the number of budget steps that an elementwise operation on one element costs.
 const elementSteps = 16
 
 // valueSteps returns the number of budget steps that computing the values of a task costs.
@@ -73,7 +73,7 @@ type part struct {
 	src          tiles.Source
 }
 
-// prepare reads the weights and the operation of a task into j.
+// prepare reads the operation and the weights of task t into j.
 func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
 	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
 	if d.l2 == nil {
@@ -88,7 +88,8 @@ func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidenc
 	return d.prepareEngine(&j.engine, t)
 }
 
-// compute runs a task part by part. A task whose result is a ring is held until its reader runs.
+// compute computes the values of task t, part by part. If the result is a ring buffer, it postpones
+// the task until the reader runs.
 func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	if d.ops.Result.L2 == regs.Circular {
 		return d.hold(t)
@@ -118,7 +119,7 @@ func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Lim
 	return j.byteRangeLimit(), nil
 }
 
-// planeCount returns the number of planes that a task processes one by one. It is 1 for a
+// planeCount returns the number of depth planes that the task computes separately. It is 1 for a
 // reduction, which combines them.
 func (j *job) planeCount() int {
 	if j.task.Groups.Planar() && j.task.Groups.Common.Cfg.PlanarForm().Reduces() {
@@ -146,7 +147,7 @@ func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 	return p, nil
 }
 
-// run computes rows first to last-1 of a part.
+// run computes rows first to last-1 of part p.
 func (d *Device) run(j *job, p part, first, last int) *Fault {
 	if j.task.Groups.Planar() {
 		return j.planar.run(d, j, p, first, last)
@@ -176,7 +177,7 @@ func (d *Device) openSource(j *job, o *regs.Operand, group, depth int) (tiles.So
 	return d.l2.View(o.Tile, o.Shape, group, depth)
 }
 
-// A teeSink writes results to two places.
+// A teeSink writes results to two tensors.
 type teeSink struct{ a, b tiles.Sink }
 
 func (s teeSink) SetRow(src []half, c, y, x int) {
@@ -184,7 +185,7 @@ func (s teeSink) SetRow(src []half, c, y, x int) {
 	s.b.SetRow(src, c, y, x)
 }
 
-// openSink returns the view that a part of the result is written to.
+// openSink returns the view to which one group and depth of the result is written.
 func (d *Device) openSink(j *job, group, depth int) (tiles.Sink, error) {
 	o := &j.ops.Result
 	switch {
@@ -204,7 +205,7 @@ func (d *Device) openSink(j *job, group, depth int) (tiles.Sink, error) {
 	return teeSink{mem, inL2}, err
 }
 
-// keepSource copies the source to the L2 for a later descriptor.
+// keepSource copies one group and depth of the source to L2, where a later descriptor reads it.
 func (d *Device) keepSource(j *job, group, depth int) error {
 	o := &j.ops.Source1
 	depths := 1

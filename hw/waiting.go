@@ -23,5 +23,6 @@ func (c *Chip) Waiting(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	return clock.Nanojoules(float64(rail) + float64(steps))
 }
 
-// drawnTime returns the part of a wait of time t in which power is still drawn.
+// drawnTime returns for how much of a wait of time t a unit draws power, if its hold time in
+// nanoseconds is hold.
 func drawnTime(t clock.Nanoseconds, hold float64) float64 { return max(0, min(float64(t), hold)) }

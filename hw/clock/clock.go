@@ -45,8 +45,8 @@ func (r Rate) Cycles(n uint64) Cycles {
 	return ceil(float64(n) / float64(r))
 }
 
-// ceil rounds v up. A v that exceeds a whole number only by floating-point noise is rounded to that
-// number.
+// ceil rounds v up to a whole number of cycles. It ignores fractions so small that they are
+// rounding errors.
 func ceil(v float64) Cycles {
 	const noise, most = 1e-9, 0.25
 	c := math.Ceil(v)

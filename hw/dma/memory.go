@@ -91,7 +91,8 @@ func (m *Memory) Remove(addr uint64) bool {
 	return true
 }
 
-// search returns the index of the first segment that ends after addr.
+// search returns the index of the first segment that ends after addr, or the number of segments if
+// there is none.
 func (m *Memory) search(addr uint64) int {
 	return sort.Search(len(m.segments), func(i int) bool { return m.segments[i].addr+m.segments[i].size > addr })
 }

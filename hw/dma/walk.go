@@ -38,7 +38,7 @@ func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
 
 const elementBytes = 2
 
-// offset returns the offset in v.b of element x of row y of channel c.
+// offset returns the offset in v.b of column x of row y of channel c.
 func (v View) offset(c, y, x int) int {
 	return v.base + c/v.interleave*v.plane + c%v.interleave*elementBytes + y*v.row + x*v.step
 }

@@ -55,8 +55,9 @@ type Window struct {
 // programs, which follow the rule in 303 of 317 tasks.)
 const fetchGranules = 8
 
-// fetchDepth returns the cycles of a fetch: the number of its rows that share a bank with the
-// first. Rows are granules wide and stride bytes apart.
+// fetchDepth returns the number of cycles of one fetch, which is the largest number of its rows
+// that share a bank with the first row. The rows are the given number of granules wide and stride
+// bytes apart.
 func (p Params) fetchDepth(rows, granules int, stride int) int {
 	depth, at := 1, 0
 	step := stride / p.Granule % p.Banks

@@ -62,7 +62,7 @@ func (p *Memory) View(l regs.Tile, s regs.Shape, g, d int) (View, error) {
 	return v, nil
 }
 
-// offset returns the offset in v.mem of element x of row y of channel c.
+// offset returns the offset in v.mem of column x of row y of channel c.
 func (v View) offset(c, y, x int) int { return v.base + y*v.row + c*v.channel + x*v.elements }
 
 // Row copies the first len(dst) elements of row y of channel c to dst.
