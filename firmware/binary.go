@@ -52,8 +52,8 @@ type binaryReader struct {
 	t     InitTable
 }
 
-// readBytes reads n bytes at off. The pointer to them is stored at file offset at, which
-// errors mention.
+// readBytes returns the n bytes at offset off of the file. Errors say that the pointer to
+// them, named what, is at offset at.
 func (b *binaryReader) readBytes(at, off, n uint64, what string) ([]byte, error) {
 	fail := func(err error, format string, args ...any) ([]byte, error) {
 		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: what + fmt.Sprintf(format, args...), Err: err}

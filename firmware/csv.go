@@ -61,7 +61,8 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	return t, nil
 }
 
-// parseRow parses a row. what describes a mistake, or is "".
+// parseRow parses the fields of a line. If they are invalid, it returns a description of
+// the mistake, and "" otherwise.
 func parseRow(row []string) (rec InitRecord, what string) {
 	if len(row) < 4 || len(row) > len(csvColumns) {
 		return rec, fmt.Sprintf("found %d columns; want %s, and optionally evidence and source", len(row), strings.Join(csvColumns[:4], ", "))

@@ -16,8 +16,8 @@ type InitRecord struct {
 	Source   string // place in the documents, and the purpose if it is known
 }
 
-// affectedBits returns the bits that the record determines. The documents' formula sets the
-// bits of Value even outside Mask.
+// affectedBits returns the bits that the record sets or clears. According to the documents
+// these include bits of Value that are not in Mask.
 func (r InitRecord) affectedBits() uint32 { return r.Mask | r.Value }
 
 // An InitTable lists the register writes that start the engine, in order.
@@ -81,13 +81,14 @@ func (e *InitError) Error() string {
 	return b.String() + ": " + e.What
 }
 
-// A checker checks the records of a table in order.
+// A checker validates the records of an init table in order.
 type checker struct {
 	counts map[string]int
 	words  map[uint64]wordState
 }
 
-// A wordState holds the bits of a word that earlier records determined, and their values.
+// A wordState records which bits of a register earlier records have written, and their
+// values.
 type wordState struct {
 	bits, value uint32
 }

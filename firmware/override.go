@@ -118,7 +118,8 @@ func parseNumber(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// registerNames returns the names of all groups, and of the registers in the given group.
+// registerNames returns the names of all register groups and of the registers in the named
+// group.
 func registerNames(group string) (groups, registers []string) {
 	for r := range regs.Registers() {
 		if !slices.Contains(groups, r.Block) {

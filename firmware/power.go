@@ -149,7 +149,7 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// isAwake reports whether the base is up and no time has passed since the last wake.
+// isAwake reports whether the base domain is on and no time has passed since the last wake.
 func (p *Power) isAwake() bool { return p.up.Has(Base) && p.gap == 0 }
 
 // Down turns off all domains at once, as happens when the engine enters or leaves secure
@@ -162,10 +162,10 @@ func (p *Power) Down() {
 	}
 }
 
-// clustersForTask returns the clusters of the engines that execute a task. The task uses as
-// many engines as it names, out of those with an open tile. Engines with both tiles open
-// are used first, then those with lower numbers (assumed). A planar task needs no cluster
-// (assumed: the planar engine belongs to the base).
+// clustersForTask returns the clusters with the engines that execute task t, given the
+// enabled tiles. The task names a number of engines. Engines with both tiles enabled are
+// used first, then those with lower numbers (assumed). A planar task needs no cluster,
+// because the planar engine is assumed to belong to the base.
 func clustersForTask(t *regs.Task, open uint32) Domains {
 	if t.Groups.Planar() {
 		return 0
@@ -218,8 +218,8 @@ func (c *Controller) PowerDown() {
 // WakeTime returns how long the last [Controller.Run] waited for the engine to wake.
 func (c *Controller) WakeTime() clock.Nanoseconds { return c.wakeTime }
 
-// powerClusters powers up the clusters that a task needs. Its dispatch has already paid for
-// the wake.
+// powerClusters turns on the clusters that task t needs. This costs no time in addition to
+// the wake of its dispatch.
 func (c *Controller) powerClusters(t *regs.Task, open uint32) {
 	if need := clustersForTask(t, open); need&^c.power.Up() != 0 {
 		c.Wake(need)

@@ -94,7 +94,7 @@ func M1Max() Chip {
 	return c
 }
 
-// h13Chip returns the constants that all H13 engines share.
+// h13Chip returns the constants that are the same for all chips with an H13 engine.
 func h13Chip() Chip {
 	return Chip{
 		Engines:       evidence.New(tiles.Engines, "engines", evidence.Bytes, "coefficient buffers of a descriptor; 32 tile enables, two an engine"),
@@ -145,7 +145,8 @@ func (c Chip) Constants() iter.Seq2[string, evidence.Constant] {
 	}
 }
 
-// params holds a chip's constants in the units that the timing code computes with.
+// params holds the constants of a chip, converted to the units of the timing code: cycles, and
+// bytes or elements per cycle.
 type params struct {
 	clock        clock.Hertz
 	tiles        tiles.Params
@@ -170,7 +171,7 @@ type params struct {
 	fewer *params
 }
 
-// laneBytes is the kernel memory of an engine of the M1.
+// laneBytes is the size of the memory in which an M1 engine keeps weights.
 const laneBytes = 64 << 10
 
 func (c Chip) params() params {

@@ -98,7 +98,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 	return p, nil
 }
 
-// validate returns an error if the procedure has no descriptors, or a port with an invalid
+// validate returns an error if the procedure has no descriptors or a port with an invalid
 // buffer index.
 func (q *part) validate() error {
 	if len(q.Chain) == 0 {
@@ -157,7 +157,7 @@ func (b *Builder) Container() (*Container, error) {
 
 func (b *Builder) procedureName() string { return cmp.Or(b.Procedure, "net") }
 
-// A layout is a container under construction.
+// A layout assigns addresses and file offsets to the parts of a container.
 type layout struct {
 	*Builder
 	parts    []*part
@@ -167,7 +167,7 @@ type layout struct {
 	sizes    bool // only the size of the constants is known
 }
 
-// A part is the share of one procedure in the container.
+// A part is one procedure of a container, with its share of memory.
 type part struct {
 	*Builder
 	ports      []Port
@@ -176,7 +176,8 @@ type part struct {
 	text, data uint64 // offsets of its chain and constants in their sections
 }
 
-// newLoad returns an empty command with its size rounded up to a multiple of 8 bytes.
+// newLoad returns an empty load command of at least size bytes, rounded up to a multiple of
+// 8.
 func newLoad(cmd Command, size int) LoadBytes {
 	b := make(LoadBytes, roundUp(uint64(size), 8))
 	le.PutUint32(b, uint32(cmd))
@@ -230,8 +231,8 @@ func (l *layout) placeAll() {
 	}
 }
 
-// placePorts assigns addresses from at on to the ports of a procedure that have none, and
-// returns the end of the last window.
+// placePorts assigns addresses, from at on, to the ports of a procedure that have none. It
+// returns the address after the last port.
 func (l *layout) placePorts(q *part, at uint64) uint64 {
 	order := make([]*Port, len(q.ports))
 	for i := range q.ports {
@@ -255,9 +256,8 @@ func (l *layout) placePorts(q *part, at uint64) uint64 {
 	return at
 }
 
-// placeText concatenates the chains of all procedures, each at a multiple of
-// regs.Alignment, and their constants, each at a multiple of TileSize. It places both from
-// at on.
+// placeText places the descriptors of all procedures, followed by their constants, from
+// address at on.
 func (l *layout) placeText(at uint64) {
 	var text, constants []byte
 	flags := SegmentPadded
@@ -312,8 +312,8 @@ func padTo(b []byte, unit uint64) []byte {
 	return append(b, make([]byte, roundUp(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
-// sectionIndex returns the ordinal, from 1, of the section at an address, or 0 if there is
-// none.
+// sectionIndex returns the number of the section that contains an address, counted from 1,
+// or 0 if there is none.
 func (l *layout) sectionIndex(at uint64) uint8 {
 	n := uint8(0)
 	for _, s := range l.segments {
@@ -334,7 +334,7 @@ func newPortLoad(p *Port) *PortLoad {
 	return &PortLoad{b, p.Address, p.Name}
 }
 
-// newProgramLoad returns the thread command of flavor 1 as later compilers write it.
+// newProgramLoad returns the load command that describes the procedure.
 func (q *part) newProgramLoad() *ProgramLoad {
 	const size = 0x878
 	b := newLoad(CommandThread, size+len(q.procedureName())+1)
@@ -392,8 +392,8 @@ func (q *part) newOperationLoad(p *Port, late bool) *OperationLoad {
 	}
 }
 
-// assignFileOffsets places the parts of the file: symbols, strings and relocations follow
-// the commands, then every segment with data starts a new page.
+// assignFileOffsets assigns file offsets: symbols, strings and relocations follow the load
+// commands, and each segment with data starts a new page.
 func (l *layout) assignFileOffsets(c *Container, symtab *SymtabLoad) {
 	at := uint64(headerSize)
 	for _, load := range c.Loads {

@@ -94,8 +94,8 @@ func (p *Program) Link() (*Linked, error) {
 // The caller reads them from the result's Stream.
 func (p *Program) LinkStream() (*Linked, error) { return p.link(func(*regs.Task, int) {}) }
 
-// link links the program and calls show for each task with the maximum number of tasks. A
-// task is valid only until show returns.
+// link links the program. It calls show for each task, with an upper bound on the number of
+// tasks. The task is valid until show returns.
 func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
 		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(missingFields(), ", ")}
@@ -141,7 +141,8 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	return l, nil
 }
 
-// wrapStreamError adds the file offset to an error of the chain.
+// wrapStreamError returns err, an error of reading the descriptors, as a *[FormatError]
+// with the offset in the program's file.
 func (p *Program) wrapStreamError(err error) error {
 	var s *regs.StreamError
 	if errors.As(err, &s) {
@@ -150,8 +151,8 @@ func (p *Program) wrapStreamError(err error) error {
 	return wrap(p.textOff, err, "cannot read the program text")
 }
 
-// checkAccess checks that an access lies inside one segment and is allowed there, and adds
-// tile DMA accesses to the segment's reach.
+// checkAccess returns a *[SurfaceError] unless access a of a task is inside one segment
+// that permits it. It extends the reach of that segment.
 func (l *Linked) checkAccess(task int, a *access) error {
 	if !a.on {
 		return nil
@@ -185,7 +186,7 @@ func (l *Linked) checkAccess(task int, a *access) error {
 	return nil
 }
 
-// add extends the reach to include the bytes from low up to end.
+// add extends the reach to include the addresses from low up to end.
 func (r *Reach) add(low, end uint64, write bool) {
 	if *r == (Reach{}) {
 		r.Low = low
@@ -194,8 +195,8 @@ func (r *Reach) add(low, end uint64, write bool) {
 }
 
 // newMemoryMap returns the segments that are not empty, sorted by address. It returns a
-// *MemoryError if two of them overlap or together they exceed MaxZeroFill or
-// MaxAddressRange.
+// *[MemoryError] if two of them overlap, if they need more than MaxZeroFill bytes without
+// contents, or if they are more than MaxAddressRange bytes apart.
 func newMemoryMap(segments []Segment) ([]Segment, error) {
 	m := make([]Segment, 0, len(segments))
 	for _, s := range segments {

@@ -197,8 +197,8 @@ func recordOffsets(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
 	}
 }
 
-// relocateText returns the program's text with all relocations applied. It returns p.Text
-// itself if no relocation writes anything, as in every known container.
+// relocateText returns the descriptors with all relocations applied. It returns p.Text
+// itself if no relocation changes it.
 func (p *Program) relocateText() ([]byte, error) {
 	text := p.Text
 	own := true

@@ -17,7 +17,7 @@ func (c *Container) WriteTo(w io.Writer) (int64, error) {
 	return c.encode(c.largestSection()).WriteTo(w)
 }
 
-// largestSection returns the section with the most bytes, or nil if none has any.
+// largestSection returns the section with the most bytes, or nil if no section has data.
 func (c *Container) largestSection() (most *SectionHeader) {
 	for _, l := range c.Loads {
 		if l, ok := l.(*SegmentLoad); ok {
@@ -31,8 +31,8 @@ func (c *Container) largestSection() (most *SectionHeader) {
 	return most
 }
 
-// encode returns the container as a file. The bytes of the section apart are not copied but
-// kept separately; apart may be nil.
+// encode returns the bytes of the container. It does not copy the data of section apart,
+// which may be nil, but keeps it as a piece of its own.
 func (c *Container) encode(apart *SectionHeader) *pieces {
 	f := &pieces{}
 	if apart != nil {

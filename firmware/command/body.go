@@ -125,7 +125,7 @@ func ReadCall(id ID, b []byte) (c Call, err error) {
 	return c, c.validate(id)
 }
 
-// validate returns a *LimitError if the call exceeds a documented limit.
+// validate returns a *[LimitError] if the body has more entries than command id allows.
 func (c *Call) validate(id ID) error {
 	inputs := len(c.Buffers)
 	if id != ProcedureCallTriggerCacheRequest {
@@ -170,8 +170,8 @@ func (r *reader) take(n int) []byte {
 func (r *reader) readUint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
-// readCount reads the length of a list whose entries have the given size, and checks that
-// the body contains that many entries.
+// readCount reads the length of a list whose entries have the given size in bytes. It
+// records an error if the body has fewer entries.
 func (r *reader) readCount(size int) int {
 	n := r.readUint32()
 	if r.fail == nil && uint64(n)*uint64(size) > uint64(len(r.b)) {

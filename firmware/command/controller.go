@@ -279,8 +279,8 @@ func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 	}
 }
 
-// handleProcessID assigns the lowest free process number of a program, or takes one back. A
-// number is free if no process has it, so nothing is recorded.
+// handleProcessID assigns the lowest free process number of a program, or takes a number
+// back. A number is free if no process has it, so nothing needs to be recorded.
 func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -347,7 +347,7 @@ func (c *Controller) dropCacheRequests(match func(cacheKey) bool) {
 	}
 }
 
-// createProcess adds a process, a set of buffers bound to a program's ports.
+// createProcess adds a process to a program: a set of buffers for the program's ports.
 func (c *Controller) createProcess(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -419,8 +419,8 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	}
 }
 
-// mergeBuffers returns the buffers of a process combined with those of a call, which take
-// precedence.
+// mergeBuffers returns the buffers of a call and, for the ports that the call does not
+// name, those of its process.
 func mergeBuffers(process, call []Buffer) []Buffer {
 	list := slices.Clone(call)
 	for _, b := range process {
@@ -431,8 +431,8 @@ func mergeBuffers(process, call []Buffer) []Buffer {
 	return list
 }
 
-// checkLists returns a *LimitError if a call has a list that does not belong to its
-// command.
+// checkLists returns a *[LimitError] if the body of a call has a list that command id does
+// not allow.
 func checkLists(id ID, c *Call) error {
 	bars := id == ProcedureCallWithCustomBars || id == ProcedureCallCacheRequestWithCustomBars
 	shared := id == ProcedureCallWithSignalEvents || id == ProcedureCallCacheRequestWithSharedEvents
@@ -447,7 +447,8 @@ func checkLists(id ID, c *Call) error {
 	return nil
 }
 
-// runCall passes a call to the engine and notifies the host if it fails.
+// runCall passes a call to the engine. If that fails, it refuses the command and notifies
+// the host.
 func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	if s := c.engine.Call(h, call); s != OK {
 		r.refuse(s, "engine did not run the procedure")
@@ -455,7 +456,8 @@ func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	}
 }
 
-// refuseError refuses a message because of an error in it.
+// refuseError refuses a message because of err, with status OverLimit for a *[LimitError]
+// and Malformed otherwise.
 func (r *Reply) refuseError(err error) {
 	var limit *LimitError
 	if errors.As(err, &limit) {

@@ -13,7 +13,7 @@ const (
 // is assumed.
 const MaxProperties = 256
 
-// notify sends a notification to the host and counts it.
+// notify sends a message to the host without being asked, and counts it.
 func (c *Controller) notify(id ID, h Header, n Notice) {
 	if c.Notify == nil {
 		return
@@ -33,7 +33,8 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 // of the call.
 func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
 
-// checkStatus refuses a command unless the engine performed it, and reports whether it did.
+// checkStatus reports whether s is OK. Otherwise it refuses the command with the message
+// that the engine was not, for example, suspended.
 func (c *Controller) checkStatus(s Status, r *Reply, what string) bool {
 	if s != OK {
 		r.refuse(s, "engine was not %s", what)
@@ -41,7 +42,7 @@ func (c *Controller) checkStatus(s Status, r *Reply, what string) bool {
 	return s == OK
 }
 
-// checkNoBody refuses a message with a body, and reports whether it has none.
+// checkNoBody reports whether message m has no body. Otherwise it refuses the message.
 func (c *Controller) checkNoBody(m *Message, r *Reply) bool {
 	if m.Size > 0 {
 		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
@@ -49,7 +50,7 @@ func (c *Controller) checkNoBody(m *Message, r *Reply) bool {
 	return m.Size == 0
 }
 
-// boot boots the controller, or resumes a suspended one.
+// boot boots the controller, or resumes a suspended engine.
 func (c *Controller) boot(r *Reply) {
 	if c.paused && !c.checkStatus(c.engine.Pause(false), r, "resumed") || !c.checkStatus(c.engine.Boot(), r, "started") {
 		return
@@ -84,7 +85,8 @@ func (c *Controller) setPower(on bool, m *Message, r *Reply) {
 	c.checkStatus(c.engine.Power(on), r, "powered")
 }
 
-// reset clears all state except the ledger.
+// reset returns the controller to its state before the boot. It keeps the counts of
+// messages.
 func (c *Controller) reset() {
 	for slot := range int32(MaxPrograms) {
 		if c.programs[slot] != nil {
@@ -143,8 +145,7 @@ func (c *Controller) refuseBlocked(m *Message, r *Reply) bool {
 	return true
 }
 
-// setPrefetch adds an AFPP to a program or removes it. The layout of its body is this
-// project's own.
+// setPrefetch adds a prefetch program (AFPP) to a program or removes it.
 func (c *Controller) setPrefetch(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {

@@ -118,7 +118,7 @@ func (c *Client) Close() {
 	}
 }
 
-// release frees the programs and buffers that the client holds.
+// release unloads the programs and unmaps the buffers that the client holds.
 func (c *Client) release() {
 	for _, token := range slices.Sorted(maps.Keys(c.programs)) {
 		c.releaseHandle(token)
@@ -212,7 +212,8 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 	return Unsupported
 }
 
-// mapBuffer maps a host buffer for the client.
+// mapBuffer maps size bytes of a host buffer for the client and returns their device
+// address.
 func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	address, ok := c.driver.backend.Map(buffer, size)
 	if !ok {
@@ -224,7 +225,7 @@ func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	return address, Success
 }
 
-// unmap frees one of the client's buffers.
+// unmap frees the buffer of the client at a device address.
 func (c *Client) unmap(address uint64) Return {
 	size, ok := c.buffers[address]
 	if !ok || !c.driver.backend.Unmap(address) {
@@ -236,7 +237,7 @@ func (c *Client) unmap(address uint64) Return {
 	return Success
 }
 
-// send sends a message and records that a command is in flight.
+// send sends a message and records that a command is in progress.
 func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
 	d.pending = true
 	r := d.backend.Send(ch, m)
@@ -244,7 +245,7 @@ func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
 	return r
 }
 
-// toReturn converts a controller's reply to a return value.
+// toReturn returns the return value that corresponds to the status of a reply.
 func toReturn(r *command.Reply) Return {
 	switch {
 	case r.Dropped:

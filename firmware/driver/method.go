@@ -165,8 +165,8 @@ func (d *Driver) setPower(on bool) Return {
 	return toReturn(&r)
 }
 
-// setPersistent makes the client a persistent one, which keeps the device on, or an ordinary
-// one again. It returns Busy if the client is so already.
+// setPersistent sets whether the client is persistent, which means that it keeps the device
+// on. It returns Busy if nothing would change.
 func (c *Client) setPersistent(on bool) Return {
 	if c.persistent == on {
 		return Busy
@@ -180,7 +180,8 @@ func (c *Client) setPersistent(on bool) Return {
 	return Success
 }
 
-// sendCommand sends a raw message, given as 32-bit words after the channel.
+// sendCommand sends a message to the controller. The arguments are the channel, followed by
+// the words of the message.
 func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
 	if len(args) < 1+command.HeaderBytes/4 || args[0] > uint64(command.Execution) || len(args) > 1+(command.HeaderBytes+command.MaxBody)/4 {
 		return nil, BadArgument

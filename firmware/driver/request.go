@@ -107,9 +107,8 @@ func ReadRequest(b []byte) (q Request) {
 	return q
 }
 
-// commandPriority returns the command's priority for a request. The observed pair is (5,
-// 21). The documents give no mapping, so a quality of service up to 7 is used as the
-// priority, and any other value becomes 7 (assumed).
+// commandPriority returns the priority of the command for a request: its quality of service
+// if that is at most 7, and 7 otherwise. The mapping is assumed.
 func commandPriority(q *Request) uint32 { return min(q.QoS, 7) }
 
 // sendRequest converts a request to a procedure call. Priorities 0 and 1 require the

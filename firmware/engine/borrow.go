@@ -80,8 +80,8 @@ func (l *Loaded) bindAll(buffers []Binding, settings []Setting) error {
 	return nil
 }
 
-// keepBufferValues uses the contents of an input's buffer as its values, unless others were
-// set. The buffer of a client is never filled with pseudo-random values.
+// keepBufferValues makes the next call use the values that are in the buffer of b, unless
+// others were set. Otherwise the call would overwrite the buffer with generated values.
 func (l *Loaded) keepBufferValues(b Binding) error {
 	if _, given := l.inputs[b.Port]; given || b.Direction != loader.Input {
 		return nil

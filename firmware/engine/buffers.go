@@ -25,7 +25,7 @@ func (e *BufferError) Error() string {
 	return fmt.Sprintf("port %s at %#x: %s", e.Port, e.Address, e.What)
 }
 
-// A portKey identifies a port of a program.
+// A portKey identifies a port of a program by name and direction.
 type portKey struct {
 	name      string
 	direction loader.Direction
@@ -84,7 +84,8 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	return l.moveTo(p, address, bad)
 }
 
-// moveTo binds a port to the buffer at address. If this fails, the port keeps its buffer.
+// moveTo makes port p use the buffer at address, or its own buffer if address is 0. It
+// reports errors with bad. After an error, the port keeps its buffer.
 func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any) error) error {
 	port, d := p.Name, p.Direction
 	key := portKey{port, d}
@@ -157,8 +158,8 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.BindBuffer(input, loader.Input, address)
 }
 
-// findBuffer returns the buffer of Reserve or the segment of a program that contains a
-// device address.
+// findBuffer returns the memory that contains a device address: a buffer of Reserve or a
+// segment of a loaded program.
 func (s *Session) findBuffer(address uint64) (loader.Segment, bool) {
 	const prot = loader.ProtRead | loader.ProtWrite
 	for _, r := range s.reserved {
@@ -177,8 +178,8 @@ func (s *Session) findBuffer(address uint64) (loader.Segment, bool) {
 	return loader.Segment{}, false
 }
 
-// allSegments returns the program's own segments and those that its ports are bound to,
-// without duplicates.
+// allSegments returns the segments of the program and the buffers that its ports are bound
+// to, each once.
 func (l *Loaded) allSegments() []loader.Segment {
 	list := slices.Clone(l.own)
 	for _, key := range slices.SortedFunc(maps.Keys(l.lent), func(a, b portKey) int {
@@ -213,8 +214,9 @@ type memoryUse struct {
 	write bool
 }
 
-// memoryUses returns the bytes that a call which begins now reads and writes. State counts
-// as written at both ends, because a call of several dispatches swaps them.
+// memoryUses returns the ranges of memory that a call reads and writes through its ports.
+// Ports with state count as written, because calls with several dispatches swap their
+// buffers.
 func (l *Loaded) memoryUses() (list []memoryUse) {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]
@@ -223,14 +225,14 @@ func (l *Loaded) memoryUses() (list []memoryUse) {
 	return list
 }
 
-// A hazard is a call that another one has to wait for.
+// A hazard is an earlier call that another call must wait for.
 type hazard struct {
 	call  *Call
 	reads bool // the waiting call reads what this one writes
 }
 
-// findHazards returns the outstanding calls that a call of l must wait for, because they
-// share bytes that one of the two writes.
+// findHazards returns the calls in progress that a new call of l must wait for, because
+// both access the same bytes and at least one writes them.
 func (s *Session) findHazards(l *Loaded) (list []hazard) {
 	uses := l.memoryUses()
 	for _, other := range s.loaded {
@@ -272,8 +274,8 @@ type Saved struct {
 // Saved returns the number of bytes that calls have not copied so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
-// staysOnDevice reports whether a port's values are not copied between host and device,
-// because they are state or in a buffer shared with a port of another program.
+// staysOnDevice reports whether the values of port p are not copied between host and
+// device: they are state, or another program uses the same buffer.
 func (l *Loaded) staysOnDevice(p *loader.Port) bool {
 	if l.isState(p) {
 		return true
@@ -293,8 +295,8 @@ func (l *Loaded) staysOnDevice(p *loader.Port) bool {
 	return false
 }
 
-// countSaved counts the bytes that a finished call did not have to copy. In the first call,
-// the state comes from the host.
+// countSaved adds the bytes that a finished call did not have to copy to the session's
+// count. In the first call, the host does copy the state.
 func (l *Loaded) countSaved() {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]

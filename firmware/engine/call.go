@@ -151,7 +151,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 // This is necessary before another program uses the engine.
 func (c *Call) SwitchOut() clock.Nanoseconds { return c.device.SwitchOut() }
 
-// blockedError returns the reason why the call cannot run yet or any more, or nil.
+// blockedError returns the reason why the call cannot run now, or nil. The call may have to
+// wait for an earlier one, or an earlier one whose output it reads may have failed.
 func (c *Call) blockedError() error {
 	if c.Waiting() {
 		return ErrWaiting
@@ -162,7 +163,8 @@ func (c *Call) blockedError() error {
 	return nil
 }
 
-// prepare makes the device and starts a dispatch if necessary.
+// prepare makes the device before the first run and starts a dispatch if none is in
+// progress. It returns the time that the engine needs to wake up.
 func (c *Call) prepare() (wake clock.Nanoseconds, err error) {
 	if c.device == nil {
 		if err := c.begin(); err != nil {
@@ -176,8 +178,8 @@ func (c *Call) prepare() (wake clock.Nanoseconds, err error) {
 	return 0, nil
 }
 
-// observer returns the function that reports the descriptors of the next run, or nil if
-// nobody listens. The run begins after began of its time.
+// observer returns a function that reports the descriptors of the next run to c.tell, or
+// nil if c.tell is nil. Times count from began before the start of the run.
 func (c *Call) observer(began clock.Nanoseconds) func(*regs.Task, bool, clock.Nanoseconds) {
 	if c.tell == nil {
 		return nil
@@ -201,7 +203,8 @@ func (c *Call) Next() (tid, nid uint32, ok bool) {
 	return h.TID(), h.NID(), true
 }
 
-// begin links the program and makes the device.
+// begin links the program and makes the device. It also decides whether values are
+// computed.
 func (c *Call) begin() (err error) {
 	l := c.loaded
 	s := l.session
@@ -234,7 +237,8 @@ func (c *Call) begin() (err error) {
 	return nil
 }
 
-// isStateful reports whether each dispatch may give other results than the one before.
+// isStateful reports whether the dispatches of the call may give different results, because
+// each continues with the state that the previous one left.
 func (c *Call) isStateful() bool { return c.values && len(c.loaded.state) > 0 }
 
 // deviceOptions returns the options of the call's device.
@@ -254,7 +258,8 @@ func (c *Call) deviceOptions() hw.Options {
 	return o
 }
 
-// startDispatch lets the idle gap before a dispatch pass and starts its pass.
+// startDispatch lets the idle time before a dispatch pass, wakes the engine and starts the
+// dispatch. It returns the time that the wake lasts.
 func (c *Call) startDispatch() (wake clock.Nanoseconds, err error) {
 	s := c.loaded.session
 	if len(c.res.Dispatches) > 0 {
@@ -273,8 +278,8 @@ func (c *Call) startDispatch() (wake clock.Nanoseconds, err error) {
 	return d.Wake, err
 }
 
-// endDispatch ends a dispatch: it reads the outputs and swaps the state. It reports whether
-// another dispatch follows.
+// endDispatch reads the outputs of a dispatch, writes its statistics and swaps the state.
+// It reports whether another dispatch follows.
 func (c *Call) endDispatch() (more bool, err error) {
 	l, res := c.loaded, c.res
 	res.Report = c.device.Report() // the chain has ended
@@ -320,8 +325,8 @@ func (c *Call) endDispatch() (more bool, err error) {
 	return more, nil
 }
 
-// finishSums divides the energy among the dispatches, and adds the dispatches that were
-// only counted.
+// finishSums divides the fixed energy among the dispatches and adds the figures of
+// dispatches that were only counted.
 func (c *Call) finishSums() {
 	l, res := c.loaded, c.res
 	each := res.Report.Dispatch / clock.Nanojoules(c.ran)
@@ -337,7 +342,8 @@ func (c *Call) finishSums() {
 	res.Host = hostTime(&l.session.options.Host, res, l.staysOnDevice)
 }
 
-// swapState swaps the buffers of the ports that hold state.
+// swapState swaps the buffers of the two ports of each state, so that the next dispatch
+// reads the values that this one wrote.
 func (c *Call) swapState() (err error) {
 	l := c.loaded
 	for _, a := range l.state {

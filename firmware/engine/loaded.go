@@ -33,7 +33,7 @@ type Loaded struct {
 	statistics addressRange // buffer to which calls write their statistics
 }
 
-// bindings holds the buffer addresses of a program.
+// bindings holds the device addresses of a program's buffers.
 type bindings = regs.BARs
 
 // Program returns the program with its current addresses and parameters. The caller must
@@ -133,8 +133,9 @@ func (l *Loaded) Alias(output, input string) error {
 	return l.addAlias(a, out, in)
 }
 
-// addAlias makes the buffers of two ports readable and writable, and adds the alias if the
-// program links with the buffers swapped.
+// addAlias allows reading and writing in the buffers of both ports, and adds a to the
+// program's state. It returns an *[AliasError] if the program does not link with the
+// buffers swapped.
 func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	before := slices.Clone(l.program.Segments)
 	for i := range l.program.Segments {
@@ -157,7 +158,7 @@ func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	return nil
 }
 
-// swapBuffers swaps the buffers of two ports.
+// swapBuffers exchanges the buffers of ports a and b of program p.
 func swapBuffers(p *loader.Program, a, b *loader.Port) {
 	p.BARs[a.BAR], p.BARs[b.BAR] = p.BARs[b.BAR], p.BARs[a.BAR]
 	a.Address, b.Address = b.Address, a.Address
@@ -171,8 +172,8 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 	return names
 }
 
-// link returns the program linked with the current bindings. It links once for each
-// binding.
+// link returns the program linked with its current buffers. It keeps the result for each
+// set of buffers.
 func (l *Loaded) link() (*loader.Linked, error) {
 	if k, ok := l.linked[l.program.BARs]; ok {
 		return k, nil
@@ -218,8 +219,8 @@ func (l *Loaded) Bind(name string, value uint64) error {
 	return nil
 }
 
-// checkFit checks that the program links, that its ports fit their windows, and that the
-// two ports of each alias still have the same shape and strides.
+// checkFit returns an error unless the program links, its ports fit in their memory, and
+// the two ports of each state have the same shape and strides.
 func (l *Loaded) checkFit() error {
 	if _, err := l.link(); err != nil {
 		return err
@@ -257,7 +258,8 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("unknown run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// withParameter returns a copy of p with a parameter set to value.
+// withParameter returns a copy of p whose run-time parameter with the given name has the
+// given value.
 func withParameter(p *loader.Program, name string, value uint64) (*loader.Program, error) {
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
@@ -293,7 +295,7 @@ func (l *Loaded) Unload() {
 	l.session = nil
 }
 
-// removeSegments removes the first n segments from the session's memory.
+// removeSegments removes the program's first n segments from the session's memory.
 func (l *Loaded) removeSegments(n int) {
 	for i := range l.program.Segments[:n] { // its own come first
 		l.session.mem.Remove(l.program.Segments[i].Addr)
@@ -303,7 +305,7 @@ func (l *Loaded) removeSegments(n int) {
 // Address returns the lowest device address of the program.
 func (l *Loaded) Address() uint64 { return l.span.lo }
 
-// isState reports whether a port is one end of an alias.
+// isState reports whether port p is one of the two ports of a state.
 func (l *Loaded) isState(p *loader.Port) bool {
 	return slices.ContainsFunc(l.state, func(a StateAlias) bool {
 		return p.Direction == loader.Input && a.Input == p.Name || p.Direction == loader.Output && a.Output == p.Name
@@ -330,8 +332,8 @@ func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }
 
-// restoreInputs puts back the inputs that a call took but did not write. Inputs that were
-// set meanwhile take precedence.
+// restoreInputs makes the given inputs, which a call did not write after all, available to
+// the next call. Inputs that were set since then are kept.
 func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 	for name, data := range inputs {
 		if _, set := l.inputs[name]; !set {

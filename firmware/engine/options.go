@@ -93,7 +93,8 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkChip returns an *OptionError if a constant of the chip is out of bounds.
+// checkChip returns an *[OptionError] if a constant of the chip is outside its permitted
+// range.
 func checkChip(c *hw.Chip) error {
 	if err := chip.Check(c); err != nil {
 		return &OptionError{"Chip", err.Error()}

@@ -36,8 +36,8 @@ func Elements(p *loader.Port) int {
 	return n
 }
 
-// portLimits returns a limit for each port whose elements are not fp16, because the model
-// does not compute their values.
+// portLimits returns a limit for each port with 8-bit elements, because the model computes
+// values only for fp16 ports.
 func portLimits(p *loader.Program) (list []evidence.Limit) {
 	for i := range p.Ports {
 		if q := &p.Ports[i]; q.Shape[3] > 1 && q.Strides[3] == 1 {
@@ -51,11 +51,11 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 // values. If the inputs without values have more, the call computes no values.
 const MaxMadeUp = 1 << 28
 
-// maxWritten is the maximum memory, in bytes, of the tensors in a call that computes
-// values.
+// maxWritten is the largest number of bytes of memory that the tensors of a call with
+// values may occupy.
 const maxWritten = 5 << 28
 
-// elementsUpTo returns the number of elements of a port, or limit if there are more.
+// elementsUpTo returns the number of elements of port p, or limit if p has more.
 func elementsUpTo(p *loader.Port, limit int) int {
 	n := 1
 	for _, d := range p.Shape {
@@ -80,7 +80,7 @@ func spanBytes(p *loader.Port) uint64 {
 	return n
 }
 
-// isDense reports whether the elements of a port are stored without gaps, in N, C, H, W
+// isDense reports whether the elements of port p are adjacent in memory, in N, C, H, W
 // order.
 func isDense(p *loader.Port) bool {
 	step := uint64(2)
@@ -93,8 +93,8 @@ func isDense(p *loader.Port) bool {
 	return true
 }
 
-// checkPort checks that a port can be accessed: its elements are two bytes apart and fit
-// its window, and the window is in memory. Every error is a *PortError.
+// checkPort returns a *[PortError] unless the elements of a row of port p are two bytes
+// apart, the port fits in its window, and the window is in memory.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
 		return &PortError{p, fmt.Sprintf("elements are %d bytes apart; want fp16 elements two bytes apart", p.Strides[3]), nil}
@@ -114,8 +114,8 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 	return nil
 }
 
-// transfer copies data, in N, C, H, W order, to the port's window if write is set, and from
-// the window to data otherwise.
+// transfer copies values between data, in N, C, H, W order, and the memory of port p. It
+// writes the memory if write is true and reads it otherwise.
 func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
 	b, err := mem.Bytes(p.Address, spanBytes(p))
 	if err != nil {
@@ -161,8 +161,8 @@ func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	return data
 }
 
-// toTruthValues makes each byte of pseudo-random values 0 or 1, from the value's sign and
-// low bits.
+// toTruthValues replaces generated values by pairs of bytes that are 0 or 1, for a port
+// with 8-bit elements.
 func toTruthValues(data []float16.Float16) {
 	for i, h := range data {
 		data[i] = h>>15 | h>>5&1<<8

@@ -12,7 +12,7 @@ import (
 	"anesim/loader"
 )
 
-// pageSize aligns windows of device memory.
+// pageSize is the unit of device memory that programs and buffers are aligned to.
 const pageSize = loader.PageSize
 
 // A Session is an engine with its memory, in which programs are loaded once and called many
@@ -32,7 +32,7 @@ type Session struct {
 	saved    uint64 // bytes not copied between host and device
 }
 
-// An addressRange is the range of device addresses from lo to hi, excluding hi.
+// An addressRange is the range of device addresses from lo up to, but not including, hi.
 type addressRange struct{ lo, hi uint64 }
 
 // A NoMemoryError reports that the session has less free memory than a program or a buffer
@@ -143,8 +143,8 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	return l, nil
 }
 
-// findFree returns the lowest free range at or above want with the size of want and the
-// same offset in a page.
+// findFree returns the lowest free range of addresses that is as long as want, does not
+// start below it, and has the same offset in a page.
 func (s *Session) findFree(want addressRange) addressRange {
 	at := want.lo
 	for _, r := range s.spans {
@@ -171,9 +171,9 @@ func (s *Session) markFree(r addressRange) {
 	}
 }
 
-// relocate returns p moved up in memory by the given number of bytes, without guard
-// segments. Segments, buffers and ports move together. The text does not change, because in
-// real containers it is relative to the buffer addresses.
+// relocate returns a copy of p in which all addresses are increased by the given number of
+// bytes. It drops guard segments, which have no memory. The descriptors do not change,
+// because they refer to buffers by index.
 func relocate(p *loader.Program, by uint64) *loader.Program {
 	q := *p
 	q.Segments, q.Ports = nil, slices.Clone(p.Ports)

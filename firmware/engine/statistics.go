@@ -69,7 +69,8 @@ func (l *Loaded) Statistics(address, size uint64) error {
 	return nil
 }
 
-// writeStatistics writes the statistics of a call that ended.
+// writeStatistics writes the statistics of a dispatch with the given descriptors to the
+// program's statistics buffer, if it has one.
 func (l *Loaded) writeStatistics(descriptors []hw.DescriptorReport, faults int) error {
 	at, size := l.statistics.lo, l.statistics.hi-l.statistics.lo
 	if at == 0 || size == 0 {

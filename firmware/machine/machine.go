@@ -204,7 +204,8 @@ func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	return m.deliver(ch & 1)
 }
 
-// deliver rings a channel's doorbell and returns the completion of the message sent on it.
+// deliver rings the doorbell of channel ch and returns the controller's reply to the last
+// message on it.
 func (m *Machine) deliver(ch command.Channel) command.Reply {
 	if err := m.mailbox.Ring(uint32(ch)); err != nil {
 		return command.Reply{Status: command.Failed, Why: err.Error()}
@@ -221,7 +222,7 @@ func (m *Machine) deliver(ch command.Channel) command.Reply {
 	return reply
 }
 
-// takeNotifications handles the messages that the controller sends on its own.
+// takeNotifications handles all messages that the controller has sent without being asked.
 func (m *Machine) takeNotifications() {
 	for {
 		n, ok := m.mailbox.Notification()

@@ -26,7 +26,7 @@ import (
 // sortedKeys returns the keys of a map in ascending order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// A player plays a script on a machine.
+// A player executes the steps of a script on a machine and writes the transcript.
 type player struct {
 	w       io.Writer
 	models  Models
@@ -40,7 +40,8 @@ type player struct {
 	outcome  outcome
 }
 
-// A scriptClient is a client of a script with its connections to driver and broker.
+// A scriptClient is a client that a script has made, with its connections to the driver and
+// the broker.
 type scriptClient struct {
 	user     *driver.Client
 	broker   *broker.Client
@@ -48,8 +49,8 @@ type scriptClient struct {
 	priority queue.Priority
 }
 
-// An outcome is the result of a step: its text, and the names by which an expect step may
-// refer to it.
+// An outcome is the result of a step: a text for the transcript, and the names that an
+// expect step may use for it.
 type outcome struct {
 	text  string
 	names []string
@@ -138,7 +139,8 @@ func (p *player) report(text string, names ...string) {
 	fmt.Fprintf(p.w, "  -> %s\n", text)
 }
 
-// playLine plays one line. expected is set if an error comes from an expectation.
+// playLine executes one step. If it returns an error, expected says whether the step is an
+// expectation that was not met.
 func (p *player) playLine(words []string) (expected bool, err error) {
 	rest := words[1:]
 	m := p.machine
@@ -232,9 +234,9 @@ func (p *player) wait(text string) error {
 	return nil
 }
 
-// runUntil handles the step "until 1.5ms", which runs the queues up to a time of their
-// timebase and lets any remaining time pass. A run that is in progress at that time is
-// finished first.
+// runUntil handles the step "until 1.5ms", which runs the task queues until the given time
+// since the start. It finishes the run of descriptors in progress, and lets the rest of the
+// time pass if the queues are empty.
 func (p *player) runUntil(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
@@ -308,7 +310,7 @@ func (p *player) addModel(words []string) (err error) {
 	return err
 }
 
-// entitlements maps short names of rights to entitlements.
+// entitlements maps the names of rights in scripts to entitlements.
 var entitlements = map[string]string{
 	"user-access": driver.UserAccess, "data-chaining": driver.DataChaining, "realtime": driver.Realtime,
 	"set-hints": driver.SetHints, "broker": broker.Allow, "broker-access": broker.Access, "model-share": broker.ModelShare,
@@ -374,8 +376,8 @@ func (p *player) reportReturn(r driver.Return) {
 	p.report(text, name, fmt.Sprintf("%#x", uint32(r)))
 }
 
-// parseNumber parses the value of a key between -1 and most. It returns other if the key is
-// missing.
+// parseNumber parses the number that kv has for a key. It returns other if the key is
+// missing, and an error if the number is not between -1 and most.
 func parseNumber(kv map[string]string, key string, other, most int64) (int64, error) {
 	v, ok := kv[key]
 	if !ok {

@@ -27,7 +27,7 @@ import (
 // Words are separated by spaces, and # starts a comment.
 type Script struct{ lines []scriptLine }
 
-// A scriptLine is one step.
+// A scriptLine is one step of a script, as words.
 type scriptLine struct {
 	number int
 	words  []string

@@ -14,7 +14,8 @@ import (
 	"anesim/loader"
 )
 
-// directives lists the directives with their minimum and maximum number of operands.
+// directives lists the directives of descriptor text with their minimum and maximum number
+// of operands.
 var directives = [...]struct {
 	name        string
 	least, most int
@@ -93,7 +94,7 @@ func (a *assembler) beginRecord(l line) error {
 	return nil
 }
 
-// setTextSize handles .size, the length of a text that continues after the chain.
+// setTextSize handles .size N: the text has N bytes, with zeros after the descriptors.
 func (a *assembler) setTextSize(l line) error {
 	a.size, a.sizeLine = l.tokens[1], l
 	return nil
@@ -118,8 +119,8 @@ func (a *assembler) addRawBytes(l line) error {
 	return nil
 }
 
-// beginContainer handles .container SIZE TEXT-OFFSET, which marks the text as a
-// disassembled container.
+// beginContainer handles .container SIZE OFFSET: the file is a container of SIZE bytes with
+// the descriptors at OFFSET.
 func (a *assembler) beginContainer(l line) error {
 	var n [2]int64
 	for i, t := range l.tokens[1:] {
@@ -203,7 +204,7 @@ func (a *assembler) addPort(l line) error {
 	return nil
 }
 
-// parseFour parses four numbers between 1 and most into dst.
+// parseFour parses four numbers between 1 and most, separated by separator, into dst.
 func parseFour(l line, t token, separator string, most int64, dst []int) error {
 	parts := strings.Split(t.text, separator)
 	if len(parts) != 4 {

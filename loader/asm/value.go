@@ -11,8 +11,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// wide is the field width from which numbers are printed in hexadecimal, because they are
-// masks or offsets.
+// wide is the number of bits from which fields are written in hexadecimal.
 const wide = 24
 
 // Spell formats value v of field f as descriptor text does: by its name, as a float, in
@@ -51,9 +50,9 @@ func formatHex(v uint64) string {
 	return fmt.Sprintf("%#x", v)
 }
 
-// parseValue parses a field's value: a name of its enumeration, a number of bytes for a
-// field that counts units of bytes, a decimal fraction or hexadecimal bits for a float, and
-// otherwise a number. Negative numbers are stored in two's complement.
+// parseValue parses a value of field f: the name of a value, a size in bytes if the field
+// counts units of bytes, a float, or a number. Negative numbers are encoded in two's
+// complement.
 func parseValue(f regs.Field, text string) (uint32, error) {
 	if v, ok := f.ParseValue(text); ok {
 		return v, nil
@@ -103,8 +102,8 @@ func parseNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// formatFields returns a register's word as text that assembles to it: the fields that are
-// not zero, then the bits outside all fields.
+// formatFields returns the value w of register r in the form that parseWord reads: the
+// nonzero fields, followed by bits that do not belong to any field.
 func formatFields(r *regs.Register, w uint32) string {
 	var parts []string
 	rest := r.Unknown(w)

@@ -115,8 +115,8 @@ func (f Ports) describeMemory(named bool, bar uint32, write bool, base uint32) s
 	return text
 }
 
-// describeWeights returns how many bytes the kernel DMA reads for how many engines, and
-// from where. It returns "" if no lane is on.
+// describeWeights returns a phrase that says how many bytes of weights a task reads, for
+// how many engines and from where. It returns "" if the task reads none.
 func (f Ports) describeWeights(h *regs.Header, g *regs.Groups) string {
 	k := &g.KernelDMASrc
 	var lanes int
@@ -151,7 +151,7 @@ func (f Ports) describeWeights(h *regs.Header, g *regs.Groups) string {
 	return fmt.Sprintf("%s, %d to %d for each of %d engines, %s", formatCount(int(total), "byte"), least, most, lanes, where)
 }
 
-// formatCount returns n and the noun, with an s unless n is 1.
+// formatCount returns the number n followed by noun, with an s appended unless n is 1.
 func formatCount(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

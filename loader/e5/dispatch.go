@@ -57,8 +57,9 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 	return p, nil
 }
 
-// describeTensors returns the symbols and the layouts of a program's ports in direction d.
-// symbol adds a name to the symbol table and returns its index.
+// describeTensors returns the layouts of a program's ports in direction d, and the indices
+// of their names in the symbol table. The function symbol adds a name to the table and
+// returns its index.
 func describeTensors(p *loader.Program, d loader.Direction, symbol func(string) uint32, prefix string) ([]uint32, []Tensor) {
 	var names []uint32
 	var list []Tensor

@@ -261,7 +261,8 @@ func readTensor(t table) (x Tensor, err error) {
 	return x, err
 }
 
-// readAttributes parses the attributes of the operation in the preceding section.
+// readAttributes parses the section as the attributes of the operation in the previous
+// section. If there is none that it knows, it sets s.Data.
 func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 	var op *Operation
 	if n := len(p.Sections); n > 0 {

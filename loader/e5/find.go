@@ -44,8 +44,8 @@ func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 	return found, nil
 }
 
-// containerHash returns the hash of a container in capital hexadecimal letters, or "" for a
-// file that is not a container.
+// containerHash returns the hash of the named container in dir, in capital letters. It
+// returns "" if the file is not a container.
 func containerHash(dir fs.FS, name string) (string, error) {
 	f, err := dir.Open(name)
 	if err != nil {

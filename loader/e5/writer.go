@@ -42,7 +42,7 @@ func (p *Program) Bytes() []byte {
 	return b.FinishedBytes()
 }
 
-// putOffset stores a reference in a field.
+// putOffset stores a reference to the object at position at in a field.
 func putOffset(b *flatbuffers.Builder, slot int, at flatbuffers.UOffsetT) {
 	b.PrependUOffsetT(at)
 	b.Slot(slot)
