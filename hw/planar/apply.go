@@ -2,10 +2,9 @@ package planar
 
 import "github.com/x448/float16"
 
-// Apply sets dst[i] = c(a[i], b[i]) and returns the number of elements that it wrote, the length of
-// the shortest slice. dst may be a or b.
-//
-// Source: the two-source form, Common.Cfg 0x33 and 0x31.
+// Apply sets dst[i] to the result of c for a[i] and b[i], for each i below the smallest of the
+// three lengths. It returns that number of elements. The slice dst may be a or b. Apply computes
+// planar tasks with two sources (Common.Cfg 0x33 and 0x31).
 func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	n := min(len(dst), len(a), len(b))
 	p := c.plan()
@@ -13,7 +12,7 @@ func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	return n
 }
 
-// ApplyConst is like [Config.Apply] with k as every element of source 2.
+// ApplyConst computes the same as [Config.Apply] with every element of source 2 equal to k.
 func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	n := min(len(dst), len(a))
 	p := c.plan()
@@ -21,7 +20,7 @@ func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	return n
 }
 
-// apply applies the plan to slices of equal length.
+// apply computes dst[i] from a[i] and b[i] for slices of equal length.
 func (p *plan) apply(dst, a, b []float16.Float16) {
 	if p.neutral {
 		applyPlain(dst, a, b, &p.masks, p.op)
@@ -30,7 +29,7 @@ func (p *plan) apply(dst, a, b []float16.Float16) {
 	applyScaled(dst, a, b, p)
 }
 
-// applyConst applies the plan to a, with k as every element of source 2.
+// applyConst computes dst[i] from a[i] and k for slices of equal length.
 func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	var repeated [128]float16.Float16
 	fill := repeated[:min(len(dst), len(repeated))]
@@ -44,10 +43,10 @@ func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	}
 }
 
-// ApplyOne computes the one-source form, Common.Cfg 0x21: dst[i] is (±a[i] + Bias) * Scale,
-// followed by the later stages. It returns the number of elements that it wrote. The constant of a
-// scalar addition is in Bias (env_bcast_add scalar: 0x3800, one half). Of the operations only
-// SumSquare, the square of a[i], has an effect with one source.
+// ApplyOne sets dst[i] to (±a[i] + Bias) * Scale, followed by the later stages of c, for each i
+// below the smaller of the two lengths. It returns that number of elements. The only operation that
+// has an effect on a single source is SumSquare, which squares a[i]. ApplyOne computes planar tasks
+// with one source (Common.Cfg 0x21).
 func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	n := min(len(dst), len(a))
 	dst, a = dst[:n], a[:n]
@@ -62,9 +61,8 @@ func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	return n
 }
 
-// scalarForm returns an operation and a constant that are equivalent to a one-source task, if there
-// are any: a sum with Bias or a product with Scale. The zero that the omitted stage would add is
-// added by every operation.
+// scalarForm returns an operation and a constant to which a one-source task is equivalent: a sum
+// with Bias or a product with Scale. It returns false if there are none.
 func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
 	switch {
 	case !p.tailless || c.Op == SumSquare:
@@ -77,13 +75,13 @@ func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
 	return 0, 0, false
 }
 
-// masks holds the sign and ReLU switches of a task as masks of float32 bits.
+// masks holds bit masks that negate or apply ReLU to float32 values, as a task's switches require.
 type masks struct {
 	flip1, flip2 uint32 // 1<<31 flips the sign
 	relu2, relu  uint32 // all ones clears negative values
 }
 
-// masks returns the masks for the switches of c.
+// masks returns the bit masks for the switches of c.
 func (c *Config) masks() masks {
 	var m masks
 	if c.Negate1 {

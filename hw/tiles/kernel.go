@@ -37,7 +37,7 @@ type Kernel struct {
 	group [Engines]int // bytes between the planes of consecutive groups
 }
 
-// A layout describes the positions of a kernel's planes in its lanes.
+// A layout says where the weights of each output channel are in the weight streams.
 type layout struct {
 	channels int // output channels per group
 	inputs   int // input channels per output
@@ -50,7 +50,7 @@ type layout struct {
 	maxWidth int
 }
 
-// newLayout reads the layout of a multiply-accumulate task from its registers.
+// newLayout returns the layout that the registers of a multiply-accumulate select.
 func newLayout(g *regs.Groups) layout {
 	c := &g.Common
 	l := layout{
@@ -71,7 +71,7 @@ func newLayout(g *regs.Groups) layout {
 	return l
 }
 
-// A KernelError reports a coefficient lane that is too short for its planes.
+// A KernelError reports a weight stream that has fewer bytes than its task needs.
 type KernelError struct {
 	Lane       int
 	Need, Have int // bytes
@@ -81,10 +81,10 @@ func (e *KernelError) Error() string {
 	return fmt.Sprintf("coefficient lane %d holds %#x bytes; its planes need %#x", e.Lane, e.Have, e.Need)
 }
 
-// NewKernel returns the kernel of a multiply-accumulate task. lanes holds the bytes of the enabled
-// coefficient buffers, nil for the others. KernelCfg determines how the weights are packed; its
-// format is fp16 for dense weights and 0 for int8. NewKernel returns a *KernelError if a lane is
-// too short.
+// NewKernel returns the weights of a multiply-accumulate task with registers g. The element
+// lanes[i] holds the bytes of the weight stream of engine i, or nil if the stream is off. The
+// registers say how the weights are packed. NewKernel returns a *[KernelError] if a stream is too
+// short.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	k := &Kernel{layout: newLayout(g), lanes: lanes}
 	need := k.laneBytes()
@@ -112,7 +112,7 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	return k, nil
 }
 
-// A chunk is a range of output channels in planes of the same width.
+// A chunk is a range of output channels that are stored in planes of the same width.
 type chunk struct {
 	first, channels int
 	width           int
@@ -120,7 +120,7 @@ type chunk struct {
 	planes          int // planes per lane
 }
 
-// chunks yields the kernel's chunks in channel order.
+// chunks yields the chunks of a group in the order of their channels.
 func (l *layout) chunks(yield func(chunk) bool) {
 	off := 0
 	for first := 0; first < l.channels; {
@@ -134,10 +134,10 @@ func (l *layout) chunks(yield func(chunk) bool) {
 	}
 }
 
-// planeHalves returns the number of values in a plane of width channels.
+// planeHalves returns the number of fp16 values in a plane of the given width in channels.
 func (l *layout) planeHalves(width int) int { return width * l.pixels * (l.taps + l.bias) }
 
-// laneBytes returns the number of bytes that one group needs in each lane.
+// laneBytes returns the number of bytes that each weight stream has for one group.
 func (l *layout) laneBytes() (need [Engines]int) {
 	for c := range l.chunks {
 		end := 2 * (c.off + c.planes*l.planeHalves(c.width))
@@ -148,8 +148,8 @@ func (l *layout) laneBytes() (need [Engines]int) {
 	return need
 }
 
-// locate returns the lane of one pixel of an output channel, the byte offset of its first value,
-// and the bytes between consecutive steps.
+// locate returns the stream with the weights of one output channel, the offset of the first of
+// them, and the distance between two of them, in bytes.
 func (k *Kernel) locate(group, channel, pixel int) (lane, at, step int) {
 	for c := range k.chunks {
 		if channel >= c.first+c.channels {
@@ -164,7 +164,8 @@ func (k *Kernel) locate(group, channel, pixel int) (lane, at, step int) {
 	panic("tiles: channel out of range")
 }
 
-// Taps copies the weights of one pixel of an output channel to dst, in stream order.
+// Taps copies the weights of one output channel to dst, in the order in which the engine reduces
+// them. In a task that computes several pixels per step, each pixel has its own weights.
 func (k *Kernel) Taps(dst []float16.Float16, group, channel, pixel int) {
 	lane, at, step := k.locate(group, channel, pixel)
 	b := k.lanes[lane][at+k.bias*step:]
@@ -173,7 +174,8 @@ func (k *Kernel) Taps(dst []float16.Float16, group, channel, pixel int) {
 	}
 }
 
-// Bias returns the bias of one pixel of an output channel, or +0 if there is no bias stream.
+// Bias returns the bias of one output channel, or +0 if the task has no bias. In a task that
+// computes several pixels per step, each pixel has its own bias.
 func (k *Kernel) Bias(group, channel, pixel int) float16.Float16 {
 	if k.bias == 0 {
 		return 0

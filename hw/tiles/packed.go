@@ -11,12 +11,12 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Packing is a format of weights in a coefficient lane.
+// A Packing is a storage format of weights, such as dense fp16 or 8-bit integers.
 type Packing uint8
 
-// The packings. All real programs use Dense, except that convolutions of stride 2 use ZeroSkipping.
-// The contents of planes in the other packings are assumed, because no program shows them. In every
-// packing the bias row precedes the plane.
+// Storage formats of weights. Convolutions of stride 2 use ZeroSkipping, and all other known
+// programs use Dense. How the other formats store a plane of weights is assumed. In every format
+// the row of biases precedes the plane.
 const (
 	Dense        Packing = iota
 	ZeroSkipping         // stride 2: a byte count, then a mask and the non-zero fp16 values of each step
@@ -25,7 +25,7 @@ const (
 	Int8                 // a row of fp16 scales before each plane, which holds signed bytes
 )
 
-// String returns the name of the packing, such as "zero-skipping".
+// String returns the name of the format, such as "zero-skipping".
 func (p Packing) String() string {
 	switch p {
 	case Dense:
@@ -42,8 +42,8 @@ func (p Packing) String() string {
 	return fmt.Sprintf("Packing(%d)", uint8(p))
 }
 
-// PackingOf reads the packing from the registers. note is empty, or says why the model does not
-// support the combination of registers.
+// PackingOf returns the storage format that the registers g select. The note is empty if the model
+// can read weights in this format, and otherwise says why it cannot.
 func PackingOf(g *regs.Groups) (p Packing, note string) {
 	k, cc := g.NE.KernelCfg, g.Common.ConvCfg
 	int8 := k.KernelFmt() != regs.FormatFP16
@@ -64,7 +64,7 @@ func PackingOf(g *regs.Groups) (p Packing, note string) {
 	return p, ""
 }
 
-// unpack replaces packed lanes by dense ones, group by group.
+// unpack replaces the packed weights in all streams by dense ones.
 func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 	groups := g.GroupCount()
 	paletteBits := int(g.NE.KernelCfg.PalBits())
@@ -105,7 +105,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 	return nil
 }
 
-// A laneReader reads the planes of a packed lane in order.
+// A laneReader reads the planes of a packed weight stream one after the other.
 type laneReader struct {
 	*layout
 	lane     int
@@ -115,8 +115,8 @@ type laneReader struct {
 	bits     int
 }
 
-// take returns the next n bytes.
-func (r *laneReader) take(n int) ([]byte, error) {
+// readBytes returns the next n bytes of the stream, or an error if there are fewer.
+func (r *laneReader) readBytes(n int) ([]byte, error) {
 	if n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
 	}
@@ -125,12 +125,12 @@ func (r *laneReader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// align skips to the next multiple of 64 bytes.
+// align skips bytes up to the next multiple of 64.
 func (r *laneReader) align() { r.at = min((r.at+63)&^63, len(r.b)) }
 
 // readHalves reads len(dst) fp16 values.
 func (r *laneReader) readHalves(dst []float16.Float16) error {
-	b, err := r.take(2 * len(dst))
+	b, err := r.readBytes(2 * len(dst))
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,8 @@ func (r *laneReader) readHalves(dst []float16.Float16) error {
 	return nil
 }
 
-// readPlane reads a plane of width interleaved kernels and appends its dense form to dense.
+// readPlane reads a plane with the given width in channels and appends its weights in dense form to
+// dense.
 func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, error) {
 	scale := make([]float16.Float16, width)
 	if p == Int8 {
@@ -148,7 +149,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 			return nil, err
 		}
 	}
-	head, err := r.take(2 * r.bias * width)
+	head, err := r.readBytes(2 * r.bias * width)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 		}
 	case Palette:
 		var b []byte
-		if b, err = r.take((len(w)*r.bits + 7) / 8); err == nil {
+		if b, err = r.readBytes((len(w)*r.bits + 7) / 8); err == nil {
 			err = mac.UnpackPalette(w, r.codebook, b, r.bits)
 		}
 	case Int8:
@@ -182,8 +183,8 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 	return dense, nil
 }
 
-// minBytes returns the smallest number of bytes of a plane of width kernels, without its bias row.
-// Each non-zero weight of a zero-skipping or masked plane adds two bytes.
+// minBytes returns the smallest size of a packed plane of the given width, without its row of
+// biases. In the formats that leave out zeros, each weight that is not zero adds two bytes.
 func (l *layout) minBytes(p Packing, width, paletteBits int) int {
 	n := width * l.taps
 	switch p {
@@ -215,7 +216,7 @@ func (l *layout) phases(yield func(taps int) bool) {
 	}
 }
 
-// countPhase returns how many of the n taps of a row are congruent to p modulo the stride s.
+// countPhase returns how many of the numbers from 0 to n-1 are congruent to p modulo s.
 func countPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
 
 // maskBytes returns the number of mask and padding bytes of a phase with the given number of
@@ -228,8 +229,8 @@ func (l *layout) maskBytes(entries int) int {
 	return n + n&1
 }
 
-// isAligned reports whether every plane starts at a multiple of 64 bytes. That is so for
-// zero-skipping planes of unicast tasks (inferred from the bytes that two convolutions read).
+// isAligned reports whether every plane starts at a multiple of 64 bytes. This is the case for
+// zero-skipping weights of unicast tasks, as inferred from the sizes of two convolutions.
 func (l *layout) isAligned(p Packing) bool { return p == ZeroSkipping && l.unicast }
 
 // closingBytes returns the number of zero bytes after the body of zero-skipping weights.
@@ -245,11 +246,11 @@ func closingBytes(width int) int { return max(0, width/2-2) }
 // The section of a 1x1 program that is packed this way has the hash of the compiler's section. For
 // a 3x3 program the lane lengths agree, and the order of the entries is inferred.
 func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
-	count, err := r.take(2)
+	count, err := r.readBytes(2)
 	if err != nil {
 		return err
 	}
-	body, err := r.take(int(binary.LittleEndian.Uint16(count)))
+	body, err := r.readBytes(int(binary.LittleEndian.Uint16(count)))
 	if err != nil {
 		return err
 	}
@@ -279,13 +280,13 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 			}
 		}
 	}
-	_, err = r.take(closingBytes(width))
+	_, err = r.readBytes(closingBytes(width))
 	return err
 }
 
-// readInt8 reads a plane of signed bytes and multiplies each by the scale of its channel.
+// readInt8 reads a plane of signed bytes into w and multiplies each by the scale of its channel.
 func (r *laneReader) readInt8(w, scale []float16.Float16) error {
-	b, err := r.take(len(w))
+	b, err := r.readBytes(len(w))
 	if err != nil {
 		return err
 	}
