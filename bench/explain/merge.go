@@ -23,7 +23,7 @@ type neighbors struct {
 	tried  map[string]bool
 }
 
-func findNeighbours(n *list.Network, lane int) *neighbors {
+func findNeighbors(n *list.Network, lane int) *neighbors {
 	b := &neighbors{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		b.at[n.Layers[i].Name] = i
