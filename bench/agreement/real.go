@@ -123,7 +123,7 @@ func (p *picture) draw(top, left int) {
 	}
 }
 
-// channel returns colour channel c of the picture, with some noise.
+// channel returns color channel c of the picture, with some noise.
 func (p *picture) channel(c int) []float64 {
 	data := make([]float64, len(p.light))
 	for i, v := range p.light {

@@ -103,7 +103,7 @@ func binaryOperators() map[string]operator {
 }
 
 // combine returns f of the first two inputs, broadcast to one shape, as a tensor of type t.
-// It honours the attributes broadcast and axis of versions before 7.
+// It honors the attributes broadcast and axis of versions before 7.
 func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, error) {
 	b := c.in[1]
 	if axis := c.intAttribute("axis", -1); c.opset < 7 && c.flagAttribute("broadcast") && axis >= 0 {

@@ -21,7 +21,7 @@ var operators = map[string]operator{}
 func init() {
 	for _, family := range []map[string]operator{
 		elementwise, reductions, shapes, generators, products, convolutions, poolings, resamplings,
-		normalisations, indexings, recurrences, quantised, contributed, attentions, spectra, control,
+		normalizations, indexings, recurrences, quantized, contributed, attentions, spectra, control,
 	} {
 		maps.Copy(operators, family)
 	}

@@ -126,7 +126,7 @@ func (t *Tensor) ints() []int {
 	return out
 }
 
-// strides returns the distance between neighbours along each axis of a row-major tensor.
+// strides returns the distance between neighbors along each axis of a row-major tensor.
 func strides(dims []int) []int {
 	s := make([]int, len(dims))
 	for i, step := len(dims)-1, 1; i >= 0; i-- {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A goal is a quantity to minimise: a column, or the quotient of two.
+// A goal is a quantity to minimize: a column, or the quotient of two.
 type goal struct {
 	name   string
 	unit   string

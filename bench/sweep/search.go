@@ -251,9 +251,9 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend moves from best to better neighbours until there are none, and returns the last. A
-// neighbour differs by a stride in one constant, or by opposite strides in two. The stride is
-// halved when no neighbour is better.
+// descend moves from best to better neighbors until there are none, and returns the last. A
+// neighbor differs by a stride in one constant, or by opposite strides in two. The stride is
+// halved when no neighbor is better.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	moves := s.directions()
 	for stride := knobSteps / 16; stride >= 1; {

@@ -131,6 +131,6 @@ func operatorOf(n ast.Node) (token.Token, token.Pos) {
 func (m *mutant) apply(text []byte, at int) []byte {
 	off := m.off - at
 	b := append([]byte(nil), text[:off]...)
-	b = append(b, " "+m.to.String()+" "...) // spaces keep it apart from its neighbours, as in a - -b
+	b = append(b, " "+m.to.String()+" "...) // spaces keep it apart from its neighbors, as in a - -b
 	return append(b, text[off+len(m.from.String()):]...)
 }

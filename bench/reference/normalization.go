@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// normalisations has the operators that divide by a deviation, a root mean square or a power
+// normalizations has the operators that divide by a deviation, a root mean square or a power
 // of a sum of squares.
-var normalisations = map[string]operator{
+var normalizations = map[string]operator{
 	"BatchNormalization":        {5, withOneResult(computeBatchNormalization)},
 	"InstanceNormalization":     {3, withOneResult(computeInstanceNormalization)},
 	"LayerNormalization":        {2, computeLayerNormalization},
@@ -190,7 +190,7 @@ func computeMeanVarianceNormalization(c *call) (*Tensor, error) {
 	return y.transpose(invertPermutation(permutationToEnd(len(x.Dims), axes...))...)
 }
 
-// computeLRN computes LRN: it divides by a power of the sum of squares over neighbouring
+// computeLRN computes LRN: it divides by a power of the sum of squares over neighboring
 // channels.
 func computeLRN(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intAttribute("size", 0)
