@@ -88,7 +88,8 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	rank := []int{0, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5}[rng.IntN(23)]
 	x := b.addInput(b.randomShape(rank)...)
 	want := b.randomInt(o.MinNodes, max(o.MinNodes, o.MaxNodes))
-	for tries := 0; len(b.graph.Nodes) < want && tries < 60; tries++ {
+	// Some choices fail, so that a graph may remain too small.
+	for tries := max(60, 8*want); len(b.graph.Nodes) < want && tries > 0; tries-- {
 		b.tryChoice(b.chooseStart(x))
 	}
 	if len(b.graph.Nodes) < o.MinNodes {

@@ -314,3 +314,14 @@ func TestNPY(t *testing.T) {
 		t.Errorf("NPY gives %q, want %q", got, want)
 	}
 }
+
+// Generate ends for any number of nodes, and the bounds hold.
+func TestLargeGraph(t *testing.T) {
+	for _, want := range []int{1, 100, 1500} {
+		g := New(5, Options{MinNodes: want, MaxNodes: want})
+		made := len(g.Nodes)
+		if made < want/2 || made > 2*want+17 { // pruning removes nodes that no output needs
+			t.Errorf("a graph of %d nodes has %d", want, made)
+		}
+	}
+}
