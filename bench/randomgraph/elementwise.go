@@ -97,13 +97,13 @@ func addVariadic(b *builder, op, x string) bool {
 	v := b.value(x)
 	for range b.rng.IntN(3) {
 		y := b.findOther(x, func(u Value) bool {
-			_, ok := broadcast(v.Dims, u.Dims)
+			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Float
 		})
 		if y == "" || b.chance(40) {
 			y = b.addOffsets(operandDims(b, v.Dims)...)
 		}
-		dims, ok := broadcast(v.Dims, b.dims(y))
+		dims, ok := broadcastDims(v.Dims, b.dims(y))
 		if !ok {
 			return false
 		}
@@ -149,10 +149,10 @@ func addClip(b *builder, x, op string) {
 		if b.chance(30) {
 			slices.Reverse(in)
 		}
-		if d, ok := broadcast(v.Dims, b.dims(in[0])); ok {
+		if d, ok := broadcastDims(v.Dims, b.dims(in[0])); ok {
 			v.Dims = d
 		}
-		if d, ok := broadcast(v.Dims, b.dims(in[1])); ok {
+		if d, ok := broadcastDims(v.Dims, b.dims(in[1])); ok {
 			v.Dims = d
 		}
 		b.addNode(op, in, v)
@@ -198,7 +198,7 @@ func addPRelu(b *builder, x string) bool {
 	dims := []int{1}
 	switch n := len(v.Dims); {
 	case n >= 2 && b.chance(70):
-		dims = onesShape(n - 1)
+		dims = shapeOfOnes(n - 1)
 		dims[0] = v.Dims[1]
 	case n >= 1 && b.chance(50):
 		dims = []int{v.Dims[n-1]}
@@ -206,13 +206,13 @@ func addPRelu(b *builder, x string) bool {
 	if n := len(v.Dims); n == 0 {
 		return false
 	}
-	slope := b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), -32, 64, 128))
+	slope := b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -32, 64, 128))
 	m := b.magnitude(x)
 	b.addNode("PRelu", []string{x, slope}, v.withRange(-m, m))
 	return true
 }
 
-func onesShape(n int) []int {
+func shapeOfOnes(n int) []int {
 	d := make([]int, n)
 	for i := range d {
 		d[i] = 1
@@ -229,7 +229,7 @@ func operandDims(b *builder, x []int) []int {
 		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
 	}
 	along := func(axis int) []int {
-		d := onesShape(n)
+		d := shapeOfOnes(n)
 		d[axis] = x[axis]
 		if b.chance(60) {
 			d = d[axis:] // without the leading ones
@@ -270,7 +270,7 @@ func operandDims(b *builder, x []int) []int {
 // addConstantOperand adds Mul, Div, Add or Sub of x and a constant on either side.
 func addConstantOperand(b *builder, x string) bool {
 	dims := operandDims(b, b.dims(x))
-	out, ok := broadcast(b.dims(x), dims)
+	out, ok := broadcastDims(b.dims(x), dims)
 	if !ok {
 		return false
 	}
@@ -309,7 +309,7 @@ func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 	if op == "Div" {
 		factor = 1 / factor
 	}
-	values := multiples(b.rng, elements(dims), 64, 256, 128)
+	values := randomMultiples(b.rng, countElements(dims), 64, 256, 128)
 	for i := range values {
 		values[i] = float64(float32(values[i] * factor))
 	}
@@ -379,19 +379,19 @@ func addCombination(b *builder, x string) bool {
 		y = x
 	case k < 70:
 		y = b.findOther(x, func(v Value) bool {
-			_, ok := broadcast(b.dims(x), v.Dims)
+			_, ok := broadcastDims(b.dims(x), v.Dims)
 			return ok && v.Type == onnx.Float
 		})
 	}
 	op := pick(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
 	if y == "" {
 		dims := operandDims(b, b.dims(x))
-		if _, ok := broadcast(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
+		if _, ok := broadcastDims(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
 			return false
 		}
 		y = b.addInput(dims...)
 	}
-	dims, ok := broadcast(b.dims(x), b.dims(y))
+	dims, ok := broadcastDims(b.dims(x), b.dims(y))
 	if !ok {
 		return false
 	}
@@ -404,7 +404,7 @@ func addCombination(b *builder, x string) bool {
 		if square {
 			x = y
 		}
-		if dims, ok = broadcast(b.dims(x), b.dims(y)); !ok {
+		if dims, ok = broadcastDims(b.dims(x), b.dims(y)); !ok {
 			return false
 		}
 	}
@@ -423,13 +423,13 @@ func makePositive(b *builder, x string) string {
 	}
 	c := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.5, 1, 1.5)})
 	v = b.value(x)
-	out, _ := broadcast(v.Dims, b.dims(c))
+	out, _ := broadcastDims(v.Dims, b.dims(c))
 	return b.addNode("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
 }
 
-// addCurve adds Exp, Log, Sqrt, Reciprocal or Pow of x. If the function needs positive
+// addLimitedFunction adds Exp, Log, Sqrt, Reciprocal or Pow of x. If the function needs positive
 // arguments, it first adds nodes that make x positive.
-func addCurve(b *builder, x string) bool {
+func addLimitedFunction(b *builder, x string) bool {
 	op := pick(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
 	v := b.value(x)
 	switch op {
@@ -454,7 +454,7 @@ func addCurve(b *builder, x string) bool {
 			low, high = 0, m*m
 		}
 		c := b.addNumber(power)
-		d, _ := broadcast(v.Dims, b.dims(c))
+		d, _ := broadcastDims(v.Dims, b.dims(c))
 		b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: low, High: high})
 		return true
 	}

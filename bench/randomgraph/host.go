@@ -51,16 +51,16 @@ func addHostOperator(b *builder, x string) bool {
 		if b.graph.Opset >= 20 {
 			mode = "linear"
 		}
-		grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, multiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
+		grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, randomMultiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
 		b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", mode), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
 	case "GatherElements":
 		axis := b.randomAxis(n)
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
-		if elements(dims) > maxElements {
+		if countElements(dims) > maxElements {
 			return false
 		}
-		at := b.addConstant(onnx.Int64, dims, multiples(b.rng, elements(dims), 0, v.Dims[axis]-1, 1))
+		at := b.addConstant(onnx.Int64, dims, randomMultiples(b.rng, countElements(dims), 0, v.Dims[axis]-1, 1))
 		b.addNode("GatherElements", []string{x, at}, v.withDims(dims...), intAttribute("axis", axis))
 	case "Trilu":
 		if n < 2 {
@@ -75,7 +75,7 @@ func addHostOperator(b *builder, x string) bool {
 			return false
 		}
 		c := b.addNumber(2)
-		d, _ := broadcast(v.Dims, b.dims(c))
+		d, _ := broadcastDims(v.Dims, b.dims(c))
 		b.addNode("Mod", []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, intAttribute("fmod", 1))
 	}
 	return true
@@ -98,7 +98,7 @@ func addScatter(b *builder, x string) bool {
 		b.addNode("ScatterND", []string{x, b.addConstant(onnx.Int64, []int{len(rows), 1}, at), updates}, v)
 		return true
 	}
-	at := make([]float64, elements(dims))
+	at := make([]float64, countElements(dims))
 	for i := range at {
 		at[i] = float64(rows[i/(len(at)/len(rows))])
 	}
@@ -120,7 +120,7 @@ func addEinsum(b *builder, x string) bool {
 	}
 	w := b.addWeights(k, shape...)
 	dims := []int{v.Dims[0], v.Dims[1], m}
-	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return false
 	}
 	b.addNode("Einsum", []string{x, w}, b.sumOfProducts(v, w, k, dims), textAttribute("equation", equation))
@@ -147,7 +147,7 @@ func addResize(b *builder, x string) bool {
 	}
 	factors := b.addConstant(onnx.Float, []int{4}, scales)
 	if b.graph.Opset < 11 {
-		if elements(dims) > maxElements {
+		if countElements(dims) > maxElements {
 			return false
 		}
 		b.addNode("Upsample", []string{x, factors}, v.withDims(dims...), textAttribute("mode", "nearest"))
@@ -166,7 +166,7 @@ func addResize(b *builder, x string) bool {
 	if sized && mode != "nearest" {
 		dims[2], dims[3] = b.randomInt(1, 2*dims[2]), b.randomInt(1, 2*dims[3])
 	}
-	if elements(dims) > maxElements {
+	if countElements(dims) > maxElements {
 		return false
 	}
 	in := []string{x, "", factors}
@@ -209,7 +209,7 @@ func addComputedReshape(b *builder, x string) bool {
 		first := b.addNode("Gather", []string{shape, zero}, Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, intAttribute("axis", 0))
 		first = b.addWithAxes("Unsqueeze", first, Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
 		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, intAttribute("axis", 0))
-		b.addNode("Reshape", []string{x, dims}, v.withDims(v.Dims[0], elements(v.Dims[1:])))
+		b.addNode("Reshape", []string{x, dims}, v.withDims(v.Dims[0], countElements(v.Dims[1:])))
 	case 1: // all dims but the last, then 1 and -1
 		if b.graph.Opset < 10 {
 			return false

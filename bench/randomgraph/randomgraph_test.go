@@ -69,7 +69,7 @@ func checkModel(t *testing.T, what string, g *Graph) {
 	}
 	for _, in := range m.Inputs {
 		add(in.Name)
-		if c := findTensor(g.Inputs, in.Name); c == nil || len(c.Values) != elements(c.Dims) {
+		if c := findTensor(g.Inputs, in.Name); c == nil || len(c.Values) != countElements(c.Dims) {
 			t.Errorf("%s of seed %s: input %q has no values, or not as many as elements", what, g.Seed, in.Name)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// attentions has the operators that compute softmax(scale * q * k^T + mask) * v for each
+// attentionOperators has the operators that compute softmax(scale * q * k^T + mask) * v for each
 // head, and those that rotate q and k.
-var attentions = map[string]operator{
+var attentionOperators = map[string]operator{
 	"Attention": {1, computeAttention}, "MultiHeadAttention": {1, computeMultiHeadAttention}, "GroupQueryAttention": {1, computeGroupQueryAttention},
 	"RotaryEmbedding": {3, withOneResult(computeRotaryEmbedding)},
 }

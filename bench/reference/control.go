@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// control has the operators whose attributes are graphs.
-var control = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop}, "Scan": {0, runScan}}
+// controlOperators has the operators whose attributes are graphs.
+var controlOperators = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop}, "Scan": {0, runScan}}
 
 // runBody runs the graph in an attribute on inputs and returns its outputs.
 func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {

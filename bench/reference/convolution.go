@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// convolutions has the operators that slide a window of weights over a tensor.
-var convolutions = map[string]operator{
+// convolutionOperators has the operators that slide a window of weights over a tensor.
+var convolutionOperators = map[string]operator{
 	"Conv": {2, withOneResult(computeConv)}, "ConvTranspose": {2, withOneResult(computeConvTranspose)},
 }
 

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// elementwise has the operators whose result at an index depends only on the operands at that
+// elementwiseOperators has the operators whose result at an index depends only on the operands at that
 // index, after broadcasting.
-var elementwise = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
+var elementwiseOperators = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
 	"Sum":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return a + b }))},
 	"Max":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return max(a, b) }))},
 	"Min":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return min(a, b) }))},

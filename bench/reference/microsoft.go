@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// contributed has the operators of com.microsoft that are made of other operators, except
+// contributedOperators has the operators of com.microsoft that are made of other operators, except
 // quantized ones and attention.
-var contributed = map[string]operator{
+var contributedOperators = map[string]operator{
 	"FusedMatMul": {2, withOneResult(computeFusedMatMul)}, "TransposeMatMul": {2, withOneResult(computeFusedMatMul)},
 	"FusedConv": {2, withOneResult(computeFusedConv)}, "FusedGemm": {2, withOneResult(computeFusedGemm)}, "MatMulNBits": {3, withOneResult(computeMatMulNBits)},
 	"BiasGelu": {2, withOneResult(applyAfterBias(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(applyAfterBias((*call).fastGeluFunction))}, "QuickGelu": {1, withOneResult(computeQuickGelu)},

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// normalizations has the operators that divide by a deviation, a root mean square or a power
+// normalizationOperators has the operators that divide by a deviation, a root mean square or a power
 // of a sum of squares.
-var normalizations = map[string]operator{
+var normalizationOperators = map[string]operator{
 	"BatchNormalization":        {5, withOneResult(computeBatchNormalization)},
 	"InstanceNormalization":     {3, withOneResult(computeInstanceNormalization)},
 	"LayerNormalization":        {2, computeLayerNormalization},

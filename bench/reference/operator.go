@@ -20,8 +20,8 @@ var operators = map[string]operator{}
 
 func init() {
 	for _, family := range []map[string]operator{
-		elementwise, reductions, shapes, generators, products, convolutions, poolings, resamplings,
-		normalizations, indexings, recurrences, quantized, contributed, attentions, spectra, control,
+		elementwiseOperators, reductionOperators, shapeOperators, generatorOperators, productOperators, convolutionOperators, poolingOperators, resamplingOperators,
+		normalizationOperators, indexOperators, recurrentOperators, quantizedOperators, contributedOperators, attentionOperators, spectralOperators, controlOperators,
 	} {
 		maps.Copy(operators, family)
 	}

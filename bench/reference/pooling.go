@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// poolings has the operators that reduce windows of each channel, and MaxUnpool.
-var poolings = map[string]operator{
+// poolingOperators has the operators that reduce windows of each channel, and MaxUnpool.
+var poolingOperators = map[string]operator{
 	"MaxPool": {1, computeMaxPool}, "AveragePool": {1, withOneResult(computeAveragePool)}, "LpPool": {1, withOneResult(computeLpPool)},
 	"GlobalMaxPool":     {1, withOneResult(globalPoolOperator(maximum))},
 	"GlobalAveragePool": {1, withOneResult(globalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// products has the operators that sum products of elements of several tensors, and Det.
-var products = map[string]operator{
+// productOperators has the operators that sum products of elements of several tensors, and Det.
+var productOperators = map[string]operator{
 	"MatMul": {2, withOneResult(computeMatMul)}, "Gemm": {2, withOneResult(computeGemm)}, "Einsum": {1, withOneResult(computeEinsum)}, "Det": {1, withOneResult(computeDet)},
 }
 

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// quantized has the operators on integers with a scale and a zero point.
-var quantized = map[string]operator{
+// quantizedOperators has the operators on integers with a scale and a zero point.
+var quantizedOperators = map[string]operator{
 	"QuantizeLinear": {2, withOneResult(computeQuantizeLinear)}, "DequantizeLinear": {2, withOneResult(computeDequantizeLinear)},
 	"DynamicQuantizeLinear": {1, computeDynamicQuantizeLinear},
 	"MatMulInteger":         {2, withOneResult(computeMatMulInteger)}, "ConvInteger": {2, withOneResult(computeConvInteger)},

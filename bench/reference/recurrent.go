@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// recurrences has the operators that carry a state from one element of a sequence to the
+// recurrentOperators has the operators that carry a state from one element of a sequence to the
 // next.
-var recurrences = map[string]operator{
+var recurrentOperators = map[string]operator{
 	"RNN":  {3, recurrentOperator(1, []string{"Tanh"}, (*cell).stepRNN)},
 	"GRU":  {3, recurrentOperator(3, []string{"Sigmoid", "Tanh"}, (*cell).stepGRU)},
 	"LSTM": {3, recurrentOperator(4, []string{"Sigmoid", "Tanh", "Tanh"}, (*cell).stepLSTM)},

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// reductions has the operators that work along axes. Some reduce the axes to one element,
+// reductionOperators has the operators that work along axes. Some reduce the axes to one element,
 // others compute a line from a line.
-var reductions = map[string]operator{
+var reductionOperators = map[string]operator{
 	"ReduceSum":  {1, withOneResult(reduceOperator(sumAll))},
 	"ReduceMean": {1, withOneResult(reduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
 	"ReduceMax":  {1, withOneResult(reduceOperator(maximum))},

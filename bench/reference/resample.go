@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// resamplings has the operators that interpolate between elements, and AffineGrid.
-var resamplings = map[string]operator{
+// resamplingOperators has the operators that interpolate between elements, and AffineGrid.
+var resamplingOperators = map[string]operator{
 	"Resize": {1, withOneResult(computeResize)}, "Upsample": {1, withOneResult(computeUpsample)},
 	"GridSample": {2, withOneResult(computeGridSample)}, "AffineGrid": {2, withOneResult(computeAffineGrid)},
 }

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// shapes has the operators that rearrange elements or return shapes.
-var shapes = map[string]operator{
+// shapeOperators has the operators that rearrange elements or return shapes.
+var shapeOperators = map[string]operator{
 	"Dropout": {1, computeDropout}, "Reshape": {1, withOneResult(computeReshape)}, "Flatten": {1, withOneResult(computeFlatten)},
 	"Squeeze": {1, withOneResult(computeSqueeze)}, "Unsqueeze": {1, withOneResult(computeUnsqueeze)},
 	"Shape": {1, withOneResult(computeShape)}, "Size": {1, withOneResult(computeSize)},
