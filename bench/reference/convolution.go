@@ -18,8 +18,9 @@ type window struct {
 	begin, end, outputExtras []int
 }
 
-// newWindow reads the attributes of a window, except automatic padding. It leaves the output
-// extent empty.
+// newWindow returns the window that the attributes kernel_shape, strides, dilations and pads
+// describe for an input with spatial extents in. It ignores auto_pad and does not compute the
+// output extents.
 func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
@@ -61,8 +62,8 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 // dilatedKernel returns the extent of the kernel along an axis with its dilation.
 func (w *window) dilatedKernel(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
 
-// readWindow reads the attributes of the window of a convolution or pooling, resolves
-// automatic padding and computes the output extent.
+// readWindow returns the window of a convolution or pooling of an input with spatial extents in.
+// It resolves auto_pad and computes the output extents, rounded up if ceil_mode is set.
 func (c *call) readWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {

@@ -146,7 +146,8 @@ func (t *Tensor) scaleAndAddBias(scale, bias *Tensor) (*Tensor, error) {
 	return add(t, bias)
 }
 
-// computeRMSNormalization computes RMSNormalization.
+// computeRMSNormalization computes RMSNormalization: it divides the elements of the last axes by
+// the root of their mean square, and multiplies them by a scale.
 func computeRMSNormalization(c *call) (*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))

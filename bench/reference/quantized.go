@@ -96,7 +96,8 @@ func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
 	return concatenate(parts, axis)
 }
 
-// A scaling is a scale and a zero point that both broadcast to a tensor.
+// A scaling has the scale and the zero point that relate quantized integers q to numbers: (q -
+// zero) * scale. Both broadcast to the tensor.
 type scaling struct{ scale, zero *Tensor }
 
 // scalingOf returns the scaling of x. If zero is nil, the zero point is 0 of type uint8.

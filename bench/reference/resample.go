@@ -12,7 +12,7 @@ var resamplingOperators = map[string]operator{
 	"GridSample": {2, withOneResult(computeGridSample)}, "AffineGrid": {2, withOneResult(computeAffineGrid)},
 }
 
-// computeUpsample computes Upsample, which Resize has replaced.
+// computeUpsample computes Upsample, the older form of Resize with scales only.
 func computeUpsample(c *call) (*Tensor, error) {
 	scales, err := c.readScales(1)
 	if err != nil {
@@ -160,7 +160,8 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest 
 	return outside, nil
 }
 
-// A resampling computes an axis of out elements from an axis of n elements.
+// A resampling has the parameters with which Resize computes one axis of out elements from an
+// axis of n elements.
 type resampling struct {
 	n, out                int
 	scale                 float64 // out / n, before rounding to whole elements
@@ -170,7 +171,7 @@ type resampling struct {
 	exclude, antialias    bool
 }
 
-// resampleAxis returns x with an axis resampled.
+// resampleAxis returns x with the given axis resampled to r.out elements.
 func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 	dims := slices.Clone(x.Dims)
 	dims[axis] = r.out
