@@ -114,7 +114,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("cannot collect the results of 0 iterations")
+		return nil, fmt.Errorf("cannot collect the results of 0 iterations; their shape is unknown")
 	}
 	at, err := resolveAxis(axis, len(list[0].Dims))
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *call) readWindow(in, kernel []int) (*window, error) {
 			total := max(0, ((n+stride-1)/stride-1)*stride+reach-n)
 			w.begin[i], w.end[i] = splitPadding(total, auto == "SAME_UPPER")
 		default:
-			return nil, fmt.Errorf("unknown auto_pad %q", auto)
+			return nil, fmt.Errorf("unknown auto_pad %q; want NOTSET, VALID, SAME_UPPER or SAME_LOWER", auto)
 		}
 		room := n + w.begin[i] + w.end[i] - reach
 		if room < 0 {
@@ -320,10 +320,10 @@ func (c *call) transposedWindow(in, kernel []int) (*window, error) {
 			}
 			w.in[i] = full - w.begin[i] - w.end[i]
 		default:
-			return nil, fmt.Errorf("unknown auto_pad %q", auto)
+			return nil, fmt.Errorf("unknown auto_pad %q; want NOTSET, VALID, SAME_UPPER or SAME_LOWER", auto)
 		}
 		if w.in[i] < 1 {
-			return nil, fmt.Errorf("output extent %d of axis %d is less than 1", w.in[i], i)
+			return nil, fmt.Errorf("spatial axis %d of the output has extent %d; want at least 1", i, w.in[i])
 		}
 	}
 	return w, nil

@@ -220,7 +220,7 @@ func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("no node computes %q", name)
+	return nil, fmt.Errorf("no node computes %q, and it is neither an input nor a constant", name)
 }
 
 // convertConstant returns a constant of the file as a Tensor. It returns an *[UnsupportedError]
@@ -340,19 +340,19 @@ func (r *interpreter) roundOrWrap(op string, t *Tensor) *Tensor {
 	}
 	out := t
 	for i, v := range t.Data {
-		settled := v
+		stored := v
 		if t.Type.IsFloat() {
-			settled = r.Round(op, v)
+			stored = r.Round(op, v)
 		} else {
-			settled = wrapInteger(t.Type, v)
+			stored = wrapInteger(t.Type, v)
 		}
-		if settled == v || settled != settled && v != v {
+		if stored == v || stored != stored && v != v {
 			continue
 		}
 		if out == t { // another tensor may share the values
 			out = &Tensor{Type: t.Type, Dims: t.Dims, Data: slices.Clone(t.Data)}
 		}
-		out.Data[i] = settled
+		out.Data[i] = stored
 	}
 	return out
 }

@@ -67,7 +67,7 @@ func (t *Tensor) mapRuns(length int, f func(line []float64)) *Tensor {
 func computeInstanceNormalization(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) < 3 {
-		return nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
 	y := x.mapRuns(numElements(x.Dims[2:]), func(line []float64) { c.normalize(line, epsilon) })

@@ -20,7 +20,7 @@ var poolingOperators = map[string]operator{
 // poolWindow returns the window of a pooling of x and a tensor of zeros for its result.
 func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
 	if len(x.Dims) < 3 {
-		return nil, nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
+		return nil, nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
 	w, err := c.readWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
 	if err != nil {

@@ -150,7 +150,7 @@ func computeEinsum(c *call) (*Tensor, error) {
 			if old, ok := extent[label]; !ok || old == 1 {
 				extent[label] = d
 			} else if d != old && d != 1 {
-				return nil, fmt.Errorf("label %c has extents %d and %d", label, old, d)
+				return nil, fmt.Errorf("label %c has extents %d and %d; want equal extents, or 1", label, old, d)
 			}
 			if !slices.Contains(labels, label) {
 				labels = append(labels, label)
