@@ -7,16 +7,23 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addActivation adds an elementwise function of x alone, such as Relu, Sigmoid, Clip or Neg. It
-// returns false if the function does not fit the range of x.
-func addActivation(b *builder, x string) bool {
-	v := b.value(x)
+// pickActivation returns the name of an operator for addActivation. The operators that follow most
+// convolutions in real networks are frequent.
+func pickActivation(b *builder) string {
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
 		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos",
 		"Celu", "Mish", "ThresholdedRelu", "Sum", "Mean")
 	if b.chance(45) {
 		op = pick(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
 	}
+	return op
+}
+
+// addActivation adds an elementwise function of x alone, such as Relu, Sigmoid, Clip or Neg. It
+// returns false if the function does not fit the range of x.
+func addActivation(b *builder, x string) bool {
+	v := b.value(x)
+	op := pickActivation(b)
 	m := b.magnitude(x)
 	switch op {
 	case "Relu":
@@ -50,12 +57,7 @@ func addActivation(b *builder, x string) bool {
 		}
 		b.addNode(op, []string{x}, v.withRange(-1, 1))
 	case "Gelu":
-		if b.graph.Opset >= 20 && b.chance(50) {
-			b.addNode(op, []string{x}, v.withRange(-0.2, max(0, v.High)), textAttribute("approximate", pick(b, "none", "tanh")))
-			break
-		}
-		b.addNode(op, []string{x}, v.withRange(-0.2, max(0, v.High)))
-		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
+		addGelu(b, x)
 	case "HardSwish":
 		b.addNode(op, []string{x}, v.withRange(-0.4, max(0, v.High)))
 	case "Selu":
@@ -74,21 +76,40 @@ func addActivation(b *builder, x string) bool {
 		v.Low, v.High = -v.High, -v.Low
 		b.addNode(op, []string{x}, v)
 	case "Dropout":
-		in, a := []string{x}, []Attribute(nil)
-		switch {
-		case b.graph.Opset < 12 && b.chance(50):
-			a = append(a, floatAttribute("ratio", 0.25))
-		case b.graph.Opset >= 12 && b.chance(50):
-			in = append(in, b.addConstant(onnx.Float, nil, []float64{0.25}))
-			if b.chance(50) {
-				in = append(in, b.addConstant(onnx.Bool, nil, []float64{0}))
-			}
-		}
-		b.addNode(op, in, v, a...)
+		addDropout(b, x)
 	default:
 		b.addNode(op, []string{x}, v)
 	}
 	return true
+}
+
+// addGelu adds Gelu of x. The operator is in the domain com.microsoft, or from operator set 20 on
+// sometimes in the standard domain.
+func addGelu(b *builder, x string) {
+	v := b.value(x)
+	out := v.withRange(-0.2, max(0, v.High))
+	if b.graph.Opset >= 20 && b.chance(50) {
+		b.addNode("Gelu", []string{x}, out, textAttribute("approximate", pick(b, "none", "tanh")))
+		return
+	}
+	b.addNode("Gelu", []string{x}, out)
+	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
+}
+
+// addDropout adds Dropout of x, which inference ignores. The ratio is an attribute before operator
+// set 12 and an input from 12 on.
+func addDropout(b *builder, x string) {
+	in, a := []string{x}, []Attribute(nil)
+	switch {
+	case b.graph.Opset < 12 && b.chance(50):
+		a = append(a, floatAttribute("ratio", 0.25))
+	case b.graph.Opset >= 12 && b.chance(50):
+		in = append(in, b.addConstant(onnx.Float, nil, []float64{0.25}))
+		if b.chance(50) {
+			in = append(in, b.addConstant(onnx.Bool, nil, []float64{0}))
+		}
+	}
+	b.addNode("Dropout", in, b.value(x), a...)
 }
 
 // addVariadic adds Sum, Mean, Min or Max of x and up to two tensors that broadcast with it.

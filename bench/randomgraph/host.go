@@ -19,19 +19,7 @@ func addHostOperator(b *builder, x string) bool {
 	case "Scatter":
 		return addScatter(b, x)
 	case "GatherND":
-		depth := b.randomInt(1, min(2, n))
-		count := b.randomInt(1, 4)
-		indices := make([]float64, 0, count*depth)
-		for range count {
-			for _, d := range v.Dims[:depth] {
-				indices = append(indices, float64(b.rng.IntN(d)))
-			}
-		}
-		var a []Attribute
-		if b.graph.Opset >= 12 {
-			a = append(a, intAttribute("batch_dims", 0))
-		}
-		b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
+		addGatherND(b, x)
 	case "CumSum":
 		axis := b.randomAxis(n)
 		k := float64(v.Dims[axis])
@@ -43,16 +31,7 @@ func addHostOperator(b *builder, x string) bool {
 	case "Resize":
 		return addResize(b, x)
 	case "GridSample":
-		if n != 4 {
-			return false
-		}
-		h, w := b.randomInt(1, 6), b.randomInt(1, 6)
-		mode := "bilinear"
-		if b.graph.Opset >= 20 {
-			mode = "linear"
-		}
-		grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, randomMultiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
-		b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", mode), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
+		return addGridSample(b, x)
 	case "GatherElements":
 		axis := b.randomAxis(n)
 		dims := slices.Clone(v.Dims)
@@ -78,6 +57,42 @@ func addHostOperator(b *builder, x string) bool {
 		d, _ := broadcastDims(v.Dims, b.dims(c))
 		b.addNode("Mod", []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, intAttribute("fmod", 1))
 	}
+	return true
+}
+
+// addGatherND adds GatherND of up to four slices of x, whose one or two leading indices are
+// constants.
+func addGatherND(b *builder, x string) {
+	v := b.value(x)
+	depth := b.randomInt(1, min(2, len(v.Dims)))
+	count := b.randomInt(1, 4)
+	indices := make([]float64, 0, count*depth)
+	for range count {
+		for _, d := range v.Dims[:depth] {
+			indices = append(indices, float64(b.rng.IntN(d)))
+		}
+	}
+	var a []Attribute
+	if b.graph.Opset >= 12 {
+		a = append(a, intAttribute("batch_dims", 0))
+	}
+	b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
+}
+
+// addGridSample adds GridSample of x at random constant coordinates from -1 to 1. It returns
+// false unless x has rank 4.
+func addGridSample(b *builder, x string) bool {
+	v := b.value(x)
+	if len(v.Dims) != 4 {
+		return false
+	}
+	h, w := b.randomInt(1, 6), b.randomInt(1, 6)
+	mode := "bilinear"
+	if b.graph.Opset >= 20 {
+		mode = "linear"
+	}
+	grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, randomMultiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
+	b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", mode), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
 	return true
 }
 
@@ -153,15 +168,7 @@ func addResize(b *builder, x string) bool {
 		b.addNode("Upsample", []string{x, factors}, v.withDims(dims...), textAttribute("mode", "nearest"))
 		return true
 	}
-	mode, coordinates, nearest := "nearest", "asymmetric", "floor"
-	switch {
-	case b.chance(50):
-		mode, coordinates = "linear", pick(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
-	case b.chance(20):
-		mode, coordinates = "cubic", pick(b, "half_pixel", "align_corners", "asymmetric")
-	case b.chance(50):
-		coordinates, nearest = "half_pixel", "round_prefer_floor"
-	}
+	mode, coordinates, nearest := randomInterpolation(b)
 	sized := b.chance(40)
 	if sized && mode != "nearest" {
 		dims[2], dims[3] = b.randomInt(1, 2*dims[2]), b.randomInt(1, 2*dims[3])
@@ -192,6 +199,22 @@ func addResize(b *builder, x string) bool {
 	v.Exact = v.Exact && mode == "nearest"
 	b.addNode("Resize", in, v.withDims(dims...), a...)
 	return true
+}
+
+// randomInterpolation returns random values of Resize's attributes mode,
+// coordinate_transformation_mode and nearest_mode, in a combination with which every element has one
+// correct value.
+func randomInterpolation(b *builder) (mode, coordinates, nearest string) {
+	mode, coordinates, nearest = "nearest", "asymmetric", "floor"
+	switch {
+	case b.chance(50):
+		mode, coordinates = "linear", pick(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+	case b.chance(20):
+		mode, coordinates = "cubic", pick(b, "half_pixel", "align_corners", "asymmetric")
+	case b.chance(50):
+		coordinates, nearest = "half_pixel", "round_prefer_floor"
+	}
+	return mode, coordinates, nearest
 }
 
 // addComputedReshape adds nodes that compute a shape from the shape of x: a Reshape of x to

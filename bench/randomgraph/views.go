@@ -99,20 +99,7 @@ func addView(b *builder, x string) bool {
 	case "Squeeze":
 		return addSqueeze(b, x)
 	case "Unsqueeze":
-		if n >= 5 {
-			return false
-		}
-		if n <= 3 && b.chance(25) { // two axes in any order
-			axes := b.rng.Perm(n + 2)[:2]
-			dims := slices.Clone(v.Dims)
-			for _, axis := range slices.Sorted(slices.Values(axes)) {
-				dims = slices.Insert(dims, axis, 1)
-			}
-			b.addWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
-			break
-		}
-		axis := b.rng.IntN(n + 1)
-		b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
+		return addUnsqueeze(b, x)
 	case "Expand":
 		dims := operandDims(b, v.Dims)
 		out, ok := broadcastDims(v.Dims, dims)
@@ -145,6 +132,27 @@ func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
 		return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...))
 	}
 	return b.addNode(op, []string{x, b.addInts(axes...)}, out)
+}
+
+// addUnsqueeze adds Unsqueeze of x by one or two axes. It returns false if x has rank 5.
+func addUnsqueeze(b *builder, x string) bool {
+	v := b.value(x)
+	n := len(v.Dims)
+	if n >= 5 {
+		return false
+	}
+	if n <= 3 && b.chance(25) { // two axes in any order
+		axes := b.rng.Perm(n + 2)[:2]
+		dims := slices.Clone(v.Dims)
+		for _, axis := range slices.Sorted(slices.Values(axes)) {
+			dims = slices.Insert(dims, axis, 1)
+		}
+		b.addWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
+		return true
+	}
+	axis := b.rng.IntN(n + 1)
+	b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
+	return true
 }
 
 // addSqueeze adds Squeeze of one, two or all axes of x that have extent 1. It returns false if
