@@ -49,10 +49,8 @@ func addActivation(b *builder, x string) bool {
 		b.addNode(op, []string{x}, v.withRange(0, 1))
 	case "HardSigmoid":
 		b.addNode(op, []string{x}, v.withRange(0, 1), floatAttribute("alpha", pick(b, float32(0.2), 0.2, 1.0/6, 0.5)), floatAttribute("beta", pick(b, float32(0.5), 0.5, 0.25)))
-	case "Tanh", "Erf", "Softsign", "Cos":
-		b.addNode(op, []string{x}, v.withRange(-1, 1))
-	case "Sin":
-		if m > 32 {
+	case "Tanh", "Erf", "Softsign", "Cos", "Sin":
+		if op == "Sin" && m > 32 {
 			return false
 		}
 		b.addNode(op, []string{x}, v.withRange(-1, 1))
