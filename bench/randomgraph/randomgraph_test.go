@@ -290,14 +290,18 @@ func TestRebatch(t *testing.T) {
 		t.Error("both items of the batch have the same input")
 	}
 
-	// A transpose that moves the batch, and a mean over it, depend on the other items.
-	for _, op := range []string{"Transpose", "ReduceMean"} {
+	// A transpose that moves the batch, and a mean over it, depend on the other items. The sizes of
+	// a Resize contain the number of items.
+	for _, op := range []string{"Transpose", "ReduceMean", "Resize"} {
 		b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
 		x := b.addInput(1, 3)
-		if op == "Transpose" {
+		switch op {
+		case "Transpose":
 			b.addNode(op, []string{x}, b.value(x).withDims(3, 1), intsAttribute("perm", 1, 0))
-		} else {
+		case "ReduceMean":
 			b.addNode(op, []string{x}, b.value(x).withDims(1, 3), intsAttribute("axes", 0), intAttribute("keepdims", 1))
+		case "Resize":
+			b.addNode(op, []string{x, "", "", b.addInts(1, 6)}, b.value(x).withDims(1, 6))
 		}
 		b.chooseOutputs()
 		if _, _, ok := b.graph.Rebatch(rng); ok {
