@@ -24,8 +24,9 @@ type Options struct {
 	// Dir is the directory of the file. Values in other files are read from there, and never
 	// from outside it. If Dir is "", these values are not read.
 	Dir string
-	// Tables uses a single table for Elu and Softsign instead of several exact layers, which is
-	// cheaper but less exact.
+	// Tables uses a single lookup table for Elu, Selu, Celu and Softsign instead of several exact
+	// layers, which is cheaper but less exact. Selu and Celu have a table for their default
+	// parameters only.
 	Tables bool
 }
 
