@@ -154,3 +154,43 @@ func TestTransposedConvolutionCost(t *testing.T) {
 		}
 	}
 }
+
+// TestTransposeOfOneRowCost checks that a transpose that moves no element, because at most one of
+// its axes has more than one, costs the same in YAML as in ONNX: nothing.
+func TestTransposeOfOneRowCost(t *testing.T) {
+	orders := map[string][]int{"chw": {0, 1, 2, 3}, "cwh": {0, 1, 3, 2}, "hcw": {0, 2, 1, 3}, "hwc": {0, 2, 3, 1}, "wch": {0, 3, 1, 2}, "whc": {0, 3, 2, 1}}
+	for _, d := range [][3]int{{1, 1, 64}, {1, 64, 1}, {64, 1, 1}, {1, 1, 1}, {1, 1, 20}} {
+		for perm, order := range orders {
+			for _, form := range [][2]string{{"", ""}, {"relu", ""}, {"", "exp"}, {"relu", "exp"}, {"sum", ""}, {"", "sum"}, {"sum", "sum"}} {
+				yaml := fmt.Sprintf("inputs: {x: {c: %d, h: %d, w: %d}}\nlayers:\n", d[0], d[1], d[2])
+				parts, last := []ox.Message{ox.Input("x", 1, d[0], d[1], d[2])}, "x"
+				add := func(kind, result string) {
+					switch kind {
+					case "":
+						return
+					case "sum":
+						yaml += "- {op: add, second: itself}\n"
+						parts = append(parts, ox.Node("Add", result, []string{last, last}))
+					case "relu":
+						yaml += "- {op: relu}\n"
+						parts = append(parts, ox.Node("Relu", result, []string{last}))
+					case "exp":
+						yaml += "- {op: exp}\n"
+						parts = append(parts, ox.Node("Exp", result, []string{last}))
+					}
+					last = result
+				}
+				add(form[0], "a")
+				yaml += fmt.Sprintf("- {op: transpose, perm: %s}\n", perm)
+				parts = append(parts, ox.Node("Transpose", "b", []string{last}, ox.List("perm", order...)))
+				last = "b"
+				add(form[1], "c")
+				parts = append(parts, ox.Output(last))
+				got := cyclesOf(t, readModel(t, "one.yaml", []byte(yaml), anesim.OpenOptions{}))
+				if want := cyclesOf(t, readModel(t, "one.onnx", ox.Model(parts...), anesim.OpenOptions{})); got != want {
+					t.Errorf("%v to %s between %q: %d cycles of YAML, %d of ONNX", d, perm, form, got, want)
+				}
+			}
+		}
+	}
+}

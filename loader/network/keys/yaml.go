@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -283,9 +284,34 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	if err != nil {
 		return layerError(n, l.Name, err)
 	}
+	if movesNoElement(&built.Lower) {
+		return r.Reshape(l.Name, l.Inputs[0], built.Out)
+	}
 	built.Name, built.Inputs, built.Output, built.Line = l.Name, l.Inputs, l.Output, n.Line
 	r.Add(*built)
 	return nil
+}
+
+// movesNoElement reports whether x is a transpose that keeps the order of all axes with more than
+// one element. Its result has the elements of its input in the same places, as a reshape's has.
+func movesNoElement(x *layer.Layer) bool {
+	if x.Op != layer.Transpose {
+		return false
+	}
+	extents := map[layer.Axes]int{layer.AxisC: x.In.C, layer.AxisH: x.In.H, layer.AxisW: x.In.W}
+	isLong := func(a layer.Axes) bool { return extents[a] > 1 }
+	var before, after []layer.Axes
+	for _, a := range [...]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW} {
+		if isLong(a) {
+			before = append(before, a)
+		}
+	}
+	for _, a := range x.Order {
+		if isLong(a) {
+			after = append(after, a)
+		}
+	}
+	return slices.Equal(before, after)
 }
 
 // layerError returns err with the layer's place. The message on an unknown key also lists the keys
