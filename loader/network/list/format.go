@@ -8,7 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// A FormatError reports a file that does not describe a network.
+// A FormatError reports that a file does not describe a network. Line is set for text files, and
+// Off for binary files.
 type FormatError struct {
 	Line int   // line of a text file, from 1; 0 for a binary file
 	Off  int64 // byte offset in a binary file
@@ -24,10 +25,11 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("byte %#x: %s", e.Off, what)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the error that the format error reports in the words of the file, or nil.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// OneLine escapes line breaks, so that names of a file cannot break the line of an error.
+// OneLine escapes the line breaks in a text. Names from a file pass through it, so that an error
+// with such a name stays on one line.
 var OneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // Limits on a network.
@@ -45,7 +47,7 @@ func CheckShape(s layer.Shape) error {
 	return nil
 }
 
-// ShapeText formats a shape as N, C, H and W joined by x, such as 1x64x28x28.
+// ShapeText returns the extents N, C, H and W of s, joined by the letter x, as in "1x64x28x28".
 func ShapeText(s layer.Shape) string {
 	return fmt.Sprintf("%dx%dx%dx%d", s.N, s.C, s.H, s.W)
 }

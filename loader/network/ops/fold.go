@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// FoldBytes returns the number of bytes that computing a node needs for each element of its
-// result. It is 0 for a node that only reshapes.
+// FoldBytes returns the memory in bytes that computing a constant result takes for each of its
+// elements. It is 0 for operators that only change the shape.
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {
@@ -26,7 +26,8 @@ func int64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }
 
-// Literal returns the constant that a Constant node holds.
+// Literal returns the constant that a Constant node states in one of its attributes. It returns
+// an error if the attribute holds strings or a sparse tensor.
 func Literal(n *graph.Node) (*graph.Const, error) {
 	for name, a := range n.Attr {
 		var v []float64

@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Dilation returns the dilation of rows and of columns. A window with one axis has a row
-// dilation of 1.
+// Dilation returns the distance between neighboring taps vertically and horizontally. A window
+// over a single axis has a vertical distance of 1.
 func (w *Window) Dilation() (dy, dx int) {
 	if len(w.Dilations) == 1 {
 		return 1, w.Dilations[0]
@@ -19,15 +19,17 @@ func (w *Window) Dilation() (dy, dx int) {
 	return w.Dilations[0], w.Dilations[1]
 }
 
-// A Window describes how a convolution or a pool moves over the spatial axes.
+// A Window describes how a convolution or a pool moves over the spatial axes of its input. All
+// lists have one number for each spatial axis.
 type Window struct {
 	Taps, Strides, Dilations []int
 	Before, After            []int // padding
 	Out                      []int
 }
 
-// WindowOf reads the window of a convolution or a pool over axes of extents in. The attribute
-// kernel_shape, if present, replaces taps.
+// WindowOf returns the window of a convolution or a pool. in holds the spatial extents of its
+// input, and taps the extents of its weights, which the attribute kernel_shape overrides. It
+// returns an error if an attribute has the wrong length or a number out of range.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, _ := n.List("kernel_shape", -1); ok {
 		taps = k
@@ -138,8 +140,9 @@ func convShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
 }
 
-// TransposedWindow returns the window of a transposed convolution of input shape d and weights
-// shape f. Before and After are the number of elements cropped from the full result.
+// TransposedWindow returns the window of a transposed convolution whose input has shape d and
+// whose weights have shape f. The window's Before and After are the numbers of elements that are
+// cropped from the result.
 func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	in := d[2:]
 	w, err := WindowOf(n, slices.Repeat([]int{graph.MaxExtent}, len(in)), f[2:])
@@ -308,8 +311,9 @@ func matmulDims(a, b []int) ([]int, int, error) {
 	return out, k, nil
 }
 
-// EinsumTerms splits an einsum equation into one term per input and the term of the result.
-// Without an arrow, the result has the labels that occur once, in alphabetical order.
+// EinsumTerms splits the equation of an Einsum node, such as "ij,jk->ik", into one term for each
+// of its inputs and the term of the result. If the equation has no arrow, the result has the
+// labels that occur once, in alphabetical order.
 func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
 	left, right, arrow := strings.Cut(eq, "->")
@@ -382,8 +386,8 @@ func spaceToDepthShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
-// Padding returns the number of elements that a Pad adds before and after each axis. Negative
-// numbers crop.
+// Padding returns the numbers of elements that a Pad node adds before and after each axis. A
+// negative number crops the axis instead.
 func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	pads, ok, err := n.List("pads", 1)
 	if !ok && n.Attr["paddings"] != nil { // version 1
@@ -434,7 +438,7 @@ func padShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// Scales returns the factor by which a Resize or an Upsample scales each axis of an input of
+// Scales returns the factor by which a Resize or Upsample node enlarges each axis of an input of
 // shape d, and the shape of the result.
 func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3

@@ -104,8 +104,9 @@ func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// Permutation returns the order of axes of a Transpose. Without an attribute, it reverses the
-// axes.
+// Permutation returns the order in which a Transpose node puts the axes of an input with rank
+// axes: axis i of the result is axis i of the order. The default reverses all axes. Permutation
+// returns an error if the order in the file is not a permutation.
 func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
@@ -141,7 +142,8 @@ func transposeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// Axis returns axis counted from the front. A negative axis counts from the end.
+// Axis returns axis counted from the front of a tensor with rank axes. A negative axis counts
+// from the end, so that -1 is the last. Axis returns an error if the tensor has no such axis.
 func Axis(rank, axis int) (int, error) {
 	at := axis
 	if at < 0 {
@@ -229,7 +231,8 @@ func splitShape(n *graph.Node) ([]graph.Result, error) {
 // A run describes the elements of an axis that a slice selects.
 type run struct{ Begin, Count, Step int }
 
-// Bounds returns the elements that a Slice selects on each axis.
+// Bounds returns, for each axis of an input of shape dims, the elements that a Slice node
+// selects. It returns an error if the bounds are computed when the network runs.
 func Bounds(n *graph.Node, dims []int) ([]run, error) {
 	starts, _, err1 := n.List("starts", 1)
 	ends, _, err2 := n.List("ends", 2)
