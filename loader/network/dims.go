@@ -10,14 +10,16 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A DimError reports dimensions that need a size, or sizes for dimensions that do not exist.
+// A DimError reports the dimensions of a network that need a size, and the sizes that were given
+// for dimensions which the network does not have.
 type DimError struct {
 	Needed  []Dim
 	Unknown []string // given names that no dimension has
 	Known   []string // existing names, if Unknown is not empty
 }
 
-// A Dim is a named dimension: an axis of an input.
+// A Dim is a dimension that a network's file leaves open: an axis of an input with a name
+// instead of a size.
 type Dim struct {
 	Name, Input string
 	Axis, Rank  int
@@ -57,7 +59,9 @@ func (e *DimError) Error() string {
 	return list.OneLine.Replace(strings.Join(parts, "; "))
 }
 
-// ParseDims parses sizes of dimensions as the command line has them, such as N=1,height=640.
+// ParseDims parses a comma-separated list of sizes of named dimensions, such as
+// "N=1,height=640". It returns an error for a malformed pair, a size out of range, or a name
+// that is given twice.
 func ParseDims(text string) (map[string]int, error) {
 	sizes := map[string]int{}
 	for pair := range strings.SplitSeq(text, ",") {

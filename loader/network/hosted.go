@@ -89,7 +89,7 @@ func countTensor(s *list.Stage, elements int, elem graph.Type) {
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
 
-// Run computes the stage, see [list.Stage].
+// Run computes the node for the given inputs. It is the Run function of a [list.Stage].
 func (s *hostedNode) Run(in []list.Array) ([]list.Array, error) {
 	out, err := s.compute(in)
 	if err != nil {

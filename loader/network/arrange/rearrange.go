@@ -108,7 +108,8 @@ type rowKey struct {
 	width  int
 }
 
-// Rearrange replaces the transposes of a network with the cheapest equivalent ones.
+// Rearrange replaces the transposes of a network by other transposes that produce the same
+// tensors in less time. It may change the axis order in which a tensor is stored between layers.
 func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
@@ -161,8 +162,8 @@ func Rearrange(n *list.Network) {
 	n.Layers, n.Made = slices.Clip(r.layers), r.made
 }
 
-// RearrangedCopy returns a copy of the network after Rearrange and Tidy. Use it when layers
-// read tensors in other shapes than before.
+// RearrangedCopy returns a copy of n after [Rearrange] and [list.Network.Tidy]; n does not
+// change. Use it after layers of n were changed to read tensors in other shapes.
 func RearrangedCopy(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)

@@ -11,14 +11,15 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// An Operand is a named tensor viewed with dimensions Dims.
+// An Operand is a tensor that layers read: its name, and the dimensions in which a rule views
+// it.
 type Operand struct {
 	Name string
 	Dims []int
 }
 
-// As returns the operand viewed with other dimensions, which must have the same number of
-// elements.
+// As returns the operand with dimensions dims instead of its own. Both must have the same number
+// of elements; no layer is needed.
 func (x Operand) As(dims ...int) Operand { return Operand{x.Name, dims} }
 
 // shape returns the operand's dimensions as N, C, H and W. The dimensions must have been checked.
@@ -135,9 +136,10 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	return Operand{l.Output, dims}, nil
 }
 
-// NameResult makes x the node's output i. If a layer of this node computes x, that layer's output
-// is renamed; otherwise the output's name becomes an alias of x. It does nothing if the output is
-// unused.
+// NameResult makes x the result i of the node. If a layer of this node computes x, the layer's
+// output takes the name of the result. Otherwise, the name becomes an alias of x. NameResult
+// does nothing if nothing reads the result. It returns an error if x has the wrong number of
+// elements.
 func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {
@@ -244,7 +246,8 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// ApplyBinary combines the elements of a and b, which broadcast to each other.
+// ApplyBinary adds layers that apply op to each pair of elements of a and b, which are broadcast
+// to each other's shape. It returns an error if the shapes do not fit.
 func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {
@@ -391,8 +394,8 @@ func (n *Chooser) acceptsNarrow(t graph.Type) bool {
 	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
-// ShapeOf returns dims as N, C, H and W. Missing leading axes are 1, and excess leading axes are
-// merged into N. It returns an error if the number of elements is too large.
+// ShapeOf returns the extents N, C, H and W of an engine tensor that holds a tensor of shape
+// dims, as [graph.EngineDims] does.
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e, err := graph.EngineDims(dims)
 	if err != nil {

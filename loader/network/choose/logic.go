@@ -13,9 +13,10 @@ import (
 // Truth values are ones and zeros in fp16. Comparisons use the sign of a difference. The sign
 // table is exact, and only equal values have a difference of zero.
 
-// AnyInput is like input, but also accepts computed integers and truth values, and inputs of the
-// network with such elements. The engine receives integer inputs as fp16, which is exact up to
-// 2048; a note says so. It returns an error if the tensor is not available on the engine.
+// AnyInput returns input i, whose elements may also be computed integers or truth values. If it
+// is an integer input of the network, a note says that the engine receives it as fp16, which is
+// exact up to 2048. AnyInput returns an error if the host computes the tensor or its shape is
+// unknown.
 func (n *Chooser) AnyInput(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
@@ -67,7 +68,7 @@ func markPositive(n *Chooser, x Operand) (Operand, error) {
 	return n.applyUnary(layer.ReLU, x)
 }
 
-// Complement returns 1 - x.
+// Complement adds a layer that computes 1 - x for each element, which negates truth values.
 func (n *Chooser) Complement(x Operand) (Operand, error) {
 	x, err := n.mulScalar(x, -1)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Model is a program with the description of its inputs and outputs.
+// A Model is a Core ML model: its program, and the description of the inputs and outputs that
+// users see.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature
@@ -17,7 +18,7 @@ type Model struct {
 	Program *mil.Program
 }
 
-// A Feature describes an input or an output.
+// A Feature describes an input or an output of a model.
 type Feature struct {
 	Name string
 	Type string  // "image", or an array's element type as numpy spells it
@@ -32,7 +33,8 @@ var otherKinds = map[protowire.Number]string{
 	501: "a recommender", 555: "a custom model", 556: "a link to a model", 900: "an identity", 3000: "a model in a model",
 }
 
-// Read reads a model. Errors are a *[wire.FormatError].
+// Read reads a Core ML model file. It returns a *[wire.FormatError] if the file is malformed, or
+// if the model is not a program but, for example, a neural network of layers.
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	other := ""

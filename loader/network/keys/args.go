@@ -13,7 +13,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A KeyError reports an unknown key of an operation, or an invalid value.
+// A KeyError reports that a layer was given a key that its operation does not have, lacks a
+// required key, or has a key with an invalid value.
 type KeyError struct {
 	Op    string
 	Key   string

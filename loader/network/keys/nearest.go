@@ -24,10 +24,10 @@ func Refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
-// Nearest finds the nearest layer to a refused one that can be lowered, and returns the keys
-// that differ as key=value words, in the operation's order. It changes one key by as little as
-// possible or, if that is not enough, all sizes together. Candidates are lowered without
-// weights for a chip with memories m. Nearest returns nil if it finds none.
+// Nearest looks for a layer similar to one that the engine refused. values are the keys of the
+// refused layer, and m the memory sizes of the chip. Nearest changes one key by as little as
+// possible or, if that is not enough, all sizes together. It returns the changed keys as words
+// such as "c=512", or nil if it finds no layer that can be lowered.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
@@ -214,8 +214,7 @@ func (s *search) shrink(from map[string]string) {
 	s.try(values, math.Inf(1))
 }
 
-// A RefusalError reports a layer that the engine refuses, and the nearest layer that it
-// accepts.
+// A RefusalError reports that the engine refuses a layer, and which keys would have to change.
 type RefusalError struct {
 	Op      string
 	Err     error    // the reason: a *layer.LimitError, *layer.UnsupportedError or *layer.LayerError
@@ -223,15 +222,17 @@ type RefusalError struct {
 	Bound   *Bound   // another limit that kept Nearest small, or nil
 }
 
-// A Bound is a limit that a size exceeds.
+// A Bound is the limit that stops a size from growing: Key is the smallest size that exceeds
+// Limit.
 type Bound struct {
 	Key   string // the size, such as "c=61440"
 	Limit *layer.LimitError
 }
 
-// Refuse returns the error for a layer that a chip with memories m refuses with err. The error
-// names the nearest layer that works. If that layer is smaller than the limit in err allows,
-// the error also names the limit that the next larger size exceeds.
+// Refuse returns the error for a layer with the given values that a chip with memory sizes m
+// refuses. err is the reason. The result names the changes that [Operation.Nearest] finds. If
+// these are smaller than the limit in err would allow, the result also names the limit that the
+// next larger size exceeds.
 func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
 	var limit *layer.LimitError
@@ -268,5 +269,5 @@ func (e *RefusalError) Error() string {
 	return text
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the reason why the engine refuses the layer.
 func (e *RefusalError) Unwrap() error { return e.Err }

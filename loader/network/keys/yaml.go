@@ -33,7 +33,8 @@ func countMarks(data []byte) int {
 	return n
 }
 
-// ReadYAML reads the layers of a YAML file into a builder. Errors are a *[list.FormatError].
+// ReadYAML reads a YAML file that lists the layers of a network. The package documentation
+// describes the file. Errors are of type *[list.FormatError] and state a line.
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxText)}

@@ -84,7 +84,8 @@ func value(v mil.Value) message {
 
 func variable(v mil.Var) message { return message{}.text(1, v.Name).bytes(2, typed(v.Type)) }
 
-// Model returns a model file whose function main is that of program p.
+// Model returns the bytes of a Core ML model file with program p. Inputs and outputs are those
+// of the function main.
 func Model(p *mil.Program) []byte {
 	f, _ := p.Main()
 	var block, function, description message
@@ -136,13 +137,15 @@ func keys[V any](m map[string]V) []string {
 	return list
 }
 
-// Weights is a weights file under construction.
+// A Weights is the content of a weights file to which blobs are added. The zero value is an
+// empty file.
 type Weights []byte
 
 // blobTypes maps element types to their numbers.
 var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
 
-// Add appends a blob and returns the offset of its record.
+// Add appends a blob to the file and returns the offset of its record, by which values of a
+// program refer to it.
 func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	le := binary.LittleEndian
 	if len(*w) == 0 {
