@@ -137,8 +137,8 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 }
 
 // NameResult makes x the result i of the node. If a layer of this node computes x, the layer's
-// output takes the name of the result. Otherwise, the name becomes an alias of x. NameResult
-// does nothing if nothing reads the result. It returns an error if x has the wrong number of
+// output gets the name of the result. Otherwise, the name becomes an alias of x. NameResult does
+// nothing if nothing reads the result. It returns an error if x has the wrong number of
 // elements.
 func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name

@@ -170,9 +170,9 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// Single builds a layer that stands alone, so that values must also hold the keys of its input's
-// shape. It returns a *[KeyError] if a key is unknown, missing or invalid, or the error of
-// [layer.Layer.Validate].
+// Single builds a layer without other layers before it, so that values must also hold the keys
+// of its input's shape. It returns a *[KeyError] if a key is unknown, missing or invalid, or the
+// error of [layer.Layer.Validate].
 func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
 	return o.buildLayer(a, o.inputs)

@@ -74,8 +74,8 @@ func (l *Layer) Bytes() uint64 {
 	return uint64(n) * fp16Bytes
 }
 
-// Absorb records that the layer next is fused into l: l takes over the output of next and lists
-// its name in Folded. The caller must change the operation of l to compute both.
+// Absorb records that the layer next is fused into l: the output of next becomes that of l, and
+// its name is added to l.Folded. The caller must change the operation of l to compute both.
 func (l *Layer) Absorb(next *Layer) {
 	l.Folded = append(append(l.Folded, next.Name), next.Folded...)
 	l.Output = next.Output

@@ -31,7 +31,7 @@ type Function struct {
 	Outputs     []string
 }
 
-// A Var is the name and type of a value that a function takes or an operation computes.
+// A Var is the name and type of a value that a function reads or an operation computes.
 type Var struct {
 	Name string
 	Type Type

@@ -2,7 +2,8 @@ package onnx
 
 import "anesim/loader/network/graph"
 
-// Import converts the model to a graph. packings holds the compressed form of some constants.
+// Import converts the model to a graph, without reading the values of its constants. packings
+// holds the compressed form of constants that the file compresses, and may be nil.
 func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
 	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}}
 	g := &graph.Model{Graph: *x.importGraph(&m.Graph), Name: m.Name, Inputs: m.Inputs, Results: m.Outputs, Values: x.values}

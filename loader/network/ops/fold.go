@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// FoldBytes returns the memory in bytes that computing a constant result takes for each of its
-// elements. It is 0 for operators that only change the shape.
+// FoldBytes returns how many bytes of memory are needed to compute each element of a constant
+// result. It is 0 for operators that only change the shape.
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {

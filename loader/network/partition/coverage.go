@@ -2,8 +2,7 @@ package partition
 
 import "anesim/loader/network/list"
 
-// A Coverage measures how much of a file's network the engine and the host compute. Reasons are
-// those of [Lower].
+// A Coverage says how much of a network is computed: by programs of the engine, or by the host.
 type Coverage struct {
 	Nodes, Done    int    // operators of the file, or layers if the file has no operators
 	MACs, DoneMACs uint64 // by the operators' definitions
@@ -15,11 +14,11 @@ type Coverage struct {
 	Lost             []Loss // outputs that are not computed
 }
 
-// Whole reports whether every node is computed.
+// Whole reports whether every operator of the network is computed.
 func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
-// A Loss is an output that is not computed, and the first layer in its way that no program
-// runs.
+// A Loss is an output of the network that is not computed, and the index of the first layer on
+// its way that neither a program nor the host computes.
 type Loss struct {
 	Output string
 	Layer  int

@@ -22,7 +22,8 @@ type expansion struct {
 // attributes holds the attributes of a node that an expansion emits.
 type attributes map[string]*graph.Attr
 
-// HasExpansion reports whether an operator is rewritten as simpler nodes.
+// HasExpansion reports whether the named operator can be rewritten as simpler nodes, as an
+// attention can be with matmuls and a softmax.
 func HasExpansion(op string) bool { return expansionOf(op) != nil }
 
 // expansionOf returns the function that expands an operator, or nil if there is none.

@@ -2,6 +2,8 @@ package translate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
@@ -155,7 +157,7 @@ func (x *operation) emitUnknown() {
 		why = x.err.Error()
 	}
 	var in []string
-	for _, key := range sortedKeys(x.Inputs) {
+	for _, key := range slices.Sorted(maps.Keys(x.Inputs)) {
 		for _, a := range x.Inputs[key] {
 			if a.Name != "" && x.constants[a.Name] == nil && x.texts[a.Name] == "" {
 				in = append(in, a.Name)

@@ -3,15 +3,12 @@ package translate
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // operations holds the conversion of each MIL operation.
 var operations = operationTable()

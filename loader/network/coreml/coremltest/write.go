@@ -2,6 +2,7 @@ package coremltest
 
 import (
 	"encoding/binary"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,7 +97,7 @@ func Model(p *mil.Program) []byte {
 	for i := range f.Operations {
 		op := &f.Operations[i]
 		m := message{}.text(1, op.Type)
-		for _, key := range keys(op.Inputs) {
+		for _, key := range slices.Sorted(maps.Keys(op.Inputs)) {
 			var argument message
 			for _, a := range op.Inputs[key] {
 				if a.Name != "" {
@@ -110,7 +111,7 @@ func Model(p *mil.Program) []byte {
 		for _, out := range op.Outputs {
 			m = m.bytes(3, variable(out))
 		}
-		for _, key := range keys(op.Attributes) {
+		for _, key := range slices.Sorted(maps.Keys(op.Attributes)) {
 			m = m.entry(5, key, value(op.Attributes[key]))
 		}
 		block = block.bytes(3, m)
@@ -126,15 +127,6 @@ func Model(p *mil.Program) []byte {
 	function = function.text(2, f.Opset).entry(3, f.Opset, block)
 	program := message{}.int(1, 1).entry(2, "main", function)
 	return message{}.int(1, 8).bytes(2, description).bytes(502, program)
-}
-
-func keys[V any](m map[string]V) []string {
-	var list []string
-	for k := range m {
-		list = append(list, k)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // A Weights is the content of a weights file to which blobs are added. The zero value is an
