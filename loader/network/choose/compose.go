@@ -215,7 +215,7 @@ func (n *Chooser) applyScalar(op layer.Op, x Operand, v float64) (Operand, error
 }
 
 // mergeAxes returns the shape out, and the shapes of tensors that broadcast to it, with at most
-// four axes. It merges neighbouring axes if each tensor is broadcast along both or neither. It
+// four axes. It merges neighboring axes if each tensor is broadcast along both or neither. It
 // returns an error if more than four axes remain.
 func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	full := make([][]int, len(tensors))
@@ -279,7 +279,7 @@ func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 }
 
 // applyBinaryRegrouped is like ApplyBinary, for operands whose axes cannot be merged to four. It
-// permutes the axes so that axes along which the same operand is broadcast are neighbours, and
+// permutes the axes so that axes along which the same operand is broadcast are neighbors, and
 // restores the order in the result.
 func (n *Chooser) applyBinaryRegrouped(op layer.Op, a, b Operand, out []int) (Operand, error) {
 	rank := len(out)

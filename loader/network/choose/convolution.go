@@ -366,7 +366,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 		for o := range each {
 			for p := range places {
 				// The channels of a group stay together. The positions of one output channel
-				// are neighbouring channels.
+				// are neighboring channels.
 				ch := (g*each+o)*places + p
 				if b.v != nil {
 					repeated.v = append(repeated.v, b.v[g*each+o])

@@ -428,7 +428,7 @@ func roundCoordinate(x float64, mode string) float64 {
 
 // cubicWeight returns the weight of element i of an axis with in elements in the cubic
 // interpolation at x. The parameter a is the cubic coefficient. If exclude is set, taps outside
-// the axis are dropped and the other weights are normalised; otherwise, they are taken from the
+// the axis are dropped and the other weights are normalized; otherwise, they are taken from the
 // nearest element.
 func cubicWeight(x, a float64, in, i int, exclude bool) float64 {
 	low := math.Floor(x)

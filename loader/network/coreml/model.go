@@ -29,7 +29,7 @@ type Feature struct {
 var otherKinds = map[protowire.Number]string{
 	200: "a pipeline (classifier)", 201: "a pipeline (regressor)", 202: "a pipeline", 300: "a linear model", 301: "a support vector machine",
 	302: "trees", 303: "a neural network of layers (regressor)", 304: "a Bayesian model", 400: "a linear model", 401: "a support vector machine",
-	402: "trees", 403: "a neural network of layers (classifier)", 404: "nearest neighbours", 500: "a neural network of layers",
+	402: "trees", 403: "a neural network of layers (classifier)", 404: "nearest neighbors", 500: "a neural network of layers",
 	501: "a recommender", 555: "a custom model", 556: "a link to a model", 900: "an identity", 3000: "a model in a model",
 }
 
