@@ -234,3 +234,32 @@ func reasonsOf(r *anesim.Result) (list []string) {
 	}
 	return list
 }
+
+// An ellipsis of an einsum equation stands for the axes that a term's letters leave.
+func TestEinsumEllipsis(t *testing.T) {
+	for _, tc := range []struct {
+		ellipsis, letters string
+		a, b              []int
+	}{
+		{"...ij,...jk->...ik", "aij,ajk->aik", []int{3, 4, 5}, []int{3, 5, 6}},
+		{"...ij,jk->...ik", "abij,jk->abik", []int{2, 3, 4, 5}, []int{5, 6}},
+		{"...ij,...jk", "abij,bjk->abik", []int{2, 3, 4, 5}, []int{3, 5, 6}},
+		{"i...,i...->...", "iab,iab->ab", []int{4, 2, 3}, []int{4, 2, 3}},
+		{"b...j,kj->k...b", "bacj,kj->kacb", []int{2, 3, 4, 5}, []int{6, 5}},
+		{"...,...->...", "ab,ab->ab", []int{3, 4}, []int{3, 4}},
+	} {
+		run := func(equation string) anesim.Output {
+			node := ox.Node("Einsum", "y", []string{"a", "b"}, ox.Text("equation", equation))
+			m := readModel(t, equation, ox.Model(ox.Input("a", tc.a...), ox.Input("b", tc.b...), node, ox.Output("y")), anesim.OpenOptions{})
+			r, err := m.Run(t.Context(), anesim.Options{Values: true})
+			if err != nil {
+				t.Fatal(equation, err)
+			}
+			return r.Outputs[0]
+		}
+		got, want := run(tc.ellipsis), run(tc.letters)
+		if !slices.Equal(got.Shape(), want.Shape()) || !slices.Equal(got.Data, want.Data) {
+			t.Errorf("%s: shape %v, values %v; %s has %v, %v", tc.ellipsis, got.Shape(), got.Data, tc.letters, want.Shape(), want.Data)
+		}
+	}
+}

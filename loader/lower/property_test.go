@@ -398,33 +398,7 @@ func windowed(r *rand.Rand) (l layer.Layer, w layer.Weights, in map[string][]flo
 		if l.Bias {
 			w.Bias = halves(r, l.Cout)
 		}
-		return l, w, in, func(w layer.Weights) []float64 {
-			f, bias := floats(w.Filter), floats(w.Bias)
-			out := l.Out()
-			v := tensor{out, each(out, func(_, c, _, _ int) float64 {
-				if l.Bias {
-					return bias[c]
-				}
-				return 0
-			})}
-			for c := range out.C {
-				for i := range s.C {
-					for h := range s.H {
-						for z := range s.W {
-							for y := range win.Kh {
-								for q := range win.Kw {
-									a, b := h*win.Sy+y-win.Py, z*win.Sx+q-win.Px
-									if a >= 0 && b >= 0 && a < out.H && b < out.W {
-										v.v[(c*out.H+a)*out.W+b] += x.at(0, i, h, z) * f[((c*s.C+i)*win.Kh+y)*win.Kw+q]
-									}
-								}
-							}
-						}
-					}
-				}
-			}
-			return v.v
-		}, 0.01
+		return l, w, in, func(w layer.Weights) []float64 { return transposedConvolution(&l, &w, x) }, 0.01
 	}
 	taps := win
 	win = win.Dilate(d)

@@ -132,7 +132,7 @@ func (r *composer) addOutput(v graph.Port) error {
 			return &list.FormatError{What: err.Error(), Err: err}
 		}
 		r.Net.Constants[v.Name] = h
-		out.Tensor, out.Dims = v.Name, c.Dims
+		out.Tensor, out.Dims = v.Name, append([]int{}, c.Dims...) // a scalar has no dimensions, not unknown ones
 		if !c.Type.IsFloat() && !c.Absent() {
 			if out.Numbers, err = c.Values(); err != nil {
 				return &list.FormatError{What: err.Error(), Err: err}

@@ -154,18 +154,19 @@ func (o *Output) buildDescriptors() []*regs.Descriptor {
 // The two are swapped for a layer with OutputFirst and for the 2023 compiler. Matmuls use
 // another order.
 func (o *Output) placeInput(j job, name string, s layer.Shape) place.Memory {
-	bar := uint32(place.Bar4)
-	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
-		bar = place.Bar5
-	}
-	return o.placePort(j, name, loader.Input, bar, s, place.Surface(bar, s))
+	return o.placeInBuffer(j, name, loader.Input, place.Bar4, place.Bar5, s)
 }
 
 // placeOutput returns the place of the result, see placeInput.
 func (o *Output) placeOutput(j job, name string, s layer.Shape) place.Memory {
-	bar := uint32(place.Bar5)
+	return o.placeInBuffer(j, name, loader.Output, place.Bar5, place.Bar4, s)
+}
+
+// placeInBuffer returns the place of a surface of shape s in buffer bar, or in buffer swapped if
+// the layer's output comes before its inputs.
+func (o *Output) placeInBuffer(j job, name string, d loader.Direction, bar, swapped uint32, s layer.Shape) place.Memory {
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
-		bar = place.Bar4
+		bar = swapped
 	}
-	return o.placePort(j, name, loader.Output, bar, s, place.Surface(bar, s))
+	return o.placePort(j, name, d, bar, s, place.Surface(bar, s))
 }

@@ -13,7 +13,8 @@ import (
 
 // A rowChain is a run of nodes that package rows lowers to one part.
 type rowChain struct {
-	part   *Part
+	groups []rows.Group
+	part   *Part // without weights
 	inputs []string
 	output string
 	nodes  []int       // nodes with descriptors of their own
@@ -78,37 +79,41 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 			ready = append(ready, n+1)
 		}
 	}
-	best := 0
-	if k := len(ready); k > 0 {
-		if _, ok := f.lower(groups[:ready[k-1]], true); ok {
-			best, ready = ready[k-1], nil
-		}
-	}
-	for _, n := range ready {
-		if _, ok := f.lower(groups[:n], true); !ok {
-			break // if some groups do not fit, more groups do not either
-		}
-		best = n
-	}
-	if best == 0 || best == 1 && len(groups[0].Nodes) == 1 {
+	longest, best := f.lowerLongest(groups, ready)
+	switch {
+	case best == 0 || best == 1 && len(groups[0].Nodes) == 1:
 		return nil, first
-	}
-	parts := [][]rows.Group{groups[:best]}
-	if f.net.InMemory {
-		parts = nil
-		for i := range best {
-			parts = append(parts, groups[i:i+1])
-		}
+	case !f.net.InMemory:
+		return []rowChain{*longest}, ends[best-1]
 	}
 	var list []rowChain
-	for _, groups := range parts {
-		one, ok := f.lower(slices.Clone(groups), false)
+	for i := range best {
+		one, ok := f.lower(slices.Clone(groups[i : i+1]))
 		if !ok {
 			return nil, first
 		}
 		list = append(list, *one)
 	}
 	return list, ends[best-1]
+}
+
+// lowerLongest returns the longest chain that package rows can lower of the first groups, and
+// the number of these groups, which is one of the given numbers in ascending order. It returns 0
+// if not even the least of them fits.
+func (f *chainFinder) lowerLongest(groups []rows.Group, numbers []int) (longest *rowChain, best int) {
+	if k := len(numbers); k > 0 {
+		if all, ok := f.lower(slices.Clone(groups[:numbers[k-1]])); ok {
+			return all, numbers[k-1]
+		}
+	}
+	for _, n := range numbers {
+		one, ok := f.lower(slices.Clone(groups[:n]))
+		if !ok {
+			break // if some groups do not fit, more groups do not either
+		}
+		longest, best = one, n
+	}
+	return longest, best
 }
 
 // findClosed reports for each group whether its output is the only tensor that nodes outside
@@ -286,14 +291,14 @@ func setElementwiseFields(g *rows.Group) bool {
 	return l.Activation == 0 || l.Activation == layer.ReLU
 }
 
-// lower lowers groups to one part. If try is set, it leaves the weights out and only checks
-// whether the groups fit. It reports false if they do not.
-func (f *chainFinder) lower(groups []rows.Group, try bool) (*rowChain, bool) {
-	low, ok := rows.Lower(groups, f.shapes, try)
+// lower lowers groups to one part without weights, which [joiner.packStep] adds. It reports
+// false if the groups do not fit.
+func (f *chainFinder) lower(groups []rows.Group) (*rowChain, bool) {
+	low, ok := rows.Lower(groups, f.shapes, true)
 	if !ok {
 		return nil, false
 	}
-	out := &rowChain{output: groups[len(groups)-1].Output, inputs: low.Inputs, none: map[int]int{}}
+	out := &rowChain{groups: groups, output: groups[len(groups)-1].Output, inputs: low.Inputs, none: map[int]int{}}
 	for i := range groups {
 		end := len(low.Tasks)
 		if i+1 < len(groups) {
@@ -305,11 +310,16 @@ func (f *chainFinder) lower(groups []rows.Group, try bool) (*rowChain, bool) {
 			out.none[n] = groups[i].Nodes[0]
 		}
 	}
-	out.part = &Part{
+	out.part = newChainPart(low, f.shapes[out.output])
+	return out, true
+}
+
+// newChainPart returns the part of a lowered row chain whose result has the given shape.
+func newChainPart(low *rows.Lowered, out layer.Shape) *Part {
+	return &Part{
 		output:    &family.Output{Tasks: low.Tasks, Constants: low.Constants, Scratch: low.Scratch},
 		inputs:    low.Ports,
-		Shape:     f.shapes[out.output],
+		Shape:     out,
 		outputBAR: place.Bar4,
 	}
-	return out, true
 }

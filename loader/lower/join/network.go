@@ -16,6 +16,7 @@ import (
 	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
+	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
@@ -97,21 +98,20 @@ const (
 //
 // Errors are a *NodeError, or a *layer.LimitError if the network is too large for one program.
 func (n *Network) Join() (*Joined, error) {
-	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, transposes: map[transposeKey]int{}}
-	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.Weights.SizesOnly })
+	j := newJoiner(n)
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
 	if err := j.assignPorts(); err != nil {
 		return nil, err
 	}
-	if err := j.packParts(); err != nil {
+	if err := j.checkTaskCount(); err != nil {
+		return nil, err
+	}
+	if err := j.packParts(); err != nil { // takes the most time, so the limits come first
 		return nil, err
 	}
 	c, runs, into := j.placeSteps()
-	if err := layer.CheckLimit("number of descriptors in a network", len(c), task.MaxTasks, "split it into networks with at most %d descriptors"); err != nil {
-		return nil, err
-	}
 	if err := task.FirstError(c); err != nil {
 		return nil, err
 	}
@@ -133,6 +133,7 @@ type joiner struct {
 	tensors    []tensor
 	names      map[string]int // indices of tensors
 	transposes map[transposeKey]int
+	chains     *chainFinder
 
 	builder   []loader.Port
 	scratch   int // bytes of the scratch buffer
@@ -142,6 +143,12 @@ type joiner struct {
 
 	occupied []int // bytes of L2 in use, for each descriptor
 	spilled  []Spill
+}
+
+func newJoiner(n *Network) *joiner {
+	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, transposes: map[transposeKey]int{}}
+	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.Weights.SizesOnly })
+	return j
 }
 
 // A node is a node after fusion, with the indices of the network's nodes whose work it does. The
@@ -195,6 +202,7 @@ func (j *joiner) wire() error {
 		return err
 	}
 	f := newChainFinder(n, j.nodes)
+	j.chains = f
 	for i := 0; i < len(j.nodes); i++ {
 		chains, end := f.findChain(i)
 		for k := range chains {
@@ -317,7 +325,7 @@ func (j *joiner) findOrMakeView(node, tensor int, want layer.Shape) (int, error)
 	return at, nil
 }
 
-// packParts packs the weights of all parts that are not in a row chain, in parallel.
+// packParts packs the weights of all parts, in parallel.
 func (j *joiner) packParts() error {
 	errs := make([]error, len(j.steps))
 	var next atomic.Int64
@@ -329,17 +337,39 @@ func (j *joiner) packParts() error {
 				if i >= len(j.steps) {
 					return
 				}
-				s := &j.steps[i]
-				if p, err := s.part.packWeights(); err != nil {
-					errs[i] = j.errorf(s.node, "%v", err)
-				} else {
-					s.part = p
-				}
+				errs[i] = j.packStep(&j.steps[i])
 			}
 		})
 	}
 	wg.Wait()
 	return cmp.Or(errs...)
+}
+
+// packStep sets the part of a step to the same part with its weights.
+func (j *joiner) packStep(s *step) error {
+	if s.chain != nil {
+		low, ok := rows.Lower(s.chain.groups, j.chains.shapes, false)
+		if !ok {
+			return j.errorf(s.node, "cannot place the weights of the row chain that starts here; want fewer or smaller matmuls")
+		}
+		s.part = newChainPart(low, s.part.Shape)
+		return nil
+	}
+	p, err := s.part.packWeights()
+	if err != nil {
+		return j.errorf(s.node, "%v", err)
+	}
+	s.part = p
+	return nil
+}
+
+// checkTaskCount returns an error if the steps have more tasks than a program can have.
+func (j *joiner) checkTaskCount() error {
+	count := 0
+	for i := range j.steps {
+		count += len(j.steps[i].part.output.Tasks)
+	}
+	return layer.CheckLimit("number of descriptors in a network", count, task.MaxTasks, "split it into networks with at most %d descriptors")
 }
 
 // assignPorts assigns a buffer to each input and output and a place in the constant section to

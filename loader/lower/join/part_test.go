@@ -61,3 +61,27 @@ func TestWeightsArePackedOnce(t *testing.T) {
 		}
 	}
 }
+
+// A row chain gets its weights after the limits of a program are checked: a network that is cut
+// into programs is joined several times.
+func TestRefusedNetworkPacksNothing(t *testing.T) {
+	s := layer.Shape{N: 1, C: 1, H: 64, W: 128}
+	product, err := NewPart(layer.Layer{Op: layer.Linear, In: s, Columns: 128}, ones(128*128))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &Network{Inputs: []Tensor{{Name: "x", Shape: s}}, Outputs: []string{"y"},
+		Nodes: []Node{{Part: product, Inputs: []string{"x"}, Output: "a"}, {Part: product, Inputs: []string{"a"}, Output: "y"}}}
+	j := newJoiner(n)
+	for _, step := range []func() error{j.wire, j.assignPorts, j.checkTaskCount} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(j.steps) != 1 || j.steps[0].chain == nil || len(j.steps[0].part.output.Constants.Data) > 0 {
+		t.Errorf("%d steps with %d bytes of weights, want one row chain without", len(j.steps), len(j.steps[0].part.output.Constants.Data))
+	}
+	if err := j.packParts(); err != nil || len(j.steps[0].part.output.Constants.Data) < 2*128*128*2 {
+		t.Errorf("%v, %d bytes of weights, want those of two layers", err, len(j.steps[0].part.output.Constants.Data))
+	}
+}

@@ -37,7 +37,7 @@ type retargeter struct {
 	plan  []*task.Task // as lowered, with all tensors in memory
 	tasks []*task.Task // the tasks to change, in the order of plan
 	kept  map[access]*resident
-	moved map[*task.Tile]bool // tiles of tasks that have been moved
+	moved map[*task.Tile]bool // tiles of tasks that have their final address
 	gone  map[*task.Tile]bool // tiles of plan that a resident replaces
 }
 
@@ -75,6 +75,7 @@ func (r *retargeter) useResident(k int, which task.Operand) {
 	if len(in.loads) > 1 && in.isLoad(a) { // other steps wait for the last load
 		tile = &task.Tile{At: at, Bytes: in.extent.Bytes / len(in.loads), Owner: t}
 	}
+	r.moved[in.tile], r.moved[tile] = true, true // already at the address of the resident
 	if which == task.Operand1 {
 		r.j.visitReaders(a, func(i int, _ *place.Layout) bool {
 			if later := r.tasks[i]; r.plan[i].First == r.plan[k].First {

@@ -22,8 +22,7 @@ type rule struct {
 	// keepsSecond is set if the merged step is the second one, so that it is reported as such.
 	keepsSecond bool
 	// fuse changes a into a step that does the work of a and b, where b reads the result of a as its
-	// operand number input. It returns false if the rule does not apply. In that case a may have
-	// changed.
+	// operand number input. If the rule does not apply, fuse returns false and leaves a unchanged.
 	fuse func(a, b *Step, input int) bool
 }
 
@@ -71,17 +70,19 @@ func fuseFactor(a, b *Step, _ int) bool {
 		return false
 	}
 	f := b.Weights.Second[0]
+	bias, ok := layer.Scale(a.Weights.Bias, func(int) float32 { return f.Float32() })
 	if a.Layer.Factor != 0 {
 		f = float16.Fromfloat32(a.Layer.Factor.Float32() * f.Float32())
 	}
-	a.Layer.Factor = f
-	bias, ok := layer.Scale(a.Weights.Bias, func(int) float32 { return b.Weights.Second[0].Float32() })
-	a.Weights.Bias = bias
-	return ok && f.IsNormal() && mergeReLU(a, b)
+	if !ok || !f.IsNormal() || !mergeReLU(a, b) {
+		return false
+	}
+	a.Layer.Factor, a.Weights.Bias = f, bias
+	return true
 }
 
-// mergeReLU merges the activation of b into a. It reports false if that activation is neither
-// absent nor a ReLU that a can apply.
+// mergeReLU merges the activation of b into a. It reports false and leaves a unchanged if that
+// activation is neither absent nor a ReLU that a can apply.
 func mergeReLU(a, b *Step) bool {
 	switch b.Layer.Activation {
 	case 0:
@@ -130,8 +131,11 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 	}
 	w := &a.Weights
 	if by == nil {
+		if !mergeReLU(a, b) {
+			return false
+		}
 		w.Filter, w.Bias = nil, nil
-		return mergeReLU(a, b)
+		return true
 	}
 	each := max(1, len(w.Filter)/len(by))
 	channel := func(i int) int { return i / each }
@@ -143,8 +147,11 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 		return false
 	}
 	filter, ok := layer.Scale(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
+	if !ok || !mergeReLU(a, b) {
+		return false
+	}
 	w.Bias, w.Filter = bias, filter
-	return ok && mergeReLU(a, b)
+	return true
 }
 
 // fuseChannelAddend merges an addition or subtraction of one value for each channel into the
@@ -161,24 +168,32 @@ func fuseChannelAddend(a, b *Step, _ int) bool {
 	if b.Layer.Op == layer.Sub {
 		negateAll(by)
 	}
-	w := &a.Weights
-	switch {
-	case !a.Layer.Bias:
-		w.Bias = by
-	case w.Bias != nil && by != nil:
-		sum := make([]float16.Float16, len(by))
-		for i := range sum {
-			sum[i] = float16.Fromfloat32(w.Bias[i].Float32() + by[i].Float32())
-			if sum[i].IsInf(0) && !w.Bias[i].IsInf(0) && !by[i].IsInf(0) {
-				return false
-			}
+	if a.Layer.Bias {
+		if by, ok = addBiases(a.Weights.Bias, by); !ok {
+			return false
 		}
-		w.Bias = sum
-	default:
-		w.Bias = nil
 	}
-	a.Layer.Bias = true
-	return mergeReLU(a, b)
+	if !mergeReLU(a, b) {
+		return false
+	}
+	a.Layer.Bias, a.Weights.Bias = true, by
+	return true
+}
+
+// addBiases returns the sums of two biases with one value for each channel, or nil if the values
+// of either are not known. ok is false if a sum of finite values overflows fp16.
+func addBiases(x, y []float16.Float16) (sum []float16.Float16, ok bool) {
+	if x == nil || y == nil {
+		return nil, true
+	}
+	sum = make([]float16.Float16, len(y))
+	for i := range sum {
+		sum[i] = float16.Fromfloat32(x[i].Float32() + y[i].Float32())
+		if sum[i].IsInf(0) && !x[i].IsInf(0) && !y[i].IsInf(0) {
+			return nil, false
+		}
+	}
+	return sum, true
 }
 
 func negateAll(values []float16.Float16) {
@@ -206,15 +221,18 @@ func fuseAffine(a, b *Step, _ int) bool {
 			return false
 		}
 	}
+	if !mergeReLU(a, b) {
+		return false
+	}
 	x.Bias, a.Weights.Bias = true, by
-	return mergeReLU(a, b)
+	return true
 }
 
 // fuseSelfReLU turns x + relu(x) into the sum of x and x, where the task applies ReLU to the
 // second operand as it reads it.
 func fuseSelfReLU(a, b *Step, input int) bool {
 	x, y := &a.Layer, &b.Layer
-	if x.Op != layer.ReLU || x.Activation != 0 || y.Op != layer.Add || y.Second != layer.Runtime || y.SecondShape != y.In || x.In != y.In ||
+	if x.Op != layer.ReLU || x.Activation != 0 || y.Op != layer.Add || y.Second != layer.Runtime || y.SecondReLU || y.SecondShape != y.In || x.In != y.In ||
 		len(a.Inputs) != 1 || len(b.Inputs) != 2 || b.Inputs[1-input] != a.Inputs[0] {
 		return false
 	}

@@ -2,6 +2,7 @@ package join
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -210,5 +211,56 @@ func TestFactorAndBias(t *testing.T) {
 	}
 	if s := &got[0]; s.Layer.Factor != factor || !slices.Equal(s.Weights.Bias, bias) || !slices.Equal(s.Weights.Filter, numbers(1, 2, 3, 4)) {
 		t.Errorf("factor %v, bias %v, weights %v", s.Layer.Factor, s.Weights.Bias, s.Weights.Filter)
+	}
+}
+
+// A rule that does not apply leaves the first step as it is.
+func TestRulesLeaveStepsAlone(t *testing.T) {
+	biased := convolution(1, 2, 3, 4)
+	biased.Layer.Bias, biased.Weights.Bias = true, numbers(60000, -60000)
+	average := convolution(1, 2, 3, 4)
+	average.Average = true
+	active := func(s Step, op layer.Op) Step {
+		s.Layer.Activation = op
+		return s
+	}
+	own := Step{Layer: layer.Binary(layer.Add, pixels, pixels), Inputs: []string{"0", "x"}}
+	own.Layer.SecondReLU = true
+	firsts := []Step{convolution(1, 2, 3, 4), biased, average, active(biased, layer.ReLU), product(layer.Runtime), with(layer.Mul, 2, 3), unary(layer.ReLU, pixels)}
+	seconds := []Step{
+		unary(layer.ReLU, pixels), unary(layer.Tanh, pixels), own,
+		with(layer.Add, 60000, 1), with(layer.Sub, 60000, 1), with(layer.Mul, 60000, 1e-5), with(layer.Mul, 2, 3),
+		active(with(layer.Add, 1, 2), layer.Tanh), active(with(layer.Mul, 1, 2), layer.Tanh),
+		withNumber(layer.Mul, pixels, 60000), withNumber(layer.Mul, pixels, 1e-5), active(withNumber(layer.Mul, pixels, 2), layer.Tanh),
+		active(Step{Layer: with(layer.Mul).Layer}, layer.Tanh),
+	}
+	refused := map[string]int{}
+	for _, a := range firsts {
+		for _, b := range seconds {
+			for _, r := range rules {
+				two := chained(a, b)
+				one := two[0]
+				if !r.fuse(&one, &two[1], 0) {
+					refused[r.name]++
+					if !reflect.DeepEqual(one, two[0]) {
+						t.Errorf("%s: does not apply to %+v and %+v, but changes the first to %+v", r.name, two[0], two[1], one)
+					}
+				}
+			}
+		}
+	}
+	for _, r := range rules {
+		if refused[r.name] == 0 {
+			t.Errorf("%s: no pair of steps is refused", r.name)
+		}
+	}
+}
+
+// A sum whose second operand has a ReLU already is not the sum of a tensor and its ReLU.
+func TestSumOfTwoReLUs(t *testing.T) {
+	sum := Step{Layer: layer.Binary(layer.Add, pixels, pixels), Inputs: []string{"0", "x"}}
+	sum.Layer.SecondReLU = true
+	if got := work(Fusion{}.Fuse(chained(unary(layer.ReLU, pixels), sum))); got != "0, 1" {
+		t.Errorf("merged into %q, want %q", got, "0, 1")
 	}
 }

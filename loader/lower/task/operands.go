@@ -80,25 +80,22 @@ func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
 }
 
-// StageResult writes the result to memory through a tile with a layout of its own. Tasks that
-// only move data do so: slice, transpose and tile (seen in 4 of 4 tasks).
-func (t *Task) StageResult(m place.Memory, at place.Layout) {
-	t.WriteResult(m, at.Base)
-	l := &t.g.L2
-	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
-	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
-	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
-	t.Staged = true
-	t.Result.Bytes = at.Row * t.g.OutShape().Height
-}
-
-// WriteThroughTile writes the result to memory through a tile in the L2.
+// WriteThroughTile makes the task write its result to memory through a tile in L2 at the layout at.
 func (t *Task) WriteThroughTile(m place.Memory, at place.Layout) {
 	t.WriteResult(m, at.Base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(1).WithDep_or_BfrMode(0)
 	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
+}
+
+// StageResult is like [Task.WriteThroughTile] for a task that only moves data, such as a slice, a
+// transpose or a tile (seen in 4 of 4 tasks).
+func (t *Task) StageResult(m place.Memory, at place.Layout) {
+	t.WriteThroughTile(m, at)
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(2)
+	t.Staged = true
+	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 
 // SetInterleave declares that the first source holds groups of n channels next to each other in

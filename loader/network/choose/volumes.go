@@ -64,7 +64,7 @@ func averageSums(n *Chooser, x Operand, w ops.Window, extents []int, divisor int
 	for i, in := range extents {
 		low, high := 0, in
 		if padded {
-			low, high = -w.Before[i], in+paddingAfter(n, w, i)
+			low, high = -w.Before[i], in+w.After[i]-w.Overhang[i]
 		}
 		if err := n.Spend(numberBytes * w.Out[i]); err != nil {
 			return x, err
@@ -100,18 +100,6 @@ func countTaps(low, high, first, taps, dilation int) int {
 		return min(taps, max(0, (place-first+dilation-1)/dilation))
 	}
 	return max(0, firstTapAt(high)-firstTapAt(low))
-}
-
-// paddingAfter returns the padding that the node specifies after the elements of a spatial axis.
-// In ceil_mode, w.After may be larger; it returns the value from the attribute pads then, or 0.
-func paddingAfter(n *Chooser, w ops.Window, axis int) int {
-	if n.Int("ceil_mode", 0) == 0 {
-		return w.After[axis]
-	}
-	if given, ok, _ := n.List("pads", -1); ok && len(given) == 2*len(w.Taps) {
-		return given[len(w.Taps)+axis]
-	}
-	return 0
 }
 
 // padIfNeeded is like padConstant, but returns x unchanged if there is nothing to add.

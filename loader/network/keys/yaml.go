@@ -108,10 +108,11 @@ func errorAt(n *yaml.Node, format string, v ...any) error {
 	return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// eachPair calls visit for every entry of a mapping.
-func eachPair(n *yaml.Node, what string, visit func(key string, k, v *yaml.Node) error) error {
+// eachPair calls visit for every entry of the mapping n. Errors call it by the name what, and
+// show the example.
+func eachPair(n *yaml.Node, what, example string, visit func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return errorAt(n, "%s is not a mapping", what)
+		return errorAt(n, "%s is %s; want a mapping such as %s", what, describeKind(n), example)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -130,16 +131,32 @@ func eachPair(n *yaml.Node, what string, visit func(key string, k, v *yaml.Node)
 	return nil
 }
 
+// describeKind describes a node of YAML, as in "a list".
+func describeKind(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	if n.Value == "" {
+		return "empty"
+	}
+	return strconv.Quote(n.Value)
+}
+
 func scalarValue(n *yaml.Node, what string) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return "", errorAt(n, "%s is not a single value", what)
+		return "", errorAt(n, "%s is %s; want a single value", what, describeKind(n))
 	}
 	return n.Value, nil
 }
 
 func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	var inputs, layers *yaml.Node
-	err := eachPair(n, "network", func(key string, k, v *yaml.Node) (err error) {
+	err := eachPair(n, "network", "{inputs: {x: {c: 3, h: 8, w: 8}}, layers: [{op: relu}]}", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
 			r.Net.Name, err = scalarValue(v, key)
@@ -160,11 +177,14 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	case inputs == nil || layers == nil:
 		return errorAt(n, "inputs or layers are missing; want both")
 	}
-	if err := eachPair(inputs, "inputs", r.readInput); err != nil {
+	if err := eachPair(inputs, "inputs", "{x: {c: 3, h: 224, w: 224}}", r.readInput); err != nil {
 		return err
 	}
-	if layers.Kind != yaml.SequenceNode || len(layers.Content) == 0 {
-		return errorAt(layers, "layers is not a list with entries")
+	switch {
+	case layers.Kind != yaml.SequenceNode:
+		return errorAt(layers, "layers is %s; want a list such as [{op: relu}]", describeKind(layers))
+	case len(layers.Content) == 0:
+		return errorAt(layers, "layers is an empty list; want at least one layer")
 	}
 	if len(layers.Content) > list.MaxLayers {
 		return errorAt(layers, "found more than %d layers", list.MaxLayers)
@@ -183,7 +203,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 }
 
 func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
-	values, err := r.readValues(v, name)
+	values, err := r.readValues(v, "input "+name)
 	if err != nil {
 		return err
 	}
@@ -210,7 +230,7 @@ func (a *args) parseShape() (layer.Shape, error) {
 // readValues reads a YAML mapping of scalars. Errors refer to it as what.
 func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, error) {
 	values := map[string]string{}
-	err := eachPair(n, what, func(key string, k, v *yaml.Node) (err error) {
+	err := eachPair(n, what, "{c: 3, h: 224, w: 224}", func(key string, k, v *yaml.Node) (err error) {
 		values[key], err = scalarValue(v, key)
 		return err
 	})
@@ -240,7 +260,7 @@ func (r *yamlReader) readNames(n *yaml.Node, what string) ([]string, error) {
 func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	l := list.Layer{Inputs: []string{r.last}}
 	values := map[string]string{}
-	err := eachPair(n, "layer", func(key string, k, v *yaml.Node) (err error) {
+	err := eachPair(n, "layer", "{name: a, op: relu}", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
 			l.Name, err = scalarValue(v, key)

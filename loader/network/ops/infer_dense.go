@@ -23,7 +23,8 @@ func (w *Window) Dilation() (dy, dx int) {
 // lists have one number for each spatial axis.
 type Window struct {
 	Taps, Strides, Dilations []int
-	Before, After            []int // padding
+	Before, After            []int // padding, with Overhang
+	Overhang                 []int // part of After that only ceil_mode adds: it is no padding
 	Out                      []int
 }
 
@@ -67,7 +68,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if w.Taps == nil {
 		return w, errors.New("kernel_shape, strides, dilations or pads are invalid")
 	}
-	w.Out = make([]int, len(in))
+	w.Out, w.Overhang = make([]int, len(in)), make([]int, len(in))
 	for i, e := range in {
 		if err := w.applyAutoPad(n.Text("auto_pad", "NOTSET"), i, e); err != nil {
 			return w, err
@@ -80,7 +81,8 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		if n.Int("ceil_mode", 0) != 0 && room%w.Strides[i] != 0 && w.Out[i]*w.Strides[i] < e+w.Before[i] {
 			// With ceil_mode, a last window counts if it begins within the input.
 			w.Out[i]++
-			w.After[i] += w.Strides[i] - room%w.Strides[i]
+			w.Overhang[i] = w.Strides[i] - room%w.Strides[i]
+			w.After[i] += w.Overhang[i]
 		}
 	}
 	return w, nil
@@ -311,26 +313,61 @@ func matmulDims(a, b []int) ([]int, int, error) {
 	return out, k, nil
 }
 
+// ellipsisLabels are the labels that EinsumTerms gives to the axes of an ellipsis, the last axis
+// first.
+const ellipsisLabels = "0123456789"
+
 // EinsumTerms splits the equation of an Einsum node, such as "ij,jk->ik", into one term for each
-// of its inputs and the term of the result. If the equation has no arrow, the result has the
-// labels that occur once, in alphabetical order.
+// of its inputs and the term of the result. It replaces an ellipsis by one digit for each axis that
+// the letters of the term leave, so that the last of those axes of all inputs share a label. If the
+// equation has no arrow, the result has the axes of the ellipsis and then the labels that occur
+// once, in alphabetical order.
 func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
 	left, right, arrow := strings.Cut(eq, "->")
 	terms = strings.Split(left, ",")
-	if len(terms) != len(n.In) || strings.Contains(eq, ".") {
-		return nil, "", fmt.Errorf("unsupported equation %q; want one term per input and no ellipsis", eq)
+	if len(terms) != len(n.In) {
+		return nil, "", fmt.Errorf("equation %q has %d terms for %d inputs; want one term per input", eq, len(terms), len(n.In))
 	}
-	if !arrow { // labels that occur once, in alphabetical order
-		var letters []string
+	if strings.ContainsAny(eq, ellipsisLabels) {
+		return nil, "", fmt.Errorf("equation %q has digits; want letters as labels", eq)
+	}
+	if !arrow {
+		right = "..."
 		for l := 'A'; l <= 'z'; l++ {
 			if strings.Count(left, string(l)) == 1 {
-				letters = append(letters, string(l))
+				right += string(l)
 			}
 		}
-		right = strings.Join(letters, "")
 	}
-	return terms, right, nil
+	longest := ""
+	for i, t := range terms {
+		switch dots := strings.Count(t, "."); {
+		case dots == 0:
+			continue
+		case dots != 3 || !strings.Contains(t, "..."):
+			return nil, "", fmt.Errorf("term %q of equation %q has dots that are not one ellipsis", t, eq)
+		}
+		d, err := n.Dims(i)
+		if err != nil {
+			return nil, "", err
+		}
+		axes := len(d) - (len(t) - len("..."))
+		if axes < 0 || axes > len(ellipsisLabels) {
+			return nil, "", fmt.Errorf("term %q does not fit shape %v", t, d)
+		}
+		labels := []byte(ellipsisLabels[:axes])
+		slices.Reverse(labels)
+		terms[i] = strings.Replace(t, "...", string(labels), 1)
+		if len(labels) > len(longest) {
+			longest = string(labels)
+		}
+	}
+	out = strings.Replace(right, "...", longest, 1)
+	if strings.Contains(out, ".") {
+		return nil, "", fmt.Errorf("term %q of equation %q has dots that are not one ellipsis", right, eq)
+	}
+	return terms, out, nil
 }
 
 func einsumShape(n *graph.Node) ([]graph.Result, error) {
@@ -348,8 +385,11 @@ func einsumShape(n *graph.Node) ([]graph.Result, error) {
 			return nil, fmt.Errorf("term %q does not fit shape %v", t, d)
 		}
 		for k, l := range t {
-			if old, ok := sizes[l]; ok && old != d[k] {
-				return nil, fmt.Errorf("label %q has two sizes", l)
+			switch old, ok := sizes[l]; {
+			case ok && old != d[k] && strings.ContainsRune(ellipsisLabels, l):
+				return nil, fmt.Errorf("axes of the ellipsis have sizes %d and %d; want equal sizes", old, d[k])
+			case ok && old != d[k]:
+				return nil, fmt.Errorf("label %q has sizes %d and %d; want one size", l, old, d[k])
 			}
 			sizes[l] = d[k]
 		}
