@@ -25,8 +25,8 @@ type Dim struct {
 	Axis, Rank  int
 }
 
-// example returns a plausible size for the dimension, as part of a batch, an image or a
-// sequence.
+// example returns a size that the dimension could have, for use in a message: 1 for a batch, 224
+// for the side of an image, and 128 for the length of a sequence.
 func (d *Dim) example() int {
 	switch {
 	case d.Axis == 0:
@@ -103,7 +103,8 @@ func newBinder(sizes map[string]int, inputs ...graph.Port) *binder {
 	return b
 }
 
-// integerInput returns the value given for an input that is a single integer.
+// integerInput returns the value that the user gave for input v, which must be a single integer.
+// The second result is false for other inputs, and if the user gave no value.
 func (b *binder) integerInput(v graph.Port) (int, bool) {
 	if len(v.Dims) > 0 || v.Type.IsFloat() || v.Type.Width() == 0 {
 		return 0, false

@@ -20,7 +20,8 @@ func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	return readModel(m, nil, len(data), o)
 }
 
-// openONNX is like ReadONNX for a file, and reads large constants on demand.
+// openONNX reads a network from an ONNX file of size bytes. It leaves large constants in the
+// file until they are needed, so r must stay open until the network is complete.
 func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
 	if err != nil {
@@ -29,7 +30,8 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	return readModel(m, nil, int(size), o)
 }
 
-// formatError converts an error of package onnx, with its position.
+// formatError converts an error of package onnx to a [list.FormatError] with the same byte
+// offset. Other errors get offset 0.
 func formatError(err error) error {
 	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError

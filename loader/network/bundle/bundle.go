@@ -119,7 +119,8 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 	return programs, b.Reasons, nil
 }
 
-// readTable decodes the table of a bundle and returns the offset after it.
+// readTable decodes the table at the start of a bundle. end is the offset of the first container
+// after it.
 func readTable(data []byte) (b bundleTable, end int, err error) {
 	if len(data) < headBytes {
 		return b, 0, newError(0, nil, "found %d bytes, want %d or more", len(data), headBytes)

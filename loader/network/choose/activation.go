@@ -191,7 +191,7 @@ func buildHardSigmoid(n *Chooser, x Operand) (Operand, error) {
 	return applyHardSigmoid(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 }
 
-// buildQuickGelu computes x*sigmoid(alpha*x).
+// buildQuickGelu adds layers that compute x*sigmoid(alpha*x), an approximation of GELU.
 func buildQuickGelu(n *Chooser, x Operand) (Operand, error) {
 	y, err := n.mulScalar(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
@@ -233,7 +233,7 @@ func buildSoftsign(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
-// buildRsqrt computes 1/sqrt(x + epsilon) in one layer.
+// buildRsqrt adds one layer that computes 1/sqrt(x + epsilon).
 func buildRsqrt(n *Chooser, x Operand) (Operand, error) {
 	l := layer.Unary(layer.Rsqrt, x.shape())
 	l.Epsilon = n.Float("epsilon", 0)
@@ -307,7 +307,7 @@ func keepBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, err
 	return n.ApplyBinary(layer.Mul, x, y)
 }
 
-// buildMish computes x*tanh(softplus(x)).
+// buildMish adds layers that compute x*tanh(softplus(x)).
 func buildMish(n *Chooser, x Operand) (Operand, error) {
 	y, err := n.applyUnary(layer.Softplus, x)
 	if err == nil {

@@ -78,7 +78,7 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	return x, nil
 }
 
-// storeFilled stores a constant tensor whose elements are all v.
+// storeFilled adds a constant tensor of shape dims to the network, with v in every element.
 func (n *Chooser) storeFilled(name string, dims []int, v float64) (Operand, error) {
 	if n.HasConstant(name) {
 		return Operand{name, dims}, nil
@@ -180,12 +180,13 @@ func (n *Chooser) NameResult(i int, x Operand) error {
 	return nil
 }
 
-// applyUnary applies op to each element of x.
+// applyUnary adds a layer that applies op to each element of x.
 func (n *Chooser) applyUnary(op layer.Op, x Operand) (Operand, error) {
 	return n.addLayer(layer.Unary(op, x.shape()), layer.Weights{}, x.Dims, x)
 }
 
-// mulScalar returns x*by. It adds no layer if by is 1.
+// mulScalar adds a layer that multiplies each element of x by the number by. It adds none, and
+// returns x, if by is 1.
 func (n *Chooser) mulScalar(x Operand, by float64) (Operand, error) {
 	if by == 1 {
 		return x, nil
@@ -193,7 +194,8 @@ func (n *Chooser) mulScalar(x Operand, by float64) (Operand, error) {
 	return n.applyScalar(layer.Mul, x, by)
 }
 
-// addScalar returns x+by. It adds no layer if by is 0.
+// addScalar adds a layer that adds the number by to each element of x. It adds none, and returns
+// x, if by is 0.
 func (n *Chooser) addScalar(x Operand, by float64) (Operand, error) {
 	if by == 0 {
 		return x, nil
@@ -339,7 +341,8 @@ func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	return n.addLayer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
 }
 
-// applyConstant combines the elements of x and c, which broadcast to each other.
+// applyConstant adds a layer that combines the elements of x and the constant c with op. The two
+// are broadcast to each other's shape.
 func (n *Chooser) applyConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
 	out, err := graph.Broadcast(x.Dims, c.Dims)
 	if err != nil {

@@ -310,7 +310,8 @@ func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) 
 	return l
 }
 
-// swapped returns the weights with the result's channels first, in the window of a layer.
+// swapped returns the weights of a transposed convolution in the order in which a layer has
+// them: output channels first.
 func (k *convWeights) swapped(l *layer.Layer) []float16.Float16 {
 	w := &l.Window
 	v := make([]float16.Float16, k.cin*k.cout*w.Kh*w.Kw)

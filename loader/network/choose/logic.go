@@ -59,7 +59,7 @@ func clampConstant(n *Chooser, i int) *graph.Const {
 	return out
 }
 
-// markPositive returns 1 where x > 0, and 0 elsewhere.
+// markPositive adds layers that return 1 where x > 0, and 0 elsewhere.
 func markPositive(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
@@ -141,7 +141,7 @@ func buildEqual(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// markNonzero returns 1 where x is not 0, and 0 elsewhere.
+// markNonzero adds layers that return 1 where x is not 0, and 0 elsewhere.
 func markNonzero(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {

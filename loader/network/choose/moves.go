@@ -27,7 +27,8 @@ func buildTranspose(n *Chooser, x Operand) (Operand, error) {
 	return x, err
 }
 
-// buildConcat concatenates the inputs and skips empty ones.
+// buildConcat concatenates the node's inputs along its axis. Inputs without elements are left
+// out.
 func buildConcat(n *Chooser) (Operand, error) {
 	axis, err := ops.Axis(len(n.Results[0].Dims), n.Int("axis", 1))
 	if err != nil {

@@ -242,7 +242,8 @@ func applyAffine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Con
 	return x, nil
 }
 
-// constantShape returns the constant's own dimensions.
+// constantShape returns the dimensions of c. It is the shape argument of applyAffine for
+// parameters that broadcast as they are.
 func constantShape(c *graph.Const) []int { return c.Dims }
 
 func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
@@ -389,7 +390,8 @@ func channelShape(dims []int) func(c *graph.Const) []int {
 	}
 }
 
-// buildGroupNorm normalizes each group of channels.
+// buildGroupNorm subtracts the mean from each group of channels and divides it by its standard
+// deviation.
 func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
 	if len(x.Dims) < 3 || groups < 1 || x.Dims[1]%groups != 0 {

@@ -59,7 +59,8 @@ func (n *Chooser) Choose() error {
 	return n.NameResult(0, x)
 }
 
-// newOperators returns the rules of all operators that the engine computes.
+// newOperators returns the table of rules: for each operator that the engine can compute, the
+// function that adds its layers.
 func newOperators() map[string]rule {
 	t := map[string]rule{
 		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinear),

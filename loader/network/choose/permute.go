@@ -8,7 +8,8 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// swapChannelsColumns returns x, in the engine's four axes, with channels and columns transposed.
+// swapChannelsColumns adds a transpose that exchanges the channels and columns of x, seen as an
+// N, C, H, W tensor.
 func (n *Chooser) swapChannelsColumns(x Operand) (Operand, error) {
 	s := x.shape()
 	return n.addLayer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.As(s.N, s.C, s.H, s.W))

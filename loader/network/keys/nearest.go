@@ -143,7 +143,8 @@ func (s *search) varyKey(key string) {
 	s.try(s.withValue(key, strconv.Itoa(m)), change(max(m, 1)))
 }
 
-// minSize returns the least value of a size key.
+// minSize returns the least value that the search may give to a size key: 0 for keys that may be
+// 0, and otherwise 1.
 func minSize(key string) int {
 	if key == "begin" || key == "pad" {
 		return 0
@@ -165,7 +166,8 @@ func searchLargest(n int, ok func(int) bool) int {
 	return lo
 }
 
-// dropParts tries a concat with fewer inputs.
+// dropParts tries a concat of fewer inputs: the longest list of leading parts that can be
+// lowered.
 func (s *search) dropParts(parts []string) {
 	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(parts[:n], "+")) }
 	if len(parts) < 2 || !s.isLowered(of(1)) {

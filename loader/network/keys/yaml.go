@@ -21,7 +21,8 @@ const (
 	maxMarks = 1 << 19
 )
 
-// countMarks returns the number of characters that may begin a node.
+// countMarks returns the number of characters in data that may begin a YAML node, an upper bound
+// of the number of nodes.
 func countMarks(data []byte) int {
 	n := 0
 	for _, c := range data {
@@ -217,7 +218,8 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 	return nil
 }
 
-// parseShape returns the shape with the extents n, c, h and w.
+// parseShape returns the shape that the keys n, c, h and w describe. Extents that are not given
+// are 1.
 func (a *args) parseShape() (layer.Shape, error) {
 	a.checkKeys()
 	s := tensorInputs(a)[0]
@@ -237,7 +239,7 @@ func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, e
 	return values, err
 }
 
-// readNames reads a name or a list of names.
+// readNames returns the names in n: a single name, or a list of at least one.
 func (r *yamlReader) readNames(n *yaml.Node, what string) ([]string, error) {
 	if n.Kind != yaml.SequenceNode {
 		s, err := scalarValue(n, what)
@@ -346,7 +348,8 @@ func layerError(n *yaml.Node, name string, err error) error {
 	return &list.FormatError{Line: max(1, n.Line), What: what, Err: err}
 }
 
-// addReshape adds a reshape.
+// addReshape makes the result of l a view of its only input with the extents in values. It
+// returns an error if the extents have another number of elements.
 func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]string) error {
 	a := &args{op: l.Op, known: keyNames(extents), values: values}
 	s, err := a.parseShape()

@@ -71,7 +71,7 @@ func copyShared(to, from []float64, toDims, fromDims []int) {
 	}
 }
 
-// volume returns the number of elements of a shape.
+// volume returns the product of dims, the number of elements of a tensor of that shape.
 func volume(dims []int) int {
 	n := 1
 	for _, d := range dims {

@@ -76,8 +76,8 @@ func (b *Builder) Keep() {
 	o.spare = b
 }
 
-// putLazily adds an entry to a map, and makes the map first if it is nil. Most builders add
-// little.
+// putLazily sets (*m)[name] to v. It makes the map first if it is nil, because most nested
+// builders never need it.
 func putLazily[V any](m *map[string]V, name string, v V) {
 	if *m == nil {
 		*m = map[string]V{}

@@ -266,7 +266,7 @@ func (s *parser) enter() {
 	}
 }
 
-// parseType reads a type.
+// parseType reads a type, such as tensor<fp16, [1, 3, 224, 224]>.
 func (s *parser) parseType() Type {
 	s.enter()
 	defer func() { s.depth-- }()

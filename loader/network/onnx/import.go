@@ -20,8 +20,8 @@ type importer struct {
 	values   map[string]*graph.Value
 }
 
-// valueOf returns the tensor with the given name. Every call with an empty name returns a new
-// tensor.
+// valueOf returns the tensor with the given name, and makes it on first use. Each call with an
+// empty name returns a new tensor, because such tensors are not the same.
 func (x *importer) valueOf(name string) *graph.Value {
 	if name == "" {
 		return &graph.Value{}

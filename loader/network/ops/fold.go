@@ -21,7 +21,7 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
-// int64Const returns a constant of type int64.
+// int64Const returns a constant of shape dims and type int64 with the elements v.
 func int64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }

@@ -30,7 +30,8 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	return r, nil
 }
 
-// oneResult returns one result with the type of the first input.
+// oneResult returns a list with one result of shape dims, whose type is that of the node's first
+// input.
 func oneResult(n *graph.Node, dims []int) []graph.Result { return oneResultWithMACs(n, dims, 0) }
 
 // oneResultWithMACs is like oneResult for a node that needs macs multiply-accumulates.

@@ -283,7 +283,8 @@ func matmulShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, out, graph.Elements(out)*k), nil
 }
 
-// matmulDims returns the shape of a matrix product and the length of its reduction.
+// matmulDims returns the shape of the product of matrices of shapes a and b, whose leading axes
+// are broadcast, and the number of products in each of its elements.
 func matmulDims(a, b []int) ([]int, int, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)

@@ -163,7 +163,7 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	return most, spreads, nil
 }
 
-// largestCut returns the largest results of a node that keeps part of a tensor of shape d.
+// largestCut returns the results that a node has if it keeps all of its input of shape d.
 func largestCut(n *graph.Node, d []int) []graph.Result {
 	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {

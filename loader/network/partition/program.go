@@ -144,7 +144,7 @@ func (c *cutter) buildLongest(at, end int) (best *Program, cut string, err error
 	return best, cut, nil
 }
 
-// buildProgram builds a program from the layers at to end-1.
+// buildProgram builds one program from the layers at to end-1, all of which are lowered.
 func (c *cutter) buildProgram(at, end int) (*Program, error) {
 	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known, width := map[string]bool{}, map[string]int{}
@@ -267,7 +267,7 @@ func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(la
 	return parts, reasons
 }
 
-// lowerPart lowers one layer.
+// lowerPart lowers layer x on its own, with the weights that the options in how ask for.
 func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
 	complete := weights.Complete
 	if how.SizesOnly {

@@ -327,7 +327,8 @@ func (m *matcher) reducedAxes(n *graph.Node) (axes []int, ok bool) {
 	return slices.Clone(axes), len(axes) > 0
 }
 
-// unaryNode returns a node of an operator with one input.
+// unaryNode returns a node that applies the operator op with attributes attr to tensor x. Its
+// result is not set.
 func unaryNode(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
 	return &graph.Node{Op: op, In: []*graph.Value{x}, Attr: attributes}
 }

@@ -73,8 +73,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("no backend can run %s: %s: %s", e.Operation, e.Support[0].Backend, e.Support[0].Message)
 }
 
-// support returns whether the backend can run an operation. The time is the larger of compute
-// and memory time.
+// support reports whether b can run operation o, and how long it would need. The time on other
+// backends than the engine is that of the arithmetic or of the memory traffic, whichever is
+// longer.
 func (b *Backend) support(o *Operation) Support {
 	s := Support{Backend: b.Name, Taken: true}
 	switch {

@@ -122,7 +122,8 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 	return arrange.RearrangedCopy(&c), nil
 }
 
-// outputChannels returns the number of a layer's output channels, or of a matmul's columns.
+// outputChannels returns the number of output channels of a convolution, or the number of
+// columns of a matmul.
 func outputChannels(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 
 // selectChannels returns a copy of a layer that computes n output channels from first on.

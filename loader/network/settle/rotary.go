@@ -147,7 +147,7 @@ func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2
 	return pair, nil
 }
 
-// combine returns a times table[0], plus or minus b times table[1]. op is Add or Sub.
+// combine emits nodes that compute a*table[0] op b*table[1], where op is "Add" or "Sub".
 func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
 	l, err := e.emit(nil, "Mul", nil, a, table[0])
 	if err != nil {

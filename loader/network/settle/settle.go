@@ -51,7 +51,8 @@ type Node struct {
 	Notes []string // remarks about the node for the user
 }
 
-// A Kind says what is left to do for a settled node.
+// A Kind says whether a settled node is still open, or is already known to be a constant, an
+// alias or a branch.
 type Kind uint8
 
 // The kinds of nodes.

@@ -78,7 +78,7 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	return &Graph{r.model, r.packings, r.bytes}, nil
 }
 
-// declare records the type of a value.
+// declare records the element type and the shape that the program declares for value v.
 func (r *reader) declare(v mil.Var) onnx.Value {
 	x := onnx.Value{Name: v.Name, Type: elemTypes[v.Type.Elem], Dims: []onnx.Dim{}}
 	for _, d := range v.Type.Dims {

@@ -45,7 +45,7 @@ func Random(n int, seed uint64, name string) []float16.Float16 {
 	return newRandom(n, 0, seed, name).allValues()
 }
 
-// allValues returns all values.
+// allValues returns all n values in a new slice.
 func (r *randomSource) allValues() []float16.Float16 {
 	out := make([]float16.Float16, r.n)
 	r.Values(out, 0)
