@@ -82,7 +82,7 @@ func NewSearch(d *Description) (*Search, error) {
 	for _, k := range s.knobs {
 		words = append(words, ChipPrefix+k.name+"="+report.Number(k.low))
 	}
-	if s.Sweep, err = New(&Description{Words: words, Area: d.Area, Options: d.Options, Open: d.Open}); err != nil {
+	if s.Sweep, err = New(&Description{Words: words, Area: d.Area, Options: d.Options, Open: d.Open, Dims: d.Dims}); err != nil {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {

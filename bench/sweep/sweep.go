@@ -27,7 +27,8 @@ type Sweep struct {
 	grid      grid
 	area      *expression // nil if none is given
 	areaText  string
-	Origin    string // last column of every row: chip, constants, settings and version
+	dims      []string // sizes of dimensions, as in Description
+	Origin    string   // last column of every row: chip, constants, settings and version
 	Options   anesim.Options
 }
 
@@ -43,6 +44,9 @@ type Description struct {
 
 	// Open opens the model in the named file. New calls it for each program that is not an operation.
 	Open func(name string) (*anesim.Model, error)
+	// Dims lists the sizes that Open gives to dimensions of networks, NAME=SIZE. They are part of
+	// the rows' origin.
+	Dims []string
 }
 
 // New returns the sweep that d describes. Mistakes in the description are of type
@@ -53,7 +57,7 @@ func New(d *Description) (*Sweep, error) {
 		return nil, argumentErrorf("missing operation or file; operations are %s", strings.Join(keys.Names(), " "))
 	}
 	o.Workers = 1
-	s := &Sweep{Options: o}
+	s := &Sweep{Options: o, dims: d.Dims}
 	words := 1 + slices.IndexFunc(args[1:], isAxis)
 	if words == 0 {
 		words = len(args)

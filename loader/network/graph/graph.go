@@ -195,12 +195,20 @@ func (n *Node) Text(name, missing string) string {
 // List returns a list of integers that older versions of an operator take as the attribute name,
 // and newer ones as the given input. An input of -1 means that no input has the list. The second
 // result is false if the node has neither. List returns an error if the input is computed when
-// the network runs, or has more than [MaxList] elements.
+// the network runs. It also returns an error if the list is longer than lists with that name can
+// be, because some are processed in time that grows with the square of their length.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
+	most := 2 * MaxRank // one or two numbers per axis
+	if name == "split" {
+		most = MaxList
+	}
 	if a := n.Attr[name]; a != nil {
 		values := a.Ints
 		if len(values) == 0 && a.Int != 0 {
 			values = []int64{a.Int}
+		}
+		if len(values) > most {
+			return nil, false, fmt.Errorf("%s has %d elements; want at most %d", name, len(values), most)
 		}
 		list := make([]int, len(values))
 		for i, v := range values {
@@ -215,8 +223,8 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 	if c == nil {
 		return nil, false, fmt.Errorf("%s is computed; want a constant", n.In[input].Name)
 	}
-	if c.Elements() > MaxList {
-		return nil, false, fmt.Errorf("%s has %d elements; want at most %d", n.In[input].Name, c.Elements(), MaxList)
+	if c.Elements() > most {
+		return nil, false, fmt.Errorf("%s has %d elements; want at most %d", n.In[input].Name, c.Elements(), most)
 	}
 	v, err := c.Ints()
 	return slices.Clone(v), true, err

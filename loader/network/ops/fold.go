@@ -21,6 +21,19 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
+// SortBytes returns how many bytes of memory are needed to compute a TopK or Unique node for each
+// element of its first input, besides the input and the results: both sort indices. It is 0 for
+// other operators.
+func SortBytes(n *graph.Node) int {
+	switch n.Op {
+	case "TopK":
+		return 16
+	case "Unique":
+		return 48
+	}
+	return 0
+}
+
 // int64Const returns a constant of shape dims and type int64 with the elements v.
 func int64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
