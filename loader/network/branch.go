@@ -18,7 +18,7 @@ func (n *nodeReader) readConditional() error {
 		return errors.New(n.undecidedReason())
 	}
 	if graph.Elements(c.Dims) != 1 {
-		return errors.New("condition has more than one element")
+		return fmt.Errorf("condition has shape %v; want one element", c.Dims)
 	}
 	if why := n.selectSides(c); why != nil {
 		return fmt.Errorf("%s; computing both branches fails: %v", n.undecidedReason(), why)

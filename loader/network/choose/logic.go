@@ -30,7 +30,7 @@ func (n *Chooser) AnyInput(i int) (Operand, error) {
 		return Operand{}, err
 	}
 	if _, ok := n.Shape(name); !ok {
-		return Operand{}, fmt.Errorf("%q is not available on the engine", name)
+		return Operand{}, fmt.Errorf("the engine has no tensor %q", name)
 	}
 	if n.In[i].Type != graph.Bool && !n.noted[name] && slices.ContainsFunc(n.Inputs(), func(in list.Tensor) bool { return in.Name == name }) {
 		n.noted[name] = true

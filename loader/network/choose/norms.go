@@ -187,7 +187,7 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	var set layer.Axes
 	switch {
 	case len(inner) == 0:
-		return x, errors.New("norm has no axes to normalize")
+		return x, fmt.Errorf("list of axes is empty; want at least one axis of shape %v", dims)
 	case len(inner) == 1:
 		s, _ = ShapeOf(dims)
 		set = layer.AxisW

@@ -99,12 +99,12 @@ const (
 // to [MaxElements], or if the product of the extents other than 0 exceeds 2^40.
 func CheckExtents(dims []int) error {
 	if len(dims) > MaxRank {
-		return fmt.Errorf("found %d dimensions; want at most 16", len(dims))
+		return fmt.Errorf("found %d dimensions; want at most %d", len(dims), MaxRank)
 	}
 	room := 1 << 40
 	for _, d := range dims {
 		if d < 0 || d > MaxElements || d > room {
-			return fmt.Errorf("shape %v is out of range", dims)
+			return fmt.Errorf("shape %v is out of range; want extents from 0 to %d and at most 2^40 elements", dims, MaxElements)
 		}
 		room /= max(1, d)
 	}

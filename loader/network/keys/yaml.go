@@ -254,7 +254,7 @@ func (r *yamlReader) readNames(n *yaml.Node, what string) ([]string, error) {
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		return nil, errorAt(n, "%s: list is empty", what)
+		return nil, errorAt(n, "%s: list is empty, want at least one name", what)
 	}
 	return list, nil
 }

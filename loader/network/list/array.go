@@ -39,11 +39,11 @@ func (a Array) checkFits(small, large []int) error {
 		return fmt.Errorf("found %d numbers for shape %v", len(a.Numbers), a.Dims)
 	}
 	if len(small) != len(large) {
-		return fmt.Errorf("shape %v is too small for %v", large, small)
+		return fmt.Errorf("shape %v does not fit in %v; want as many axes and no larger extent", small, large)
 	}
 	for i, d := range small {
 		if d > large[i] {
-			return fmt.Errorf("shape %v is too small for %v", large, small)
+			return fmt.Errorf("shape %v does not fit in %v; want as many axes and no larger extent", small, large)
 		}
 	}
 	return nil

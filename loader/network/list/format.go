@@ -42,7 +42,7 @@ const (
 // product is at most 2^40, which is the rule of [graph.FitsEngine].
 func CheckShape(s layer.Shape) error {
 	if !graph.FitsEngine([]int{s.N, s.C, s.H, s.W}) {
-		return fmt.Errorf("shape %s is out of range", ShapeText(s))
+		return fmt.Errorf("shape %s is out of range; want extents from 1 to %d and at most 2^40 elements", ShapeText(s), MaxExtent)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) err
 	case t.Type.Width() == 0:
 		return fmt.Errorf("unsupported element type %v", t.Type)
 	case t.File.Location == "":
-		return errors.New("file name is missing")
+		return errors.New("external data has no location; want a file name")
 	case t.File.Length >= 0 && t.File.Length != want:
 		return fmt.Errorf("found %d bytes for shape %v of %v", t.File.Length, t.Dims, t.Type)
 	}

@@ -66,7 +66,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 	}
 	if w.Taps == nil {
-		return w, errors.New("kernel_shape, strides, dilations or pads are invalid")
+		return w, fmt.Errorf("kernel_shape, strides, dilations or pads are invalid; want numbers in range for each of %d spatial axes", len(in))
 	}
 	w.Out, w.Overhang = make([]int, len(in)), make([]int, len(in))
 	for i, e := range in {
@@ -189,7 +189,7 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 		}
 		w.After[i] -= extra[i] // the extra elements at the end are zeros too
 		if want < 1 {
-			return w, errors.New("result is empty")
+			return w, fmt.Errorf("result has %d elements along spatial axis %d; want at least 1", want, i)
 		}
 		w.Out[i] = want
 	}

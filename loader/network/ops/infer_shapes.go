@@ -26,7 +26,7 @@ func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 			free = i
 			continue
 		case d < 0 || d > graph.MaxElements:
-			return nil, fmt.Errorf("invalid shape %v", list)
+			return nil, fmt.Errorf("invalid shape %v; want extents of at least 0, and at most one -1", list)
 		}
 		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
 			return nil, fmt.Errorf("cannot reshape %v to %v", from, list)
@@ -117,7 +117,7 @@ func Permutation(n *graph.Node, rank int) ([]int, error) {
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, p := range sorted {
 		if i != p {
-			return nil, fmt.Errorf("invalid permutation %v", perm)
+			return nil, fmt.Errorf("invalid permutation %v; want each number from 0 to %d once", perm, len(perm)-1)
 		}
 	}
 	if len(perm) != rank {
@@ -187,7 +187,7 @@ func concatShape(n *graph.Node) ([]graph.Result, error) {
 		}
 	}
 	if len(n.In) == 0 {
-		return nil, errors.New("node has no input")
+		return nil, errors.New("node has no input; want at least one")
 	}
 	return oneResult(n, out), nil
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -99,7 +100,7 @@ func (b *Backend) support(o *Operation) Support {
 // a *[RefusedError] if no backend can run an operation, and another error if m has no backends.
 func Solve(n *Network, m Machine) (*Plan, error) {
 	if len(m.Backends) == 0 {
-		return nil, fmt.Errorf("machine has no backends")
+		return nil, errors.New("machine has no backends; want at least one")
 	}
 	g := newCosts(n, m)
 	for i := range n.Operations {

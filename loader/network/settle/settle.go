@@ -215,7 +215,7 @@ func (s *settler) settle(n *Node) {
 
 func (s *settler) settleKind(n *Node) error {
 	if len(n.Out) == 0 {
-		return errors.New("node has no output")
+		return errors.New("node has no output; want at least one")
 	}
 	if n.Op == "If" {
 		return s.settleIf(n)
