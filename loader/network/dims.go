@@ -25,9 +25,9 @@ type Dim struct {
 	Axis, Rank  int
 }
 
-// example returns a size that the dimension could have, for use in a message: 1 for a batch, 224
+// exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch, 224
 // for the side of an image, and 128 for the length of a sequence.
-func (d *Dim) example() int {
+func (d *Dim) exampleSize() int {
 	switch {
 	case d.Axis == 0:
 		return 1
@@ -44,7 +44,7 @@ func (e *DimError) Error() string {
 		for i := range e.Needed {
 			d := &e.Needed[i]
 			list = append(list, fmt.Sprintf("%q of input %q", d.Name, d.Input))
-			example = append(example, fmt.Sprintf("%s=%d", d.Name, d.example()))
+			example = append(example, fmt.Sprintf("%s=%d", d.Name, d.exampleSize()))
 		}
 		parts = append(parts, fmt.Sprintf("dimensions have no size: %s; want a size for each, such as --dim %s",
 			strings.Join(list, ", "), strings.Join(example, ",")))

@@ -59,9 +59,9 @@ func setStoredForm(w *layer.Weights, p *graph.Packing) {
 	}
 }
 
-// Bytes charged to the budget for computed constants.
+// Sizes in bytes of the parts of computed constants, which are taken from the budget.
 const (
 	numberBytes = graph.NumberBytes // a float64 number
 	HalfBytes   = 2                 // an fp16 number
-	placeBytes  = 32                // an index in a list, including the runs that the list is split into
+	indexBytes  = 32                // an index in a list, including the runs that the list is split into
 )

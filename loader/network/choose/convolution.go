@@ -272,7 +272,7 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 			return Operand{}, err
 		}
 		l.Bias = bias.given
-		y, err := n.addLayer(l, layer.Weights{Filter: k.swapped(&l), Bias: bias.v}, nil, x)
+		y, err := n.addLayer(l, layer.Weights{Filter: k.swapChannels(&l), Bias: bias.v}, nil, x)
 		return y.As(out...), err
 	}
 	// Output positions that no input element reaches hold only the bias. If there are any, they
@@ -310,9 +310,9 @@ func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) 
 	return l
 }
 
-// swapped returns the weights of a transposed convolution in the order in which a layer has
+// swapChannels returns the weights of a transposed convolution in the order in which a layer has
 // them: output channels first.
-func (k *convWeights) swapped(l *layer.Layer) []float16.Float16 {
+func (k *convWeights) swapChannels(l *layer.Layer) []float16.Float16 {
 	w := &l.Window
 	v := make([]float16.Float16, k.cin*k.cout*w.Kh*w.Kw)
 	for o := range k.cin {

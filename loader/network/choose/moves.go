@@ -76,7 +76,7 @@ func buildSlice(n *Chooser, x Operand) (Operand, error) {
 		if r.Step == 1 {
 			x, err = n.sliceAxis(x, axis, r.Begin, r.Count)
 		} else {
-			if err := n.Spend(placeBytes * r.Count); err != nil {
+			if err := n.Spend(indexBytes * r.Count); err != nil {
 				return Operand{}, err
 			}
 			index := make([]int, r.Count)
@@ -110,7 +110,7 @@ func buildGather(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	if err := n.Spend((numberBytes + placeBytes) * index.Elements()); err != nil {
+	if err := n.Spend((numberBytes + indexBytes) * index.Elements()); err != nil {
 		return Operand{}, err
 	}
 	places, err := index.Ints()
@@ -145,7 +145,7 @@ func buildTile(n *Chooser, x Operand) (Operand, error) {
 		if t == 1 {
 			continue
 		}
-		if err := n.Spend(placeBytes * t); err != nil {
+		if err := n.Spend(indexBytes * t); err != nil {
 			return Operand{}, err
 		}
 		if x.Dims[axis] == 1 {
@@ -262,7 +262,7 @@ func padConstant(n *Chooser, x Operand, axis, before, after int, value float64) 
 // "wrap".
 func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
 	d := x.Dims[axis]
-	if err := n.Spend(placeBytes * (before + d + after)); err != nil {
+	if err := n.Spend(indexBytes * (before + d + after)); err != nil {
 		return x, err
 	}
 	var index []int

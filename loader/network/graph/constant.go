@@ -41,7 +41,7 @@ func Scaled(scale []float64) *Packing {
 // Packed is a way of compressing the elements of a constant.
 type Packed uint8
 
-// The compressed forms.
+// The ways in which files compress constants.
 const (
 	Bytes   Packed = iota + 1 // 8-bit integers times a scale
 	Palette                   // indices into a list of values

@@ -87,9 +87,9 @@ func BroadcastStrides(dims, out []int) []int {
 	return steps
 }
 
-// Bounds on the dimensions of a tensor.
+// Bounds on the shape of a tensor and on lists in attributes. Larger ones are refused.
 const (
-	MaxRank     = 16
+	MaxRank     = 16      // axes of a tensor
 	MaxElements = 1 << 31 // along one axis
 	MaxExtent   = 1 << 24 // along an axis of an engine tensor; the engine's limit is far lower
 	MaxList     = 1 << 20 // of a list argument, such as axes, sizes or indices

@@ -12,7 +12,7 @@ import (
 // an unknown type.
 type Type int64
 
-// The types, with the numbers that ONNX gives them.
+// The element types of tensors, with the numbers that ONNX gives them.
 const (
 	Float    Type = 1
 	Uint8    Type = 2

@@ -68,10 +68,10 @@ type search struct {
 }
 
 // isLowered reports whether the layer with these values can be lowered.
-func (s *search) isLowered(values map[string]string) bool { return s.lower(values) == nil }
+func (s *search) isLowered(values map[string]string) bool { return s.tryLower(values) == nil }
 
-// lower lowers a layer without its weights and returns the error.
-func (s *search) lower(values map[string]string) error {
+// tryLower lowers the layer with the given values, without weights, and returns the error or nil.
+func (s *search) tryLower(values map[string]string) error {
 	l, err := s.o.Single(values)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error
 	s := search{o: o, memories: m, values: values}
 	next := strconv.Itoa(n + 1)
 	var other *layer.LimitError
-	if errors.As(s.lower(s.withValue(key, next)), &other) && other.Limit != limit.Limit {
+	if errors.As(s.tryLower(s.withValue(key, next)), &other) && other.Limit != limit.Limit {
 		refused.Bound = &Bound{key + "=" + next, other}
 	}
 	return refused

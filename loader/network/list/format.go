@@ -32,9 +32,9 @@ func (e *FormatError) Unwrap() error { return e.Err }
 // with such a name stays on one line.
 var OneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// Limits on a network.
+// Limits on the size of a network. Readers refuse files that exceed them.
 const (
-	MaxLayers = 1 << 16
+	MaxLayers = 1 << 16         // layers of a network
 	MaxExtent = graph.MaxExtent // elements along one axis of a tensor
 )
 

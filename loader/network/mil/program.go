@@ -57,7 +57,7 @@ type Argument struct {
 // A Kind says whether a type is a tensor or one of the compound types.
 type Kind uint8
 
-// The kinds of types. Only tensors are converted.
+// The kinds of types. A value of any other kind than Tensor is read, but cannot be used in a layer.
 const (
 	Tensor Kind = iota // a scalar is a tensor without dimensions
 	List

@@ -58,8 +58,8 @@ type Value = graph.Port
 // neither.
 type Dim = graph.Dim
 
-// Limits on the content of a file. No network comes near them. They keep the memory for a file
-// within a few times its size.
+// Limits on the content of an ONNX file. They bound the memory for a file to a few times its size.
+// All known networks stay far below them.
 const (
 	MaxBytes      = 1 << 31 // of a file; the limit of protocol buffers
 	maxNodes      = 1 << 16

@@ -16,7 +16,7 @@ import (
 // A DataType is the element type of a tensor, with the number that ONNX gives it.
 type DataType = graph.Type
 
-// The element types.
+// The element types of tensors.
 const (
 	Float    = graph.Float
 	Uint8    = graph.Uint8

@@ -228,12 +228,13 @@ func splitShape(n *graph.Node) ([]graph.Result, error) {
 	return out, nil
 }
 
-// A run describes the elements of an axis that a slice selects.
-type run struct{ Begin, Count, Step int }
+// A Selection describes the elements of an axis that a Slice node selects: Count elements from
+// index Begin on, Step apart. Step is negative for elements in reverse order.
+type Selection struct{ Begin, Count, Step int }
 
 // Bounds returns, for each axis of an input of shape dims, the elements that a Slice node
 // selects. It returns an error if the bounds are computed when the network runs.
-func Bounds(n *graph.Node, dims []int) ([]run, error) {
+func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	starts, _, err1 := n.List("starts", 1)
 	ends, _, err2 := n.List("ends", 2)
 	axes, given, err3 := n.List("axes", 3)
@@ -253,9 +254,9 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
 		return nil, errors.New("starts, ends, axes and steps differ in length")
 	}
-	runs := make([]run, len(dims))
+	runs := make([]Selection, len(dims))
 	for i, d := range dims {
-		runs[i] = run{0, d, 1}
+		runs[i] = Selection{0, d, 1}
 	}
 	for i, s := range steps {
 		a, err := Axis(len(dims), axes[i])
@@ -266,7 +267,7 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 		switch {
 		case s > 0:
 			b, e := clampBound(starts[i], d), clampBound(ends[i], d)
-			runs[a] = run{b, max(0, (e-b+s-1)/s), s}
+			runs[a] = Selection{b, max(0, (e-b+s-1)/s), s}
 		case s < 0:
 			from := func(v int) int {
 				if v < 0 {
@@ -278,7 +279,7 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 			if ends[i] < -d {
 				e = -1
 			}
-			runs[a] = run{max(0, b), max(0, (b-e-s-1)/-s), s}
+			runs[a] = Selection{max(0, b), max(0, (b-e-s-1)/-s), s}
 		default:
 			return nil, errors.New("step is 0")
 		}

@@ -35,7 +35,7 @@ type Folder func(n *graph.Node, res []graph.Result) ([]*graph.Const, error)
 // A Property is a set of properties of operators, with one bit for each.
 type Property uint
 
-// The properties.
+// Properties of operators, for the field Is of [Operator].
 const (
 	Keeps       Property = 1 << iota // keeps the values and their order
 	Picks                            // reads only selected elements of its first input

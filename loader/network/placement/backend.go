@@ -28,7 +28,7 @@ type Machine struct {
 	Switch   evidence.Constant // microseconds per boundary, plus the repacking
 }
 
-// Names of the backends.
+// Names of the backends that [Preset] returns, and that a file of rates can change.
 const (
 	Engine = "engine"
 	GPU    = "gpu"

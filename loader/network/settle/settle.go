@@ -55,7 +55,7 @@ type Node struct {
 // alias or a branch.
 type Kind uint8
 
-// The kinds of nodes.
+// The kinds of settled nodes.
 const (
 	Open     Kind = iota // it may become layers
 	Constant             // its results are constants
