@@ -3,6 +3,7 @@ package patch
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,27 +56,26 @@ func (p *Program) Set(text string) error {
 	if err != nil {
 		return &Error{What: text, Why: "cannot parse assignment", Err: err}
 	}
-	written := 0
+	var words []uint32 // offsets of the words to change
 	for d, err := range p.Descriptors() {
 		if err != nil {
 			return err
 		}
-		if only >= 0 && d.Index != only {
-			continue
-		}
-		for _, at := range p.WordsOf(d, r.Addr()) {
-			w := p.Text[at:]
-			binary.LittleEndian.PutUint32(w, regs.Masked(binary.LittleEndian.Uint32(w), mask, value))
-			written++
+		if only < 0 || d.Index == only {
+			words = append(words, p.WordsOf(d, r.Addr())...)
 		}
 	}
 	switch {
-	case written == 0 && only >= 0:
+	case len(words) == 0 && only >= 0:
 		return fail("descriptor %d does not write %s.%s", only, r.Block, r.Name)
-	case written == 0:
+	case len(words) == 0:
 		return fail("no descriptor writes %s.%s", r.Block, r.Name)
 	}
-	p.Done = append(p.Done, fmt.Sprintf("%s in %s", text, formatCount(written, "place")))
+	for _, at := range words {
+		w := p.Text[at:]
+		binary.LittleEndian.PutUint32(w, regs.Masked(binary.LittleEndian.Uint32(w), mask, value))
+	}
+	p.Done = append(p.Done, fmt.Sprintf("%s in %s", text, formatCount(len(words), "place")))
 	return nil
 }
 
@@ -88,14 +88,15 @@ func formatCount(n int, what string) string {
 
 // Bind sets a run-time parameter and writes the fields that depend on it.
 func (p *Program) Bind(name string, value uint64) error {
+	relocations, text := slices.Clone(p.Relocations), slices.Clone(p.Text)
 	written := 0
-	for i := range p.Relocations {
-		r := &p.Relocations[i]
+	for i := range relocations {
+		r := &relocations[i]
 		if r.Kind != loader.LiveIn || r.Name != name {
 			continue
 		}
 		r.Value = value
-		if err := r.Store(p.Text, &p.BARs); err != nil {
+		if err := r.Store(text, &p.BARs); err != nil {
 			return err
 		}
 		written++
@@ -103,6 +104,8 @@ func (p *Program) Bind(name string, value uint64) error {
 	if written == 0 {
 		return &Error{What: name, Why: "unknown run-time parameter"}
 	}
+	copy(p.Text, text)
+	copy(p.Relocations, relocations)
 	p.Done = append(p.Done, fmt.Sprintf("%s=%d in %s", name, value, formatCount(written, "place")))
 	return nil
 }
