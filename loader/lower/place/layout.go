@@ -44,8 +44,8 @@ const (
 //
 //	d*Stride*u mod 64 >= Apart    for every fetch and every d from 1 to Rows-1
 //
-// but not less than Group. The condition has one side only: a row may end in the banks in which an
-// earlier one begins. If no stride meets it, Skew returns l unchanged.
+// and with at least l.Group bytes. The condition has one side only: a row may end in the banks in
+// which an earlier one begins. If no stride meets it, Skew returns l unchanged.
 //
 //	row 0: | c0 c1 c2 ...            |skew|
 //	row 1:      | c0 c1 c2 ...            |skew|

@@ -1,9 +1,9 @@
 package rows
 
-// BlockRows reports whether a matmul over the given number of rows works on blocks of eight
-// pixels at any width. The compiler takes three tasks for 16 and 32 rows, in blocks of two and
-// four rows, and two tasks for 1, 8, 64 and 128 rows, according to the counts of a public table.
-// The result for 24 rows is inferred.
+// BlockRows reports whether a matmul of the given number of rows works on blocks of eight pixels at
+// any width. The compiler emits three tasks for 16 and 32 rows, in blocks of two and four rows, and
+// two tasks for 1, 8, 64 and 128 rows, according to a public table of counts. The result for 24
+// rows is inferred.
 func BlockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
 
 // planBlocks sets Block of the matmuls that work on blocks:
@@ -59,8 +59,8 @@ func planBlocks(groups []Group) {
 	}
 }
 
-// findLeftSides returns the tensors that are the left side of a matmul with constants, directly
-// or through elementwise operations.
+// findLeftSides returns the set of tensors that are the left side of a matmul with constants,
+// directly or through elementwise operations.
 func findLeftSides(groups []Group) map[string]bool {
 	names := map[string]bool{}
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -96,7 +96,7 @@ func (c *chain) loadShared(g *Group) bool {
 	return true
 }
 
-// isReadAsColumns reports whether all uses of a tensor are matmuls that read its columns.
+// isReadAsColumns reports whether every use of a tensor is a matmul that reads its columns.
 func isReadAsColumns(uses []use) bool {
 	for _, u := range uses {
 		if g := u.group; g.Kind != Product && !(g.Kind == PairProduct && u.input == 1 && g.Transposed && g.Heads == 1) {

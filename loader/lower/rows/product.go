@@ -87,11 +87,11 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
 }
 
-// Shares splits the n columns of a matmul with k rows so that the weights and the table of each
-// share fit in a lane, as in 512, 768 and 768 of 2048 columns with a table (seen in 1 of 1
-// chains). The remainder comes first, and then the last channels down to the first. Without a
-// remainder the shares ascend (seen in 1 of 1 chains). It reports false if a channel does not
-// fit.
+// Shares divides the n result columns of a matmul whose left side has k columns, so that the
+// weights and the table of each share fit in an engine's memory. Shares of equal size ascend;
+// otherwise the remainder comes first, and the others descend from the last column. For example,
+// 2048 columns with a table become 512, 768 and 768 (each order seen in 1 of 1 chains). Shares
+// reports false if the weights of a single column do not fit.
 func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	each := coeff.RoundToPasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
 	if each == 0 {

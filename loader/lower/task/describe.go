@@ -122,7 +122,7 @@ func (t *registers) Bar(which Operand) uint32 {
 
 // KernelBar returns the index of the buffer in memory that holds the task's weights. ok is false if
 // the task has no weights.
-func (t *registers) KernelBar() (uint32, bool) {
+func (t *registers) KernelBar() (bar uint32, ok bool) {
 	return t.h.KernelBases.KBase0(), t.h.KernelBases.KBE0()
 }
 

@@ -31,8 +31,8 @@ func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 // up to 16 (seen in 44 of 44 tasks).
 func (t *registers) TableLanes() int { return min(Engines, int(t.g.Common.Cout.Cout())) }
 
-// SetTable makes a task without weights apply an activation table to its results. The table has 128
-// bytes, which are stored once for each engine from offset base of the constants of the program.
+// SetTable makes a task without weights apply an activation table to its results. base is the
+// offset of the table's 128 bytes in the constants of the program; all engines read the same bytes.
 func (t *Task) SetTable(base int, table []byte) {
 	lanes := make([]coeff.Lane, t.TableLanes())
 	for i := range lanes {
