@@ -2,8 +2,8 @@ package layer
 
 import "cmp"
 
-// Validate checks the layer against itself and against the engine's limits. The error is a
-// [*LayerError] or a [*LimitError].
+// Validate returns a [*LayerError] if the fields of the layer contradict each other, a
+// [*LimitError] if the layer exceeds a limit of the engine, and nil otherwise.
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
 		return l.Errorf("unknown operation")
@@ -64,7 +64,8 @@ func (l *Layer) Validate() error {
 	return nil
 }
 
-// Validate checks a tensor against the limits of the registers. The error is a [*LimitError].
+// Validate returns a [*LimitError] if an extent of a tensor of shape s, or its size in bytes,
+// exceeds a limit of the registers.
 func (s Shape) Validate() error {
 	const split = "split it into parts of at most %d and run them one after the other"
 	if err := cmp.Or(
@@ -167,8 +168,8 @@ func (l *Layer) validateSlice() error {
 	return nil
 }
 
-// Validate checks that the weights have as many values as the layer takes. Missing values are
-// valid and count as zeros.
+// Validate returns a [*LayerError] if the number of weights, biases or constants is not the one
+// that l needs. Missing values are valid and count as zeros.
 func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {

@@ -21,7 +21,7 @@ const (
 	valueBits = 42 // bits of a number, as many as in a device address
 )
 
-// A TextError reports a malformed line.
+// A TextError reports a malformed line in a text of parameters.
 type TextError struct {
 	Line int // from 1
 	What string
@@ -34,7 +34,8 @@ type TextError struct {
 
 func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Parse parses a text. Every error is a *TextError.
+// Parse parses parameters and the fields, sizes and strides that depend on them. The package
+// comment describes the text. Every error is a *TextError.
 func Parse(data []byte) (*Set, error) {
 	if len(data) > MaxText {
 		return nil, &TextError{Line: 1, What: fmt.Sprintf("text exceeds %d bytes", MaxText)}

@@ -121,8 +121,8 @@ func NewTranspose(in regs.Shape) *Task {
 	return t
 }
 
-// MarkPlanarNeighbours records in the registers of a planar task whether the tasks before and after
-// it run on the planar engine too. It returns t.
+// MarkPlanarNeighbours records in the task's registers whether the task before it and the task
+// after it run on the planar engine. It returns t.
 func (t *Task) MarkPlanarNeighbours(previous, next bool) *Task {
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPreviousPlanar(previous).WithNextPlanar(next)
 	return t
