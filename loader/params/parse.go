@@ -96,7 +96,7 @@ func (r *reader) readParam(words []string) error {
 	}
 	for _, p := range r.set.Parameters {
 		if p.Name == words[0] {
-			return r.errorf("duplicate parameter %s", p.Name)
+			return r.errorf("duplicate parameter %q", p.Name)
 		}
 	}
 	var v [4]uint64
@@ -233,12 +233,12 @@ func (r *reader) parseLinear(word string) (p *Parameter, scale, plus int64, err 
 	if !isName(name) {
 		return bad()
 	}
-	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("undeclared parameter %s", name), name, known}
+	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("undeclared parameter %q", name), name, known}
 }
 
 func (r *reader) readAxes(stride bool, words []string) error {
 	if len(words) < 2 || words[0] != "input" && words[0] != "output" {
-		return r.errorf("malformed line; want input or output, a port and four values, - for an unchanged one")
+		return r.errorf("found %q; want input or output, a port and four values, - for an unchanged one", strings.Join(words, " "))
 	}
 	d := loader.Input
 	if words[0] == "output" {

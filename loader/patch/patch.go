@@ -196,7 +196,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		return d.Index, l, nil
 	}
 	if only < 0 {
-		return fail("found no descriptor that reads it")
+		return fail("found no descriptor that reads the weights with this symbol")
 	}
 	return fail("unknown descriptor; the program has %s", formatCount(n, "descriptor"))
 }

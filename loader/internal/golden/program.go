@@ -26,7 +26,7 @@ var blankText string
 const width = 120
 
 // Program returns a program as text for a golden file: its ports and its memory, and for each
-// descriptor what it computes and the registers that differ from a blank descriptor.
+// descriptor its description and the registers that differ from a blank descriptor.
 func Program(p *loader.Program) (string, error) {
 	var b strings.Builder
 	for i := range p.Ports {

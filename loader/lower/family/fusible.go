@@ -30,7 +30,7 @@ var fusible = map[layer.Op]Fusible{
 }
 
 // CanFuse returns the operations that the tasks of layer l with weights w can apply to their result
-// in addition to what l asks for. A layer with an activation can apply none, because the activation
+// besides those of l itself. A layer with an activation can apply none, because the activation
 // comes last.
 func CanFuse(l *layer.Layer, w *layer.Weights) Fusible {
 	t := fusible[l.Op]

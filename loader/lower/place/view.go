@@ -15,7 +15,7 @@ type View struct {
 }
 
 // NewView returns the view of a tensor of shape s at m in which each axis has its own role: batch
-// elements are groups, and channels, rows and columns are what they are called.
+// elements are groups, and channels, rows and columns keep theirs.
 func NewView(m Memory, s layer.Shape) View {
 	return View{S: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, M: m}
 }

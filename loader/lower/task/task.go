@@ -106,7 +106,7 @@ func (t *registers) setDMA(w *regs.DMAWord, n int) {
 		return
 	}
 	if n%64 != 0 {
-		t.refuse("bytes of an offset in memory beyond a multiple of 64", n%64, 0)
+		t.refuse(fmt.Sprintf("remainder of memory offset %d divided by 64", n), n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
