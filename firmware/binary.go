@@ -26,11 +26,11 @@ const (
 	maxName         = 64 // maximum bytes of a name, including the zero byte
 )
 
-// ReadInit reads an init table of size bytes, in the binary form or as CSV (see
-// ReadInitCSV). It takes a table with a zero byte in its first 32 bytes as binary.
-//
-// A binary table must be full: it must have every block of the M1 image with the same base
-// and record count. The error is an *InitError with the place in the file.
+// ReadInit reads an init table, the list of register writes that start the engine, from the
+// first size bytes of r. A table with a zero byte among its first 32 bytes is in the binary
+// form and must be complete: it has the blocks, base addresses and record counts of the
+// M1's table. All other tables are CSV; see [ReadInitCSV]. Errors are of type *[InitError]
+// and give the place in the file.
 func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
 	if size <= 0 {
 		return nil, &InitError{Index: -1, Off: 0, What: "file is empty; want a table"}
@@ -52,8 +52,8 @@ type binaryReader struct {
 	t     InitTable
 }
 
-// readBytes reads n bytes at off. The pointer to them is stored at file offset at, which
-// errors mention.
+// readBytes returns the n bytes at offset off of the file. Errors say that the pointer to
+// them, named what, is at offset at.
 func (b *binaryReader) readBytes(at, off, n uint64, what string) ([]byte, error) {
 	fail := func(err error, format string, args ...any) ([]byte, error) {
 		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: what + fmt.Sprintf(format, args...), Err: err}
@@ -138,9 +138,9 @@ func (b *binaryReader) readBlock(at, name, base, records, count uint64) error {
 	return nil
 }
 
-// AppendBinary appends the table in the binary form to dst, with one descriptor for each
-// block that has records, in the order of Blocks. Evidence and source are not stored. It
-// returns an *InitError if Check refuses the table.
+// AppendBinary appends the table in the binary form to dst and returns the extended slice.
+// It does not store evidence and sources. It returns an *[InitError] if [InitTable.Check]
+// refuses the table.
 func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
 	if err := t.Check(); err != nil {
 		return dst, err

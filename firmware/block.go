@@ -1,6 +1,6 @@
 package firmware
 
-// A Block is a range of MMIO addresses that init records write.
+// A Block is a named range of register addresses that records of an [InitTable] write.
 type Block struct {
 	Name    string
 	Base    uint64 // byte address of offset 0
@@ -8,9 +8,9 @@ type Block struct {
 	Records int    // number of records in the M1 image
 }
 
-// Blocks returns the ten blocks of the M1 image in the order in which they are applied
-// (decompiled, table C.13). The ends of the blocks are assumed: each ends at the next
-// higher base, and the last one after 4 MiB, the distance between the large blocks.
+// Blocks returns the ten blocks of the M1's init table in the order in which they are
+// applied. Names and base addresses were read from the vendor's code. The sizes are
+// assumed: each block ends where the next one begins, and the last one is 4 MiB long.
 func Blocks() [10]Block {
 	return [10]Block{
 		{"ASC_CHINOOK", 0x2_6b00_0000, 0x2_6b40_0000, 24},
@@ -28,7 +28,7 @@ func Blocks() [10]Block {
 
 const baseANE = 0x2_6bc0_0000
 
-// BlockNamed returns the block with the given name.
+// BlockNamed returns the block with the given name. It returns false if there is none.
 func BlockNamed(name string) (Block, bool) {
 	for _, b := range Blocks() {
 		if b.Name == name {

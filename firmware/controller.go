@@ -7,25 +7,28 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Device executes tasks.
+// A Device is an engine that a [Controller] gives tasks to.
 type Device interface {
-	// SetTileEnables selects the tiles that compute. Bit 2e+h is half h of engine e.
+	// SetTileEnables enables the tiles (halves of MAC engines) whose bits are set in mask
+	// and disables the others. Bits 2e and 2e+1 are the tiles of engine e.
 	SetTileEnables(mask uint32)
-	// Execute runs one task to its end. It must not keep t, which changes after the call.
-	// It returns true if the device cannot continue because of a fault, which the device
-	// records.
+	// Execute runs the task t to its end. It must not keep t, which the caller changes
+	// afterwards. It returns true if the task faulted and the device cannot continue. The
+	// device records the fault.
 	Execute(t *regs.Task) (halt bool)
 }
 
-// A Controller models the processor that controls the engine. It applies the init table and
-// feeds chains of descriptors to the engine.
+// A Controller models the processor inside the engine that starts it, powers it and gives
+// it one task after another.
 type Controller struct {
-	// Overrides are written to the task registers after the records of each descriptor, as
+	// Overrides are applied to the task registers after the writes of each descriptor, as
 	// if the descriptor contained them.
 	Overrides []Override
-	// PowerTimes determines the cost of idle gaps. See Idle.
+	// PowerTimes says how long the engine needs to wake up after idle gaps. See
+	// [Controller.Idle].
 	PowerTimes PowerTimes
-	// Ungated disables dynamic gating: every cluster is powered up with the base.
+	// Ungated keeps all clusters of engines on while the engine is on, instead of only
+	// those that a task needs.
 	Ungated bool
 
 	table    *InitTable
@@ -35,12 +38,13 @@ type Controller struct {
 	booted   bool
 }
 
-// New returns a controller in the reset state that will apply the given table.
+// New returns a controller in the reset state. [Controller.Boot] will apply the given
+// table.
 func New(table *InitTable) *Controller { return &Controller{table: table} }
 
-// Boot resets the MMIO words and the power domains and applies the init table in order. If
-// the table is invalid, Boot returns an *InitError and leaves the controller in the reset
-// state.
+// Boot resets the registers and the power domains, then performs the writes of the init
+// table in order. If the table is invalid, Boot returns an *[InitError] and the controller
+// stays in the reset state.
 func (c *Controller) Boot() error {
 	c.mmio, c.power, c.booted = MMIO{}, Power{}, false
 	if err := c.table.Check(); err != nil {
@@ -61,11 +65,11 @@ func (c *Controller) ensureBooted() error {
 	return c.Boot()
 }
 
-// MMIO returns the controller's register space.
+// MMIO returns the engine's registers other than the task registers.
 func (c *Controller) MMIO() *MMIO { return &c.mmio }
 
-// TileEnables returns the mask of enabled tiles from the tile enable words. Bit 2e+h is
-// half h of engine e.
+// TileEnables returns the set of enabled tiles as a bit mask, read from the controller's
+// registers. Bits 2e and 2e+1 are the tiles of MAC engine e.
 func (c *Controller) TileEnables() uint32 {
 	var mask uint32
 	for tile := range Tiles {
@@ -74,9 +78,9 @@ func (c *Controller) TileEnables() uint32 {
 	return mask
 }
 
-// GateTiles clears the enables of the tiles in mask, to explore the effect of fewer tiles.
-// It boots the controller first if necessary, so that the init table does not undo the
-// change. It returns an *InitError from Boot.
+// GateTiles disables the tiles whose bits are set in mask, to study an engine with fewer
+// tiles. It boots the controller first if necessary, and returns the *[InitError] of
+// [Controller.Boot] if that fails.
 func (c *Controller) GateTiles(mask uint32) error {
 	if err := c.ensureBooted(); err != nil {
 		return err
@@ -89,13 +93,12 @@ func (c *Controller) GateTiles(mask uint32) error {
 	return nil
 }
 
-// Run executes a chain on the device until it ends or the device halts. It boots the
-// controller if necessary, wakes the base domain and sets the device's tile enables. It
-// powers the clusters that a task needs before the task. It returns the number of executed
-// tasks.
+// Run executes the chain p on device d until the chain ends or the device halts, and
+// returns the number of tasks executed. It boots the controller if necessary, wakes the
+// engine, sets the device's tile enables, and powers up the clusters that each task needs.
 //
-// If the chain is invalid, Run executes the tasks before the error and returns an error
-// that wraps a *regs.StreamError. Faults of the device are not errors.
+// If the chain is invalid, Run executes the tasks before the invalid one and returns an
+// error that wraps a *regs.StreamError. Faults of the device are not errors.
 func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
 	x, err := c.Pass(p, untimed{d})
 	if err != nil {
@@ -114,8 +117,8 @@ type untimed struct{ Device }
 // Elapsed returns 0.
 func (untimed) Elapsed() clock.Nanoseconds { return 0 }
 
-// WithOverrides returns a copy of p that applies the overrides after p's own Modify. It
-// returns p itself if there are none.
+// WithOverrides returns a copy of p that applies list to the registers of each task, after
+// p.Modify. It returns p itself if list is empty.
 func WithOverrides(p *regs.Stream, list []Override) *regs.Stream {
 	if len(list) == 0 {
 		return p

@@ -15,10 +15,10 @@ var (
 	evidences  = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 )
 
-// ReadInitCSV reads an init table from lines of block, offset, mask and value, optionally
-// followed by evidence and source. Numbers are decimal, or hexadecimal with 0x. A first
-// line with the column names is skipped, and # starts a comment line. The table may be
-// incomplete. Every error is an *InitError.
+// ReadInitCSV reads an init table from lines of the form block,offset,mask,value,
+// optionally followed by evidence and source. Numbers are decimal or hexadecimal. A first
+// line with column names is skipped, as are lines that start with #. Unlike a binary table,
+// the table may be incomplete. All errors are of type *[InitError].
 func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	cr := csv.NewReader(r)
 	cr.FieldsPerRecord = -1
@@ -61,7 +61,8 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	return t, nil
 }
 
-// parseRow parses a row. what describes a mistake, or is "".
+// parseRow parses the fields of a line. If they are invalid, it returns a description of
+// the mistake, and "" otherwise.
 func parseRow(row []string) (rec InitRecord, what string) {
 	if len(row) < 4 || len(row) > len(csvColumns) {
 		return rec, fmt.Sprintf("found %d columns; want %s, and optionally evidence and source", len(row), strings.Join(csvColumns[:4], ", "))
@@ -86,7 +87,7 @@ func parseRow(row []string) (rec InitRecord, what string) {
 	return rec, ""
 }
 
-// WriteCSV writes the table in the form that ReadInitCSV reads.
+// WriteCSV writes the table to w in the form that [ReadInitCSV] reads.
 func (t *InitTable) WriteCSV(w io.Writer) error {
 	cw := csv.NewWriter(w)
 	cw.Write(csvColumns)

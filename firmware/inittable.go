@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// An InitRecord is a masked read-modify-write of one MMIO word: word = word &^ Mask |
-// Value.
+// An InitRecord is one register write of an [InitTable]. It replaces the bits of the
+// register that are set in Mask with Value.
 type InitRecord struct {
 	Block    string // name of the block; see Blocks
 	Offset   uint32 // bytes from the block's base
@@ -16,16 +16,16 @@ type InitRecord struct {
 	Source   string // place in the documents, and the purpose if it is known
 }
 
-// affectedBits returns the bits that the record determines. The documents' formula sets the
-// bits of Value even outside Mask.
+// affectedBits returns the bits that the record sets or clears. According to the documents
+// these include bits of Value that are not in Mask.
 func (r InitRecord) affectedBits() uint32 { return r.Mask | r.Value }
 
-// An InitTable is a list of init records in the order of application.
+// An InitTable lists the register writes that start the engine, in order.
 type InitTable struct {
 	Records []InitRecord
 }
 
-// Count returns the number of records of a block.
+// Count returns the number of records that write to the named block.
 func (t *InitTable) Count(block string) int {
 	n := 0
 	for _, r := range t.Records {
@@ -36,9 +36,9 @@ func (t *InitTable) Count(block string) int {
 	return n
 }
 
-// Check returns an *InitError for the first record that cannot be applied: one with an
-// unknown block, misaligned, outside its block, beyond the record count of its block in the
-// M1 image, or in conflict with an earlier record of the same word.
+// Check returns an *[InitError] for the first record that cannot be applied: its block is
+// unknown, its address is misaligned or outside the block, its block has more records than
+// in the M1's table, or an earlier record writes other values to the same bits.
 func (t *InitTable) Check() error {
 	var c checker
 	for i, r := range t.Records {
@@ -49,7 +49,8 @@ func (t *InitTable) Check() error {
 	return nil
 }
 
-// An InitError reports an init table that cannot be read or applied.
+// An InitError reports an init table that cannot be read or applied, with the line or
+// offset.
 type InitError struct {
 	Index int    // index of the record, -1 if the error concerns no record
 	Block string // block of the record, or ""
@@ -59,7 +60,7 @@ type InitError struct {
 	Err   error  // cause, or nil
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *InitError) Unwrap() error { return e.Err }
 
 func (e *InitError) Error() string {
@@ -80,13 +81,14 @@ func (e *InitError) Error() string {
 	return b.String() + ": " + e.What
 }
 
-// A checker checks the records of a table in order.
+// A checker validates the records of an init table in order.
 type checker struct {
 	counts map[string]int
 	words  map[uint64]wordState
 }
 
-// A wordState holds the bits of a word that earlier records determined, and their values.
+// A wordState records which bits of a register earlier records have written, and their
+// values.
 type wordState struct {
 	bits, value uint32
 }

@@ -1,7 +1,8 @@
 package firmware
 
-// Known returns the 66 init records whose address, mask and value the documents give. They
-// include 32 tile enables and at least one record of every block.
+// Known returns an init table of the 66 records whose address, mask and value are
+// documented. They include the enables of all 32 tiles and at least one record of each
+// block.
 func Known() *InitTable {
 	t := new(InitTable)
 	add := func(block string, offset, mask, value uint32, evidence, source string) {

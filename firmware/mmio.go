@@ -6,7 +6,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// An AlignmentError reports an access to an address that is not a multiple of 4.
+// An AlignmentError reports a register address that is not a multiple of 4.
 type AlignmentError struct {
 	Addr uint64
 }
@@ -15,14 +15,15 @@ func (e *AlignmentError) Error() string {
 	return fmt.Sprintf("MMIO address %#x is not a multiple of 4", e.Addr)
 }
 
-// MMIO is the register space outside the task registers: 32-bit words by 64-bit byte
-// address. A word that was never written reads 0. The zero MMIO is the reset state.
+// An MMIO holds the engine's registers other than the task registers: 32-bit words at
+// 64-bit byte addresses. Registers that were never written are 0. The zero MMIO is the
+// state after a reset.
 type MMIO struct {
 	words map[uint64]uint32
 }
 
-// Load returns the word at addr. It returns an *AlignmentError unless addr is a multiple of
-// 4.
+// Load returns the register at addr. It returns an *[AlignmentError] if addr is not a
+// multiple of 4.
 func (m *MMIO) Load(addr uint64) (uint32, error) {
 	if addr&3 != 0 {
 		return 0, &AlignmentError{addr}
@@ -30,8 +31,8 @@ func (m *MMIO) Load(addr uint64) (uint32, error) {
 	return m.words[addr], nil
 }
 
-// MaskedWrite sets the bits of mask in the word at addr to those of value. It returns an
-// *AlignmentError unless addr is a multiple of 4.
+// MaskedWrite sets those bits of the register at addr that are set in mask to the bits of
+// value. It returns an *[AlignmentError] if addr is not a multiple of 4.
 func (m *MMIO) MaskedWrite(addr uint64, mask, value uint32) error {
 	if addr&3 != 0 {
 		return &AlignmentError{addr}

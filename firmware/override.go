@@ -10,14 +10,15 @@ import (
 	"anesim/hw/spelling"
 )
 
-// An Override sets a task register, or one field of it, to a value.
+// An Override replaces the value of a task register, or of one field of it, in every
+// descriptor.
 type Override struct {
 	Register regs.Register
 	Field    *regs.Field // nil for the whole word
 	Value    uint32      // raw bits of the field or word
 }
 
-// String returns the override in the form that ParseOverride reads.
+// String returns the override in the form that [ParseOverride] reads.
 func (o Override) String() string {
 	name := o.Register.Block + "." + o.Register.Name
 	if o.Field != nil {
@@ -26,7 +27,7 @@ func (o Override) String() string {
 	return fmt.Sprintf("%s=%#x", name, o.Value)
 }
 
-// Apply writes the override to the register file.
+// Apply writes the override's value to the register file f.
 func (o Override) Apply(f *regs.File) error {
 	if o.Field == nil {
 		return f.Store(o.Register.Addr(), o.Value)
@@ -34,7 +35,7 @@ func (o Override) Apply(f *regs.File) error {
 	return f.MaskedWrite(o.Register.Addr(), o.Field.With(0, 1<<o.Field.Width-1), o.Field.With(0, o.Value))
 }
 
-// An OverrideError reports an override that cannot be parsed.
+// An OverrideError reports a text that is not a valid override.
 type OverrideError struct {
 	Text string   // text of the override
 	What string   // the mistake and what was expected
@@ -42,18 +43,17 @@ type OverrideError struct {
 	Err  error    // cause, or nil
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *OverrideError) Unwrap() error { return e.Err }
 
 func (e *OverrideError) Error() string {
 	return fmt.Sprintf("override %q: %s", e.Text, e.What) + spelling.Hint(e.Near)
 }
 
-// ParseOverride parses GROUP.REGISTER.FIELD=VALUE, or GROUP.REGISTER=VALUE for a whole
-// word, such as "PE.Cfg.OpMode=1", "G4.Cfg.OpMode=1" or "Common.InDim=0x10001". A group is
-// given by its number or block name, ignoring case. The value is decimal, or hexadecimal
-// with 0x. The value of a field is its raw bits, so a stride field counts units while the
-// whole word counts bytes. The error is an *OverrideError.
+// ParseOverride parses an override of a field, such as "PE.Cfg.OpMode=1" or
+// "G4.Cfg.OpMode=1", or of a whole register, such as "Common.InDim=0x10001". Case does not
+// matter. The value of a field is its raw bits: a field that counts units of 64 bytes is
+// given in units, but the whole register in bytes. All errors are of type *[OverrideError].
 func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}
@@ -118,7 +118,8 @@ func parseNumber(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// registerNames returns the names of all groups, and of the registers in the given group.
+// registerNames returns the names of all register groups and of the registers in the named
+// group.
 func registerNames(group string) (groups, registers []string) {
 	for r := range regs.Registers() {
 		if !slices.Contains(groups, r.Block) {

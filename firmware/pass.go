@@ -7,18 +7,16 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Timed is a Device that measures the engine time it uses.
+// A Timed is a [Device] that measures how long it works.
 type Timed interface {
 	Device
-	// Elapsed returns the engine time since the device was made, including the time until
-	// the results of the last task are in memory.
+	// Elapsed returns the time that the device has worked since it was made, including the
+	// time until the last results are in memory.
 	Elapsed() clock.Nanoseconds
 }
 
-// A Pass is the execution of one chain, run by run. It is the work of a request in a task
-// queue. Each pass has its own registers, like the context of a queue.
-//
-// Another pass may get the engine between two runs. See [EndsRun].
+// A Pass executes one chain of descriptors, one run at a time. Between two runs the engine
+// may execute runs of other passes; see [EndsRun]. Each pass has its own task registers.
 type Pass struct {
 	device    Timed
 	file      regs.File
@@ -28,19 +26,20 @@ type Pass struct {
 	begun     bool       // the device's tile enables are set
 	ctl       *Controller
 
-	// Tasks is the number of executed descriptors. Halted is set if the device could not
-	// continue, and Err if the chain is invalid. Both end the pass.
+	// Tasks is the number of descriptors executed so far. Halted is true if the device
+	// halted, and Err is not nil if the chain is invalid. Either ends the pass.
 	Tasks  int
 	Halted bool
-	// Observe, if it is not nil, is called when a descriptor starts and when it finishes.
-	// at is the time since the start of its run. Results on their way to memory do not
-	// count as part of a descriptor.
+	// Observe is called when a descriptor starts and when it finishes, if it is not nil.
+	// The time at counts from the start of the run and does not include the time to store
+	// the last results.
 	Observe func(t *regs.Task, finish bool, at clock.Nanoseconds)
 
 	Err error
 }
 
-// Pass returns a new pass of chain p on device d. It boots the controller if necessary.
+// Pass returns a new pass that executes chain p on device d. It boots the controller if
+// necessary and returns the *[InitError] of [Controller.Boot] if that fails.
 func (c *Controller) Pass(p *regs.Stream, d Timed) (*Pass, error) {
 	if err := c.ensureBooted(); err != nil {
 		return nil, err
@@ -59,8 +58,8 @@ func (p *Pass) advance() {
 	}
 }
 
-// Run executes descriptors up to the end of a run. It returns the engine time taken and
-// whether more descriptors follow.
+// Run executes descriptors until another pass may use the engine. It returns the engine
+// time used, and whether descriptors remain.
 func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	before := p.device.Elapsed()
 	if !p.ctl.power.isAwake() {
@@ -98,8 +97,8 @@ func (p *Pass) observe(t *regs.Task, finish bool, begun clock.Nanoseconds) {
 	}
 }
 
-// Next returns the next descriptor, or nil after the last.
+// Next returns the task that the next run begins with, or nil if none remains.
 func (p *Pass) Next() *regs.Task { return p.next }
 
-// Abort drops the remaining descriptors.
+// Abort ends the pass without executing the remaining descriptors.
 func (p *Pass) Abort() { p.next = nil }

@@ -11,9 +11,10 @@ const (
 	ppArmed = 0x3fff
 )
 
-// ArmPeakPower performs the five writes that start peak-power control. It boots the
-// controller if necessary and returns an *InitError from Boot. The documents give no unit
-// for the words, so the budget itself is set on the device.
+// ArmPeakPower writes the five registers that start the firmware's control of peak power.
+// It boots the controller first if necessary and returns the *[InitError] of
+// [Controller.Boot] if that fails. The power budget itself is an option of the device,
+// because the unit of the registers is not known.
 func (c *Controller) ArmPeakPower() error {
 	if err := c.ensureBooted(); err != nil {
 		return err
@@ -27,5 +28,5 @@ func (c *Controller) ArmPeakPower() error {
 	return nil
 }
 
-// PeakPowerArmed reports whether the control word says that peak-power control is running.
+// PeakPowerArmed reports whether the control of peak power is running.
 func (c *Controller) PeakPowerArmed() bool { return c.mmio.words[ppControl]&ppArmed == ppArmed }

@@ -9,22 +9,21 @@ import (
 	"anesim/hw/clock"
 )
 
-// A PowerPolicy holds a host's settings of the engine's power management. They correspond
-// to the three methods that the documents name: power management, dynamic power gating and
-// the time of its hysteresis. The zero policy is the engine's default: managed, gated, and
-// with the chip's time.
+// A PowerPolicy holds the power management settings that a host can make. The zero value is
+// the engine's default: power management and gating are on, with the chip's hysteresis.
 type PowerPolicy struct {
-	// AlwaysOn disables power management: the rails never go off, and no call waits for a
-	// wake.
+	// AlwaysOn turns power management off: the engine never powers down, so no call waits
+	// for it to wake.
 	AlwaysOn bool
-	// Ungated disables dynamic gating: every cluster is powered up with the base.
+	// Ungated keeps all clusters of engines on while the engine is on, instead of only
+	// those that a task needs.
 	Ungated bool
-	// Hysteresis is the time after a dispatch for which everything stays on, 0 for the
-	// chip's time.
+	// Hysteresis is how long everything stays on after a dispatch. 0 means the chip's
+	// default.
 	Hysteresis clock.Nanoseconds
 }
 
-// A PolicyError reports a power setting that cannot be parsed.
+// A PolicyError reports a text that is not a valid power policy.
 type PolicyError struct {
 	Setting string
 	What    string
@@ -35,8 +34,8 @@ func (e *PolicyError) Error() string { return fmt.Sprintf("power setting %q: %s"
 // policyKeys describes the settings for messages.
 const policyKeys = "management=on|off, gating=on|off, hysteresis=DURATION"
 
-// ParsePowerPolicy parses settings such as "gating=off,hysteresis=50ms". An empty list
-// gives the zero policy. Every error is a *PolicyError.
+// ParsePowerPolicy parses a list of settings such as "gating=off,hysteresis=50ms". An empty
+// list gives the zero policy. All errors are of type *[PolicyError].
 func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 	seen := map[string]bool{}
 	for setting := range strings.SplitSeq(list, ",") {
@@ -77,9 +76,9 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 	return p, nil
 }
 
-// With returns the times under a policy. Wake times were measured with the chip's own
-// hysteresis. With another hysteresis, the ramp of the wake time is assumed to end where
-// the rails go off.
+// With returns the times under policy p. Wake times were measured with the chip's own
+// hysteresis. For another hysteresis, the wake time is assumed to stop growing when the
+// power rails go off.
 func (t PowerTimes) With(p PowerPolicy) PowerTimes {
 	switch {
 	case p.AlwaysOn:

@@ -10,10 +10,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Domain is a power domain of the engine.
+// A Domain is a part of the engine that can be powered on its own.
 type Domain uint8
 
-// The five power domains.
+// Power domains: the base and four clusters of MAC engines.
 const (
 	Base Domain = iota
 	Cluster0
@@ -41,10 +41,10 @@ const powerOn = 0xff
 // 0xd014.
 func (d Domain) statusAddress() uint64 { return baseANE + 0xc000 + 8*uint64(d) }
 
-// Domains is a set of power domains, with bit d for domain d.
+// Domains is a set of power domains. Bit d represents domain d.
 type Domains uint8
 
-// AllDomains contains the base and the four clusters.
+// AllDomains is the set of the base and the four clusters.
 const AllDomains Domains = 1<<domains - 1
 
 // DomainsOf returns the set of the given domains.
@@ -58,7 +58,8 @@ func DomainsOf(ds ...Domain) (s Domains) {
 // Has reports whether d is in the set.
 func (s Domains) Has(d Domain) bool { return s>>d&1 != 0 }
 
-// String returns the names of the domains separated by commas, or "none".
+// String returns the names of the domains in the set, separated by commas, or "none" if it
+// is empty.
 func (s Domains) String() string {
 	var names []string
 	for d := range Domain(domains) {
@@ -72,9 +73,9 @@ func (s Domains) String() string {
 	return strings.Join(names, ", ")
 }
 
-// PowerTimes holds the effects of an idle gap. Its values come with the device; see hw.Chip
-// for values and evidence. With the zero PowerTimes no wake takes time, and everything goes
-// off at once.
+// PowerTimes says how long the engine stays on while idle and how long it needs to wake.
+// hw.Chip has the values with their evidence. The zero PowerTimes describes an engine that
+// powers down at once and wakes without delay.
 type PowerTimes struct {
 	WakeGap  clock.Nanoseconds // shortest gap after which a wake takes WakeTime
 	WakeTime clock.Nanoseconds
@@ -83,9 +84,9 @@ type PowerTimes struct {
 	RailsOff clock.Nanoseconds // time from a dispatch until the rails go off
 }
 
-// Wake returns the time that the first call after an idle gap waits. It is 0 without a gap,
-// rises linearly to WakeTime at WakeGap, stays there up to ColdGap, and is ColdWake from
-// there on.
+// Wake returns how long the first call after an idle gap waits for the engine to wake. The
+// time is 0 without a gap, grows linearly to WakeTime for a gap of WakeGap, and is ColdWake
+// for gaps of ColdGap or more.
 func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	switch {
 	case gap <= 0:
@@ -98,25 +99,22 @@ func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	return t.ColdWake
 }
 
-// Power is the state of the power domains. The zero Power, with its Times set, is that of a
-// chip that has just started: all domains are down and no time has passed.
-//
-// The first call after a start is treated like a call after an idle gap of that length. The
-// measurement (row r0173: 260 ms) was made after a gap of 5 s, and nothing published
-// distinguishes a start from a gap.
+// A Power is the state of the engine's power domains. The zero Power with Times set
+// describes a chip that has just started: all domains are off. The first wake after the
+// start is as long as a wake after an idle gap of the same length.
 type Power struct {
 	Times PowerTimes
-	// Ungated disables dynamic gating: every cluster is powered up with the base.
+	// Ungated powers all clusters with the base, instead of only those that a task needs.
 	Ungated bool
 
 	up  Domains
 	gap clock.Nanoseconds // since the last dispatch, or since the start
 }
 
-// Up returns the domains that are on.
+// Up returns the set of domains that are on.
 func (p *Power) Up() Domains { return p.up }
 
-// Status returns the domain's status word. Its low byte is 0xff if the domain is on.
+// Status returns the status register of domain d. Its low byte is 0xff if the domain is on.
 func (p *Power) Status(d Domain) uint32 {
 	if p.up.Has(d) {
 		return powerOn
@@ -124,9 +122,8 @@ func (p *Power) Status(d Domain) uint32 {
 	return 0
 }
 
-// Idle lets time pass without a dispatch. It returns the part of it with the rails on, in
-// which the engine waits under power. After Times.RailsOff all domains are down and draw no
-// power.
+// Idle lets time t pass without work. It returns how much of that time the power rails are
+// on. After Times.RailsOff of idle time, all domains are off and draw no power.
 func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	t = max(0, t)
 	if p.up != 0 {
@@ -139,9 +136,9 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// Wake powers up the base and the domains in need for a dispatch, and returns the time this
-// takes. Domains that are already up stay up. The time depends only on the gap, because the
-// share of a cluster was never measured and counts as 0.
+// Wake turns on the base and the domains in need, and returns how long the wake lasts.
+// Domains that are on stay on. The duration depends only on the length of the idle gap,
+// because the additional time of a cluster was never measured.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	took := p.Times.Wake(p.gap)
 	if p.Ungated {
@@ -152,11 +149,12 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// isAwake reports whether the base is up and no time has passed since the last wake.
+// isAwake reports whether the base domain is on and no time has passed since the last wake.
 func (p *Power) isAwake() bool { return p.up.Has(Base) && p.gap == 0 }
 
-// Down powers down all domains at once, as the boundary of secure mode does. The next wake
-// takes at least as long as after the idle gap in which the rails go off (assumed).
+// Down turns off all domains at once, as happens when the engine enters or leaves secure
+// mode. The next wake is assumed to be at least as long as after an idle gap in which the
+// power rails go off.
 func (p *Power) Down() {
 	p.up = 0
 	if off := p.Times.RailsOff; !math.IsInf(float64(off), 1) {
@@ -164,10 +162,10 @@ func (p *Power) Down() {
 	}
 }
 
-// clustersForTask returns the clusters of the engines that execute a task. The task uses as
-// many engines as it names, out of those with an open tile. Engines with both tiles open
-// are used first, then those with lower numbers (assumed). A planar task needs no cluster
-// (assumed: the planar engine belongs to the base).
+// clustersForTask returns the clusters with the engines that execute task t, given the
+// enabled tiles. The task names a number of engines. Engines with both tiles enabled are
+// used first, then those with lower numbers (assumed). A planar task needs no cluster,
+// because the planar engine is assumed to belong to the base.
 func clustersForTask(t *regs.Task, open uint32) Domains {
 	if t.Groups.Planar() {
 		return 0
@@ -186,13 +184,13 @@ func clustersForTask(t *regs.Task, open uint32) Domains {
 	return s
 }
 
-// PowerOn reports whether the domain's status word says that it is fully on.
+// PowerOn reports whether the status register of domain d says that the domain is fully on.
 func (c *Controller) PowerOn(d Domain) bool {
 	return c.mmio.words[d.statusAddress()]&0xff == powerOn
 }
 
-// Wake powers up the base and the domains in need, like Power.Wake, and updates the status
-// words. Run does this for the tasks of a chain.
+// Wake turns on the base and the domains in need, updates their status registers, and
+// returns how long the wake lasts. [Controller.Run] does this for the tasks of a chain.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
@@ -200,8 +198,8 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// Idle lets time pass without a dispatch and returns the part of it with the rails on. See
-// Power.Idle. Time before the boot does not count.
+// Idle lets time t pass without work and returns how much of that time the power rails are
+// on. Time before [Controller.Boot] does not count.
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	waiting = c.power.Idle(t)
@@ -209,19 +207,19 @@ func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// PowerDown powers down all domains at once. See Power.Down. Run and Wake power them up
-// again.
+// PowerDown turns off all domains at once and updates their status registers. See
+// [Power.Down].
 func (c *Controller) PowerDown() {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	c.power.Down()
 	c.writePower()
 }
 
-// WakeTime returns the time that the last Run waited for the base domain.
+// WakeTime returns how long the last [Controller.Run] waited for the engine to wake.
 func (c *Controller) WakeTime() clock.Nanoseconds { return c.wakeTime }
 
-// powerClusters powers up the clusters that a task needs. Its dispatch has already paid for
-// the wake.
+// powerClusters turns on the clusters that task t needs. This costs no time in addition to
+// the wake of its dispatch.
 func (c *Controller) powerClusters(t *regs.Task, open uint32) {
 	if need := clustersForTask(t, open); need&^c.power.Up() != 0 {
 		c.Wake(need)

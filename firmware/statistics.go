@@ -7,8 +7,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// Layout of the statistics buffer that the firmware writes when a call completes
-// (decompiled).
+// Layout of the buffer in which the firmware stores the statistics of a call, as read from
+// the vendor's code.
 const (
 	StatisticsHeaderBytes = 0x28
 	StatisticsRecordBytes = 0x20
@@ -16,10 +16,9 @@ const (
 	statisticsMagic = 0x0101
 )
 
-// Statistics holds the contents of the statistics buffer. The documents give the positions
-// of the magic, the time (+4), two words (+0xc and +0x18), a counter (+0x1c) and the size
-// of the records (+0x24). The meaning of the two words and the layout of a record are this
-// project's own (assumed).
+// Statistics holds the statistics that the firmware stores in a buffer at the end of a
+// call. The positions of the header's fields were read from the vendor's code. The meaning
+// of two of its words and the layout of the records are assumed.
 type Statistics struct {
 	Time    clock.Nanoseconds  // +4, eight bytes, in whole nanoseconds
 	Program uint32             // +0xc
@@ -28,7 +27,7 @@ type Statistics struct {
 	Records []StatisticsRecord // one per unit of the engine
 }
 
-// A StatisticsRecord holds the statistics of one unit in a call.
+// A StatisticsRecord holds the statistics of one unit of the engine during a call.
 type StatisticsRecord struct {
 	Unit    uint32 // +0
 	Busy    uint64 // +8, cycles
@@ -36,7 +35,7 @@ type StatisticsRecord struct {
 	Bytes   uint64 // +0x18, moved in and out
 }
 
-// Units of records.
+// Units that have a statistics record.
 const (
 	UnitNE uint32 = iota
 	UnitL2
@@ -44,8 +43,9 @@ const (
 	UnitDMA
 )
 
-// Append appends the encoded statistics to dst, using at most size bytes. It omits records
-// that do not fit, and appends nothing if the header does not fit.
+// Append appends the encoded statistics to dst and returns the extended slice. It adds at
+// most size bytes: it omits records that do not fit, and everything if the header does not
+// fit.
 func (s *Statistics) Append(dst []byte, size uint64) []byte {
 	if size < StatisticsHeaderBytes {
 		return dst
@@ -69,7 +69,7 @@ func (s *Statistics) Append(dst []byte, size uint64) []byte {
 	return append(dst, b...)
 }
 
-// A StatisticsError reports a buffer without valid statistics.
+// A StatisticsError reports bytes that are not valid statistics.
 type StatisticsError struct {
 	Off  int
 	What string
@@ -79,8 +79,8 @@ func (e *StatisticsError) Error() string {
 	return fmt.Sprintf("statistics, byte %#x: %s", e.Off, e.What)
 }
 
-// ReadStatistics decodes a buffer. It ignores bytes after the records. Every error is a
-// *StatisticsError.
+// ReadStatistics decodes the statistics at the start of b and ignores the bytes after them.
+// All errors are of type *[StatisticsError].
 func ReadStatistics(b []byte) (*Statistics, error) {
 	if len(b) < StatisticsHeaderBytes {
 		return nil, &StatisticsError{len(b), fmt.Sprintf("buffer has %d bytes; want at least %d", len(b), StatisticsHeaderBytes)}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The array has 16 engines of two tiles, in four clusters that are powered separately.
+// Dimensions of the MAC array: 16 engines with two tiles each, in four clusters that are
+// powered separately.
 const (
 	Tiles             = 32
 	TilesPerEngine    = 2
@@ -14,7 +15,8 @@ const (
 	Clusters          = Tiles / TilesPerEngine / EnginesPerCluster
 )
 
-// AllTiles is the tile mask with every tile on. Bit 2e+h is half h of engine e.
+// AllTiles is the mask that has the bits of all tiles set. Bits 2e and 2e+1 are the tiles
+// of MAC engine e.
 const AllTiles uint32 = 1<<Tiles - 1
 
 // tileEnableOffset returns the offset of a tile's enable word in the ANE block (decompiled,
@@ -24,7 +26,7 @@ func tileEnableOffset(tile int) uint32 {
 	return 0xd014 + 0x300*engine + 0x1b0*half
 }
 
-// A TileError reports a tile list that cannot be parsed.
+// A TileError reports a text that is not a valid list of tiles.
 type TileError struct {
 	List string // text of the list
 	Part string // invalid part
@@ -35,8 +37,8 @@ func (e *TileError) Error() string {
 	return fmt.Sprintf("tile list %q: %q %s", e.List, e.Part, e.What)
 }
 
-// ParseTiles parses a list of tiles such as "0-3,7" and returns their mask, 0 for an empty
-// list. Every error is a *TileError.
+// ParseTiles parses a list of tile numbers such as "0-3,7" and returns their bit mask,
+// which is 0 for an empty list. All errors are of type *[TileError].
 func ParseTiles(list string) (uint32, error) {
 	var mask uint32
 	if strings.TrimSpace(list) == "" {

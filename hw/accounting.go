@@ -6,8 +6,9 @@ import (
 	"anesim/hw/clock"
 )
 
-// An Accounting splits the engine cycles of one descriptor by cause. Every cycle has exactly one
-// cause. The JSON names are the names of the causes.
+// An Accounting counts the engine cycles of one descriptor by cause, such as computing or waiting
+// for weights. Every cycle is counted under exactly one cause. The JSON key of each field is the
+// cause's name.
 type Accounting struct {
 	Compute      clock.Cycles `json:"compute"`
 	InputStall   clock.Cycles `json:"input_stall"`  // waiting for the tile DMA to read the source
@@ -20,10 +21,10 @@ type Accounting struct {
 	Idle         clock.Cycles `json:"idle"`
 }
 
-// A Cause is a reason for which engine cycles were spent.
+// A Cause is a reason why the engine spends cycles, such as computing or waiting for weights.
 type Cause uint8
 
-// The causes, in the order in which reports print them.
+// Causes, in the order in which reports print them.
 const (
 	CauseCompute Cause = iota
 	CauseInputStall
@@ -42,10 +43,11 @@ var causeNames = [NumCauses]string{
 	"l2_read_stall", "l2_write_stall", "overhead", "idle",
 }
 
-// String returns the cause's name as reports spell it, such as "input_stall".
+// String returns the name of the cause as reports spell it, such as "input_stall".
 func (c Cause) String() string { return causeNames[c] }
 
-// Of returns a pointer to the count of cause c. A c that is not a known cause selects Idle.
+// Of returns a pointer to the number of cycles counted under cause c. If c is not a known cause, Of
+// returns a pointer to the idle cycles.
 func (a *Accounting) Of(c Cause) *clock.Cycles {
 	switch c {
 	case CauseCompute:
@@ -68,7 +70,8 @@ func (a *Accounting) Of(c Cause) *clock.Cycles {
 	return &a.Idle
 }
 
-// All yields every cause with its cycles, in the order of the constants.
+// All returns an iterator over all causes and their cycles, including causes with no cycles, in the
+// order of the constants.
 func (a *Accounting) All() iter.Seq2[Cause, clock.Cycles] {
 	return func(yield func(Cause, clock.Cycles) bool) {
 		for c := range NumCauses {
@@ -79,7 +82,7 @@ func (a *Accounting) All() iter.Seq2[Cause, clock.Cycles] {
 	}
 }
 
-// Total returns the sum of the cycles of all causes.
+// Total returns the number of cycles counted under all causes together.
 func (a *Accounting) Total() clock.Cycles {
 	// The sum is written out because timing needs it often. A test compares it with All.
 	return a.Compute + a.InputStall + a.OutputStall + a.KernelStall + a.Throttle +
@@ -93,9 +96,9 @@ func (a *Accounting) Add(b *Accounting) {
 	}
 }
 
-// Bound returns the name of the cause with the most cycles. Ties go to the first of compute,
-// weights, source, result, L2 reads, L2 writes, throttling and overhead. Idle is last: it is
-// returned only if it has more cycles than every other cause.
+// Bound returns the name of the cause with the most cycles. If several causes have equally many,
+// the first one wins in the order compute, weights, source, result, L2 reads, L2 writes,
+// throttling, overhead, idle.
 func (a *Accounting) Bound() string {
 	most := CauseCompute
 	for _, c := range [...]Cause{

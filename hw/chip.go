@@ -12,8 +12,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// A Chip holds the constants of one machine, each with its evidence. No constant is repeated
-// elsewhere.
+// A Chip holds the constants that describe the engine of one chip: clock, units, rates, energies
+// and wake times. Each constant carries its unit and the evidence for its value.
 type Chip struct {
 	Name string
 
@@ -61,7 +61,7 @@ const (
 	energies = "fitted to the public energy rows (bench.Fit); the rail leaves memory out"
 )
 
-// M1 returns the preset for the H13 engine of the M1.
+// M1 returns the constants of the M1's engine, which its firmware calls H13.
 func M1() Chip {
 	c := h13Chip()
 	c.Name = "m1"
@@ -77,7 +77,8 @@ func M1() Chip {
 	return c
 }
 
-// M1Max returns the preset for the H13g engine of the M1 Pro, Max and Ultra.
+// M1Max returns the constants of the engine in the M1 Pro, Max and Ultra, which the firmware calls
+// H13g.
 func M1Max() Chip {
 	c := h13Chip()
 	c.Name = "m1max"
@@ -93,7 +94,7 @@ func M1Max() Chip {
 	return c
 }
 
-// h13Chip returns the constants that all H13 engines share.
+// h13Chip returns the constants that are the same for all chips with an H13 engine.
 func h13Chip() Chip {
 	return Chip{
 		Engines:       evidence.New(tiles.Engines, "engines", evidence.Bytes, "coefficient buffers of a descriptor; 32 tile enables, two an engine"),
@@ -128,10 +129,11 @@ func h13Chip() Chip {
 	}
 }
 
-// Chips returns all presets.
+// Chips returns the constants of all chips that have a preset.
 func Chips() []Chip { return []Chip{M1(), M1Max()} }
 
-// Constants yields the name and value of every constant, in the order of the struct fields.
+// Constants returns an iterator over the name and value of every constant, in the order of the
+// fields of Chip.
 func (c Chip) Constants() iter.Seq2[string, evidence.Constant] {
 	return func(yield func(string, evidence.Constant) bool) {
 		v := reflect.ValueOf(c)
@@ -143,7 +145,8 @@ func (c Chip) Constants() iter.Seq2[string, evidence.Constant] {
 	}
 }
 
-// params holds a chip's constants in the units that the timing code computes with.
+// params holds the constants of a chip, converted to the units of the timing code: cycles, and
+// bytes or elements per cycle.
 type params struct {
 	clock        clock.Hertz
 	tiles        tiles.Params
@@ -168,7 +171,7 @@ type params struct {
 	fewer *params
 }
 
-// laneBytes is the kernel memory of an engine of the M1.
+// laneBytes is the size of the memory in which an M1 engine keeps weights.
 const laneBytes = 64 << 10
 
 func (c Chip) params() params {

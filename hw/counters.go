@@ -2,14 +2,15 @@ package hw
 
 import "iter"
 
-// NumCounters is the number of counters that the device keeps for each descriptor.
+// NumCounters is the length of [Counters].
 const NumCounters = 24
 
-// Counters holds the statistics of one descriptor, indexed by the constants below. All of them are
-// derived from the descriptor's accounting and traffic.
+// Counters holds the statistics counters of one descriptor. The constants NENominal to DPEEnergy
+// are its indices. The model derives every counter from the descriptor's cycles and traffic.
 type Counters [NumCounters]uint64
 
-// Indices of Counters, in the order of the device's own statistics (decompiled).
+// Indices of [Counters]. They have the order in which the device stores its own statistics, which
+// was read from the vendor's code.
 const (
 	NENominal = iota
 	NECompute
@@ -46,7 +47,7 @@ var counterNames = [NumCounters]string{
 	"l2_to_ne_bytes", "ne_to_l2_bytes", "dpe_energy_pj",
 }
 
-// All yields the name and value of every counter, in index order.
+// All returns an iterator over the name and value of every counter, in index order.
 func (c *Counters) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for i, n := range counterNames {
@@ -57,8 +58,8 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// countersOf returns the counters of a finished report.
-func countersOf(d *DescriptorReport) (c Counters) {
+// makeCounters derives the statistics counters from the other figures of d.
+func makeCounters(d *DescriptorReport) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
 	if d.Planar {
 		c[L2PECompute] = uint64(a.Compute)

@@ -10,42 +10,43 @@ import (
 	"anesim/hw/tiles"
 )
 
-// DefaultBudget is the default limit on the work spent on the values of one program, in steps: a
-// step is one multiply-accumulate. A fast machine needs some seconds for it. ResNet-50 takes 4e9
-// steps.
+// DefaultBudget is the default of Options.Budget, the largest number of multiply-accumulates that
+// computing the values of one program may take. A fast machine performs that many in a few seconds.
+// ResNet-50 needs 4e9.
 const DefaultBudget = 1 << 35
 
-// Options configures a Device.
+// Options configures a [Device].
 type Options struct {
 	Chip    Chip
 	Values  bool   // compute values as well as timing
 	Workers int    // goroutines that compute values; 0 means one per processor
 	Budget  uint64 // limit on the steps of values; 0 means DefaultBudget
-	// List is the number of descriptors that the report lists, 0 for all. The others are summed in
-	// Report.Rest. With Values all are listed.
+	// List is the number of descriptors to keep in Report.Descriptors. The figures of later ones
+	// are added up in Report.Rest. List has no effect if it is 0 or if Values is set.
 	List int
-	// Each, if not nil, is called for every descriptor in order, listed or not, after its figures
-	// are final. They are final when the next descriptor has been timed. The callee must not modify
-	// the report. With Values, Each is not called.
+	// Each is called with the final figures of every descriptor, in order, including those that
+	// List drops. A descriptor's figures are final once the next one has been timed. Each must not
+	// modify the report. It may be nil, and it is never called if Values is set.
 	Each func(*DescriptorReport)
-	// PowerBudget is the highest mean power of any descriptor in watts, 0 for no limit. A
-	// descriptor that would exceed it runs slower. It must be larger than the chip's ActivePower.
+	// PowerBudget is the highest mean power in watts that a descriptor may draw. A descriptor that
+	// would draw more runs slower. The budget must exceed the chip's ActivePower; 0 means no limit.
 	PowerBudget float64
 }
 
-// A Device models one engine. The firmware model drives it through its methods.
+// A Device models one engine: it executes tasks and records how long they take, the energy they use
+// and the values they compute.
 type Device struct {
 	p      params
 	opts   Options
 	open   tiles.Enables
 	mem    *dma.Memory
-	pad    *l2.Memory
+	l2     *l2.Memory
 	steps  uint64 // of values computed so far
 	zeros  uint64 // multiplications of the current descriptor with a zero operand
 	line   pipeline
 	ops    *regs.Operands // of the executing task
 	room   regs.Operands  // storage for the operands of tasks that do not carry them
-	held   *held          // task whose result is a ring, waiting for its reader
+	held   *heldTask      // task whose result is a ring, waiting for its reader
 	sums   sums           // of the report, without its last descriptor
 	lost   bool           // a result of this dispatch was not finite
 	broken int            // descriptor whose values could not be computed, -1 for none
@@ -54,8 +55,8 @@ type Device struct {
 	report Report
 }
 
-// New returns a device that works on a program's memory, with every tile open. Without
-// Options.Values the memory is used only to check addresses.
+// New returns a device with all tiles (halves of MAC engines) enabled. The device reads and writes
+// mem if opts.Values is set. Otherwise it only checks addresses against mem.
 func New(mem *dma.Memory, opts Options) *Device {
 	if opts.Workers <= 0 {
 		opts.Workers = runtime.GOMAXPROCS(0)
@@ -70,8 +71,9 @@ func New(mem *dma.Memory, opts Options) *Device {
 	return d
 }
 
-// Dispatch starts a new chain of descriptors and adds the energy of one dispatch to the report. The
-// memory and the L2 keep their contents. New makes the first dispatch.
+// Dispatch starts another dispatch, which is one run of a program's chain of descriptors. It adds
+// the fixed energy of a dispatch to the report. Memory and L2 keep their contents. The first
+// dispatch starts with [New], without a call to Dispatch.
 func (d *Device) Dispatch() {
 	d.finish()
 	d.broken, d.lost = -1, false
@@ -79,9 +81,9 @@ func (d *Device) Dispatch() {
 	d.report.AddDispatches(d.p.dispatch)
 }
 
-// Count ends the chain and removes the descriptors from index first on from the report's list, but
-// keeps their sums. The report counts them as another run of the same number of descriptors listed
-// before them. The caller must make sure that both took equally long.
+// Count ends the chain and removes the descriptors from index first on from the report's list.
+// Their figures stay in the sums, where they count as one more run of the same number of
+// descriptors listed before index first. The caller must ensure that both runs took equally long.
 func (d *Device) Count(first int) {
 	d.finish()
 	d.line = pipeline{}
@@ -91,22 +93,22 @@ func (d *Device) Count(first int) {
 	rep.Descriptors = rep.Descriptors[:first]
 }
 
-// SetTileEnables opens the tiles whose bits are set in mask and closes the others. Bit 2e+h is half
-// h of engine e. Bits of tiles that the chip lacks are ignored.
+// SetTileEnables enables the tiles whose bits are set in mask and disables the others. Bits 2e and
+// 2e+1 are the two halves of MAC engine e. Bits for tiles that the chip does not have are ignored.
 func (d *Device) SetTileEnables(mask uint32) {
 	d.open = tiles.Enables(mask) & d.p.tiles.Present()
 }
 
-// Accepts reports whether the registers and addresses of t allow the device to start it. Execute
-// returns a fault for a task that is not accepted.
+// Accepts reports whether the device can start t, judging by its registers and addresses.
+// [Device.Execute] records a fault for a task that Accepts rejects.
 func (d *Device) Accepts(t *regs.Task) bool {
 	d.ops = t.Resolved(&d.room)
 	_, what := d.findFault(t)
 	return what == ""
 }
 
-// Execute runs one task and adds it to the report. It returns true if the task faulted; the report
-// then holds the fault instead of a descriptor.
+// Execute runs one task and appends its figures to the report. If the task faults, Execute adds the
+// fault to the report instead and returns true.
 func (d *Device) Execute(t *regs.Task) (halt bool) {
 	// Descriptors are large, so each is built in place.
 	rep := &d.report
@@ -134,8 +136,8 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	return false
 }
 
-// trimList removes the descriptors that should not be listed from the report, except for the last
-// open ones. The figures of the last descriptor are final only when the chain continues or ends.
+// trimList removes descriptors that should not be listed from the report. It keeps the last open
+// ones, whose figures are not final.
 func (d *Device) trimList(open int) {
 	if d.opts.Values {
 		return
@@ -154,8 +156,8 @@ func (d *Device) trimList(open int) {
 	}
 }
 
-// check returns the fault that stops a timed task on the silicon, or nil. It computes the task's
-// values if the options ask for them.
+// check returns the fault that stops task t on the silicon, or nil. If values were asked for, it
+// also computes them.
 func (d *Device) check(r *DescriptorReport, t *regs.Task) *Fault {
 	if unit, what := d.findFault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
@@ -166,14 +168,14 @@ func (d *Device) check(r *DescriptorReport, t *regs.Task) *Fault {
 	return nil
 }
 
-// Report ends the chain and returns the report of all work since New. A task that is executed
-// afterwards waits for all earlier ones.
+// Report ends the chain and returns the figures of all work since [New]. A task that is executed
+// later starts after all earlier ones have finished.
 func (d *Device) Report() *Report {
 	d.finish()
 	return &d.report
 }
 
-// finish ends a chain: its last descriptor waits until its results are in memory.
+// finish ends a chain: it adds the time to store the last results to the last descriptor.
 func (d *Device) finish() {
 	d.abandon()
 	if n := len(d.report.Descriptors); n > 0 && d.line.drain > 0 {
@@ -185,31 +187,32 @@ func (d *Device) finish() {
 	d.trimList(0)
 }
 
-// A Timer times one task after another without computing values and without allocating memory. Its
-// numbers equal those of Device.Execute. It leaves out Prepares, which depends on the task after.
+// A Timer computes how long tasks take without computing their values and without allocating
+// memory. It gives the same figures as [Device.Execute], except that it never sets
+// DescriptorReport.Prepares, which depends on the following task.
 type Timer struct {
 	p    params
 	line pipeline
 	ops  regs.Operands
 }
 
-// NewTimer returns a timer for chip c with every tile open.
+// NewTimer returns a timer for an engine with the constants c and all tiles enabled.
 func NewTimer(c Chip) *Timer { return &Timer{p: c.params()} }
 
-// Time fills d with all figures of t except its values, as the next descriptor of the chain.
+// Time sets d to the figures of t as the next descriptor of the chain.
 func (m *Timer) Time(d *DescriptorReport, t *regs.Task) {
 	m.p.time(d, t, t.Resolved(&m.ops), m.p.tiles.Present(), &m.line)
 }
 
-// Frequency returns the engine's clock frequency.
+// Frequency returns the frequency of the engine's clock.
 func (m *Timer) Frequency() clock.Hertz { return m.p.clock }
 
-// Finish ends a chain. It adds to d, the chain's last descriptor, the cycles that memory still
-// needs for the results. The next task starts a new chain.
+// Finish ends the chain whose last descriptor is d. It adds to d the cycles that memory needs to
+// store the last results. The next call of Time starts a new chain.
 func (m *Timer) Finish(d *DescriptorReport) {
 	m.p.finish(d, m.p.tiles.Present(), &m.line)
 	m.line = pipeline{}
 }
 
-// Frequency returns the engine's clock frequency.
+// Frequency returns the frequency of the engine's clock.
 func (d *Device) Frequency() clock.Hertz { return d.p.clock }

@@ -5,7 +5,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// EnergyParts splits a descriptor's energy by its consumers.
+// EnergyParts splits the energy of a descriptor by consumer, such as multiplications or device
+// memory.
 type EnergyParts struct {
 	MAC    clock.Nanojoules // multiply-accumulates
 	Table  clock.Nanojoules // activation-table look-ups
@@ -15,7 +16,7 @@ type EnergyParts struct {
 	Active clock.Nanojoules // powered engines, while the descriptor runs
 }
 
-// Add adds the energy of x to e, part by part.
+// Add adds the energy of x to e, consumer by consumer.
 func (e *EnergyParts) Add(x *EnergyParts) {
 	e.MAC += x.MAC
 	e.Table += x.Table
@@ -25,14 +26,14 @@ func (e *EnergyParts) Add(x *EnergyParts) {
 	e.Active += x.Active
 }
 
-// Total returns the sum of the parts.
+// Total returns the energy of all consumers together.
 func (e *EnergyParts) Total() clock.Nanojoules {
 	return e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active
 }
 
-// energy returns the energy of a descriptor: its events times the cost of each, and the active
-// power of the chip for as long as it runs. Each open engine that the descriptor does not use draws
-// one step less. Closed tiles draw nothing.
+// energy returns the energy of descriptor d: for each kind of event the number of events times its
+// cost, and the active power of the chip while d runs. Enabled engines that d does not use reduce
+// the active power by one step each. Disabled tiles draw no power.
 func (p *params) energy(d *DescriptorReport, open tiles.Enables) EnergyParts {
 	alone := float64(open.Tiles()*p.tiles.PerLane())/tiles.TilesPerEngine - float64(d.Engines)
 	active := float64(p.active*float64(open.Tiles())/float64(p.tiles.Present().Tiles())) - float64(p.step*max(0, alone))

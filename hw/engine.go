@@ -17,7 +17,7 @@ type engineTask struct {
 	conv tiles.Convolution // set for a multiply-accumulate
 }
 
-// prepareEngine reads the activation table and the weights of a task into e. It returns a limit if
+// prepareEngine reads the activation table and the weights of task t into e. It returns a limit if
 // the model cannot interpret them, or a fault if the device could not start the task.
 func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	g := &t.Groups
@@ -63,9 +63,8 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	return nil, nil
 }
 
-// outputPort returns the output port at which a task of the MAC engines rounds its results.
-// Products of more than one tap and look-ups by mantissa use the port with the ceiling. All others
-// use the port with the full range of fp16.
+// outputPort returns the kind of output port that a task of the MAC engines uses. It is PortCeiling
+// for sums of more than one product and for look-ups by mantissa, and PortFull for all other tasks.
 func outputPort(g *regs.Groups) mac.Port {
 	switch g.NE.MACCfg.OpMode() {
 	case regs.MantissaTable:
@@ -78,8 +77,8 @@ func outputPort(g *regs.Groups) mac.Port {
 	return mac.PortFull
 }
 
-// unreadableLimit returns a limit that explains why the part of t's weights called what cannot be
-// interpreted: either the weights were not given, or they have a form that no program shows.
+// unreadableLimit returns a limit for a part of t's weights, named by what, that could not be read
+// because of err. It says whether the weights were not given or have an unknown form.
 func (d *Device) unreadableLimit(t *regs.Task, what string, err error) *evidence.Limit {
 	k := &d.ops.Kernel
 	if d.mem.MadeUp(t.Bases.Kernel+k.Low, k.End-k.Low) {
@@ -88,7 +87,8 @@ func (d *Device) unreadableLimit(t *regs.Task, what string, err error) *evidence
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: what + ": " + err.Error()}
 }
 
-// run computes rows first to last-1 of a part. Only a pass-through may compute fewer than all rows.
+// run computes rows first to last-1 of the result in p. Only a task that passes its source through
+// may compute less than all rows.
 func (e *engineTask) run(g *regs.Groups, p part, first, last, workers int) {
 	s := g.OutShape()
 	channels := g.InShape().Channels
@@ -110,7 +110,7 @@ func (e *engineTask) run(g *regs.Groups, p part, first, last, workers int) {
 	}
 }
 
-// shiftedRows presents rows by, by+1, ... of a tensor as rows 0, 1, ...
+// shiftedRows is a view of a tensor in which row 0 is row by of the tensor.
 type shiftedRows struct {
 	src tiles.Source
 	dst tiles.Sink
@@ -120,7 +120,8 @@ type shiftedRows struct {
 func (l shiftedRows) Row(dst []half, c, y int)       { l.src.Row(dst, c, y+l.by) }
 func (l shiftedRows) SetRow(src []half, c, y, x int) { l.dst.SetRow(src, c, y+l.by, x) }
 
-// readLanes returns the bytes of each enabled coefficient buffer, nil for the others.
+// readLanes returns the bytes of the weight streams of t, indexed by engine. The bytes are nil for
+// streams that are off.
 func (d *Device) readLanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 	for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
 		if l.On {
@@ -132,8 +133,8 @@ func (d *Device) readLanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 	return b, nil
 }
 
-// readTable parses the activation table at the start of the first enabled lane. All lanes of a task
-// without weights read the same 128 bytes (from the bytes of programs).
+// readTable parses the activation table at the start of the first weight stream that is on. In
+// known tasks without weights, all streams read the same table.
 func readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 	for i, b := range lanes {
 		switch {
@@ -147,9 +148,9 @@ func readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 	return nil, fmt.Errorf("found no enabled coefficient lane; want at least one for the activation table")
 }
 
-// stripTables removes the activation table from each lane of a multiply-accumulate. Each lane has a
-// table of 128 bytes in addition to its weights (seen in 5 of 5 programs). The order, table before
-// weights as in a pass-through, is assumed.
+// stripTables removes the activation table, 128 bytes, from the start of each weight stream of a
+// multiply-accumulate. That each stream has a table was seen in 5 of 5 programs. That the table
+// precedes the weights is assumed.
 func stripTables(g *regs.Groups, lanes [tiles.Engines][]byte) ([tiles.Engines][]byte, error) {
 	for i, b := range lanes {
 		if b == nil {

@@ -28,8 +28,8 @@ func (d *Device) findFault(t *regs.Task) (unit, what string) {
 	return "", ""
 }
 
-// findHang returns the unit and the problem if a register value would hang the silicon, or two
-// empty strings.
+// findHang returns the unit and the problem if a register has a value that would hang the silicon.
+// It returns empty strings otherwise.
 func findHang(g *regs.Groups) (unit, what string) {
 	c := &g.Common
 	for _, w := range [...]struct {
@@ -76,7 +76,8 @@ func findHang(g *regs.Groups) (unit, what string) {
 	return "", ""
 }
 
-// checkMemory returns an error if a DMA of the task leaves its memory segment.
+// checkMemory returns an error if a DMA of the task accesses bytes that are not all in one memory
+// segment.
 func (d *Device) checkMemory(t *regs.Task) error {
 	for i, addr := range [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination} {
 		o := d.ops.List()[i]
@@ -99,7 +100,7 @@ func (d *Device) checkMemory(t *regs.Task) error {
 	return nil
 }
 
-// checkL2 returns an error if a buffer of the task ends beyond the L2.
+// checkL2 returns an error if an operand of the task extends past the end of L2.
 func (d *Device) checkL2() error {
 	size := uint64(d.p.l2.Bytes)
 	for _, o := range d.ops.List() {
@@ -110,7 +111,7 @@ func (d *Device) checkL2() error {
 	return nil
 }
 
-// l2End returns the highest end address of a task's buffers in the L2, 0 if it has none.
+// l2End returns the highest L2 address that the operands o end at, or 0 if none is in L2.
 func l2End(o *regs.Operands) (end uint64) {
 	for _, o := range o.List() {
 		if o.InL2() {

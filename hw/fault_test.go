@@ -185,7 +185,7 @@ func TestUnmodelled(t *testing.T) {
 		{"L2.Cfg sets bits 0x20", pass, func(g *regs.Groups) { g.L2.Cfg |= 1 << 5 }},
 		{"L2.SourceCfg sets bits 0x1000", pass, func(g *regs.Groups) { g.L2.SourceCfg = g.L2.SourceCfg.WithCmpVec(1) }},
 		{"Common.GroupConvCfg sets bits 0x8000", pass, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithElemMultMode(true) })},
-		{"maximum bit without a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
+		{"maximum bit is set without a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
 		{"two functions", planar(regs.FormReduction), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithReciprocal(true).WithRsqrt(true) }},
 		{"padding mode 1 in a task other than a maximum", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
 		{"a window of 3x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithKh(3) })},

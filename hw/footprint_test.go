@@ -49,20 +49,20 @@ func TestPrefetchAsks(t *testing.T) {
 		want Accounting
 	}{
 		{"half of the coefficients, then a part of the source in what time is left",
-			pipeline{running: true, slack: 150, lane: 32}, demand{fills: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Total: 600}, pad: apart},
+			pipeline{running: true, slack: 150, lane: 32}, demand{fills: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Total: 600}, l2: apart},
 			Accounting{Overhead: 10, KernelStall: 100, InputStall: 50}},
 		{"no coefficients ask for nothing: the source waits for its first answer",
-			pipeline{running: true, slack: 150, pad: apart}, demand{fills: 4, lane: 64, mem: dma.Cycles{Source: 400, Total: 400}, pad: footprint{source1: at(2)}},
+			pipeline{running: true, slack: 150, l2: apart}, demand{fills: 4, lane: 64, mem: dma.Cycles{Source: 400, Total: 400}, l2: footprint{source1: at(2)}},
 			Accounting{Overhead: 10, InputStall: 100 + 5}},
 		{"no source asks for nothing: coefficients without room wait for theirs",
-			pipeline{running: true, slack: 150, lane: 64}, demand{fills: 4, lane: 64, mem: dma.Cycles{Kernel: 200, Total: 200}, pad: apart},
+			pipeline{running: true, slack: 150, lane: 64}, demand{fills: 4, lane: 64, mem: dma.Cycles{Kernel: 200, Total: 200}, l2: apart},
 			Accounting{Overhead: 10, InputStall: 5}},
 		{"as much of both",
-			pipeline{}, demand{fills: 1, lane: 64, mem: dma.Cycles{Kernel: 200, Source: 200, Total: 400}, pad: apart},
+			pipeline{}, demand{fills: 1, lane: 64, mem: dma.Cycles{Kernel: 200, Source: 200, Total: 400}, l2: apart},
 			Accounting{Overhead: 10, InputStall: 200 + 5}},
-		{"nothing to bring", pipeline{}, demand{fills: 1, pad: apart}, Accounting{Overhead: 10}},
+		{"nothing to bring", pipeline{}, demand{fills: 1, l2: apart}, Accounting{Overhead: 10}},
 	} {
-		var a Accounting
+		a := Accounting{Overhead: p.overhead}
 		tt.l.prefetch(p, &a, &tt.d)
 		if diff := cmp.Diff(tt.want, a); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
@@ -84,7 +84,7 @@ func TestBodyWithL2Stalls(t *testing.T) {
 		{"coefficients that still arrive come with those that are streamed", Accounting{Compute: 1000}, prefetch{fill: 100, arriving: 100, streamed: 1200, later: 50, total: 1400}, Accounting{Compute: 1000, KernelStall: 300, InputStall: 50, OutputStall: 30}},
 	} {
 		var l pipeline
-		l.body(&tt.a, &d, &tt.pre)
+		l.runArray(&tt.a, &d, &tt.pre)
 		if diff := cmp.Diff(tt.want, tt.a); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}

@@ -2,18 +2,19 @@ package hw
 
 import "anesim/hw/clock"
 
-// IntervalShare is the share of measurements that should lie inside an interval, with equal shares
-// below and above it. IntervalPercent and IntervalWords are the same share as reports, help and
-// documentation write it.
+// IntervalShare is the share of measured times that should lie inside an [Interval]. Of the rest,
+// half should lie below it and half above. IntervalPercent and IntervalWords spell the same share
+// for reports and documentation.
 const (
 	IntervalShare   = 0.8
 	IntervalPercent = "80%"
 	IntervalWords   = "four of five"
 )
 
-// An Interval bounds an engine time: a share [IntervalShare] of measurements lie inside it. Rows is
-// the number of measured rows whose left-out errors it is derived from. Unmeasured is the part of
-// the time that no measured row covers: see [DescriptorReport.Measured].
+// An Interval is a prediction interval of an engine time: the share [IntervalShare] of measurements
+// should lie between Low and High. Rows is the number of measurements whose prediction errors
+// determined its width. Unmeasured is the part of the predicted time that is spent on kinds of work
+// without any measurement.
 type Interval struct {
 	Low, High  clock.Nanoseconds
 	Rows       int
@@ -29,9 +30,9 @@ type spread struct {
 	rows      int
 }
 
-// Bounds returns the prediction interval of the descriptor's time.
+// Bounds returns the prediction interval of the time that d adds to its chain.
 func (d *DescriptorReport) Bounds() Interval {
-	s := spreadFor(d)
+	s := findSpread(d)
 	b := Interval{Low: clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), High: clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high)), Rows: s.rows}
 	if !d.Measured() {
 		b.Unmeasured = d.Time
@@ -39,9 +40,9 @@ func (d *DescriptorReport) Bounds() Interval {
 	return b
 }
 
-// Bounds returns the prediction interval of the engine's time. The errors of descriptors are
-// assumed to be correlated, as the errors of a wrong constant are, so the bounds are summed. Rows
-// is the smallest number of any descriptor.
+// Bounds returns the prediction interval of the engine time of the whole chain. It adds up the
+// bounds of all descriptors, because the errors of similar descriptors are assumed to be
+// correlated. Rows of the result is the smallest number of rows of any descriptor.
 func (r *Report) Bounds() Interval {
 	if r.Rest.Count > 0 {
 		return r.Rest.Interval
@@ -53,7 +54,7 @@ func (r *Report) Bounds() Interval {
 	return sum
 }
 
-// add adds the interval of a descriptor that ran n times.
+// add adds the interval d of a descriptor that ran n times to b.
 func (b *Interval) add(d Interval, n float64) {
 	b.Low += clock.Nanoseconds(n * float64(d.Low))
 	b.High += clock.Nanoseconds(n * float64(d.High))
@@ -63,23 +64,23 @@ func (b *Interval) add(d Interval, n float64) {
 	}
 }
 
-// Interval returns the two times of Bounds.
+// Interval returns only the times of [DescriptorReport.Bounds].
 func (d *DescriptorReport) Interval() (low, high clock.Nanoseconds) {
 	b := d.Bounds()
 	return b.Low, b.High
 }
 
-// Interval returns the two times of Bounds.
+// Interval returns only the times of [Report.Bounds].
 func (r *Report) Interval() (low, high clock.Nanoseconds) {
 	b := r.Bounds()
 	return b.Low, b.High
 }
 
-// spreadFor returns the spread of the descriptor's kind: convolutions with a window, convolutions
-// of one pixel, matmuls with the transpositions and copies that prepare them, or passes over a
-// tensor. Work that no measured row covers has a spread of its own, of rows whose kind the fit had
-// not seen.
-func spreadFor(d *DescriptorReport) spread {
+// findSpread returns the ratios of measured to predicted times for the kind of descriptor d:
+// convolutions with a window, 1x1 convolutions, matmuls with the passes and copies that prepare
+// their operands, or other passes over a tensor. Work without any measurement has ratios of its
+// own.
+func findSpread(d *DescriptorReport) spread {
 	if !d.Measured() {
 		return spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
 	}
@@ -95,11 +96,11 @@ func spreadFor(d *DescriptorReport) spread {
 	return spread{passLow, passHigh, passRows}
 }
 
-// A Work is what descriptors have in common that a measured row stands for: the operation, and the
-// form of a convolution.
+// A Work is a class of descriptors that measurements of one member speak for: the operation and,
+// for convolutions, whether they have a window or groups.
 type Work uint8
 
-// The kinds of work.
+// Classes of work.
 const (
 	WindowWork  Work = iota // convolution with a window
 	PointWork               // 1x1 convolution
@@ -119,14 +120,15 @@ var workNames = [...]string{
 	"pass", "activation", "elementwise", "pool", "reduction", "copy",
 }
 
-// String returns the name that reports give the work.
+// String returns the name of the class as reports spell it, such as "1x1 convolution". It panics if
+// w is not one of the constants.
 func (w Work) String() string { return workNames[w] }
 
-// Rows returns the number of measured rows that cover the work: the time of such a row is mostly
-// the engine's, and the engine spends most of that on the work.
+// Rows returns the number of measurements that cover class w. A measurement covers a class if most
+// of its time is engine time and the engine spends most of it on work of that class.
 func (w Work) Rows() int { return workRows[w] }
 
-// Work returns the kind of the descriptor's work.
+// Work returns the class of the work that the descriptor does.
 func (d *DescriptorReport) Work() Work {
 	switch d.Op {
 	case Conv:
@@ -153,15 +155,16 @@ func (d *DescriptorReport) Work() Work {
 	return CopyWork
 }
 
-// Measured reports whether measured rows cover the descriptor's work. A pass or copy that prepares
-// an operand of a matmul is part of the matmuls that were measured.
+// Measured reports whether any measurement covers the descriptor's class of work. A pass or copy
+// that prepares an operand of a matmul counts as measured together with the matmul.
 func (d *DescriptorReport) Measured() bool {
 	return d.Work().Rows() > 0 || d.Prepares && ProductWork.Rows() > 0
 }
 
-// preparedBy reports whether the descriptor before prepares an operand of matmul d: whether it is a
-// pass or a copy whose result the matmul reads. then and now are the pipeline after each of them.
+// preparedBy reports whether the previous descriptor, before, prepares an operand of d: d is a
+// matmul and reads the result of a pass or a copy. The arguments then and now are the states of the
+// pipeline after the two descriptors.
 func (d *DescriptorReport) preparedBy(before *DescriptorReport, then, now *pipeline) bool {
 	return d.Op == MatMul && (before.Op == Pass || before.Op == Copy) && then.running &&
-		(now.dram.reads(then.dram.result) || now.pad.reads(then.pad.result))
+		(now.dram.reads(then.dram.result) || now.l2.reads(then.l2.result))
 }

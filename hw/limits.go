@@ -9,21 +9,21 @@ import (
 	"anesim/hw/tiles"
 )
 
-// unspecified returns a limit for behaviour that no program and no document shows.
+// unspecified returns a limit for something that no program or document specifies.
 func unspecified(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: fmt.Sprintf(format, args...)}
 }
 
-// notModelled returns a limit for behaviour that is known but left out of the model.
-func notModelled(format string, args ...any) *evidence.Limit {
+// notModeled returns a limit for something that is known but that the model leaves out.
+func notModeled(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf(format, args...)}
 }
 
 // addLimit appends l to the report.
 func (r *DescriptorReport) addLimit(l *evidence.Limit) { r.Limits = append(r.Limits, *l) }
 
-// markComputed records that the values of a task were computed, and adds a limit for each
-// assumption or inference that they depend on.
+// markComputed records that the values of a task with registers g were computed, and adds a limit
+// for each unconfirmed assumption that they depend on.
 func (r *DescriptorReport) markComputed(g *regs.Groups) {
 	r.Computed = true
 	addNote := func(kind evidence.LimitKind, what string) {
@@ -63,9 +63,9 @@ type mask struct {
 	known    uint32
 }
 
-// unknownBits returns a limit for the first word with a set bit that no program explains, or nil.
-// It only checks words that the values of a task could depend on, because words of an engine that
-// the task does not use keep the values of earlier tasks.
+// unknownBits returns a limit for the first register that has a bit set whose meaning is not known,
+// or nil. It checks only registers that the values of the task can depend on, because other
+// registers keep the values of earlier tasks.
 func unknownBits(g *regs.Groups) *evidence.Limit {
 	c, s, l, n, d := &g.Common, &g.TileDMASrc, &g.L2, &g.NE, &g.TileDMADst
 	check := func(masks []mask) *evidence.Limit {
@@ -116,9 +116,8 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 // task with a second source.
 func secondFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 & 3) }
 
-// overlapLimit returns a limit if o is kept in the L2 with a stride between channels, rows, planes
-// or groups that is smaller than a row, so that rows overlap. Buffers of wide rows in a
-// pass-through are like that. It returns nil otherwise.
+// overlapLimit returns a limit if operand o is in L2 with a stride that is shorter than a row, so
+// that its rows overlap. It returns nil otherwise.
 func overlapLimit(o *regs.Operand) *evidence.Limit {
 	if !o.InL2() || o.Tile.Transposed {
 		return nil
@@ -135,18 +134,27 @@ func overlapLimit(o *regs.Operand) *evidence.Limit {
 	return nil
 }
 
-// unmodelled returns a limit for the first feature of a task whose values the model cannot compute,
-// or nil if there is none.
-func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
-	c, n := &g.Common, &g.NE
-	in, out := g.InShape(), g.OutShape()
-	if u := eightBitLimit(g, o); u != nil {
-		return u
+// findLimit returns a limit for the first feature of a task that keeps the model from computing its
+// values. It returns nil if there is none.
+func findLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
+	for _, l := range [...]*evidence.Limit{eightBitLimit(g, o), unknownBits(g), operandLimit(g, o)} {
+		if l != nil {
+			return l
+		}
 	}
-	if u := unknownBits(g); u != nil {
-		return u
+	if g.Planar() {
+		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
+			return unspecified("planar task with a window of %dx%d at stride %dx%d", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
+		}
+		return nil
 	}
-	maximum := g.Planar() && g.PE.Cfg.Maximum() || !g.Planar() && n.MACCfg.OpMode() == regs.ChannelMaximum
+	return engineLimit(g)
+}
+
+// operandLimit returns a limit if a task pads, transposes or places its operands in a way that the
+// model does not support, or nil.
+func operandLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
+	maximum := g.Planar() && g.PE.Cfg.Maximum() || !g.Planar() && g.NE.MACCfg.OpMode() == regs.ChannelMaximum
 	if mode := g.L2.Cfg.PaddingMode(); mode > 1 || mode == 1 && !maximum {
 		return unspecified("padding mode %d in a task other than a maximum", mode)
 	}
@@ -161,12 +169,13 @@ func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 			return l
 		}
 	}
-	if g.Planar() {
-		if cc := c.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
-			return unspecified("planar task with a window of %dx%d at stride %dx%d", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
-		}
-		return nil
-	}
+	return nil
+}
+
+// engineLimit returns a limit if the model cannot compute the operation of a task of the MAC
+// engines, or nil.
+func engineLimit(g *regs.Groups) *evidence.Limit {
+	n, in, out := &g.NE, g.InShape(), g.OutShape()
 	switch {
 	case g.L2.Cfg.InputReLU() || g.L2.Cfg.InputReLU2():
 		return unspecified("MAC task with a ReLU on a source")
@@ -179,23 +188,37 @@ func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	}
 	switch op := n.MACCfg.OpMode(); op {
 	case regs.PassThrough, regs.ChannelProduct, regs.ChannelMaximum, regs.MantissaTable:
-		switch {
-		case in.Height != out.Height || in.Width != out.Width:
-			return unspecified("%v from %dx%d to %dx%d", op, in.Height, in.Width, out.Height, out.Width)
-		case op == regs.ChannelProduct && (!c.GroupConvCfg.ElemMultMode() || c.GroupConvCfg.UnicastCin() != 2 || in.Channels != 2*out.Channels):
-			return unspecified("channel product of %d of %d channels with %d results", c.GroupConvCfg.UnicastCin(), in.Channels, out.Channels)
-		case op == regs.ChannelMaximum && (out.Channels != 1 || int(c.GroupConvCfg.UnicastCin()) != in.Channels):
-			return unspecified("channel maximum over %d of %d channels with %d results", c.GroupConvCfg.UnicastCin(), in.Channels, out.Channels)
-		case op == regs.MantissaTable && !c.GroupConvCfg.UnicastEn() && out.Channels != 1:
-			return unspecified("channel sum with %d results", out.Channels)
-		case op == regs.MantissaTable && c.GroupConvCfg.UnicastEn() && out.Channels != in.Channels:
-			return unspecified("unicast with several results per channel")
-		}
-		return nil
+		return channelLimit(g, op, in, out)
 	case regs.MultiplyAccumulate:
+		return convolutionLimit(g)
 	default:
 		return unspecified("MAC operation %d: gave zeros on silicon or was never tried", op)
 	}
+}
+
+// channelLimit returns a limit if the shapes in and out do not fit op, an operation other than a
+// multiply-accumulate, or nil.
+func channelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *evidence.Limit {
+	u := g.Common.GroupConvCfg
+	switch {
+	case in.Height != out.Height || in.Width != out.Width:
+		return unspecified("%v from %dx%d to %dx%d", op, in.Height, in.Width, out.Height, out.Width)
+	case op == regs.ChannelProduct && (!u.ElemMultMode() || u.UnicastCin() != 2 || in.Channels != 2*out.Channels):
+		return unspecified("channel product of %d of %d channels with %d results", u.UnicastCin(), in.Channels, out.Channels)
+	case op == regs.ChannelMaximum && (out.Channels != 1 || int(u.UnicastCin()) != in.Channels):
+		return unspecified("channel maximum over %d of %d channels with %d results", u.UnicastCin(), in.Channels, out.Channels)
+	case op == regs.MantissaTable && !u.UnicastEn() && out.Channels != 1:
+		return unspecified("channel sum with %d results", out.Channels)
+	case op == regs.MantissaTable && u.UnicastEn() && out.Channels != in.Channels:
+		return unspecified("unicast with several results per channel")
+	}
+	return nil
+}
+
+// convolutionLimit returns a limit if the model cannot compute a multiply-accumulate because of its
+// steps, its channels or the storage format of its weights, or nil.
+func convolutionLimit(g *regs.Groups) *evidence.Limit {
+	c := &g.Common
 	switch cc := c.ConvCfg; {
 	case cc.Oy() != 1 || cc.Ox() == 0 || cc.Sx()%cc.Ox() != 0:
 		return unspecified("%dx%d outputs per step at stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())

@@ -8,21 +8,22 @@ import (
 )
 
 // An Overflow describes the first descriptor of a dispatch whose result contains an infinity or a
-// NaN. The engine does not saturate, so all values that are computed from this result are lost too.
+// NaN. The engine does not saturate, so values that later descriptors compute from this result are
+// useless too.
 type Overflow struct {
 	Infinite, NaN uint64  // elements of the result
 	Elements      uint64  // size of the result
 	Largest       float64 // largest finite magnitude in the result
-	// Read is the largest finite magnitude that the descriptor read from memory. Given reports
-	// whether it read an infinity or a NaN from memory, which means that the values were lost
+	// Read is the largest finite magnitude among the elements that the descriptor read from memory.
+	// Given reports whether it read an infinity or a NaN, in which case the overflow happened
 	// before the dispatch.
 	Read  float64
 	Given bool
 }
 
-// findOverflow returns the overflow of job j if its result is the first of the dispatch that is not
-// finite, else nil. It skips results of 8-bit elements, and results that never leave a ring because
-// the reader's result is checked instead.
+// findOverflow returns a description of the result of job j if it is the first result of the
+// dispatch with an infinity or a NaN, and nil otherwise. It skips results with 8-bit elements, and
+// results in a ring buffer because the result of their reader is checked instead.
 func (d *Device) findOverflow(j *job) *Overflow {
 	o := &j.ops.Result
 	if d.lost || o.Element == 1 || o.L2 == regs.Circular {
@@ -71,7 +72,8 @@ func (d *Device) visitRows(j *job, o *regs.Operand, visit func(row []half) bool)
 	}
 }
 
-// operandView returns a view that reads a part of an operand back from memory or the L2.
+// operandView returns a view that reads operand o of job j back from memory or L2, for one group
+// and depth.
 func (d *Device) operandView(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
 	switch {
 	case o.Role != regs.Destination:
@@ -79,7 +81,7 @@ func (d *Device) operandView(j *job, o *regs.Operand, group, depth int) (tiles.S
 	case o.DRAM:
 		return d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
 	}
-	return d.pad.View(o.Tile, o.Shape, group, depth)
+	return d.l2.View(o.Tile, o.Shape, group, depth)
 }
 
 // magnitudes counts elements by class and keeps the largest finite magnitude.

@@ -6,10 +6,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// An Op is the operation of a descriptor, as read from its registers.
+// An Op is the kind of operation that a descriptor performs.
 type Op uint8
 
-// The operations.
+// Kinds of operations.
 const (
 	Conv Op = iota
 	MatMul
@@ -23,7 +23,7 @@ const (
 
 var opNames = [...]string{"conv", "matmul", "pass", "activation", "elementwise", "pool", "reduce", "copy"}
 
-// String returns the operation's name as reports spell it.
+// String returns the name of the operation as reports spell it.
 func (o Op) String() string {
 	if int(o) < len(opNames) {
 		return opNames[o]
@@ -31,9 +31,9 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Classify returns the operation that the registers select. A matmul is a 1x1 multiply-accumulate
-// whose result is transposed or whose kernel is a surface. A copy is a planar task that adds
-// nothing and scales by one.
+// Classify returns the operation that a task's header h and registers g select. A
+// multiply-accumulate of 1x1 is a matmul if its result is transposed or its weights come from a
+// tensor. A planar task that neither adds nor scales is a copy.
 func Classify(h *regs.Header, g *regs.Groups) Op {
 	if g.Planar() {
 		switch g.Common.Cfg.PlanarForm() {

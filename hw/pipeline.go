@@ -24,9 +24,9 @@ type pipeline struct {
 	drain   clock.Cycles // cycles its last results take after that, not yet counted in a cause
 	ring    clock.Cycles // cycles of its whole body if the next descriptor overlaps with it through a ring, else 0
 	dram    footprint    // ranges in device memory
-	pad     footprint    // ranges in the L2
-	power   draw         // power draw, used under a power budget
-	earlier draw         // power draw of the descriptor before
+	l2      footprint    // ranges in the L2
+	power   powerDraw    // power draw, used under a power budget
+	earlier powerDraw    // power draw of the descriptor before
 }
 
 // A demand holds what a descriptor needs from each unit when it runs alone.
@@ -40,7 +40,7 @@ type demand struct {
 	writes bool
 	mem    dma.Cycles
 	dram   footprint
-	pad    footprint
+	l2     footprint
 }
 
 // A span is an address range from from (included) to to (excluded).
@@ -56,14 +56,14 @@ func (f *footprint) reads(w span) bool {
 	return f.source1.overlaps(w) || f.source2.overlaps(w) || f.kernel.overlaps(w)
 }
 
-// conflicts reports whether f and an earlier footprint must stay in order because one writes an
-// address that the other reads or writes.
+// conflicts reports whether f must not overlap in time with the earlier footprint before, because
+// one writes addresses that the other reads or writes.
 func (f *footprint) conflicts(before *footprint) bool {
 	return f.reads(before.result) || before.reads(f.result) || f.result.overlaps(before.result)
 }
 
-// footprints returns the ranges of a task's operands in device memory and in the L2.
-func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
+// footprints returns the address ranges of a task's operands, in device memory and in L2.
+func footprints(t *regs.Task, o *regs.Operands) (dram, l2 footprint) {
 	surface := func(o *regs.Operand, addr uint64) span {
 		if !o.DRAM || o.Bytes == 0 {
 			return span{}
@@ -78,12 +78,12 @@ func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
 		dram.kernel = span{t.Bases.Kernel + k.Low, t.Bases.Kernel + k.End}
 	}
 	tile := func(o *regs.Operand) span { return span{uint64(o.Tile.Base), o.Tile.Span(o.Shape)} }
-	pad.source1 = tile(&o.Source1)
+	l2.source1 = tile(&o.Source1)
 	if o.Source2.Used {
-		pad.source2 = tile(&o.Source2)
+		l2.source2 = tile(&o.Source2)
 	}
-	pad.result = tile(&o.Result)
-	return dram, pad
+	l2.result = tile(&o.Result)
+	return dram, l2
 }
 
 // A placement relates a descriptor's own work to the cycles that it adds to a chain.
@@ -93,9 +93,8 @@ type placement struct {
 	trail clock.Cycles // cycles of its last results after them
 }
 
-// place appends a descriptor to the chain. On entry a holds the cycles in the array; place fills in
-// the other causes, so that a becomes the cycles that the descriptor adds to the chain up to the
-// end of its time in the array.
+// place appends a descriptor to the chain. On entry, a holds the cycles in the array. On return, a
+// holds all cycles by which the descriptor lengthens the chain, except those for its last results.
 func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	if !l.running {
 		l.add(p, a, d)
@@ -109,20 +108,21 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	return placement{saved: needs + drain - adds, lead: needs - min(needs, adds), trail: l.drain}
 }
 
-// add is like place, but does not compute the placement.
+// add appends a descriptor to the chain as place does, but does not compute the placement.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	after := l.step(p, a, d)
-	l.leave(d, &after)
+	l.record(d, &after)
 }
 
-// step fills in the causes of a descriptor's cycles after the descriptors before it. It does not
-// change l.
+// step fills in the causes of a descriptor's cycles that depend on the descriptors before it. It
+// does not change l.
 func (l *pipeline) step(p *params, a *Accounting, d *demand) aftermath {
+	a.Overhead = p.overhead
 	if l.ring > 0 && d.reads {
-		return l.joinRing(p, a, d)
+		return l.joinRing(a, d)
 	}
 	pre := l.prefetch(p, a, d)
-	return l.body(a, d, &pre)
+	return l.runArray(a, d, &pre)
 }
 
 // An aftermath holds the state that a descriptor leaves for the next ones.
@@ -146,21 +146,21 @@ type prefetch struct {
 	held     uint64       // bytes of a lane that may be in use at the end
 }
 
-// first returns the bytes of a coefficient lane that the array waits for before it starts: all
-// that the M1 has room for. For a longer lane, which no task for the M1 has, the array waits as
-// it would in tasks for the M1, with the remainder first. The rest arrives while the array runs,
-// and at its end the array no longer needs the first weights (inferred).
-func (p *params) first(lane uint64) uint64 {
+// initialWeights returns the number of bytes of a weight stream that must arrive before the array
+// starts. This is the whole stream if it has at most p.part bytes, the kernel memory of an M1
+// engine. For a longer stream, which no task for the M1 has, it is the remainder of a division into
+// parts of that size. The other parts arrive while the array runs (inferred).
+func (p *params) initialWeights(lane uint64) uint64 {
 	if rest := lane % p.part; lane > p.part && rest > 0 {
 		return rest
 	}
 	return min(lane, p.part)
 }
 
-// prefetch computes what must arrive before the array can start, and how much of it memory fetched
-// while the previous descriptor was in the array. Weights are prefetched as far as kernel memory
-// has room, and the first part of the source if the L2 has room. It sets the causes of the
-// remaining wait in a.
+// prefetch computes which traffic must arrive before the array can start, and how much of it memory
+// could fetch while the previous descriptor was in the array. Weights are fetched early as far as
+// kernel memory has room, and the first part of the source if no earlier result is in its place.
+// prefetch adds the remaining waits to a.
 func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	lands := d.dram.reads(l.dram.result) // the previous descriptor must write its result before this one reads it
 	mem := &d.mem
@@ -169,7 +169,7 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	pre.resident = d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 	switch {
 	case pre.resident:
-		kernel = mem.Kernel * clock.Cycles(p.first(d.lane)) / clock.Cycles(d.lane)
+		kernel = mem.Kernel * clock.Cycles(p.initialWeights(d.lane)) / clock.Cycles(d.lane)
 		pre.streamed -= kernel
 	case d.reread:
 		// Weights that do not stay are read again for each part. No known program has such a task.
@@ -183,18 +183,18 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
 			asked = true
-			if first := p.first(d.lane); kernel > 0 {
+			if first := p.initialWeights(d.lane); kernel > 0 {
 				kernel -= min(l.slack, kernel*clock.Cycles(min(room, first))/clock.Cycles(first))
 			}
 		}
 	}
-	if l.running && source > 0 && !lands && !d.pad.reads(l.pad.result) && !d.pad.reads(l.pad.source1) && !d.pad.reads(l.pad.source2) {
+	if l.running && source > 0 && !lands && !d.l2.reads(l.l2.result) && !d.l2.reads(l.l2.source1) && !d.l2.reads(l.l2.source2) {
 		asked = true
 		source -= min(l.slack-min(l.slack, pre.fill-kernel-source), source)
 	}
 	// Part of the first part runs while weights still arrive.
 	pre.arriving = min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
-	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel-pre.arriving, source
+	a.KernelStall, a.InputStall = kernel-pre.arriving, source
 	// Requests that could not be sent early wait for their first answer. A source that the previous
 	// descriptor is still writing arrives only after that write.
 	if reads := mem.Kernel + mem.Source; reads > 0 && (lands || !asked) {
@@ -207,9 +207,10 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	return pre
 }
 
-// body lets the rest of the traffic overlap with the array, together with the results that the
-// previous descriptor left. The descriptor's own last results are left for the next one.
-func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
+// runArray computes the time of a descriptor in the array. The traffic in pre that has not arrived
+// and the last results of the previous descriptor overlap with the array; runArray adds waits to a
+// where they do not fit. The last results of this descriptor are left for the next one.
+func (l *pipeline) runArray(a *Accounting, d *demand, pre *prefetch) aftermath {
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := pre.behind + pre.total - min(pre.total, pre.fill-pre.arriving+drain)
 	body := a.Compute + a.L2ReadStall + a.L2WriteStall
@@ -224,7 +225,7 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	wait(&a.OutputStall, rest)
 
 	// On the other engine it may have started together with the previous descriptor.
-	if l.running && l.planar != d.planar && !d.dram.conflicts(&l.dram) && !d.pad.conflicts(&l.pad) {
+	if l.running && l.planar != d.planar && !d.dram.conflicts(&l.dram) && !d.l2.conflicts(&l.l2) {
 		a.hide(l.slack)
 	}
 	after := aftermath{body: body, busy: rest, drain: drain}
@@ -234,23 +235,23 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	return after
 }
 
-// leave stores in l the state that a descriptor leaves for the next one.
-func (l *pipeline) leave(d *demand, after *aftermath) {
+// record stores the state that a descriptor leaves for the next one in l.
+func (l *pipeline) record(d *demand, after *aftermath) {
 	l.running, l.planar, l.lane = true, d.planar, after.lane
 	l.slack, l.drain = after.body-min(after.body, after.busy), after.drain
-	l.dram, l.pad = d.dram, d.pad
+	l.dram, l.l2 = d.dram, d.l2
 	l.ring = 0
 	if d.writes {
 		l.ring = after.body
 	}
 }
 
-// joinRing runs a descriptor at the same time as the one that fills its ring. They alternate tile
-// by tile, and its traffic uses idle memory time. It adds its start, because descriptors start one
-// by one, and the time by which it is the slower of the two.
-func (l *pipeline) joinRing(p *params, a *Accounting, d *demand) aftermath {
+// joinRing computes the time of a descriptor that runs at the same time as the previous one, which
+// fills the ring buffer that it reads. The two alternate row by row. The descriptor adds the cycles
+// of its start and the cycles by which it is slower than the previous one. Its traffic uses the
+// time in which memory is idle.
+func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
-	a.Overhead = p.overhead
 	a.hide(l.ring)
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := l.drain + d.mem.Total - min(d.mem.Total, drain)
@@ -262,8 +263,8 @@ func (l *pipeline) joinRing(p *params, a *Accounting, d *demand) aftermath {
 	return aftermath{body: max(alone, l.ring), busy: rest, drain: drain}
 }
 
-// hide removes up to n cycles from a, earliest causes first. Overhead stays, because descriptors
-// start one by one.
+// hide subtracts up to n cycles from the causes in a, starting with the earliest in a descriptor's
+// course. It does not change Overhead, because descriptors start one after the other.
 func (a *Accounting) hide(n clock.Cycles) {
 	for _, c := range [...]*clock.Cycles{
 		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,

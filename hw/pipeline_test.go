@@ -36,10 +36,10 @@ func TestPlace(t *testing.T) {
 	// Four parts of source, result and array; coefficients that fill kernel memory.
 	full := placed{1000, demand{
 		fills: 4, drains: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
-		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)},
+		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, l2: footprint{source1: at(1), result: at(2)},
 	}}
 	with := func(x placed, change func(*placed)) placed { change(&x); return x }
-	elsewhere := func(x *placed) { x.pad = footprint{source1: at(3), result: at(4)} }
+	elsewhere := func(x *placed) { x.l2 = footprint{source1: at(3), result: at(4)} }
 
 	for _, tt := range []struct {
 		name string
@@ -66,9 +66,9 @@ func TestPlace(t *testing.T) {
 			Accounting{Overhead: 10, Compute: 1000, KernelStall: 200, InputStall: 105 + 20}},
 		{"the coefficients must land first", []placed{with(full, func(x *placed) { x.reread = false; x.dram.result = at(2) }), with(full, elsewhere)},
 			Accounting{Overhead: 10, Compute: 1000, KernelStall: 200, InputStall: 105 + 20}},
-		{"on the other engine", []placed{full, {300, demand{planar: true, fills: 1, drains: 1, pad: footprint{source1: at(5), result: at(6)}}}},
+		{"on the other engine", []placed{full, {300, demand{planar: true, fills: 1, drains: 1, l2: footprint{source1: at(5), result: at(6)}}}},
 			Accounting{Overhead: 10}},
-		{"on the other engine, of what the array makes", []placed{full, {300, demand{planar: true, fills: 1, drains: 1, pad: footprint{source1: at(2), result: at(6)}}}},
+		{"on the other engine, of what the array makes", []placed{full, {300, demand{planar: true, fills: 1, drains: 1, l2: footprint{source1: at(2), result: at(6)}}}},
 			Accounting{Overhead: 10, Compute: 300}},
 	} {
 		if _, got, _ := order(p, tt.list...); got[len(got)-1] != tt.want {
@@ -83,10 +83,10 @@ func TestPlaceSaves(t *testing.T) {
 	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	x := placed{1000, demand{
 		fills: 4, drains: 4, lane: 24, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
-		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)},
+		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, l2: footprint{source1: at(1), result: at(2)},
 	}}
 	y := x
-	y.pad = footprint{source1: at(3), result: at(4)}
+	y.l2 = footprint{source1: at(3), result: at(4)}
 	one, _, none := order(p, x)
 	all, _, saved := order(p, x, y, x, y)
 	if none != 0 || saved == 0 || all+saved != 4*one {
@@ -108,7 +108,7 @@ func TestPlaceSavesWhatItSaves(t *testing.T) {
 				planar: r.IntN(2) == 0, fills: r.IntN(6), drains: r.IntN(6), lane: r.Uint64N(100), reread: r.IntN(2) == 0,
 				mem:  dma.Cycles{Kernel: n(300), Source: n(300), Destination: n(300)},
 				dram: footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), at(r.Uint64N(9)), at(r.Uint64N(9))},
-				pad:  footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), span{}, at(r.Uint64N(9))},
+				l2:   footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), span{}, at(r.Uint64N(9))},
 			}}
 			x.mem.Total = max(x.mem.Kernel+x.mem.Source, x.mem.Destination) + n(300)
 			one, _, _ := order(p, x)
@@ -129,10 +129,10 @@ func TestPlaceBeatsNoUnit(t *testing.T) {
 		for _, lane := range []uint64{0, 16, 48, 64, 100} {
 			x := placed{compute, demand{
 				fills: 4, drains: 2, lane: lane, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
-				dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)},
+				dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, l2: footprint{source1: at(1), result: at(2)},
 			}}
 			y := x
-			y.pad = footprint{source1: at(3), result: at(4)}
+			y.l2 = footprint{source1: at(3), result: at(4)}
 			const n = 50
 			var list []placed
 			for range n {
@@ -151,11 +151,11 @@ func TestPlaceBeatsNoUnit(t *testing.T) {
 func TestJoin(t *testing.T) {
 	p := &params{overhead: 10, kernelMemory: 64, part: 64, dma: dma.Params{Latency: 5}}
 	first := placed{1000, demand{fills: 10, drains: 1, mem: dma.Cycles{Source: 400, Total: 400}, writes: true,
-		dram: footprint{source1: at(1)}, pad: footprint{source1: at(1), result: at(2)}}}
+		dram: footprint{source1: at(1)}, l2: footprint{source1: at(1), result: at(2)}}}
 	second := func(compute, destination clock.Cycles) placed {
 		return placed{compute, demand{planar: true, fills: 1, drains: 10, reads: true,
 			mem:  dma.Cycles{Destination: destination, Total: destination},
-			dram: footprint{result: at(3)}, pad: footprint{source1: at(2), result: at(4)}}}
+			dram: footprint{result: at(3)}, l2: footprint{source1: at(2), result: at(4)}}}
 	}
 	alone, _, _ := order(p, first)
 	if alone != 10+45+1000 {
@@ -187,7 +187,7 @@ func TestJoin(t *testing.T) {
 func TestPrefetch(t *testing.T) {
 	p := &params{overhead: 10, kernelMemory: 64, part: 64, kernelOverlap: 0.5, dma: dma.Params{Latency: 5}}
 	d := demand{fills: 4, drains: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
-		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)}}
+		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, l2: footprint{source1: at(1), result: at(2)}}
 	for _, tt := range []struct {
 		name string
 		l    pipeline
@@ -211,7 +211,7 @@ func TestPrefetch(t *testing.T) {
 			prefetch{fill: 300, later: 300, behind: 30, total: 640, resident: true, held: 64},
 			Accounting{Overhead: 10}},
 	} {
-		a := Accounting{Compute: 1000}
+		a := Accounting{Overhead: p.overhead, Compute: 1000}
 		got := tt.l.prefetch(p, &a, &tt.d)
 		if got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
@@ -238,8 +238,8 @@ func TestBody(t *testing.T) {
 	} {
 		var l pipeline
 		a := Accounting{Compute: 1000}
-		after := l.body(&a, &d, &tt.pre)
-		l.leave(&d, &after)
+		after := l.runArray(&a, &d, &tt.pre)
+		l.record(&d, &after)
 		if diff := cmp.Diff(tt.want, a); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}

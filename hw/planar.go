@@ -19,8 +19,8 @@ type planarTask struct {
 	cfg  planar.Config
 }
 
-// prepare reads the operation from the registers. It returns a limit if the model does not know the
-// operation, or a fault if it needs too much memory.
+// prepare reads the operation of a planar task from its registers. It returns a limit if the model
+// does not know the operation, or a fault if the task needs too much memory.
 func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit, *Fault) {
 	p.form = g.Common.Cfg.PlanarForm()
 	var err error
@@ -47,7 +47,7 @@ func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit,
 	return nil, nil
 }
 
-// run computes rows first to last-1 of a part. A reduction computes all rows.
+// run computes rows first to last-1 of one part of the task. A reduction computes all rows.
 func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
 	e := element{cfg: &p.cfg, dst: at.dst, shape: j.task.Groups.InShape(), first: first, last: last}
 	e.a = operand{src: at.src, shape: j.ops.Source1.Shape}
@@ -78,7 +78,8 @@ func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
 	return nil
 }
 
-// A reluSource applies a ReLU to the rows of a source (L2.Cfg.InputReLU). NaNs stay.
+// A reluSource is a view of a tensor to which ReLU is applied (L2.Cfg.InputReLU). NaNs do not
+// change.
 type reluSource struct{ src tiles.Source }
 
 func (r reluSource) Row(dst []half, c, y int) {
@@ -90,20 +91,20 @@ func (r reluSource) Row(dst []half, c, y int) {
 	}
 }
 
-// An operand is a source whose axes of length one are repeated.
+// An operand is a source of which axes with extent 1 are repeated.
 type operand struct {
 	src   tiles.Source
 	shape regs.Shape
 }
 
-// readRow reads row y of channel c into dst: a single element if the operand has width 1, else
-// len(dst) elements.
+// readRow copies row y of channel c to dst. If the operand has width 1, it copies a single element.
 func (o *operand) readRow(dst []half, c, y int) {
 	n := min(o.shape.Width, len(dst))
 	o.src.Row(dst[:n], min(c, o.shape.Channels-1), min(y, o.shape.Height-1))
 }
 
-// readRepeated is like readRow, but repeats a single element over all of dst.
+// readRepeated copies row y of channel c to dst. If the operand has width 1, it fills dst with the
+// single element.
 func (o *operand) readRepeated(dst []half, c, y int) {
 	o.readRow(dst, c, y)
 	if o.shape.Width == 1 {
@@ -113,7 +114,7 @@ func (o *operand) readRepeated(dst []half, c, y int) {
 	}
 }
 
-// An element is one part of a planar task.
+// An element is the part of a planar task that computes one depth plane of one group.
 type element struct {
 	cfg  *planar.Config
 	dst  tiles.Sink
@@ -123,8 +124,8 @@ type element struct {
 	first, last int // rows to compute: first to last-1
 }
 
-// eachRow calls f for every row, with the first operand in a and scratch space for the second in b,
-// and writes the a that f leaves to the result.
+// eachRow calls f for every row and writes the result to the sink. The slice a holds a row of
+// source 1, which f replaces by the result; b is room for a row of source 2.
 func (e *element) eachRow(f func(a, b []half, c, y int)) {
 	a, b := make([]half, e.shape.Width), make([]half, e.shape.Width)
 	for c := range e.shape.Channels {
@@ -204,8 +205,7 @@ func (e *element) writeReduced(n int, f func(out []half, c int) error) error {
 	return nil
 }
 
-// planes reads the source of a reduction for one group, several channels at a time. Repeated axes
-// are filled in.
+// planes reads the source of a reduction, several channels at a time, with repeated axes filled in.
 type planes struct {
 	shape  regs.Shape
 	depths []operand
@@ -232,8 +232,8 @@ func newPlanes(d *Device, j *job, o *regs.Operand, group int) (*planes, error) {
 // planeSize returns the number of elements of one channel.
 func (p *planes) planeSize() int { return len(p.depths) * p.shape.Height * p.shape.Width }
 
-// readChannels reads n channels from channel c on, with the depths of each channel stacked in
-// height. The result is valid until the next call.
+// readChannels reads n channels from channel c on. The depth planes of each channel follow each
+// other as if they were more rows. The result is valid until the next call.
 func (p *planes) readChannels(c, n int) planar.Source {
 	if p.data == nil {
 		p.data = make([]half, n*p.planeSize())

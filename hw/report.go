@@ -10,7 +10,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// Shape holds a descriptor's dimensions in whole tensors. Channels are counted over all groups.
+// Shape holds the dimensions of a descriptor's source, result and window. Cin and Cout count the
+// channels of all groups together.
 type Shape struct {
 	Win, Hin, Cin    int
 	Wout, Hout, Cout int
@@ -18,34 +19,35 @@ type Shape struct {
 	Groups           int
 }
 
-// A DescriptorReport holds the device's figures for one task.
+// A DescriptorReport holds all figures of one executed descriptor: its shape, cycles, traffic,
+// energy and limits.
 type DescriptorReport struct {
 	Index  int
 	Offset uint32
 	Op     Op
 	Shape  Shape
-	// Prepares is set on a pass or a copy whose result is an operand of the matmul that follows.
+	// Prepares is true for a pass or a copy whose result is an operand of the matmul that follows.
 	Prepares bool
-	// Depthwise is set on a convolution in which each channel of the source makes one of the result.
+	// Depthwise is true for a convolution in which each source channel makes one result channel.
 	// Its Shape has one group.
 	Depthwise bool
 	Planar    bool // runs on the planar engine only
 	Engines   int
 	Tiles     int
-	// Crew holds the number of rounds in which the engines do the work. HalfEngine is the first
-	// engine with exactly one open tile, -1 if there is none.
+	// Crew says how the engines divide the work into rounds. HalfEngine is the first engine with
+	// exactly one enabled tile, or -1 if there is none.
 	Crew       tiles.Crew
 	HalfEngine int
-	// Packing is the format of a multiply-accumulate's weights. PaletteBits is the width of palette
-	// indices in bits.
+	// Packing is the storage format of the weights of a multiply-accumulate. PaletteBits is the
+	// number of bits of a palette index.
 	Packing     tiles.Packing
 	PaletteBits int
 	Cycles      Accounting // cycles that it adds to the chain
-	// Saved is the number of cycles saved by overlapping with the previous descriptor, including
-	// the drain of that one's last results.
+	// Saved is the number of cycles by which overlapping with the previous descriptor shortens the
+	// chain. It includes the time in which the previous descriptor's last results are stored.
 	Saved clock.Cycles
-	// Lead is the time for which the descriptor works before the time that it adds to the chain.
-	// Trail is the time that its last results take after it.
+	// Lead is how long the descriptor works before the time that it adds to the chain, and Trail
+	// how long its last results are still being stored afterwards.
 	Lead, Trail clock.Nanoseconds
 	Units       Units
 	DMA         dma.Traffic
@@ -54,11 +56,11 @@ type DescriptorReport struct {
 	MACs        uint64
 	Skipped     uint64 // of MACs, multiplications by zeros that sparse weights leave out
 	Lookups     uint64 // look-ups in the activation table
-	// PlanarElements is the number of source elements processed by the planar engine.
+	// PlanarElements is the number of source elements that the planar engine processed.
 	PlanarElements uint64
-	// ZeroMACs is the number of MACs with a zero operand, set if values were computed. ZeroSaves is
-	// the energy that they save. Energy does not include the saving, so that it is the same with
-	// and without values.
+	// ZeroMACs is the number of multiply-accumulates with a zero operand, and ZeroSaves the energy
+	// that the engine saves on them. Both are 0 unless values were computed. Energy does not
+	// include the saving, so that it does not depend on whether values are computed.
 	ZeroMACs  uint64
 	ZeroSaves clock.Nanojoules
 	Time      clock.Nanoseconds
@@ -66,18 +68,20 @@ type DescriptorReport struct {
 	Parts     EnergyParts // split of Energy
 	Counters  Counters
 	Computed  bool // values were computed
-	// Overflow is set on the first descriptor of a dispatch whose result is not finite.
+	// Overflow is not nil for the first descriptor of a dispatch whose result contains an infinity
+	// or a NaN.
 	Overflow *Overflow
-	// Limits says why requested values were not computed, and which unverified assumptions the
-	// computed values depend on.
+	// Limits holds the reasons why requested values were not computed, or the unconfirmed
+	// assumptions that the computed values depend on.
 	Limits []evidence.Limit
 }
 
-// Working returns the time for which the descriptor works. Rates are computed from this time,
-// because Time is shorter if the descriptor overlaps with others.
+// Working returns how long the descriptor works from its first transfer to its last. This exceeds
+// Time if the descriptor overlaps with its neighbors, so rates are computed from Working.
 func (d *DescriptorReport) Working() clock.Nanoseconds { return d.Lead + d.Time + d.Trail }
 
-// Watts returns the descriptor's mean power while it works, 0 if it takes no time.
+// Watts returns the mean power of the descriptor while it works. It returns 0 if the descriptor
+// takes no time.
 func (d *DescriptorReport) Watts() float64 {
 	t := d.Working()
 	if t <= 0 {
@@ -86,15 +90,16 @@ func (d *DescriptorReport) Watts() float64 {
 	return float64(d.Energy) / float64(t)
 }
 
-// Note returns the reasons why requested values were not computed, joined with "; ". It is empty if
-// they were computed.
+// Note returns the reasons why requested values were not computed, separated by "; ". It returns ""
+// if they were computed.
 func (d *DescriptorReport) Note() string { return d.joinLimits(true) }
 
-// Caveat returns the assumptions that computed values depend on and that real programs do not
-// confirm.
+// Caveat returns the unconfirmed assumptions that the computed values depend on, separated by "; ".
+// It returns "" if there are none.
 func (d *DescriptorReport) Caveat() string { return d.joinLimits(false) }
 
-// joinLimits joins the texts of the limits that block values, or of the others.
+// joinLimits joins the texts of the limits that prevent values if blocking is true, and of the
+// other limits otherwise.
 func (d *DescriptorReport) joinLimits(blocking bool) (s string) {
 	for i := range d.Limits {
 		if l := &d.Limits[i]; l.Blocks() == blocking {
@@ -107,8 +112,8 @@ func (d *DescriptorReport) joinLimits(blocking bool) (s string) {
 	return s
 }
 
-// A Fault describes why the modelled device would not survive a task. It is a result of the model,
-// not an error of the program that runs it.
+// A Fault describes an error that the modeled device would raise for a task, such as an access
+// outside the program's memory. Faults are results of the model, not Go errors.
 type Fault struct {
 	Unit       string
 	Descriptor int
@@ -116,18 +121,18 @@ type Fault struct {
 	What       string
 }
 
-// String returns the fault on one line.
+// String returns the fault on one line, with the descriptor, unit and cycle.
 func (f Fault) String() string {
 	return fmt.Sprintf("descriptor %d, %s, cycle %d: %s", f.Descriptor, f.Unit, f.Cycle, f.What)
 }
 
-// A Report holds the figures of a chain.
+// A Report holds the figures of all descriptors that a device executed, and their sums.
 type Report struct {
 	Descriptors []DescriptorReport
-	// Again is the number of further runs of the last Per descriptors, with the same figures. Those
-	// runs are included in the sums but not listed.
+	// Again is the number of times that the last Per descriptors were repeated with the same
+	// figures. The sums include the repetitions; the list does not.
 	Again, Per int
-	// Rest sums up the descriptors that are not listed. The totals below include them.
+	// Rest holds the sums of the descriptors that are not listed. The totals below include them.
 	Rest Rest
 
 	Faults   []Fault
@@ -139,7 +144,7 @@ type Report struct {
 	DMA      dma.Traffic
 }
 
-// Add adds a descriptor's figures to the report's sums. It does not list the descriptor.
+// Add adds the figures of d to the sums of r. It does not append d to the list of descriptors.
 func (r *Report) Add(d *DescriptorReport) {
 	r.Cycles += d.Cycles.Total()
 	r.Time += d.Time
@@ -148,18 +153,19 @@ func (r *Report) Add(d *DescriptorReport) {
 	r.DMA.Add(&d.DMA)
 }
 
-// AddDispatches adds e, the fixed energy cost of dispatches, to the report's energy.
+// AddDispatches adds e, the fixed energy of one or more dispatches, to the energy of r.
 func (r *Report) AddDispatches(e clock.Nanojoules) {
 	r.Dispatch += e
 	r.Energy += e
 }
 
-// DescriptorEnergy returns the energy without the fixed cost of dispatches. Comparisons of programs
-// use it.
+// DescriptorEnergy returns the energy of the descriptors, without the fixed energy of the
+// dispatches. It is the number to compare two programs by.
 func (r *Report) DescriptorEnergy() clock.Nanojoules { return r.Energy - r.Dispatch }
 
-// Repeat adds the last per descriptors to the sums another times times, without listing them. It
-// does nothing if times is not positive. Call it at most once, after the last descriptor was added.
+// Repeat adds the figures of the last per descriptors to the sums times more times, without listing
+// them. It does nothing if times is not positive. Repeat may be called only once, after the last
+// descriptor was added.
 func (r *Report) Repeat(times, per int) {
 	if times <= 0 {
 		return
@@ -178,7 +184,7 @@ func (r *Report) Repeat(times, per int) {
 	}
 }
 
-// runCount returns how often the i-th listed descriptor ran.
+// runCount returns how often the listed descriptor with index i ran.
 func (r *Report) runCount(i int) int {
 	if i >= len(r.Descriptors)-r.Per {
 		return 1 + r.Again
@@ -186,10 +192,10 @@ func (r *Report) runCount(i int) int {
 	return 1
 }
 
-// Count returns the number of descriptors that ran, including those that are not listed.
+// Count returns the number of descriptors that ran, listed or not.
 func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per + r.Rest.Count }
 
-// sums is a copy of a report's totals.
+// sums holds a copy of the sums of a report.
 type sums struct {
 	cycles clock.Cycles
 	time   clock.Nanoseconds
@@ -204,7 +210,7 @@ func (r *Report) restore(s sums) {
 	r.Cycles, r.Time, r.Energy, r.MACs, r.DMA = s.cycles, s.time, s.energy, s.macs, s.dma
 }
 
-// Accounting returns the chain's cycles by cause.
+// Accounting returns the cycles of the whole chain by cause.
 func (r *Report) Accounting() (a Accounting) {
 	if r.Rest.Count > 0 {
 		return r.Rest.Cycles
@@ -217,7 +223,7 @@ func (r *Report) Accounting() (a Accounting) {
 	return a
 }
 
-// Parts returns the energy of the descriptors by consumer.
+// Parts returns the energy of all descriptors by consumer.
 func (r *Report) Parts() (e EnergyParts) {
 	if r.Rest.Count > 0 {
 		return r.Rest.Parts
@@ -234,7 +240,7 @@ func (r *Report) Parts() (e EnergyParts) {
 	return e
 }
 
-// Saved returns the cycles that the descriptors save by overlapping.
+// Saved returns the number of cycles that the chain saves because descriptors overlap.
 func (r *Report) Saved() (n clock.Cycles) {
 	if r.Rest.Count > 0 {
 		return r.Rest.Saved
@@ -245,8 +251,9 @@ func (r *Report) Saved() (n clock.Cycles) {
 	return n
 }
 
-// Working returns the time from the first to the last work of the report's descriptors. It is
-// longer than Time if they are part of a chain and overlap with other descriptors of it.
+// Working returns the time from the first transfer of the first descriptor to the last transfer of
+// the last one. This exceeds the report's Time if the descriptors are a part of a chain and overlap
+// with the rest of it.
 func (r *Report) Working() clock.Nanoseconds {
 	if r.Rest.Count > 0 {
 		return r.Time
@@ -261,7 +268,8 @@ func (r *Report) Working() clock.Nanoseconds {
 	return max(high-at, 0) + r.Time - low
 }
 
-// Engines returns the largest number of engines that a descriptor in list uses.
+// Engines returns the largest number of MAC engines that any descriptor in list uses, or 0 for an
+// empty list.
 func Engines(list []DescriptorReport) (n int) {
 	for i := range list {
 		n = max(n, list[i].Engines)
@@ -269,7 +277,7 @@ func Engines(list []DescriptorReport) (n int) {
 	return n
 }
 
-// Complete reports whether the values of every descriptor were computed and none faulted.
+// Complete reports whether the values of all descriptors were computed and no descriptor faulted.
 func (r *Report) Complete() bool {
 	if r.Rest.Count > 0 {
 		return false // only a chain without values leaves descriptors off its list
@@ -282,12 +290,13 @@ func (r *Report) Complete() bool {
 	return len(r.Faults) == 0
 }
 
-// SinglePatchPixels is the largest output, over all groups, that a multiply-accumulate loads and
-// stores as a whole.
+// SinglePatchPixels is the largest number of result pixels, over all groups, for which a
+// multiply-accumulate loads its whole source before it starts and stores its result after it ends.
 const SinglePatchPixels = partElements
 
-// SinglePatch reports whether the descriptor is a multiply-accumulate of one patch. Its sums need
-// the whole source, and its results leave after them, so no memory traffic overlaps with the array.
+// SinglePatch reports whether the descriptor is a multiply-accumulate with at most
+// [SinglePatchPixels] result pixels. The loads and stores of such a descriptor do not overlap with
+// its own computation.
 func (d *DescriptorReport) SinglePatch() bool {
 	return d.MACs > 0 && d.Shape.Wout*d.Shape.Hout*max(1, d.Shape.Groups) <= SinglePatchPixels
 }

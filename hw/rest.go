@@ -7,7 +7,7 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Rest sums up the descriptors of a chain that its report does not list. It is empty unless
+// A Rest holds the sums of the descriptors that a report does not list. It is empty unless
 // Options.List limits the list.
 type Rest struct {
 	Count   int
@@ -16,8 +16,9 @@ type Rest struct {
 	Engines int    // largest number of engines that one of them used
 	Weights uint64 // bytes of weights read by the convolutions among them
 
-	// Sums over all descriptors, listed or not, in chain order. They are therefore equal to the
-	// last digit to the sums of a report that lists all descriptors.
+	// The following fields are sums over all descriptors of the chain, listed or not. They are
+	// added up in chain order, so they equal the sums of a report that lists all descriptors to the
+	// last bit.
 	Cycles   Accounting
 	Saved    clock.Cycles
 	Parts    EnergyParts
@@ -26,7 +27,7 @@ type Rest struct {
 	Groups []Group // the unlisted descriptors by operation and shape, in order of first appearance
 }
 
-// A Group sums up descriptors with the same operation and shape.
+// A Group holds the sums of all unlisted descriptors with one operation and shape.
 type Group struct {
 	Op     Op
 	Shape  Shape // zero for all shapes after the first maxGroups
@@ -43,8 +44,8 @@ type Group struct {
 // operation alone.
 const maxGroups = 1 << 10
 
-// trimList moves descriptors after the first list ones from the report's list to its Rest, except
-// for the last open ones.
+// trimList moves descriptors after the first list ones from the report's list to its Rest. It keeps
+// the last open ones listed.
 func (r *Report) trimList(list, open int, g groups) {
 	end := len(r.Descriptors) - open
 	if end <= list {
@@ -61,7 +62,7 @@ func (r *Report) trimList(list, open int, g groups) {
 	r.Descriptors = slices.Delete(r.Descriptors, list, end)
 }
 
-// add adds a descriptor to the rest.
+// add adds the figures of d to x.
 func (x *Rest) add(d *DescriptorReport) {
 	x.Count++
 	x.Time += d.Time
@@ -76,7 +77,7 @@ func (x *Rest) add(d *DescriptorReport) {
 	x.Interval.add(d.Bounds(), 1)
 }
 
-// groups maps each group to its index in Rest.Groups.
+// groups maps an operation and shape to the index of its Group in Rest.Groups.
 type groups map[groupKey]int
 
 type groupKey struct {
@@ -84,7 +85,7 @@ type groupKey struct {
 	shape Shape
 }
 
-// add adds a descriptor to its group in x, and creates the group if needed.
+// add adds the figures of d to its group in x, which it creates if necessary.
 func (g groups) add(x *Rest, d *DescriptorReport) {
 	key := groupKey{d.Op, d.Shape}
 	at, ok := g[key]

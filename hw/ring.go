@@ -27,20 +27,22 @@ func (r *ring) Row(dst []half, c, y int) { copy(dst, r.row(c, y)) }
 // SetRow writes src to row y of channel c, starting at column x. It overwrites the oldest row.
 func (r *ring) SetRow(src []half, c, y, x int) { copy(r.row(c, y)[x:], src) }
 
-// A held task has a ring as its result and waits for the task that reads it.
-type held struct {
+// A heldTask is a task that has a ring as its result and waits for the task that
+// reads it.
+type heldTask struct {
 	task   regs.Task
 	ops    regs.Operands
 	report int // index in Report.Descriptors
 }
 
-// hold postpones the current task t until the task that reads its ring.
+// hold postpones task t, whose result is a ring buffer, until the task that reads the ring runs.
 func (d *Device) hold(t *regs.Task) (*evidence.Limit, *Fault) {
-	d.held = &held{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
+	d.held = &heldTask{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
 	return nil, nil
 }
 
-// abandon drops a held task whose ring nobody reads, and adds a limit to its report.
+// abandon drops a postponed task if no other task reads its ring buffer, and adds a limit to its
+// report.
 func (d *Device) abandon() {
 	if h := d.held; h != nil {
 		d.report.Descriptors[h.report].addLimit(&evidence.Limit{
@@ -51,7 +53,8 @@ func (d *Device) abandon() {
 	}
 }
 
-// runPair runs the held task and its reader together, a few rows at a time.
+// runPair computes the postponed task and second, the task that reads its ring buffer, in turns of
+// a few rows.
 func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 	h := d.held
 	if h == nil {
@@ -69,7 +72,7 @@ func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 		return fail(limit), nil
 	}
 	// The ring's own rows have no place in the L2, but the other buffers of the second task do.
-	if err := d.pad.Reserve(l2End(second.ops)); err != nil {
+	if err := d.l2.Reserve(l2End(second.ops)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	s, in := first.ops.Result.Shape, second.ops.Source1.Shape

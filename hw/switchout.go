@@ -2,19 +2,19 @@ package hw
 
 import "anesim/hw/clock"
 
-// Elapsed returns the time of the descriptors so far. It includes the drain of the last results
-// only after the chain has ended with Report or SwitchOut.
+// Elapsed returns the time that the device has worked since [New]. Until the chain has been ended
+// by [Device.Report] or [Device.SwitchOut], it does not include the time to store the last results.
 func (d *Device) Elapsed() clock.Nanoseconds { return d.report.Time }
 
-// SwitchOut takes the engine away between two descriptors of a chain. The results of earlier
-// descriptors are written, the contents of the L2 are lost, and the next descriptor overlaps with
-// nothing. SwitchOut returns the time spent waiting for the results.
+// SwitchOut gives the engine to another program between two descriptors. It waits until the results
+// of earlier descriptors are in memory, discards the contents of L2, and returns how long the wait
+// took. The next descriptor does not overlap with earlier ones.
 func (d *Device) SwitchOut() clock.Nanoseconds {
 	before := d.report.Time
 	d.finish()
 	d.line = pipeline{}
-	if d.pad != nil { // values were computed in it
-		d.pad.Spoil()
+	if d.l2 != nil { // values were computed in it
+		d.l2.Spoil()
 	}
 	return d.report.Time - before
 }

@@ -7,16 +7,16 @@ import (
 	"anesim/hw/tiles"
 )
 
-// A draw holds the power that the last descriptor of a chain draws while the next one starts.
-type draw struct {
+// A powerDraw holds the power that the last descriptor of a chain draws while the next one starts.
+type powerDraw struct {
 	watts    float64          // mean power while it works
 	trailing clock.Nanojoules // part of its energy: its last results, while the next descriptor runs
 }
 
-// spareEnergy returns the energy that a power budget leaves for a descriptor in addition to that of
-// its own time: the power that the previous descriptor does not use during lead, minus the energy
-// of that one's last results.
-func (l *draw) spareEnergy(budget float64, lead clock.Nanoseconds) clock.Nanojoules {
+// spareEnergy returns the energy that a descriptor may use in addition to the power budget during
+// its own time. It is the energy that the previous descriptor leaves unused during lead, minus the
+// energy of its last results.
+func (l *powerDraw) spareEnergy(budget float64, lead clock.Nanoseconds) clock.Nanojoules {
 	return clock.Nanojoules(max(0, budget-l.watts)*float64(lead)) - l.trailing
 }
 

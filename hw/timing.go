@@ -8,7 +8,8 @@ import (
 	"anesim/hw/vendor"
 )
 
-// ExeCycles holds the vendor's own estimate of a descriptor's duration in microseconds.
+// ExeCycles holds the duration of a descriptor in microseconds as the vendor's compiler estimates
+// it.
 type ExeCycles struct {
 	Stored uint16 // from the program, 0 if its compiler left it out
 	Model  uint16 // computed by the rule derived from real programs
@@ -34,12 +35,12 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 	}
 }
 
-// timeOnAll is like time, but uses every engine of a lane.
+// timeOnAll computes the same figures as time, with all engines that share a weight stream.
 func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
-	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g, o)
+	d.Op, d.Shape = Classify(&t.Header, g), wholeShape(g, o)
 	d.Depthwise = d.Op == Conv && g.Common.GroupConvCfg.UnicastEn()
 	d.DMA = dma.TrafficOf(o)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), vendor.ExeCycles(g, o, t.Beside)}
@@ -49,7 +50,7 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 		reads: o.Source1.L2 == regs.Circular, writes: o.Result.L2 == regs.Circular,
 	}
 	need.mem = p.dma.Cycles(d.DMA, need.lane)
-	need.dram, need.pad = footprints(t, o)
+	need.dram, need.l2 = footprints(t, o)
 	array := clock.Cycles(0)
 	if need.planar {
 		d.Units, d.L2 = p.planarUnits(g, o)
@@ -90,7 +91,7 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 // more pixels per step need not wait for all of them (inferred).
 const partElements = 256
 
-// conclude computes time, energy, throttling and counters from a descriptor's cycles and events.
+// conclude computes the time, energy, throttling and counters of d from its cycles and events.
 func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	d.Cycles.Throttle = 0
 	d.Time = p.clock.Time(d.Cycles.Total())
@@ -99,12 +100,13 @@ func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) 
 	if p.budget > 0 {
 		trailing := clock.Nanojoules(d.Watts() * float64(d.Trail))
 		p.throttle(d, open, l.earlier.spareEnergy(p.budget, d.Lead)+trailing)
-		l.power = draw{d.Watts(), trailing}
+		l.power = powerDraw{d.Watts(), trailing}
 	}
-	d.Counters = countersOf(d)
+	d.Counters = makeCounters(d)
 }
 
-// finish adds to the last descriptor of a chain the cycles that memory needs for its last results.
+// finish adds to d, the last descriptor of a chain, the cycles in which memory stores its last
+// results.
 func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	if l.drain > 0 {
 		d.Cycles.OutputStall += l.drain
@@ -113,8 +115,8 @@ func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	}
 }
 
-// shapeOf returns the shape of a task in whole tensors.
-func shapeOf(g *regs.Groups, o *regs.Operands) Shape {
+// wholeShape returns the shape of a task, with the channels of all groups counted together.
+func wholeShape(g *regs.Groups, o *regs.Operands) Shape {
 	c, in, out := &g.Common, &o.In, &o.Out
 	return Shape{
 		Win: in.Width, Hin: in.Height, Cin: in.Channels * in.Groups,

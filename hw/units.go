@@ -9,7 +9,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// Units holds the columns of the vendor compiler's cost dump.
+// Units holds the columns of the cost report that the vendor's compiler can write for each
+// descriptor.
 type Units struct {
 	WorkUnits       int
 	MACCyclesPerWU  int // multiply-accumulate cycles per work unit
@@ -22,7 +23,8 @@ type Units struct {
 	KernelBytes     uint64 // weights, unpadded
 }
 
-// engineUnits returns the cost columns of a task of the MAC engines, and its L2 traffic.
+// engineUnits returns the cost columns of a task of the MAC engines that does the work w, and its
+// L2 traffic.
 func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (Units, l2.Traffic) {
 	u := Units{
 		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
@@ -68,8 +70,8 @@ func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (U
 
 const fp16Bytes = 2
 
-// writebackCycles returns the cycles in which the results of a task are written to the L2. Each
-// bank takes one granule per cycle. A transposed result is written element by element.
+// writebackCycles returns the number of cycles needed to write the results of a task to L2. Each
+// bank accepts one granule per cycle. A transposed result is written element by element.
 func (p *params) writebackCycles(g *regs.Groups, out *regs.Shape, t l2.Patch, patches int) clock.Cycles {
 	if g.ResultTransposed() {
 		return p.transpose.Cycles(uint64(out.Elements()))
@@ -90,8 +92,8 @@ func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffi
 	}
 }
 
-// account splits the cycles in the array or the planar engine by cause: compute first, then the
-// cycles that slower L2 paths add. Double buffering lets all of them overlap.
+// account splits the cycles in the array or the planar engine by cause. All of them overlap: the
+// first array cycles count as computing, and the cycles by which L2 is slower as L2 stalls.
 func (u *Units) account(array clock.Cycles) Accounting {
 	a := Accounting{Compute: array}
 	at := a.Compute

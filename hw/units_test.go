@@ -95,7 +95,7 @@ func TestPlanarUnitsByHand(t *testing.T) {
 	if want := 6 * p.l2.WritebackCycles(8, l2.Patch{Rows: 30, Width: 40, Stride: 0x100}); u.L2Broadcast != want {
 		t.Errorf("%d cycles of broadcasts, want %d", u.L2Broadcast, want)
 	}
-	if got := shapeOf(&task.Groups, task.Groups.Operands()); got.Cin != 24 || got.Cout != 24 || got.Groups != 3 {
+	if got := wholeShape(&task.Groups, task.Groups.Operands()); got.Cin != 24 || got.Cout != 24 || got.Groups != 3 {
 		t.Errorf("channels over all groups: %+v", got)
 	}
 }
@@ -212,7 +212,7 @@ func TestRepeatCountsTheLastOnes(t *testing.T) {
 
 // Stalls of both ways through the L2 are the planar engine's.
 func TestPlanarCounters(t *testing.T) {
-	c := countersOf(&DescriptorReport{Planar: true, Cycles: Accounting{InputStall: 1, L2ReadStall: 2, OutputStall: 4, L2WriteStall: 8}})
+	c := makeCounters(&DescriptorReport{Planar: true, Cycles: Accounting{InputStall: 1, L2ReadStall: 2, OutputStall: 4, L2WriteStall: 8}})
 	if c[L2PEInputStall] != 3 || c[L2PEOutputStall] != 12 {
 		t.Errorf("%d and %d cycles", c[L2PEInputStall], c[L2PEOutputStall])
 	}
@@ -233,7 +233,7 @@ func TestIntervalRests(t *testing.T) {
 	}
 	point, window := spread{pointLow, pointHigh, pointRows}, spread{windowLow, windowHigh, windowRows}
 	for kernel, want := range map[[2]int]spread{{1, 1}: point, {1, 3}: window, {2, 1}: window} {
-		if got := spreadFor(&DescriptorReport{Op: Conv, Shape: Shape{Kh: kernel[0], Kw: kernel[1]}}); got != want {
+		if got := findSpread(&DescriptorReport{Op: Conv, Shape: Shape{Kh: kernel[0], Kw: kernel[1]}}); got != want {
 			t.Errorf("%v: %+v, want %+v", kernel, got, want)
 		}
 	}

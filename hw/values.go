@@ -22,7 +22,7 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 		return &Fault{Unit: "device", What: fmt.Sprintf("values take %d steps or more; the budget is %d", d.steps, d.opts.Budget)}
 	}
 	d.zeros = 0
-	limit := unmodelled(g, d.ops)
+	limit := findLimit(g, d.ops)
 	if limit == nil {
 		var f *Fault
 		if limit, f = d.compute(r, t); f != nil {
@@ -44,10 +44,10 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 	return nil
 }
 
-// elementSteps is the number of steps that one elementwise operation counts for in the budget.
+// elementSteps is the number of budget steps that an elementwise operation on one element costs.
 const elementSteps = 16
 
-// valueSteps returns the number of budget steps that a task takes.
+// valueSteps returns the number of budget steps that computing the values of a task costs.
 func valueSteps(g *regs.Groups) uint64 {
 	n := uint64(max(g.InShape().Elements(), g.OutShape().Elements())) * elementSteps
 	if !g.Planar() {
@@ -73,13 +73,13 @@ type part struct {
 	src          tiles.Source
 }
 
-// prepare reads the weights and the operation of a task into j.
+// prepare reads the operation and the weights of task t into j.
 func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
 	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
-	if d.pad == nil {
-		d.pad = l2.New(d.p.l2.Bytes)
+	if d.l2 == nil {
+		d.l2 = l2.New(d.p.l2.Bytes)
 	}
-	if err := d.pad.Reserve(l2End(o)); err != nil {
+	if err := d.l2.Reserve(l2End(o)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	if t.Groups.Planar() {
@@ -88,7 +88,8 @@ func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidenc
 	return d.prepareEngine(&j.engine, t)
 }
 
-// compute runs a task part by part. A task whose result is a ring is held until its reader runs.
+// compute computes the values of task t, part by part. If the result is a ring buffer, it postpones
+// the task until the reader runs.
 func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	if d.ops.Result.L2 == regs.Circular {
 		return d.hold(t)
@@ -118,7 +119,7 @@ func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Lim
 	return j.byteRangeLimit(), nil
 }
 
-// planeCount returns the number of planes that a task processes one by one. It is 1 for a
+// planeCount returns the number of depth planes that the task computes separately. It is 1 for a
 // reduction, which combines them.
 func (j *job) planeCount() int {
 	if j.task.Groups.Planar() && j.task.Groups.Common.Cfg.PlanarForm().Reduces() {
@@ -146,7 +147,7 @@ func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 	return p, nil
 }
 
-// run computes rows first to last-1 of a part.
+// run computes rows first to last-1 of part p.
 func (d *Device) run(j *job, p part, first, last int) *Fault {
 	if j.task.Groups.Planar() {
 		return j.planar.run(d, j, p, first, last)
@@ -173,10 +174,10 @@ func (d *Device) openSource(j *job, o *regs.Operand, group, depth int) (tiles.So
 	case o.L2 == regs.Circular:
 		return j.ring, nil
 	}
-	return d.pad.View(o.Tile, o.Shape, group, depth)
+	return d.l2.View(o.Tile, o.Shape, group, depth)
 }
 
-// A teeSink writes results to two places.
+// A teeSink writes results to two tensors.
 type teeSink struct{ a, b tiles.Sink }
 
 func (s teeSink) SetRow(src []half, c, y, x int) {
@@ -184,7 +185,7 @@ func (s teeSink) SetRow(src []half, c, y, x int) {
 	s.b.SetRow(src, c, y, x)
 }
 
-// openSink returns the view that a part of the result is written to.
+// openSink returns the view to which one group and depth of the result is written.
 func (d *Device) openSink(j *job, group, depth int) (tiles.Sink, error) {
 	o := &j.ops.Result
 	switch {
@@ -196,15 +197,15 @@ func (d *Device) openSink(j *job, group, depth int) (tiles.Sink, error) {
 	case o.L2 == regs.Streamed:
 		return d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
 	}
-	pad, err := d.pad.View(o.Tile, o.Shape, group, depth)
+	inL2, err := d.l2.View(o.Tile, o.Shape, group, depth)
 	if err != nil || !o.DRAM {
-		return pad, err
+		return inL2, err
 	}
 	mem, err := d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
-	return teeSink{mem, pad}, err
+	return teeSink{mem, inL2}, err
 }
 
-// keepSource copies the source to the L2 for a later descriptor.
+// keepSource copies one group and depth of the source to L2, where a later descriptor reads it.
 func (d *Device) keepSource(j *job, group, depth int) error {
 	o := &j.ops.Source1
 	depths := 1
@@ -217,7 +218,7 @@ func (d *Device) keepSource(j *job, group, depth int) error {
 		if err != nil {
 			return err
 		}
-		v, err := d.pad.View(o.Tile, o.Shape, group, z)
+		v, err := d.l2.View(o.Tile, o.Shape, group, z)
 		if err != nil {
 			return err
 		}

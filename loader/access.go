@@ -6,8 +6,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// An access is one DMA transfer of a task: the buffer that a unit reads or writes, and the
-// range of bytes.
+// An access is one DMA transfer of a task: the buffer and the range of bytes that it reads
+// or writes.
 type access struct {
 	role    regs.Role // of a tile DMA
 	lane    int       // of a kernel DMA
@@ -21,7 +21,7 @@ type access struct {
 	kernel  bool         // kernel DMA: one lane of weights, without a surface
 }
 
-// name returns the name of the unit for messages, such as "source 1" or "kernel lane 3".
+// name returns the name of the DMA for messages, such as "source 1" or "kernel lane 3".
 func (a *access) name() string {
 	if a.kernel {
 		return fmt.Sprintf("kernel lane %d", a.lane)
@@ -29,9 +29,9 @@ func (a *access) name() string {
 	return a.role.String()
 }
 
-// listAccesses appends a task's DMA transfers to dst[:0]: source 1, source 2, the
-// destination, then every enabled lane of weights. A DMA that is off but names a buffer is
-// listed too, because it shows how large the vendor's compiler made that buffer.
+// listAccesses returns the DMA transfers of a task in dst[:0]: source 1, source 2, the
+// destination, and the weight streams that are on. It includes a tensor in L2 whose header
+// names a buffer, because it shows how large the compiler made the buffer.
 func listAccesses(dst []access, h *regs.Header, g *regs.Groups, ops *regs.Operands) []access {
 	dst = dst[:0]
 	for i, n := range [...]struct {

@@ -28,16 +28,16 @@ const (
 	anecAlign       = 16
 )
 
-// An anec holds the header fields of a file in the Linux driver's form.
+// An anec holds the header of a file in the form that the Linux driver loads.
 type anec struct {
 	size, task, kernel uint64
 	firstSize, count   uint32
 	sources, results   int
 }
 
-// readAnecHeader parses the header of a file of size bytes from its first bytes. The form
-// has no magic number, so ok is false if head is too short or the sizes contradict each
-// other.
+// readAnecHeader parses the header of a file in the Linux driver's form, given the first
+// bytes of the file and its size. The form has no magic number. readAnecHeader returns
+// false if head is too short or the sizes in the header contradict each other.
 func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
 	if len(head) < anecHeader {
 		return h, false
@@ -56,8 +56,8 @@ func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
 		h.firstSize > 0 && uint64(h.firstSize) <= h.task && h.count > 0 && uint64(h.count) <= h.task
 }
 
-// readAnec reads a program in the Linux driver's form. Segments are placed from
-// ApertureBase on: scratch memory, destinations, sources, text and weights.
+// readAnec reads a program in the Linux driver's form. It places the scratch memory, the
+// outputs, the inputs, the descriptors and the weights in this order from ApertureBase on.
 func readAnec(name string, file []byte, h anec) (*Program, error) {
 	p := &Program{Name: name, Form: FormANEC, Subtype: SubtypeM1, TaskCount: int(h.count), file: file}
 	weights, err := p.findANECText(file, h)
@@ -114,9 +114,9 @@ func readAnec(name string, file []byte, h anec) (*Program, error) {
 	return p, nil
 }
 
-// findANECText sets the program's text and returns the weights. The data follows a header
-// of 0x800 or 0x1000 bytes, and the first descriptor's size is given in bytes or in words.
-// findANECText tries each combination and keeps the first one with a valid chain.
+// findANECText sets the descriptors of the program and returns the weights. The header has
+// 0x800 or 0x1000 bytes, and it gives the size of the first descriptor in bytes or in
+// words; findANECText uses the first combination that gives a valid chain.
 func (p *Program) findANECText(file []byte, h anec) (weights []byte, err error) {
 	var first error
 	for _, header := range [...]uint64{anecHeader, anecHeaderWide} {
@@ -149,7 +149,8 @@ func (p *Program) findANECText(file []byte, h anec) (weights []byte, err error) 
 	return nil, first
 }
 
-// readANECShape sets the port's shape and strides from the entry of a channel.
+// readANECShape sets the shape and the strides of the port from the header's entry for a
+// channel, as that form calls buffers.
 func (p *Port) readANECShape(file []byte, channel int) error {
 	at := anecShapes + anecShape*channel
 	var v [6]uint64
@@ -174,9 +175,9 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	return nil
 }
 
-// ANEC returns the program as a file in the Linux driver's form. It renumbers buffers as
-// that form requires, destinations first and then sources, and adjusts the descriptors'
-// headers. It returns an *UnsupportedError if the form cannot hold the program.
+// ANEC returns the program as a file in the form that the Linux driver loads (.anec). The
+// form numbers buffers in its own way, so the buffer numbers in the descriptors' headers
+// change. ANEC returns an *[UnsupportedError] if the form cannot hold the program.
 func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the Linux driver's form, which holds version 7 descriptors only"}
@@ -236,8 +237,8 @@ func (p *Program) ANEC() ([]byte, error) {
 	return out, nil
 }
 
-// anecPorts returns the outputs and then the inputs, and the number that each one's buffer gets
-// in the Linux driver's form.
+// anecPorts returns the outputs followed by the inputs. The map to gives the new number of
+// each port's buffer in the Linux driver's form.
 func (p *Program) anecPorts() (ports []*Port, to map[uint32]uint32, err error) {
 	for _, d := range [...]Direction{Output, Input} {
 		for q := range p.ports(d) {
@@ -263,8 +264,8 @@ func (p *Program) anecPorts() (ports []*Port, to map[uint32]uint32, err error) {
 	return ports, to, nil
 }
 
-// bufferData returns the segment's bytes from a buffer's address to the segment's end. It
-// returns nil if the buffer has no address or its segment has no data.
+// bufferData returns the bytes from the start of buffer bar to the end of its segment. It
+// returns nil if the program has no such buffer or the segment has no data.
 func (p *Program) bufferData(bar int) []byte {
 	if s := p.segmentAt(p.BARs[bar]); s != nil && s.Data != nil && p.BARs[bar] != 0 {
 		return s.Data[min(uint64(len(s.Data)), p.BARs[bar]-s.Addr):]
@@ -282,9 +283,8 @@ func (p *Program) segmentAt(addr uint64) *Segment {
 	return nil
 }
 
-// renumberBuffers returns a copy of the text in which the descriptors' headers use the
-// buffer numbers that to maps the old ones to. Buffers that are not in to keep their
-// number.
+// renumberBuffers returns a copy of the descriptors in which the headers refer to buffer
+// to[n] instead of buffer n. Buffers that are not in to keep their number.
 func (p *Program) renumberBuffers(to map[uint32]uint32) ([]byte, error) {
 	text := append([]byte(nil), p.Text...)
 	for d, err := range p.Descriptors() {

@@ -2,7 +2,8 @@ package loader
 
 import "strings"
 
-// A Banner is the compiler's command line, as recorded in the container.
+// A Banner is the command line with which the vendor's compiler was run, as the container
+// records it.
 type Banner struct {
 	Text     string // verbatim
 	Compiler string // such as zin_ane_compiler

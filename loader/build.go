@@ -8,9 +8,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Builder makes a container from scratch. From 0x30000000 on it places the scratch
-// memory, then the ports in order of their buffer index, each rounded up to a page, then
-// the text and the constants. An address that the caller sets takes precedence.
+// A Builder makes a hardware container for a chain of descriptors. It places memory from
+// address 0x30000000 on: the scratch memory, then the ports in the order of their buffer
+// index, each rounded up to a page, then the descriptors and the constants. Addresses that
+// the caller sets are kept.
 type Builder struct {
 	Procedure     string             // "net" when empty
 	Chain         []*regs.Descriptor // linked by Sequence
@@ -24,18 +25,20 @@ type Builder struct {
 	Empty         []string           // names of segments without memory
 	NoteBytes     int                // size of a note command, 0 for none
 
-	// Late selects the format of compilers from 2024 on: operation commands have 0xd48
-	// bytes before their names, the operand of the output port NAME is called NAME@output,
-	// and lanes that a descriptor leaves off have sentinel tiles.
+	// Late selects the format of compilers since 2024. Operation commands are longer, the
+	// operand of an output port NAME is called NAME@output, and symbols mark the weight
+	// streams that a descriptor does not use.
 	Late bool
 
-	// Also lists further procedures of the container. Only their Procedure, Chain,
-	// Constants, Ports and Scratch are used. Port names must be unique in the container.
+	// Also lists further procedures of the container. Only their fields Procedure, Chain,
+	// Constants, Ports and Scratch are used. The names of all ports in the container must
+	// differ.
 	Also []*Builder
 }
 
-// Build makes the container, reads it back and links it, so the program it returns can run.
-// If the builder has one procedure, the program shares the memory of Constants.
+// Build makes the container and returns it as a program that can run. It reads the
+// container back and links it as a check, and returns the errors of that. If the container
+// has one procedure, the program shares memory with Constants.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {
@@ -57,9 +60,9 @@ func (b *Builder) Build(name string) (*Program, error) {
 	return p, nil
 }
 
-// Layout returns the program that Build would return, with the same addresses, but without
-// a container. It does not need the bytes of the constants, only ConstantBytes. The program
-// has no symbols. It can be linked and timed but not written.
+// Layout assigns the same addresses as [Builder.Build] but does not make a container, so it
+// needs only the size of the constants, ConstantBytes. The program can be linked and timed,
+// but not written to a file, and it has no symbols.
 func (b *Builder) Layout(name string) (*Program, error) {
 	if len(b.Also) > 0 {
 		return nil, fmt.Errorf("program %s has several procedures; Layout supports one", b.procedureName())
@@ -95,7 +98,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 	return p, nil
 }
 
-// validate returns an error if the procedure has no descriptors, or a port with an invalid
+// validate returns an error if the procedure has no descriptors or a port with an invalid
 // buffer index.
 func (q *part) validate() error {
 	if len(q.Chain) == 0 {
@@ -109,7 +112,8 @@ func (q *part) validate() error {
 	return nil
 }
 
-// Container places all sections in memory and in the file, and returns the container.
+// Container assigns addresses and file offsets to all sections and returns the container.
+// It returns an error if the container cannot hold them.
 func (b *Builder) Container() (*Container, error) {
 	l := &layout{Builder: b}
 	for _, q := range append([]*Builder{b}, b.Also...) {
@@ -153,7 +157,7 @@ func (b *Builder) Container() (*Container, error) {
 
 func (b *Builder) procedureName() string { return cmp.Or(b.Procedure, "net") }
 
-// A layout is a container under construction.
+// A layout assigns addresses and file offsets to the parts of a container.
 type layout struct {
 	*Builder
 	parts    []*part
@@ -163,7 +167,7 @@ type layout struct {
 	sizes    bool // only the size of the constants is known
 }
 
-// A part is the share of one procedure in the container.
+// A part is one procedure of a container, with its share of memory.
 type part struct {
 	*Builder
 	ports      []Port
@@ -172,7 +176,8 @@ type part struct {
 	text, data uint64 // offsets of its chain and constants in their sections
 }
 
-// newLoad returns an empty command with its size rounded up to a multiple of 8 bytes.
+// newLoad returns an empty load command of at least size bytes, rounded up to a multiple of
+// 8.
 func newLoad(cmd Command, size int) LoadBytes {
 	b := make(LoadBytes, roundUp(uint64(size), 8))
 	le.PutUint32(b, uint32(cmd))
@@ -226,8 +231,8 @@ func (l *layout) placeAll() {
 	}
 }
 
-// placePorts assigns addresses from at on to the ports of a procedure that have none, and
-// returns the end of the last window.
+// placePorts assigns addresses, from at on, to the ports of a procedure that have none. It
+// returns the address after the last port.
 func (l *layout) placePorts(q *part, at uint64) uint64 {
 	order := make([]*Port, len(q.ports))
 	for i := range q.ports {
@@ -251,9 +256,8 @@ func (l *layout) placePorts(q *part, at uint64) uint64 {
 	return at
 }
 
-// placeText concatenates the chains of all procedures, each at a multiple of
-// regs.Alignment, and their constants, each at a multiple of TileSize. It places both from
-// at on.
+// placeText places the descriptors of all procedures, followed by their constants, from
+// address at on.
 func (l *layout) placeText(at uint64) {
 	var text, constants []byte
 	flags := SegmentPadded
@@ -308,8 +312,8 @@ func padTo(b []byte, unit uint64) []byte {
 	return append(b, make([]byte, roundUp(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
-// sectionIndex returns the ordinal, from 1, of the section at an address, or 0 if there is
-// none.
+// sectionIndex returns the number of the section that contains an address, counted from 1,
+// or 0 if there is none.
 func (l *layout) sectionIndex(at uint64) uint8 {
 	n := uint8(0)
 	for _, s := range l.segments {
@@ -330,7 +334,7 @@ func newPortLoad(p *Port) *PortLoad {
 	return &PortLoad{b, p.Address, p.Name}
 }
 
-// newProgramLoad returns the thread command of flavor 1 as later compilers write it.
+// newProgramLoad returns the load command that describes the procedure.
 func (q *part) newProgramLoad() *ProgramLoad {
 	const size = 0x878
 	b := newLoad(CommandThread, size+len(q.procedureName())+1)
@@ -388,8 +392,8 @@ func (q *part) newOperationLoad(p *Port, late bool) *OperationLoad {
 	}
 }
 
-// assignFileOffsets places the parts of the file: symbols, strings and relocations follow
-// the commands, then every segment with data starts a new page.
+// assignFileOffsets assigns file offsets: symbols, strings and relocations follow the load
+// commands, and each segment with data starts a new page.
 func (l *layout) assignFileOffsets(c *Container, symtab *SymtabLoad) {
 	at := uint64(headerSize)
 	for _, load := range c.Loads {

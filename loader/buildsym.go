@@ -10,9 +10,7 @@ import (
 // lanes is the maximum number of weight lanes of a descriptor, one for each MAC engine.
 const lanes = 16
 
-// knownTypes returns the known part of the element-type catalogue. Containers of 2020 have
-// ten of these entries. e4m3 and int4 are documented for the 24 entries of later
-// containers.
+// knownTypes returns the element types to write to the symbol table.
 func knownTypes() []ElementType {
 	return []ElementType{
 		{1, "void", "1"}, {2, "int8", "r2;0;127"}, {3, "uint8", "r1;0;255"},
@@ -25,8 +23,8 @@ func knownTypes() []ElementType {
 // firstShape is the type number of the first shape, as in listing 23.5: t0:t44.
 const firstShape = 44
 
-// newSymtab returns the symbol table and adds the relocations of the weight tiles to the
-// text section.
+// newSymtab returns the symbol table. It also adds relocations for the weight streams to
+// the section of the descriptors.
 func (l *layout) newSymtab() *SymtabLoad {
 	t := &SymtabLoad{LoadBytes: newLoad(CommandSymtab, 24), Strings: []byte{0}}
 	add := func(s Symbol) {
@@ -65,9 +63,8 @@ func (l *layout) newSymtab() *SymtabLoad {
 	return t
 }
 
-// addTiles returns the symbols of a descriptor's weight lanes and adds their relocations.
-// It returns nil for a descriptor that reads no constants, for example because its kernel
-// is in scratch memory.
+// addTiles returns symbols for the weight streams of descriptor d, and adds their
+// relocations. It returns nil if the descriptor reads no constants.
 func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
 	var f regs.File
 	var g regs.Groups
@@ -107,8 +104,8 @@ func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
 	return out
 }
 
-// sentinelTile returns the symbol of a lane that reads nothing. Its address is the end of
-// the constants.
+// sentinelTile returns the symbol that marks a weight stream as unused. Its address is the
+// end of the constants.
 func (l *layout) sentinelTile(lane int) Symbol {
 	return Symbol{Name: fmt.Sprintf("_ne_%d", lane), Type: SymbolDefined, Value: l.consts.Addr + l.consts.Size}
 }

@@ -8,9 +8,9 @@ import (
 	"anesim/hw/regs"
 )
 
-// isCaptureText reports whether the file is printable text whose first line, after
-// comments, starts with a hexadecimal number or a register name. The register is one of the
-// version 10 image or one that the M1 lacks.
+// isCaptureText reports whether the file is a text of captured registers: it is printable
+// and its first line, after comments, starts with a hexadecimal number or the name of a
+// register.
 func isCaptureText(file []byte) bool {
 	for _, c := range file {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c >= 0x7f {
@@ -32,8 +32,8 @@ func isCaptureText(file []byte) bool {
 	return false
 }
 
-// readCaptureText reads one pair of address and value per line, optionally separated by a
-// comma. A # starts a comment.
+// readCaptureText reads captured registers from a text with one address and value per line.
+// The two may be separated by a comma. A # starts a comment.
 func readCaptureText(name string, file []byte) (*Program, error) {
 	v := new(regs.V10)
 	at := uint64(0)
@@ -61,7 +61,8 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
 }
 
-// parseCaptureAddress parses a register's address or name.
+// parseCaptureAddress parses the address or the name of a register in a line at byte offset
+// at.
 func parseCaptureAddress(at uint64, text string) (uint32, error) {
 	if e := regs.Absent(text); e != nil {
 		return 0, &UnsupportedError{"captured registers", e.Error()}

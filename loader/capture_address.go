@@ -6,16 +6,16 @@ import (
 	"anesim/hw/regs"
 )
 
-// A CapturedAddress is a device address from captured registers. The loader fills in its
-// low word, and the register after that holds its high word.
+// A CapturedAddress is a device address found in captured registers. It occupies two
+// registers, the low word first.
 //
-// The four weight streams have the same layout: enable, offset, low word, high word. This
-// is inferred from the documents' relocation words and the named enables and offsets.
+// The registers of a weight stream are an enable, an offset and the two words of its
+// address. That all four streams have this layout is inferred.
 type CapturedAddress struct {
 	Slot     string
 	Register uint32 // byte address of the low word
 	Address  uint64 // hi<<32 | lo
-	// For a weight stream, whose enable and offset precede the address.
+	// The following fields are set for a weight stream.
 	Stream  bool
 	Enabled bool
 	Offset  uint32
@@ -27,8 +27,8 @@ const (
 )
 
 // Addresses returns the device addresses in captured registers, or nil for a program of
-// another form. It returns a *FormatError if a high word has more than 10 bits or a low
-// word is not a multiple of 64. The error's Off is then the register's address.
+// another form. It returns a *[FormatError] if a high word has more than 10 bits or a low
+// word is not a multiple of 64. The Off field of the error is the address of the register.
 func (p *Program) Addresses() ([]CapturedAddress, error) {
 	if p.Registers == nil {
 		return nil, nil
@@ -60,7 +60,7 @@ func (p *Program) Addresses() ([]CapturedAddress, error) {
 	return out, nil
 }
 
-// String returns the slot and its address, such as "slot at 0x30000000". For a weight
+// String returns the slot and its address, such as "source 1 at 0x30000000". For a weight
 // stream it adds the offset and "on" or "off".
 func (a CapturedAddress) String() string {
 	s := fmt.Sprintf("%s at %#x", a.Slot, a.Address)

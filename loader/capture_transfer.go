@@ -14,19 +14,20 @@ import (
 // buffers in L2 are not among them. Therefore the package resolves the transfers as it does
 // for other programs, and refuses to link.
 
-// A Transfer is a tensor that captured registers place in device memory.
+// A Transfer is a tensor whose location in device memory is given by captured registers.
 type Transfer struct {
 	Role    regs.Role
 	Address uint64
 	Surface regs.Surface // its extents are zero if they were not captured
-	// Low is the device address of the first byte and High the address after the last. They
-	// are equal if the extents are unknown.
+	// Low is the device address of the tensor's first byte, and High the address after its
+	// last. They are equal if the size of the tensor is unknown.
 	Low, High uint64
 }
 
-// Transfers returns the tensors whose address was captured. It returns a *FormatError if an
-// address is invalid or a tensor extends past the device address space. The error's Off is
-// then the register's address.
+// Transfers returns the tensors whose addresses are in captured registers, or nil for a
+// program of another form. It returns a *[FormatError] if an address is invalid or a tensor
+// extends past the device address space. The Off field of the error is the address of the
+// register.
 func (p *Program) Transfers() ([]Transfer, error) {
 	addresses, err := p.Addresses()
 	if err != nil {
@@ -92,7 +93,7 @@ func capturedValue(v *regs.V10, name string) (uint32, bool) {
 	return v.Load(addr)
 }
 
-// String describes the transfer in words.
+// String describes the tensor in words: its role, shape, addresses and strides.
 func (t Transfer) String() string {
 	var b strings.Builder
 	verb := "reads"

@@ -8,10 +8,10 @@ import (
 	"anesim/loader/enums"
 )
 
-// A Command is the number of a load command.
+// A Command is the number that identifies the kind of a load command.
 type Command = enums.LoadCommand
 
-// The load commands of a container.
+// Kinds of load commands in a container.
 const (
 	CommandSymtab  = enums.LoadSymbolTable
 	CommandThread  = enums.LoadThread
@@ -22,7 +22,7 @@ const (
 	CommandPort64  = enums.LoadWidePort
 )
 
-// A Flavor selects the contents of a thread command.
+// A Flavor identifies the contents of a thread command.
 type Flavor = enums.ThreadFlavor
 
 // Flavors of thread commands.
@@ -31,19 +31,19 @@ const (
 	FlavorOperation = enums.FlavorOperation
 )
 
-// SegmentFlags are the flags of a segment.
+// SegmentFlags holds the flags of a segment.
 type SegmentFlags = enums.SegmentFlags
 
-// Segment flags that occur in containers.
+// Flags of segments in containers.
 const (
 	SegmentPadded = enums.SegmentPadded
 	SegmentWindow = enums.SegmentWindow
 )
 
-// SectionFlags holds a section's kind in the low byte and attributes above it.
+// SectionFlags holds the kind of a section in its low byte and flags in the others.
 type SectionFlags uint32
 
-// Section kinds and attributes that occur in containers.
+// Kinds and flags of sections in containers.
 const (
 	SectionScratch = SectionFlags(enums.SectionScratch)
 	SectionInput   = SectionFlags(enums.SectionInput)
@@ -54,8 +54,8 @@ const (
 	SectionRelocated SectionFlags = 0x100 // attribute: the section has relocations (bytes)
 )
 
-// String returns the kind and the attributes separated by commas, such as "text,relocated".
-// Unknown attributes are written in hexadecimal.
+// String returns the kind and the flags separated by commas, such as "text,relocated".
+// Unknown flags are written in hexadecimal.
 func (f SectionFlags) String() string {
 	parts := []string{enums.SectionKind(f & 0xff).String()}
 	if f&SectionRelocated != 0 {
@@ -67,24 +67,24 @@ func (f SectionFlags) String() string {
 	return strings.Join(parts, ",")
 }
 
-// A SymbolType is the type of a symbol table's entry.
+// A SymbolType is the type of an entry of the symbol table.
 type SymbolType = enums.SymbolType
 
-// Symbol types that occur in containers.
+// Types of symbols in containers.
 const (
 	SymbolDefined = enums.SymbolDefined
 	SymbolShape   = enums.SymbolShape
 	SymbolElement = enums.SymbolElementType
 )
 
-// A Subtype is the processor subtype of a container. It identifies the engine generation
-// that the text was compiled for (decompiled; 4 is seen in files).
+// A Subtype identifies the chip generation that a container was compiled for.
 type Subtype uint32
 
-// SubtypeM1 is the engine of the M1 and A14 (H13), the one that the model runs.
+// SubtypeM1 identifies the engine of the M1 and the A14, called H13. It is the only
+// generation whose programs the model runs.
 const SubtypeM1 Subtype = 4
 
-// String returns the name of the engine generation, or "subtype N" for an unknown one.
+// String returns the name of the chip generation, or "subtype N" if it is unknown.
 func (s Subtype) String() string {
 	if s.isKnown() {
 		return enums.Generation(s).String()

@@ -11,8 +11,9 @@ import (
 
 var le = binary.LittleEndian
 
-// A Container is a hardware container: the header, the load commands and the bytes they
-// refer to. Bytes with an unknown meaning are kept unchanged.
+// A Container is a hardware container, the file format of the vendor's compiler: a header,
+// load commands and the data they refer to. It also keeps the bytes whose meaning is
+// unknown.
 type Container struct {
 	CPUType, FileType, Flags, Reserved uint32
 	Subtype                            Subtype
@@ -22,26 +23,27 @@ type Container struct {
 	gaps []extent // bytes no command owns
 }
 
-// A Load is a load command.
+// A Load is a load command, a record at the start of a container that describes a part of
+// it.
 type Load interface {
 	Command() Command
 	Raw() []byte      // the whole command as it was read or first made
 	store(dst []byte) // writes the known fields over a copy of Raw
 }
 
-// LoadBytes holds the bytes of a load command. On its own it is a command of an unknown
-// kind.
+// LoadBytes holds the bytes of a load command. It is also the type of load commands of an
+// unknown kind.
 type LoadBytes []byte
 
-// Command returns the command's number.
+// Command returns the number that identifies the kind of the load command.
 func (b LoadBytes) Command() Command { return Command(le.Uint32(b)) }
 
-// Raw returns the whole command.
+// Raw returns all bytes of the load command.
 func (b LoadBytes) Raw() []byte { return b }
 
 func (b LoadBytes) store([]byte) {}
 
-// A SegmentLoad describes a range of device memory and its sections.
+// A SegmentLoad is a load command that describes a range of device memory and its sections.
 type SegmentLoad struct {
 	LoadBytes
 	Name             string
@@ -53,7 +55,7 @@ type SegmentLoad struct {
 	Data             []byte // set only if there are no sections
 }
 
-// A SectionHeader describes a section of a segment.
+// A SectionHeader describes a section, a part of a segment.
 type SectionHeader struct {
 	Name, Segment string
 	Addr, Size    uint64
@@ -65,21 +67,21 @@ type SectionHeader struct {
 	Data          []byte // nil for a window
 }
 
-// A RelocPair is a relocation entry of the container.
+// A RelocPair is an entry of a section's relocation table.
 type RelocPair struct {
 	Off  uint32 // of the word, from the start of the section
 	Info uint32
 }
 
-// A PortLoad binds a name to a window's address.
+// A PortLoad is a load command that names the window of device memory at an address.
 type PortLoad struct {
 	LoadBytes
 	Addr uint64
 	Name string
 }
 
-// A ProgramLoad is the thread command of flavor 1. It gives the start of a procedure's
-// chain and the addresses of its buffers.
+// A ProgramLoad is a load command that describes a procedure: where its chain of
+// descriptors starts and the addresses of its buffers.
 type ProgramLoad struct {
 	LoadBytes
 	BARs       [32]uint64
@@ -89,9 +91,9 @@ type ProgramLoad struct {
 	Procedure  string
 }
 
-// An OperationLoad is a thread command of flavor 3. It binds an operand of a procedure to a
-// port and gives its shape. Compilers of 2020 use one name for the operand and the port.
-// Later ones name the operand of the output port probs "probs@output".
+// An OperationLoad is a load command that describes an operand of a procedure: its port,
+// shape and strides. Compilers of 2020 give the operand the name of its port. Later ones
+// append @output to the name of an output.
 type OperationLoad struct {
 	LoadBytes
 	Direction Direction
@@ -103,13 +105,14 @@ type OperationLoad struct {
 	Strides   [4]uint64 // bytes
 }
 
-// A BannerLoad holds the compiler's command line.
+// A BannerLoad is a load command that holds the command line with which the compiler was
+// run.
 type BannerLoad struct {
 	LoadBytes
 	Text string
 }
 
-// A SymtabLoad holds the symbol table.
+// A SymtabLoad is a load command that holds the symbol table.
 type SymtabLoad struct {
 	LoadBytes
 	Offset, StringOffset uint32

@@ -10,10 +10,10 @@ const (
 	logEventsLast  = 0x022
 )
 
-// NewDescriptor encodes a task's register groups as the vendor's compiler does:
-// KernelDMASrc, Common, TileDMASrc, L2, PE, NE and TileDMADst, with one record each. For a
-// task without weights, KernelDMASrc has two records, of 18 and 12 words, because the
-// addresses and sizes of the lanes are left out.
+// NewDescriptor returns a descriptor that has header h and writes all registers in g. It
+// divides the registers into the same records as the vendor's compiler: one per register
+// group, except that the group KernelDMASrc of a task without weights has two records,
+// which leave out the addresses and sizes of the weight streams.
 func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	d := &regs.Descriptor{Header: h}
 	for _, w := range regs.V7Windows() {
@@ -59,9 +59,10 @@ func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	return d
 }
 
-// Sequence links descriptors into a chain in the given order and returns it. It sets their
-// offsets, at multiples of 0x100, and the next pointers and sizes, task numbers, first and
-// last marks and logged events in their headers.
+// Sequence links descriptors into a chain in the given order and returns them. It sets
+// their offsets, which are multiples of 0x100, and in their headers the offset and size of
+// the next descriptor, the task number, the marks of the first and last task, and the
+// logged events.
 func Sequence(chain ...*regs.Descriptor) []*regs.Descriptor {
 	off := uint32(0)
 	for i, d := range chain {

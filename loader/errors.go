@@ -17,7 +17,7 @@ func escapeUnprintable(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// A FormatError reports a file that violates its format.
+// A FormatError reports a file that violates its format, with the byte offset.
 type FormatError struct {
 	Off  uint64 // byte offset in the file
 	What string // what is wrong, and what was expected
@@ -25,7 +25,7 @@ type FormatError struct {
 	Err  error  // cause, or nil
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *FormatError) Unwrap() error { return e.Err }
 
 func (e *FormatError) Error() string {
@@ -43,7 +43,8 @@ func (e *FormatError) Error() string {
 	return escapeUnprintable(s)
 }
 
-// An UnsupportedError reports a file of a known form that the model does not run.
+// An UnsupportedError reports a program in a known form that an operation does not support,
+// and why.
 type UnsupportedError struct {
 	Form string // form of the file
 	What string // reason
@@ -54,7 +55,7 @@ func (e *UnsupportedError) Error() string { return escapeUnprintable(e.Form + ":
 // errTextNotRead is the error of converting a program that was read with [Options.InFile].
 var errTextNotRead = &UnsupportedError{string(FormText), "descriptors were left in the file; read the program without InFile to convert it"}
 
-// A SurfaceError reports a descriptor that moves bytes outside the program's memory.
+// A SurfaceError reports a descriptor that accesses bytes outside the program's memory.
 type SurfaceError struct {
 	Task    int    // index of the descriptor in the chain
 	Unit    string // "source 1", "source 2", "destination" or "kernel lane n"
@@ -69,7 +70,7 @@ func (e *SurfaceError) Error() string {
 		e.Task, e.Unit, e.Bytes, e.Addr, e.What, e.Segment))
 }
 
-// A MemoryError reports a memory map that no program can have.
+// A MemoryError reports memory segments that overlap or are too large.
 type MemoryError struct {
 	What string
 }

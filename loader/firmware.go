@@ -30,11 +30,11 @@ const (
 	packageProcedure = 16 + 8*len(regs.BARs{})
 )
 
-// A PackageKind is the kind of a section in a firmware container.
+// A PackageKind identifies the contents of a section in a firmware container.
 type PackageKind uint32
 
-// Kinds of section. The names are those of the documents, the numbers are this package's
-// own (assumed).
+// Kinds of sections in a firmware container. The documents give the names; the numbers are
+// assumed.
 const (
 	PackageGeneric   PackageKind = 1 // memory without contents
 	PackageKernel    PackageKind = 2 // weights
@@ -60,12 +60,12 @@ func (k PackageKind) String() string {
 	return fmt.Sprintf("PackageKind(%d)", uint32(k))
 }
 
-// A Package is a firmware container.
+// A Package is a firmware container, a file with one or more programs.
 type Package struct {
 	Programs []PackageProgram
 }
 
-// A PackageProgram is one program of a Package.
+// A PackageProgram is one program of a [Package].
 type PackageProgram struct {
 	ID       uint32
 	Name     string
@@ -74,7 +74,7 @@ type PackageProgram struct {
 	off uint64 // in the file
 }
 
-// A PackageSection is one section of a PackageProgram.
+// A PackageSection is one section of a [PackageProgram], such as its descriptors or a port.
 type PackageSection struct {
 	Kind  PackageKind
 	Flags uint32
@@ -83,8 +83,8 @@ type PackageSection struct {
 	off uint64 // of Data in the file
 }
 
-// ReadPackage parses a firmware container. Every error is a *FormatError. The sections
-// share memory with file.
+// ReadPackage parses a firmware container. The sections of the result share memory with
+// file. All errors are of type *[FormatError].
 func ReadPackage(file []byte) (*Package, error) {
 	if len(file) < packageHeader {
 		return nil, fail(uint64(len(file)), nil, "truncated package header; want %d bytes", packageHeader)
@@ -184,7 +184,7 @@ func checkZeros(file []byte, from, to uint64) error {
 	return nil
 }
 
-// Bytes returns the package as a file.
+// Bytes returns the package as the contents of a file.
 func (p *Package) Bytes() []byte {
 	out := make([]byte, packageHeader)
 	le.PutUint32(out, magicFirmware)

@@ -7,8 +7,9 @@ import (
 	"anesim/hw/regs"
 )
 
-// Package returns a firmware container that holds only this program. Its sections are the
-// memory, the weights, the chain, one section per port, and the procedure.
+// Package returns a firmware container with only this program: a section each for the
+// memory without contents, the weights, the descriptors, every port, and the procedure. It
+// returns an *[UnsupportedError] if a firmware container cannot hold the program.
 func (p *Program) Package() (*Package, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the firmware container, which holds version 7 descriptors only"}
@@ -226,7 +227,7 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 	return nil
 }
 
-// String returns the program's number, name and section count.
+// String returns the number and the name of the program, and the number of its sections.
 func (q *PackageProgram) String() string {
 	return fmt.Sprintf("program %d, %s: %d sections", q.ID, escapeUnprintable(q.Name), len(q.Sections))
 }

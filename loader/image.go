@@ -9,7 +9,7 @@ import (
 	"anesim/loader/enums"
 )
 
-// An imager converts a container's load commands to a Program.
+// An imager makes a [Program] from the load commands of a container.
 type imager struct {
 	p        *Program
 	sections []*SectionHeader // by ordinal, from 0
@@ -21,15 +21,14 @@ type imager struct {
 	shapes   map[string]Shape // by tensor name
 }
 
-// A loadAt is a load command with its file offset.
+// A loadAt is a load command with its offset in the file.
 type loadAt[T any] struct {
 	at   uint64
 	load T
 }
 
-// toProgram returns the named procedure of the container as a Program, or its first
-// procedure if procedure is "". A container of another generation gives a Program without a
-// chain.
+// toProgram returns the procedure with the given name as a [Program], or the first one if
+// the name is "". For a container of another chip, the program has no descriptors.
 func (c *Container) toProgram(name, procedure string) (*Program, error) {
 	m := &imager{p: &Program{Name: name, Form: FormContainer, Subtype: c.Subtype, Container: c}, shapes: make(map[string]Shape)}
 	at := uint64(headerSize)
@@ -56,8 +55,8 @@ func (c *Container) toProgram(name, procedure string) (*Program, error) {
 	return m.p, nil
 }
 
-// chooseProcedure selects the program descriptor of a procedure and copies its fields to
-// the Program. end is the file offset after the last command.
+// chooseProcedure finds the load command of the named procedure and copies its fields to
+// the program. The file offset end is used in errors.
 func (m *imager) chooseProcedure(end uint64, procedure string) error {
 	if len(m.programs) == 0 {
 		return fail(end, nil, "missing program descriptor; want a thread command of flavor %d", uint32(FlavorProgram))
@@ -139,7 +138,8 @@ func (m *imager) addProcedure(name string) {
 	}
 }
 
-// readChain checks the procedure's chain and assigns its relocations to registers.
+// readChain checks the descriptors of the procedure and finds the registers that its
+// relocations set.
 func (m *imager) readChain() error {
 	p, text := m.p, m.text
 	if text.Data == nil {
@@ -173,9 +173,10 @@ func (m *imager) readChain() error {
 	return nil
 }
 
-// chainExtent returns the range of the text section that holds the procedure's chain. It
-// ends where the next procedure starts, or at the end of the section. Next pointers count
-// from the text's buffer, so chainExtent refuses a chain that starts elsewhere.
+// chainExtent returns the range of the text section with the descriptors of the procedure.
+// It ends where another procedure starts or at the end of the section. chainExtent returns
+// an error if the descriptors do not start at the address of their buffer, because their
+// offsets count from there.
 func (m *imager) chainExtent() (start, end uint64, err error) {
 	text := m.text
 	end = uint64(len(text.Data))
@@ -194,7 +195,7 @@ func (m *imager) chainExtent() (start, end uint64, err error) {
 	return start, end, nil
 }
 
-// checkChain returns an error if the chain is invalid.
+// checkChain returns an error if a descriptor of the program is invalid.
 func (p *Program) checkChain() error {
 	for _, err := range p.Descriptors() {
 		if err != nil {
@@ -204,8 +205,8 @@ func (p *Program) checkChain() error {
 	return nil
 }
 
-// findOwners checks the chain and returns the descriptor that occupies each alignment unit
-// of the text, nil for unused units.
+// findOwners returns, for each unit of regs.Alignment bytes of the text, the descriptor
+// that occupies it, or nil.
 func (p *Program) findOwners() ([]*regs.Descriptor, error) {
 	owner := make([]*regs.Descriptor, (len(p.Text)+descriptorUnit-1)/descriptorUnit)
 	for d, err := range p.Descriptors() {
@@ -219,8 +220,8 @@ func (p *Program) findOwners() ([]*regs.Descriptor, error) {
 	return owner, nil
 }
 
-// readRelocation converts a container's relocation pair to a Relocation of a register.
-// owner is the result of findOwners, and start is the chain's offset in the text section.
+// readRelocation converts an entry of a relocation table to a [Relocation]. The slice owner
+// is a result of findOwners, and start is the offset of the descriptors in their section.
 func (m *imager) readRelocation(owner []*regs.Descriptor, pair RelocPair, start uint32) (Relocation, error) {
 	section := int(pair.Info & 0xffffff)
 	off := pair.Off - start
@@ -303,13 +304,14 @@ func (m *imager) addUnnamedPorts() error {
 	return nil
 }
 
-// belongs reports whether an operation is part of the selected procedure. In a container
-// with one procedure every operation is, no matter what procedure it names.
+// belongs reports whether operation op belongs to the selected procedure. If the container
+// has only one procedure, all operations do.
 func (m *imager) belongs(op *OperationLoad) bool {
 	return len(m.programs) < 2 || op.Procedure == m.main.Procedure
 }
 
-// windowAt returns the __FVMLIB section that starts at addr.
+// windowAt returns the section of an input or output that starts at addr. It returns false
+// if there is none.
 func (p *Program) windowAt(addr uint64) (*Segment, bool) {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Name == "__FVMLIB" && s.Addr == addr && s.Size > 0 {
@@ -346,8 +348,8 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 	return nil
 }
 
-// elementType returns the type with the given number from the program's catalogue. If the
-// catalogue lacks it, the type has at most a known name.
+// elementType returns the element type with the given code. If the program does not
+// describe it, the result has at most a name.
 func (p *Program) elementType(code int) ElementType {
 	for _, t := range p.Types {
 		if t.Code == code {
@@ -383,8 +385,8 @@ func (p *Port) setFlatShape() {
 // elementBytes is the size of fp16, the only element format real programs move.
 const elementBytes = 2
 
-// setShape sets the port's shape from its symbol, or else from its operation, or else to
-// one row of fp16 values. It returns the number of the element type.
+// setShape sets the shape and strides of the port from its shape symbol, or else from its
+// operation, or else to one row of fp16 values. It returns the code of the element type.
 func (m *imager) setShape(port *Port, op *OperationLoad) int {
 	if sh, ok := m.shapes[port.Name]; ok {
 		port.Shape, port.Strides = sh.Extents, sh.Strides

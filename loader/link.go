@@ -11,8 +11,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Linked is a program whose addresses have been resolved and checked: all bytes that a
-// task moves with one DMA lie inside one segment.
+// A Linked is a program whose memory accesses have been checked: the bytes that a task
+// reads or writes with one DMA are inside one segment.
 type Linked struct {
 	Program *Program
 	Stream  regs.Stream  // the relocated text and the buffer addresses, from which tasks are read
@@ -24,21 +24,21 @@ type Linked struct {
 	eightBit uint32 // bit i is set if a source of 8-bit elements is read from buffer i
 }
 
-// A Reach is the part of a segment that a program's tasks read or write by tile DMA. It is
-// the zero Reach for a segment that no tile DMA accesses.
+// A Reach is the part of a segment that the tasks of a program access, other than to read
+// weights. It is the zero Reach for a segment that they do not access.
 type Reach struct {
 	Low, End uint64 // device addresses of the first byte and after the last
 	Written  bool   // a task writes there
 }
 
-// ReadsEightBit reports whether a task reads its first source from buffer bar as elements
-// of 8 bits. It returns false if bar is out of range.
+// ReadsEightBit reports whether any task reads 8-bit elements from buffer bar as its first
+// source. It returns false if there is no such buffer.
 func (l *Linked) ReadsEightBit(bar int) bool {
 	return bar >= 0 && bar < len(regs.BARs{}) && l.eightBit>>bar&1 != 0
 }
 
-// Segment returns the segment that contains all of the n bytes at addr, or nil if there is
-// none.
+// Segment returns the segment that contains the n bytes at addr, or nil if no segment
+// contains all of them.
 func (l *Linked) Segment(addr, n uint64) *Segment {
 	s := segmentBelow(l.Map, addr)
 	if s == nil || addr-s.Addr >= s.Size || n > s.Size-(addr-s.Addr) {
@@ -62,11 +62,11 @@ func indexBelow(m []Segment, addr uint64) int {
 	return sort.Search(len(m), func(i int) bool { return m[i].Addr > addr }) - 1
 }
 
-// Link resolves the base addresses of every descriptor to device addresses and checks that
-// all memory accesses are inside the program's segments. It returns a *FormatError for a
-// chain or a descriptor count that is wrong, a *SurfaceError for an access outside the
-// program's memory, a *RelocError, a *MemoryError, or an *UnsupportedError for captured
-// registers and other generations.
+// Link computes the device addresses that the tasks of the program access, and checks that
+// all of them are inside the program's segments. It returns a *[FormatError] for an invalid
+// chain of descriptors, a *[RelocError] for an invalid relocation, a *[MemoryError] for
+// segments that overlap, a *[SurfaceError] for an access outside the segments, or an
+// *[UnsupportedError] for captured registers and programs of other chips.
 func (p *Program) Link() (*Linked, error) {
 	type task struct {
 		regs.Task
@@ -90,12 +90,12 @@ func (p *Program) Link() (*Linked, error) {
 	return l, nil
 }
 
-// LinkStream is like Link but leaves Tasks nil, so its memory use does not grow with the
-// chain. The caller reads the tasks from the program's Stream.
+// LinkStream links the program like [Program.Link] but does not keep the tasks in memory.
+// The caller reads them from the result's Stream.
 func (p *Program) LinkStream() (*Linked, error) { return p.link(func(*regs.Task, int) {}) }
 
-// link links the program and calls show for each task with the maximum number of tasks. A
-// task is valid only until show returns.
+// link links the program. It calls show for each task, with an upper bound on the number of
+// tasks. The task is valid until show returns.
 func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
 		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(missingFields(), ", ")}
@@ -141,7 +141,8 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	return l, nil
 }
 
-// wrapStreamError adds the file offset to an error of the chain.
+// wrapStreamError returns err, an error of reading the descriptors, as a *[FormatError]
+// with the offset in the program's file.
 func (p *Program) wrapStreamError(err error) error {
 	var s *regs.StreamError
 	if errors.As(err, &s) {
@@ -150,8 +151,8 @@ func (p *Program) wrapStreamError(err error) error {
 	return wrap(p.textOff, err, "cannot read the program text")
 }
 
-// checkAccess checks that an access lies inside one segment and is allowed there, and adds
-// tile DMA accesses to the segment's reach.
+// checkAccess returns a *[SurfaceError] unless access a of a task is inside one segment
+// that permits it. It extends the reach of that segment.
 func (l *Linked) checkAccess(task int, a *access) error {
 	if !a.on {
 		return nil
@@ -185,7 +186,7 @@ func (l *Linked) checkAccess(task int, a *access) error {
 	return nil
 }
 
-// add extends the reach to include the bytes from low up to end.
+// add extends the reach to include the addresses from low up to end.
 func (r *Reach) add(low, end uint64, write bool) {
 	if *r == (Reach{}) {
 		r.Low = low
@@ -194,8 +195,8 @@ func (r *Reach) add(low, end uint64, write bool) {
 }
 
 // newMemoryMap returns the segments that are not empty, sorted by address. It returns a
-// *MemoryError if two of them overlap or together they exceed MaxZeroFill or
-// MaxAddressRange.
+// *[MemoryError] if two of them overlap, if they need more than MaxZeroFill bytes without
+// contents, or if they are more than MaxAddressRange bytes apart.
 func newMemoryMap(segments []Segment) ([]Segment, error) {
 	m := make([]Segment, 0, len(segments))
 	for _, s := range segments {

@@ -172,7 +172,7 @@ func containerVectors(t *testing.T) []vector {
 		{"no program", unknown("program"), at["end"], "missing program descriptor"},
 		{"loop in the chain", put32(0x4000+0x200+0x1c, 0x200), 0x4000 + 0x200 + 0x1c, "loops back"},
 		{"chain leaves the text", put32(0x4000+0x1c, 0x10000), 0x4000 + 0x1c, "leaves the"},
-		{"record leaves the registers", put32(0x4000+0x28, 0x3f<<26|0x1f800), 0x4000 + 0x28, "register windows"},
+		{"record leaves the registers", put32(0x4000+0x28, 0x3f<<26|0x1f800), 0x4000 + 0x28, "register window"},
 		{"port's name", put32(at["t0"]+8, 0x20), at["t0"] + 8, "name of port"},
 		{"port's name without an end", func(b []byte) []byte {
 			copy(b[at["t0"]+0x18:], "overlong")

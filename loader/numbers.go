@@ -2,8 +2,8 @@ package loader
 
 import "anesim/hw/regs"
 
-// Magic numbers of files that may be passed as programs, as the little-endian word at
-// offset 0.
+// Magic numbers by which the form of a file is recognized: the first four bytes as a
+// little-endian word.
 const (
 	MagicContainer = 0xbeefface // hardware container: on disk CE FA EF BE
 
@@ -68,23 +68,21 @@ const (
 // word is relative to section 2, the constants.
 const relocSection = 0x05000002
 
-// Start and granules of device memory (seen in files).
+// Lowest address of device memory that containers use, and the units to which they round
+// sizes.
 const (
 	ApertureBase = 0x30000000
 	PageSize     = 0x4000 // granule of windows
 	TileSize     = 0x40   // granule of text and constants
 )
 
-// Limits of the vendor's compiler, from the command line in the banner of the worked
-// example (listing 23.4).
+// Size limits of the vendor's compiler, from the command line that one container records.
 const (
 	MaxKernelSection = 128 << 20 // maximum bytes of a section __KERN_n,__kern_n (--max-kernel-section-size)
 	MaxScratch       = 3 << 30   // maximum bytes of __DATA,__bss (--bss-limit)
 )
 
-// Limits of this package on the resources that a file may request. The file offset of a
-// section has 32 bits, so no container is larger than MaxFile. Windows without contents may
-// take a gigabyte in addition to the scratch memory.
+// Limits of this package on the sizes and counts that a file may ask for.
 const (
 	MaxFile         = 1<<32 - 1                 // maximum bytes of a file
 	MaxZeroFill     = MaxScratch + 1<<30        // maximum bytes of memory without contents in the file

@@ -11,7 +11,7 @@ import (
 // A Form is the file format that a program was read from.
 type Form string
 
-// Forms of programs.
+// File formats of programs.
 const (
 	FormContainer Form = "container" // hardware container, magic 0xbeefface
 	FormText      Form = "text"      // bare chain of descriptors
@@ -20,8 +20,8 @@ const (
 	FormRegisters Form = "registers" // captured (address, value) pairs, version 10
 )
 
-// A Program is a compiled engine program: a chain of descriptors, the buffers they name and
-// the memory of those buffers.
+// A Program is a compiled engine program: a chain of task descriptors, the buffers they
+// use, and the memory with weights and constants.
 type Program struct {
 	Name    string // as given to Read
 	Form    Form
@@ -54,20 +54,21 @@ type Program struct {
 	file    []byte // whole file for FormANEC and FormFirmware; Text and data are slices of it
 }
 
-// Descriptors yields the descriptors of the chain. See regs.Chain.
+// Descriptors returns an iterator over the descriptors of the chain. It ends after the
+// first error. See [regs.Chain].
 func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).Descriptors()
 }
 
-// States yields the state of the registers at each descriptor of the chain. See
-// regs.States.
+// States returns an iterator over the values of all registers at each descriptor of the
+// chain. It ends after the first error. See [regs.States].
 func (p *Program) States() iter.Seq2[*regs.State, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
 }
 
-// Describe yields a description of each descriptor of the program in order. A register that
-// a descriptor does not write keeps the value of earlier descriptors. The iteration ends
-// after the first error, a *FormatError.
+// Describe returns an iterator over descriptions of the descriptors in words. They include
+// register values that earlier descriptors left. The iteration ends after the first error,
+// which is a *[FormatError].
 func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 	return func(yield func(*describe.Description, error) bool) {
 		var ops regs.Operands
@@ -112,13 +113,14 @@ func (p *Program) textBytes() uint64 {
 	return uint64(len(p.Text))
 }
 
-// TextOffset returns the offset of Text in the program's file.
+// TextOffset returns the offset of the descriptors in the file that the program was read
+// from.
 func (p *Program) TextOffset() uint64 { return p.textOff }
 
-// Inputs returns an iterator over the ports that the caller writes before a run.
+// Inputs returns an iterator over the input ports.
 func (p *Program) Inputs() iter.Seq[*Port] { return p.ports(Input) }
 
-// Outputs returns an iterator over the ports that a run writes.
+// Outputs returns an iterator over the output ports.
 func (p *Program) Outputs() iter.Seq[*Port] { return p.ports(Output) }
 
 func (p *Program) ports(d Direction) iter.Seq[*Port] {
@@ -131,7 +133,8 @@ func (p *Program) ports(d Direction) iter.Seq[*Port] {
 	}
 }
 
-// Port returns the port with the given name and direction.
+// Port returns the port with the given name and direction. It returns false if there is
+// none.
 func (p *Program) Port(name string, d Direction) (*Port, bool) {
 	for q := range p.ports(d) {
 		if q.Name == name {
@@ -141,7 +144,8 @@ func (p *Program) Port(name string, d Direction) (*Port, bool) {
 	return nil, false
 }
 
-// Segment returns the first segment with the given segment and section names.
+// Segment returns the first segment with the given segment and section names, such as
+// "__TEXT" and "__const". It returns false if there is none.
 func (p *Program) Segment(segment, section string) (*Segment, bool) {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Name == segment && s.Section == section {
@@ -151,18 +155,18 @@ func (p *Program) Segment(segment, section string) (*Segment, bool) {
 	return nil, false
 }
 
-// A Protection is a set of access rights to device memory.
+// A Protection is a set of rights to access a range of device memory.
 type Protection uint32
 
-// Protection bits, as in Mach-O.
+// Access rights, with the values of Mach-O files.
 const (
 	ProtRead  Protection = 1
 	ProtWrite Protection = 2
 	ProtExec  Protection = 4
 )
 
-// A Segment is a range of device memory: a section of a container, or a window made for a
-// program of another form.
+// A Segment is a range of device memory: a section of a container or, for programs of other
+// forms, the memory of a buffer.
 type Segment struct {
 	Name    string // segment: __TEXT, __FVMLIB, __DATA, ...
 	Section string // section, empty when the segment has none
@@ -173,10 +177,10 @@ type Segment struct {
 	Unmade  bool // contents exist but were not loaded, for a program that is only timed
 }
 
-// End returns the device address after the segment.
+// End returns the device address after the last byte of the segment.
 func (s *Segment) End() uint64 { return s.Addr + s.Size }
 
-// String returns the names of the segment and the section, such as "__TEXT,__text".
+// String returns the segment and section names, such as "__TEXT,__text".
 func (s *Segment) String() string {
 	if s.Section == "" {
 		return s.Name
@@ -187,7 +191,7 @@ func (s *Segment) String() string {
 // A Direction says whether a port is an input or an output.
 type Direction uint8
 
-// Directions, numbered as in the operation command.
+// Directions, with the values that containers use.
 const (
 	Input  Direction = 1
 	Output Direction = 2
@@ -201,8 +205,8 @@ func (d Direction) String() string {
 	return "input"
 }
 
-// A LiveAxis is an extent or a stride of a port that depends on a run-time parameter: Scale
-// times the parameter, plus Plus.
+// A LiveAxis is an extent or a stride of a port that depends on a run-time parameter. Its
+// value is Scale times the parameter plus Plus.
 type LiveAxis struct {
 	Port      string
 	Direction Direction
@@ -213,7 +217,7 @@ type LiveAxis struct {
 	Plus      int64
 }
 
-// A Port is an input or output tensor of the program.
+// A Port is an input or output tensor of a program.
 type Port struct {
 	Name      string
 	Direction Direction

@@ -12,27 +12,27 @@ import (
 	"anesim/hw/regs"
 )
 
-// Options configures how programs are read. FirstWords and Windows apply to bare texts
-// only.
+// Options configures how programs are read. FirstWords and Windows apply only to a bare
+// chain of descriptors.
 type Options struct {
 	FirstWords int      // words of the first descriptor; 0 to read up to the first zero padding
 	Windows    []Window // addresses and sizes that override the ones derived from the descriptors
 
-	// Procedure is the name of the container's procedure to read, "" for the first.
+	// Procedure is the name of the procedure to read from a container, or "" for the first.
 	Procedure string
-	// Inspect permits containers of other generations, of which only segments, ports,
-	// symbols and banner are read. Such a program has no descriptors and cannot be linked.
-	// Inspect also permits a bare text whose memory cannot be laid out; the program then
-	// has no memory.
+	// Inspect allows containers of other chips to be read. Such a program has segments,
+	// ports, symbols and a banner, but no descriptors. Inspect also allows a bare chain of
+	// descriptors for which no memory layout exists; such a program has no memory. Neither
+	// can be linked.
 	Inspect bool
-	// InFile leaves the chain of a bare text in its file, for programs that are only timed.
-	// Program.Text is then nil, and the reader is used whenever the chain is read. InFile
-	// has no effect on other forms or if a descriptor moves bytes of the text. With InFile,
-	// Open leaves the file open until it is garbage collected.
+	// InFile leaves a bare chain of descriptors in its file, to save memory if the program
+	// is only timed. Program.Text is then nil, and every walk of the chain reads from the
+	// file, which [Options.Open] does not close. InFile has no effect on other forms, or if
+	// descriptors access the memory of the chain.
 	InFile bool
 }
 
-// A Window sets the memory of a buffer index.
+// A Window sets the address and the size of a buffer of a bare chain of descriptors.
 type Window struct {
 	BAR   int
 	Addr  uint64 // device address, 0 to have it placed
@@ -62,10 +62,10 @@ func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	return new(Options).Read(name, r, size)
 }
 
-// Open reads the program in a file, as Read does.
+// Open reads a program as [Read] does, from the file with the given path.
 func Open(path string) (*Program, error) { return new(Options).Open(path) }
 
-// Open reads the program in a file with the given options.
+// Open reads a program as [Options.Read] does, from the file with the given path.
 func (o *Options) Open(path string) (*Program, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func (o *Options) Open(path string) (*Program, error) {
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read reads a program of size bytes from r like the function Read, with the given options.
+// Read reads a program as the function [Read] does, with the options o.
 func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	if size < 0 || size > MaxFile {
 		return nil, fail(0, nil, "unsupported file size of %d bytes; want at most %d", size, int64(MaxFile))
@@ -207,7 +207,7 @@ func noRecordsError(index int, off uint32) error {
 	return fail(uint64(off), nil, "not a program: descriptor %d has no register records", index)
 }
 
-// Values of UnsupportedError.Form for forms that other packages read.
+// Values of UnsupportedError.Form for files that other packages read.
 const (
 	DispatchDescriptor = "dispatch descriptor (.e5, FlatBuffer)" // package e5
 	DescriptorText     = "descriptor text"                       // package asm

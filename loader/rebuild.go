@@ -7,11 +7,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// Rebuild converts a program of another form to a hardware container. The descriptors do
-// not change. Ports keep their addresses unless there is scratch memory, and Builder places
-// everything else. Rebuild returns an *UnsupportedError if a container cannot represent the
-// program, for example because its weights are not in the file or buffer 2 is scratch
-// memory.
+// Rebuild converts a program of another form to a hardware container with the same
+// descriptors. Ports keep their addresses unless the program has scratch memory. Rebuild
+// returns an *[UnsupportedError] if a container cannot hold the program, for example
+// because the weights are missing.
 func (p *Program) Rebuild() (*Program, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by containers, which hold version 7 descriptors only"}

@@ -9,11 +9,11 @@ import (
 	"anesim/hw/regs"
 )
 
-// A RelocKind is the kind of value that a relocation writes.
+// A RelocKind says how the value of a [Relocation] is determined.
 type RelocKind uint8
 
-// Kinds of relocation. Containers use the first. The others are the "bars" of the documents
-// (decompiled), which no known program has.
+// Kinds of relocations. Known containers use only the first. The names of the others were
+// read from the vendor's code.
 const (
 	SectionRelative RelocKind = iota // nothing; the word is already relative to its section
 	DeviceAddress                    // the address of buffer Target, plus Value
@@ -39,7 +39,8 @@ func (k RelocKind) String() string {
 	return fmt.Sprintf("RelocKind(%d)", uint8(k))
 }
 
-// A Relocation is a bit field of a register whose value is set when the program is loaded.
+// A Relocation is a field of a register whose value is determined when the program is
+// loaded.
 type Relocation struct {
 	Kind     RelocKind
 	Task     int    // descriptor in the chain
@@ -57,13 +58,13 @@ type Relocation struct {
 	Info     uint32 // second word of the container's pair
 }
 
-// A Range is the set of values of a run-time parameter: Start, Start+Step, and so on up to
-// Stop.
+// A Range holds the permitted values of a run-time parameter: Start, Start+Step and so on,
+// up to Stop.
 type Range struct {
 	Start, Stop, Step uint64
 }
 
-// Contains reports whether v is one of the range's values.
+// Contains reports whether v is one of the permitted values.
 func (r Range) Contains(v uint64) bool {
 	if v < r.Start || v > r.Stop {
 		return false
@@ -71,7 +72,8 @@ func (r Range) Contains(v uint64) bool {
 	return v == r.Start || r.Step > 0 && (v-r.Start)%r.Step == 0
 }
 
-// A RelocError reports a relocation that cannot be resolved.
+// A RelocError reports a [Relocation] whose value cannot be determined or does not fit in
+// its field.
 type RelocError struct {
 	Relocation
 	What string
@@ -81,8 +83,8 @@ func (e *RelocError) Error() string {
 	return escapeUnprintable(fmt.Sprintf("%v relocation of descriptor %d, %s: %s", e.Kind, e.Task, e.Field(), e.What))
 }
 
-// Field returns the name of the bit field that the relocation writes: BLOCK.REGISTER.FIELD
-// if the field has a name, otherwise the register and its bits.
+// Field returns the name of the field that the relocation sets, such as
+// BLOCK.REGISTER.FIELD, or the register and the bits if the field has no name.
 func (r *Relocation) Field() string {
 	reg, ok := regs.RegisterAt(r.Register)
 	if !ok {
@@ -96,8 +98,8 @@ func (r *Relocation) Field() string {
 	return fmt.Sprintf("%s.%s bits %d to %d", reg.Block, reg.Name, r.Bit, r.Bit+r.Width-1)
 }
 
-// Resolve returns the value to write into the relocation's field, in units of the field.
-// bars holds the addresses of the buffers. Every error is a *RelocError.
+// Resolve returns the value of the relocation's field, given the addresses of the buffers.
+// All errors are of type *[RelocError].
 func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 	bad := func(format string, args ...any) (uint64, error) {
 		return 0, &RelocError{*r, fmt.Sprintf(format, args...)}
@@ -131,8 +133,8 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 	return v, nil
 }
 
-// Linear returns scale*v+plus, where a scale of 0 means 1. It returns false if the result
-// is negative or exceeds 63 bits, or if an intermediate value overflows.
+// Linear returns scale*v + plus. A scale of 0 counts as 1. Linear returns false if the
+// result is negative or exceeds 63 bits.
 func Linear(v uint64, scale, plus int64) (uint64, bool) {
 	if scale == 0 {
 		scale = 1
@@ -153,8 +155,8 @@ func Linear(v uint64, scale, plus int64) (uint64, bool) {
 	return uint64(total), true
 }
 
-// Store resolves the relocation and writes the value into its word of text. Every error is
-// a *RelocError.
+// Store computes the value of the relocation, given the addresses of the buffers, and
+// writes it to the chain of descriptors in text. All errors are of type *[RelocError].
 func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 	v, err := r.Resolve(bars)
 	if err != nil {
@@ -195,8 +197,8 @@ func recordOffsets(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
 	}
 }
 
-// relocateText returns the program's text with all relocations applied. It returns p.Text
-// itself if no relocation writes anything, as in every known container.
+// relocateText returns the descriptors with all relocations applied. It returns p.Text
+// itself if no relocation changes it.
 func (p *Program) relocateText() ([]byte, error) {
 	text := p.Text
 	own := true
@@ -222,8 +224,8 @@ func (p *Program) relocateText() ([]byte, error) {
 	return text, nil
 }
 
-// WordsOf returns the offsets in Text of the words that descriptor d writes to the given
-// register.
+// WordsOf returns the offsets in Text at which descriptor d stores values for the register
+// with the given address.
 func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 {
 	return wordOffsets(d, register)
 }

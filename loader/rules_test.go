@@ -31,9 +31,9 @@ func headVectors(t *testing.T) []vector {
 		long = append(le.AppendUint32(long, 15<<26), make([]byte, 4*16)...)
 	}
 	return []vector{
-		{"half a header", make([]byte, 20), 0, "header of 40 bytes leaves"},
+		{"half a header", make([]byte, 20), 0, "header of 40 bytes extends past"},
 		{"a descriptor longer than the text", cut, int(le.Uint32(cut[0x1c:])), "declared size of"},
-		{"no room for the extra word", extra, regs.HeaderBytes, "extra word"},
+		{"no room for the extra word", extra, regs.HeaderBytes, "extra header word"},
 		{"a descriptor that nothing could declare", long, 0, "want at most 512"},
 		{"no program", bytes.Repeat([]byte{0xa5, 0x5a, 0x17}, 200), -1, "neither a container, captured registers nor a chain"},
 		{"no records", none, 0, "no register records"},

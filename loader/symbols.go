@@ -9,7 +9,7 @@ import (
 	"anesim/loader/enums"
 )
 
-// A Symbol is one entry of the symbol table.
+// A Symbol is one entry of a container's symbol table.
 type Symbol struct {
 	Name    string
 	Type    SymbolType
@@ -20,7 +20,7 @@ type Symbol struct {
 	index uint32 // offset of the name in the string table
 }
 
-// A Tile is a weight tile: the weights that one engine reads.
+// A Tile describes the weights that one MAC engine reads for one descriptor.
 type Tile struct {
 	Digest string // SHA-256 of the weights in hexadecimal
 	Lane   int    // engine, -1 for a tile that all engines share
@@ -28,16 +28,16 @@ type Tile struct {
 	Live   bool   // false for the empty tile of an unused lane
 }
 
-// An ElementType is an entry of the catalogue of element types. Known codes are 2 for int8,
-// 3 for uint8, 5 for float16, 16 for e4m3 and 23 for int4 (seen in files; listing 23.5).
+// An ElementType is a type of tensor elements. Known codes are 2 for int8, 3 for uint8, 5
+// for float16, 16 for e4m3 and 23 for int4.
 type ElementType struct {
 	Code  int
 	Name  string
 	Range string // as written in the catalogue: r<kind>;<low>;<high>
 }
 
-// String returns the name of the type. If the container gives no name, it returns the
-// catalogue's name for the code.
+// String returns the name of the type in the container or, if that is empty, the usual name
+// for its code.
 func (t ElementType) String() string {
 	if t.Name != "" {
 		return escapeUnprintable(t.Name)
@@ -45,8 +45,7 @@ func (t ElementType) String() string {
 	return enums.CatalogueType(t.Code).String()
 }
 
-// Bits returns the size of an element in memory in bits, or 0 if it is unknown. The
-// catalogue has 24 entries, of which the documents and the known containers name twelve.
+// Bits returns the size of an element in bits, or 0 if it is unknown.
 func (t ElementType) Bits() int {
 	switch t.Name {
 	case "int8", "uint8", "e4m3":
@@ -64,10 +63,11 @@ func (t ElementType) Bits() int {
 // bytes returns the minimum number of bytes that an element takes, at least 1.
 func (t ElementType) bytes() uint64 { return uint64(max(1, t.Bits()/8)) }
 
-// Float16 returns the element type of all known surfaces.
+// Float16 returns the element type fp16, which nearly all programs use.
 func Float16() ElementType { return ElementType{5, "float16", "r1;2;0"} }
 
-// A Shape holds a tensor's extents and byte strides from a shape symbol.
+// A Shape holds the extents and strides of a tensor, as a symbol of the container gives
+// them.
 type Shape struct {
 	Name    string
 	Extents [4]int    // N, C, H, W

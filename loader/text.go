@@ -20,7 +20,7 @@ import (
 // programs that read no constants (seen in files).
 const unreadConstants = 0x4000
 
-// A buffer collects how the descriptors use one buffer index.
+// A buffer describes how the descriptors of a program use one buffer.
 type buffer struct {
 	bar     int
 	bytes   uint64 // end of the last byte that is moved or declared
@@ -37,8 +37,8 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 	return o.readChain(&Program{Name: name, Text: text})
 }
 
-// readTextInFile is like readText but leaves the chain in its file. It falls back to
-// readText if a descriptor moves bytes of the text.
+// readTextInFile reads a bare chain of descriptors but leaves it in its file. If
+// descriptors access the memory of the chain, it reads the chain as readText does.
 func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Program, error) {
 	if p, err := o.readChain(&Program{Name: name, TextFile: &regs.TextFile{R: r, Bytes: uint64(size)}}); !errors.Is(err, errTextMoved) {
 		return p, err
@@ -50,11 +50,12 @@ func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Progr
 	return o.readText(name, text)
 }
 
-// errTextMoved is returned if a chain was left in its file but its descriptors move bytes
-// of the text, which must then be in memory.
+// errTextMoved reports that a chain cannot be left in its file, because descriptors access
+// its memory.
 var errTextMoved = errors.New("descriptors move bytes of the text")
 
-// readChain fills in a program that consists of only its chain: form, windows and ports.
+// readChain completes a program that has only descriptors: it derives the memory and the
+// ports from them.
 func (o *Options) readChain(p *Program) (*Program, error) {
 	p.Form, p.Subtype, p.FirstWords = FormText, SubtypeM1, o.FirstWords
 	buffers, err := p.gatherBuffers()
@@ -73,7 +74,7 @@ func (o *Options) readChain(p *Program) (*Program, error) {
 	return p, nil
 }
 
-// gatherBuffers reads the chain and returns the buffers it uses, sorted by index.
+// gatherBuffers returns the buffers that the descriptors use, sorted by index.
 func (p *Program) gatherBuffers() ([]*buffer, error) {
 	var (
 		byBAR [len(regs.BARs{})]*buffer
@@ -147,8 +148,8 @@ func (b *buffer) addAccess(a *access) {
 	}
 }
 
-// placeWindows assigns an address and a size to every buffer and makes the segments and
-// ports.
+// placeWindows assigns addresses and sizes to the buffers, and makes the segments and the
+// ports of the program.
 func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	given := make(map[int]Window, len(o.Windows))
 	for _, w := range o.Windows {
@@ -211,9 +212,9 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 
 func roundUp(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
 
-// makeTextPorts makes the ports of a bare text. A buffer that is read before it is written
-// is an input, and one that is written is an output. Constants that are read are an input
-// called weights.
+// makeTextPorts makes the ports of a bare chain of descriptors. A buffer that is read
+// before it is written becomes an input, and one that is written an output. Weights become
+// an input with that name.
 func (p *Program) makeTextPorts(buffers []*buffer) {
 	for _, b := range buffers {
 		name := fmt.Sprintf("b%d", b.bar)
@@ -265,9 +266,9 @@ func (p *Program) newTextPort(name string, d Direction, b *buffer, a *access) Po
 	return port
 }
 
-// wholeTensor returns the shape and the strides of the tensor that contains a surface. A
-// task may move only part of the channels and rows, so their counts are computed from the
-// strides where possible.
+// wholeTensor returns the shape and the strides of the tensor that contains surface s. A
+// task may access only some channels and rows of the tensor, so their numbers are derived
+// from the strides if possible.
 func wholeTensor(s *regs.Surface) ([4]int, [4]uint64) {
 	row, plane, depth, group := uint64(max(0, s.Row)), uint64(max(0, s.Plane)), uint64(max(0, s.DepthStride)), uint64(max(0, s.Group))
 	split := s.Groups > 1 && group < depth // the groups are inside one batch element

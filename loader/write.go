@@ -7,17 +7,17 @@ import (
 	"anesim/hw/regs"
 )
 
-// Bytes returns the container as a file. A container that was read without changes gives
-// the same bytes again: fields are written over a copy of each command, and unknown bytes
-// are kept.
+// Bytes returns the container as the contents of a file. A container that was read and not
+// changed gives the same bytes again, including those whose meaning is unknown.
 func (c *Container) Bytes() []byte { return c.encode(nil).rest }
 
-// WriteTo writes the result of Bytes to w without copying the largest section.
+// WriteTo writes the bytes that [Container.Bytes] returns to w. It does not copy the
+// largest section.
 func (c *Container) WriteTo(w io.Writer) (int64, error) {
 	return c.encode(c.largestSection()).WriteTo(w)
 }
 
-// largestSection returns the section with the most bytes, or nil if none has any.
+// largestSection returns the section with the most bytes, or nil if no section has data.
 func (c *Container) largestSection() (most *SectionHeader) {
 	for _, l := range c.Loads {
 		if l, ok := l.(*SegmentLoad); ok {
@@ -31,8 +31,8 @@ func (c *Container) largestSection() (most *SectionHeader) {
 	return most
 }
 
-// encode returns the container as a file. The bytes of the section apart are not copied but
-// kept separately; apart may be nil.
+// encode returns the bytes of the container. It does not copy the data of section apart,
+// which may be nil, but keeps it as a piece of its own.
 func (c *Container) encode(apart *SectionHeader) *pieces {
 	f := &pieces{}
 	if apart != nil {
@@ -83,9 +83,9 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 	return f
 }
 
-// Bytes returns the program in the form it was read in. Changes that the caller made to
-// segment data in place are included. Bytes returns nothing for a program whose text was left
-// in its file; see Options.InFile and WriteTo.
+// Bytes returns the program in the form it was read in, with changes to the data of
+// segments included. It returns an empty slice for a program whose descriptors were left in
+// their file; see Options.InFile.
 func (p *Program) Bytes() []byte {
 	switch p.Form {
 	case FormContainer:
@@ -98,8 +98,8 @@ func (p *Program) Bytes() []byte {
 	return append([]byte(nil), p.Text...)
 }
 
-// WriteTo writes the result of Bytes to w. A text that was left in its file is copied from
-// there.
+// WriteTo writes the bytes that [Program.Bytes] returns to w. It copies descriptors that
+// were left in their file.
 func (p *Program) WriteTo(w io.Writer) (int64, error) {
 	if p.TextFile != nil {
 		return io.Copy(w, io.NewSectionReader(p.TextFile.R, 0, int64(p.TextFile.Bytes)))

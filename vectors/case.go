@@ -17,18 +17,20 @@ import (
 //go:embed derived silicon synthetic
 var files embed.FS
 
-// FS returns the embedded cases, as <family>/<case>.json.
+// FS returns the files of all cases. A case is the file FAMILY/CASE.json, where a family is a
+// directory such as silicon/reduction.
 func FS() fs.FS { return files }
 
-// An Origin says where a case comes from.
+// An Origin says how the expected result of a case was obtained.
 type Origin string
 
-// The origins.
+// The origins of cases. Files of the first two are in the directory silicon, the others in
+// directories of their own names.
 const (
-	Silicon     Origin = "silicon"
-	RealProgram Origin = "real program"
-	Derived     Origin = "derived"
-	Synthetic   Origin = "synthetic"
+	Silicon     Origin = "silicon"      // measured on the device
+	RealProgram Origin = "real program" // stored in a program of the vendor's compiler
+	Derived     Origin = "derived"      // computed by an earlier version of the model
+	Synthetic   Origin = "synthetic"    // computed by hand from the rules of the arithmetic
 )
 
 // allows reports whether a case of the origin may be in the given file.
@@ -43,14 +45,15 @@ func (o Origin) allows(file string) bool {
 	return false
 }
 
-// A Case is one expected result.
+// A Case is one expected result of type T, such as a [Reduction], with a record of where it
+// comes from.
 type Case[T any] struct {
 	Name   string `json:"name"`
 	Origin Origin `json:"origin"`
 	Source string `json:"source"`
 	Data   T      `json:"data"`
 
-	File string `json:"-"` // path in FS
+	File string `json:"-"` // slash-separated path in FS
 }
 
 // A CaseError reports a case that cannot be read or written.

@@ -7,7 +7,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Families returns the directories of FS that contain cases.
+// Families returns the directories of FS that contain cases, such as "silicon/reduction".
 func Families() []string {
 	return []string{
 		"silicon/reduction", "silicon/special", "silicon/runs", "silicon/costdump",
@@ -15,23 +15,26 @@ func Families() []string {
 	}
 }
 
-// A Term stands for Times equal taps in a row; 0 means one.
+// A Term is a run of Times equal products of an input X and a weight W. If Times is 0, there is
+// one.
 type Term struct {
 	Times int  `json:"times,omitempty"`
 	X     Half `json:"x"`
 	W     Half `json:"w"`
 }
 
-// A Reduction is one output of the multiply-accumulate units: the terms in the order of the
-// coefficient stream, the whole list Repeat times (0 means once), with the output port that is
-// limited to 32768.
+// A Reduction is a sum of products as the multiply-accumulate units compute it, with the
+// expected result Want. The units add the terms in order, and repeat the whole list Repeat
+// times; 0 means once. Want leaves through the output port whose sums are limited to a magnitude
+// of 32768.
 type Reduction struct {
 	Repeat int    `json:"repeat,omitempty"`
 	Terms  []Term `json:"terms"`
 	Want   Half   `json:"want"`
 }
 
-// Operands returns the inputs and the weights of all taps.
+// Operands returns the inputs x and the weights w of all products, in the order in which the
+// units add them. Both have the same length.
 func (r *Reduction) Operands() (x, w []float16.Float16) {
 	for range max(1, r.Repeat) {
 		for _, t := range r.Terms {
@@ -55,7 +58,7 @@ func (r *Reduction) check() error {
 	return checkTimes(r.Repeat)
 }
 
-// Reductions returns the cases of silicon/reduction.
+// Reductions returns the cases in silicon/reduction. Errors are of type *[CaseError].
 func Reductions() ([]Case[Reduction], error) { return Load[Reduction](files, "silicon/reduction") }
 
 // A Special is an operation at the limits of its range. Op is one of:
@@ -95,16 +98,18 @@ func (s *Special) check() error {
 	return nil
 }
 
-// Specials returns the cases of silicon/special.
+// Specials returns the cases in silicon/special. Errors are of type *[CaseError].
 func Specials() ([]Case[Special], error) { return Load[Special](files, "silicon/special") }
 
-// A Run is a program with inputs and expected outputs. The program is one of the loader's examples,
-// or a file of the real programs, which are not part of the project.
+// A Run is a program with its inputs and the outputs that the device must compute from them. The
+// program is either Example, the name of one of the loader's examples, or File, the name of a
+// program of the vendor's compiler. Those files are not part of the project, so tests skip the
+// case without them.
 type Run struct {
 	Example string   `json:"example,omitempty"`
 	File    string   `json:"file,omitempty"`
-	Weights *Half    `json:"weights,omitempty"` // replaces every non-zero half of the constants
-	Set     []string `json:"set,omitempty"`     // register changes, GROUP.REGISTER.FIELD=VALUE
+	Weights *Half    `json:"weights,omitempty"` // if not nil, replaces every non-zero fp16 constant of the program
+	Set     []string `json:"set,omitempty"`     // changes of registers, GROUP.REGISTER.FIELD=VALUE
 	Inputs  []Values `json:"inputs"`            // in the order of the program's ports
 	Outputs []Values `json:"outputs"`
 }
@@ -126,7 +131,8 @@ func (r *Run) check() error {
 	return nil
 }
 
-// Runs returns the cases of silicon/runs and synthetic/runs.
+// Runs returns the cases in silicon/runs, followed by those in synthetic/runs. Errors are of
+// type *[CaseError].
 func Runs() ([]Case[Run], error) {
 	cases, err := Load[Run](files, "silicon/runs")
 	if err != nil {
@@ -136,15 +142,16 @@ func Runs() ([]Case[Run], error) {
 	return append(cases, ours...), err
 }
 
-// A CostDump holds the costs that the vendor's compiler computes for a program with one task.
+// A CostDump holds the costs of a program with one task, as the vendor's compiler estimates
+// them. DMA figures are in bytes.
 type CostDump struct {
-	File    string            `json:"file"`    // name of the real program
-	Columns map[string]uint64 `json:"columns"` // by the names of a report's units
+	File    string            `json:"file"`    // name of the program of the vendor's compiler
+	Columns map[string]uint64 `json:"columns"` // cycles by unit, under the unit names of the model's reports
 	Kernel  uint64            `json:"kernel_dma_bytes"`
 	Read    uint64            `json:"read_dma_bytes"`
 	Write   uint64            `json:"write_dma_bytes"`
 	TimeNS  float64           `json:"time_ns"`
-	Rate    float64           `json:"bytes_per_ns"` // the rate that the time is computed from
+	Rate    float64           `json:"bytes_per_ns"` // the transfer rate from which the compiler computes TimeNS
 }
 
 func (c *CostDump) check() error {
@@ -154,36 +161,37 @@ func (c *CostDump) check() error {
 	return nil
 }
 
-// CostDumps returns the cases of silicon/costdump. They were made by the vendor's compiler, not
-// measured.
+// CostDumps returns the cases in silicon/costdump. The vendor's compiler estimated their
+// figures; they are no measurements. Errors are of type *[CaseError].
 func CostDumps() ([]Case[CostDump], error) { return Load[CostDump](files, "silicon/costdump") }
 
-// ExamplesFamily is the directory of Examples.
+// ExamplesFamily is the family of the cases that [Examples] returns.
 const ExamplesFamily = "derived/examples"
 
-// A Golden holds earlier results of the model for an example program. The keys of its maps are
-// those of reports.
+// A Golden holds the results that an earlier version of the model computed for an example
+// program on a chip. Tests compare them with those of the current version. The keys of the maps
+// in its descriptors are the names of report columns.
 type Golden struct {
 	Example     string             `json:"example"`
 	Chip        string             `json:"chip"`
-	Seed        uint64             `json:"seed"` // of the inputs
+	Seed        uint64             `json:"seed"` // seed of the pseudo-random inputs
 	Descriptors []GoldenDescriptor `json:"descriptors"`
 	Outputs     []GoldenOutput     `json:"outputs"`
 }
 
-// A GoldenDescriptor is one descriptor of a Golden.
+// A GoldenDescriptor has the costs of one descriptor (a task of the engine) in a Golden.
 type GoldenDescriptor struct {
 	Op       string            `json:"op"`
-	Cycles   map[string]uint64 `json:"cycles"` // by cause
+	Cycles   map[string]uint64 `json:"cycles"` // cycles by the cause that bounds them, such as reading the source
 	Units    map[string]uint64 `json:"units"`
 	DMA      map[string]uint64 `json:"dma_bytes"`
-	Exe      uint16            `json:"exe_model"` // microseconds
+	Exe      uint16            `json:"exe_model"` // the vendor compiler's estimate of the duration in microseconds, as the model computes it
 	MACs     uint64            `json:"macs"`
 	Counters map[string]uint64 `json:"counters"`
 }
 
-// A GoldenOutput is a checksum of an output: the CRC-32 (IEEE) of its halves in N, C, H, W order,
-// little-endian.
+// A GoldenOutput is the checksum of an output with the shape N, C, H, W. CRC32 is the CRC-32
+// (IEEE polynomial) of the elements in that order, as little-endian fp16 values.
 type GoldenOutput struct {
 	Name  string `json:"name"`
 	Shape [4]int `json:"shape"`
@@ -197,5 +205,6 @@ func (g *Golden) check() error {
 	return nil
 }
 
-// Examples returns the cases of derived/examples: every example program on every chip.
+// Examples returns the cases in derived/examples: one for each example program of the loader on
+// each chip. Errors are of type *[CaseError].
 func Examples() ([]Case[Golden], error) { return Load[Golden](files, ExamplesFamily) }

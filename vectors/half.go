@@ -9,13 +9,15 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Half is an fp16 value in a case: a JSON number that fp16 represents exactly, including -0, or
-// one of the strings "inf", "-inf", "nan", or 0x followed by four hexadecimal digits.
+// A Half is an fp16 value. In JSON it is a number that fp16 represents exactly, including -0, or
+// one of the strings "inf", "-inf", "nan" and "0x" followed by the four hexadecimal digits of
+// its bits.
 type Half float16.Float16
 
 var halfNames = map[string]Half{"inf": 0x7c00, "-inf": 0xfc00, "nan": 0x7e00}
 
-// UnmarshalJSON parses a half. A number that fp16 cannot represent exactly is an error.
+// UnmarshalJSON parses a number or a string as described for [Half]. It returns an error for a
+// number that fp16 cannot represent exactly, instead of rounding it.
 func (h *Half) UnmarshalJSON(b []byte) error {
 	if b[0] != '"' {
 		v, err := strconv.ParseFloat(string(b), 64)
@@ -45,7 +47,8 @@ func (h *Half) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the half as a number, or as a string with its bits if it is infinite or NaN.
+// MarshalJSON returns the value as a JSON number. It returns the bits as a string such as
+// "0x7c00" if the value is infinite or NaN.
 func (h Half) MarshalJSON() ([]byte, error) {
 	v := float64(float16.Float16(h).Float32())
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -54,16 +57,16 @@ func (h Half) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
 }
 
-// A Span stands for Times equal halves in a row; 0 means one.
+// A Span is a run of Times equal fp16 values V. If Times is 0, there is one.
 type Span struct {
 	Times int  `json:"times,omitempty"`
 	V     Half `json:"v"`
 }
 
-// Values holds the elements of a tensor in N, C, H, W order.
+// Values holds the elements of a tensor in N, C, H, W order, as runs of equal values.
 type Values []Span
 
-// Halves returns the elements one by one.
+// Halves returns all elements, with each run of equal values repeated.
 func (v Values) Halves() []float16.Float16 {
 	var h []float16.Float16
 	for _, s := range v {

@@ -17,23 +17,24 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// A Network is an ONNX file with its inputs and the outputs that the definition of its
-// operators gives.
+// A Network is an ONNX file with inputs and with the outputs that package reference computes
+// from them. Some of the outputs are computed with roundings like the engine's, which decide how
+// far the engine may be from the exact ones. All maps are by the name of the tensor.
 type Network struct {
 	Model   *onnx.Model
 	File    []byte
 	Inputs  map[string]*reference.Tensor
-	Exact   map[string]*reference.Tensor // the outputs in float64
-	Half    map[string]*reference.Tensor // the outputs with fp16 between the nodes
-	Largest float64                      // largest finite magnitude in any float tensor
-	Added   map[string]*reference.Tensor // the outputs with fp16 between the nodes and the engine's adder
-	// Tabled has the outputs with errors like those of the engine's tables: all down, random,
-	// and all up. It is nil if the model uses no tables.
+	Exact   map[string]*reference.Tensor // outputs computed in float64
+	Half    map[string]*reference.Tensor // outputs if each node's results are rounded to fp16
+	Largest float64                      // largest finite magnitude of any float tensor, including inner ones
+	Added   map[string]*reference.Tensor // outputs like Half, with sums computed by the engine's adder
+	// Tabled has three versions of the outputs, with the largest errors of the engine's activation
+	// tables: all downwards, in random directions, and all upwards. It is nil if no node uses a table.
 	Tabled []map[string]*reference.Tensor
 }
 
-// Read reads a file and computes its outputs by definition. It returns the errors of packages
-// onnx and reference.
+// Read reads an ONNX file and computes its outputs with package reference. Errors are those of
+// [onnx.Read] and [reference.Run].
 func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	m, err := onnx.Read(file)
 	if err != nil {
@@ -94,18 +95,18 @@ func (n *Network) recordLargest(t *reference.Tensor) {
 	}
 }
 
-// A Result is an output as the engine computed it.
+// A Result is an output of a network as the model of the engine computed it.
 type Result struct {
 	Name  string
 	Type  string
 	Dims  []int
 	Data  []float64 // nil if the output was not computed
-	Notes []string  // notes of the run about the network
+	Notes []string  // remarks of the run, such as where the engine's results differ from ONNX's
 }
 
-// Run computes the outputs of a file on the engine. If inMemory is set, every tensor between
-// layers is in memory. Run returns an error if the file cannot be read or run, or if that
-// panics.
+// Run computes the outputs of an ONNX file on the engine and returns them by name. If inMemory
+// is true, tensors between layers are in memory instead of the engine's L2. Run returns an error
+// if the file cannot be read or run. A panic becomes an error that begins with "panic".
 func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (results map[string]*Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -121,8 +122,8 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 	return results, err
 }
 
-// RunNetwork computes the outputs of a network on the engine. It also returns how much of the
-// network runs on the engine.
+// RunNetwork computes the outputs of a network on the engine and returns them by name. The
+// coverage says which part of the network's nodes ran on the engine.
 func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[string]*Result, partition.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
@@ -172,8 +173,10 @@ func toFloat16(v []float64) []float16.Float16 {
 // infinity: 32768 minus 2% for rounding.
 const portLimit = 32768 * 0.98
 
-// Compare compares the engine's results with the definition. It returns one line for each
-// output that differs, or "" if all agree.
+// Compare compares the engine's results with the outputs of n. Each output has a tolerance that
+// follows from Half, Added and Tabled. Compare returns one line for each output that is missing,
+// has another type or shape, or differs by more than its tolerance; it returns "" if there is
+// none.
 func (n *Network) Compare(results map[string]*Result) string {
 	var lines []string
 	for _, out := range n.Model.Outputs {

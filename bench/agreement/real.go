@@ -11,9 +11,11 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// PlausibleInputs returns float32 inputs for a network that was read with some sizes. Inputs
-// with the shape of an image get strokes like letters, inputs with the shape of audio get
-// sound, states get small values, and other inputs get noise. The values depend on the seed.
+// PlausibleInputs returns pseudo-random float32 inputs of a kind that the network was made for:
+// drawn strokes for inputs with the shape of an image, a tone with overtones for inputs with the
+// shape of audio, small values for recurrent states, and normally distributed noise for other
+// inputs. An input that is named in sizes gets that number. The same seed gives the same inputs.
+// It is an error if an input has no shape or an integer type.
 func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {
@@ -143,10 +145,10 @@ func makeVoice(n int, rng *rand.Rand) []float64 {
 	return data
 }
 
-// A Difference is the distance between computed and expected elements.
+// A Difference says how far computed elements are from the expected ones.
 type Difference struct {
-	Max float64 // largest difference divided by the largest expected magnitude
-	RMS float64 // root mean square of the differences divided by that of the expected elements
+	Max float64 // largest absolute difference, as a fraction of the largest expected magnitude
+	RMS float64 // root mean square of the differences, as a fraction of that of the expected elements
 }
 
 // measureDifference compares got with the finite elements of want. The difference is infinite

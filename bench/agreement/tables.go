@@ -23,9 +23,10 @@ var engineTables = sync.OnceValue(func() map[string]*mac.Table {
 	return tables
 })
 
-// EngineFunction looks x up in the engine's table of an elementary function. It returns ok
-// false if there is no table or the result is beyond fp16. It can be used as Function of
-// [reference.Options].
+// EngineFunction returns the value that the engine's activation table gives for an elementary
+// function at x, such as "Sigmoid". The result ok is false if the engine has no table for the
+// function, or if the table's value exceeds fp16 and the exact one must be used. Use it as the
+// Function of [reference.Options].
 func EngineFunction(name string, x float64) (y float64, ok bool) {
 	t := engineTables()[name]
 	if t == nil {
@@ -42,9 +43,10 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 	return v, true
 }
 
-// EngineReduce adds products as the engine does, four at a time through an adder of twelve
-// bits. It rounds the operands to fp16 precision and replaces subnormal ones by 0. The order
-// of the terms is not the engine's. It can be used as Reduce of [reference.Options].
+// EngineReduce adds products like the engine, four at a time in an adder that keeps twelve bits.
+// It first rounds the operands to the eleven bits of fp16, and replaces subnormal ones by 0. The
+// engine adds the products in another order. Use EngineReduce as the Reduce of
+// [reference.Options].
 func EngineReduce(acc, panel, taps []float64) {
 	if len(acc) == 0 || len(taps) == 0 {
 		return

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// ReadCSV reads rows from a CSV file with a header line. It recognizes columns by name: tier, id,
-// chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth, weight_format,
-// latency_us, iter_us, gflops, power_w, energy_mj, dram_bytes, source, notes. It ignores other
-// columns. Only op and latency_us are required. In the notes, "zero-copy" and "per-layer slope"
-// mark a latency without a host part, and "VALID padding" a convolution without padding.
+// ReadCSV reads rows from a CSV file whose first line has the names of the columns. The columns
+// op and latency_us are required. The columns tier, id, chip, machine, N, Cin, H, W, Cout, Kh,
+// Kw, stride, groups, M, K, Ncols, depth, weight_format, iter_us, gflops, power_w, energy_mj,
+// dram_bytes, source and notes are optional, and others are ignored.
 //
-// Errors are a *RowError or come from r. Reading stops after MaxBytes or MaxRows.
+// The words "zero-copy" or "per-layer slope" in the notes set NoHost, and "VALID padding" sets
+// Valid. Errors are a *[RowError] or come from r. It is an error if the file exceeds MaxBytes or
+// has more than MaxRows rows.
 func ReadCSV(r io.Reader) ([]Row, error) {
 	b := &boundedReader{from: r, left: MaxBytes}
 	rows, err := readCSV(b)

@@ -2,44 +2,45 @@ package measured
 
 import "fmt"
 
-// A Shape describes the operation of a row. A dimension is zero if the operation does not have it
-// or the source does not give it.
+// A Shape has the dimensions of a measured operation. A dimension is 0 if the operation does not
+// have it or the source of the measurement does not give it.
 type Shape struct {
-	N, Cin, H, W   int // of a convolution's source; N is also used for heads or sequences
-	Cout, Kh, Kw   int
+	N, Cin, H, W   int // source of a convolution; N is also the number of heads or of sequences
+	Cout, Kh, Kw   int // output channels, height and width of the kernel of a convolution
 	Stride, Groups int
-	M, K, Cols     int // a matmul [M,K] times [K,Cols], or a tensor [M,K]
-	Depth          int // layers of a chain or model
+	M, K, Cols     int // a matmul of [M,K] and [K,Cols], or a tensor [M,K]
+	Depth          int // number of layers of a chain or model
 }
 
-// A Row is one published measurement.
+// A Row is one published measurement of an operation on a chip.
 type Row struct {
 	ID      string
-	Tier    string // T0 engine-dominated, T1 mixed, T2 host-dominated, T3 without shape
+	Tier    string // "T0" if the engine takes most of the time, "T1" mixed, "T2" if the host does, "T3" without a shape
 	Chip    string
 	Machine string
 	Op      string
 	Shape
-	Weights string // format, empty if the source does not give it
-	// NoHost says that the latency has no host part: it is from a zero-copy loop, or a slope per
-	// layer.
+	Weights string // format of the weights, "" if the source does not give it
+	// NoHost is true if the latency excludes the host's part of a call. Such a latency is from a
+	// loop that does not copy its buffers, or it is the increase of the time per added layer.
 	NoHost    bool
-	Valid     bool    // a convolution without padding
-	Latency   float64 // microseconds, the shortest wall time of a call; 0 if not published
-	Sustained float64 // microseconds, the mean of calls in a loop; 0 if not published
-	Power     float64 // watts of the engine's rail, 0 if not published
-	Energy    float64 // millijoules of the engine's rail, 0 if not published
-	Bytes     uint64  // bytes of device memory that a dispatch moves, 0 if not published
-	GFLOPS    float64 // published instead of a latency
+	Valid     bool    // the convolution has no padding
+	Latency   float64 // shortest wall time of a call in microseconds, 0 if not published
+	Sustained float64 // mean wall time of calls in a loop in microseconds, 0 if not published
+	Power     float64 // power of the engine's supply in watts, 0 if not published
+	Energy    float64 // energy from the engine's supply in millijoules, 0 if not published
+	Bytes     uint64  // bytes that one execution reads and writes in memory, 0 if not published
+	GFLOPS    float64 // billions of operations per second, for sources that give no latency
 	Source    string
 }
 
-// Cold reports whether the published latency, the shortest of some calls, exceeds the mean of calls
-// in a loop. Such calls were made before the engine or its memory had reached full speed.
+// Cold reports whether even the shortest single call took longer than the mean call in a loop.
+// Such single calls were made before the engine and its memory had reached full speed. Cold
+// returns false if either figure was not published.
 func (r *Row) Cold() bool { return r.Sustained > 0 && r.Latency > r.Sustained }
 
-// Warm returns the latency in microseconds of a call at full speed, the smaller of the published
-// latencies.
+// Warm returns the wall time of a call at full speed, in microseconds: Sustained if the row is
+// cold, else Latency.
 func (r *Row) Warm() float64 {
 	if r.Cold() {
 		return r.Sustained
@@ -47,11 +48,11 @@ func (r *Row) Warm() float64 {
 	return r.Latency
 }
 
-// A RowError reports a line or a cell that cannot be parsed.
+// A RowError reports a line of a CSV file that is not a valid row.
 type RowError struct {
-	Line int    // from 1
-	What string // the column or the error
-	Err  error  // why the value of the column is invalid, or nil
+	Line int    // number of the line, from 1
+	What string // name of the invalid column, or what is wrong with the line
+	Err  error  // why the column is invalid, or nil if What is not a column
 }
 
 func (e *RowError) Error() string {

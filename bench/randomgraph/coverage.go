@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// Coverage counts operators, and the pairs and triples in which one operator reads the result
-// of the other. The zero value is ready to use.
+// A Coverage counts the operators of graphs, and the pairs and triples of operators in which
+// each reads a result of the one before. The zero value is an empty coverage, ready to use.
 type Coverage struct {
 	Graphs, Nodes int
-	Operators     map[string]int // by name
-	Pairs         map[string]int // such as "Conv>Relu"
-	Triples       map[string]int // such as "Conv>Relu>Mul"
+	Operators     map[string]int // number of nodes by operator, such as "Conv"
+	Pairs         map[string]int // number of pairs by name, such as "Conv>Relu"
+	Triples       map[string]int // number of triples by name, such as "Conv>Relu>Mul"
 }
 
-// Chains returns the paths of length nodes through g, such as "Conv>Relu>Mul" for length 3. A
-// path that occurs twice is listed twice.
+// Chains returns the operators along each path of length nodes through g, such as
+// "Conv>Relu>Mul" for length 3. Each node of a path reads a result of the one before. A string
+// occurs once for each path that has these operators.
 func (g *Graph) Chains(length int) []string {
 	makers := g.producers()
 	var chains []string
@@ -41,7 +42,7 @@ func (g *Graph) Chains(length int) []string {
 	return chains
 }
 
-// Add counts the operators, pairs and triples of g.
+// Add adds the operators, pairs and triples of g to the counts.
 func (c *Coverage) Add(g *Graph) {
 	if c.Operators == nil {
 		c.Operators, c.Pairs, c.Triples = map[string]int{}, map[string]int{}, map[string]int{}

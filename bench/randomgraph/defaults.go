@@ -2,8 +2,8 @@ package randomgraph
 
 import "slices"
 
-// introduced maps operators to the version of the operator set that introduced them, or that
-// introduced the form in which this package writes them. Operators of version 9 are left out.
+// introduced has the version of the operator set in which an operator, or the form in which this
+// package writes it, first exists. It leaves out operators that version 9 already has.
 var introduced = map[string]int{
 	"BitShift": 11, "Celu": 12, "CumSum": 11, "DequantizeLinear": 10, "DynamicQuantizeLinear": 11, "Einsum": 12, "Equal": 11,
 	"GatherElements": 11, "GatherND": 11, "GreaterOrEqual": 12, "GridSample": 16, "HardSwish": 14, "LayerNormalization": 17,
@@ -12,7 +12,7 @@ var introduced = map[string]int{
 }
 
 // defaultAxis returns the value of the attribute axis of an operator that leaves it out, in a
-// version of the operator set. The result ok is false if the attribute is required.
+// version of the operator set. The result ok is false if the operator has no default axis.
 func defaultAxis(op string, opset int) (axis int, ok bool) {
 	switch op {
 	case "ArgMax", "ArgMin", "Gather", "GatherElements", "ScatterElements", "Split":

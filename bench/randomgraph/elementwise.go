@@ -7,7 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addActivation adds an activation or another elementwise function of x.
+// addActivation adds an elementwise function of x alone, such as Relu, Sigmoid, Clip or Neg. It
+// returns false if the function does not fit the range of x.
 func addActivation(b *builder, x string) bool {
 	v := b.value(x)
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
@@ -132,7 +133,7 @@ func addVariadic(b *builder, op, x string) bool {
 	return true
 }
 
-// addClip adds Clip with one bound or both, or Min or Max with a number.
+// addClip adds Clip of x with no, one or two bounds, or Min or Max of x and a number.
 func addClip(b *builder, x, op string) {
 	v := b.value(x)
 	low, high := pick(b, -2.0, -1, -0.5, 0), pick(b, 0.5, 1, 3, 6.0)
@@ -190,7 +191,8 @@ func addClipNode(b *builder, x, low, high string, out Value) string {
 	return b.addNode("Clip", in, out)
 }
 
-// addPRelu adds PRelu with one slope, a slope for each channel or a slope for each column.
+// addPRelu adds PRelu of x with one slope, a slope for each channel (axis 1) or a slope for each
+// element of the last axis. It returns false if x is a scalar.
 func addPRelu(b *builder, x string) bool {
 	v := b.value(x)
 	dims := []int{1}
@@ -218,8 +220,9 @@ func onesShape(n int) []int {
 	return d
 }
 
-// operandDims returns dims that broadcast with x: a number, a vector along one axis in the
-// forms that exporters use, all of x, or a random mixture.
+// operandDims returns the shape of an operand that broadcasts with a tensor of shape x. It is a
+// number, a vector along one axis, x itself, or x with some axes of extent 1. A few shapes make
+// the result larger than x.
 func operandDims(b *builder, x []int) []int {
 	n := len(x)
 	if n == 0 {
@@ -408,7 +411,8 @@ func addCombination(b *builder, x string) bool {
 	return b.addBinary(op, x, y, dims)
 }
 
-// makePositive adds |x| plus a number from 0.5 to 1.5, and returns its name.
+// makePositive adds nodes for |x| plus a number from 0.5 to 1.5, and returns the name of the
+// sum. It leaves out Abs if x cannot be negative.
 func makePositive(b *builder, x string) string {
 	v := b.value(x)
 	m := b.magnitude(x)
@@ -423,7 +427,8 @@ func makePositive(b *builder, x string) string {
 	return b.addNode("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
 }
 
-// addCurve adds a function with a limited domain: Exp, Log, Sqrt, Reciprocal or Pow.
+// addCurve adds Exp, Log, Sqrt, Reciprocal or Pow of x. If the function needs positive
+// arguments, it first adds nodes that make x positive.
 func addCurve(b *builder, x string) bool {
 	op := pick(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
 	v := b.value(x)
@@ -468,7 +473,8 @@ func addCurve(b *builder, x string) bool {
 	return true
 }
 
-// addBatchNormalization adds BatchNormalization over axis 1.
+// addBatchNormalization adds BatchNormalization of x, whose axis 1 has the channels. It returns
+// false if x has fewer than two axes or its elements are too large.
 func addBatchNormalization(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 2 {

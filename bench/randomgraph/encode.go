@@ -37,7 +37,7 @@ func (m message) appendFloat(num protowire.Number, v float32) message {
 // introduced it.
 var irVersions = map[int]int{9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10}
 
-// Encode returns g as the bytes of an ONNX file.
+// Encode returns g as an ONNX file. The same graph always has the same bytes.
 func (g *Graph) Encode() []byte {
 	var graph message
 	for _, c := range g.Constants {
@@ -195,7 +195,7 @@ var numpyTypes = map[onnx.DataType]string{
 	onnx.Float: "<f4", onnx.Int64: "<i8", onnx.Int32: "<i4", onnx.Uint8: "|u1", onnx.Int8: "|i1", onnx.Bool: "|b1",
 }
 
-// NPY returns t as the bytes of an .npy file.
+// NPY returns t as an .npy file of version 1.0, the format in which numpy stores arrays.
 func (t *Tensor) NPY() []byte {
 	shape := ""
 	for _, d := range t.Dims {
@@ -210,8 +210,8 @@ func (t *Tensor) NPY() []byte {
 	return append(append(b, header...), t.encodeValues()...)
 }
 
-// Save writes g into dir, which it creates if necessary. It writes net.onnx, an in_NAME.npy
-// for each input, and net.txt with the text of g.
+// Save writes g to dir, which it creates if necessary, as net.onnx. It also writes the text of g
+// to net.txt, and the values of each input NAME to in_NAME.npy.
 func (g *Graph) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -9,30 +9,32 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options bound the graphs that Generate makes. A zero field means its default.
+// Options bound the graphs that New and Generate return. A field that is 0 or false stands for
+// its default.
 type Options struct {
-	// MinNodes and MaxNodes bound the number of nodes, 2 and 8 by default. One random
-	// choice usually adds one node. A pattern that exporters write, such as attention or a
-	// normalization in several nodes, is one choice of up to 17 nodes, so the last choice may
-	// exceed MaxNodes.
+	// MinNodes and MaxNodes bound the number of nodes. The defaults are 2 and 8. A graph can
+	// have more than MaxNodes nodes, because the last choice may add a pattern of up to 17
+	// nodes, such as attention.
 	MinNodes, MaxNodes int
-	// Opset is the version of the operator set, from 9 to 22. By default nine of twenty graphs
-	// have 17, and the others are of versions in which many operators changed.
+	// Opset is the version of ONNX's operator set, from 9 to 22. By default nine of twenty
+	// graphs have version 17, and the others have versions that changed many operators.
 	Opset int
-	// Extreme allows magnitudes near the limits of fp16. By default one of forty graphs
-	// has them.
+	// Extreme allows numbers near the limits of fp16. By default one of forty graphs has such
+	// numbers.
 	Extreme bool
 }
 
-// New returns the graph of a seed. The same seed and options give the same graph.
+// New returns the random graph that belongs to a seed. The same seed and options give the same
+// graph on every machine.
 func New(seed uint64, o Options) *Graph {
 	g := Generate(rand.New(rand.NewPCG(seed, 0)), o)
 	g.Seed = fmt.Sprint(seed)
 	return g
 }
 
-// A choice is one way to continue a graph from a tensor. Its function add adds nodes that
-// read x, or returns false if it cannot.
+// A choice is one way to continue a graph from a tensor x. Its function add adds nodes that read
+// x. It returns false if it cannot, and the caller then removes the nodes that it added. A
+// choice is picked with a probability proportional to its weight.
 type choice struct {
 	weight int
 	add    func(b *builder, x string) bool
@@ -46,20 +48,23 @@ var choices = []choice{
 	{4, addAttention}, {4, addGate}, {2, addExcitation}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addSearch}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
 }
 
-// fusableChoices are the choices after an operator that a compiler merges with the operators
-// that follow it.
+// fusableChoices are picked after an operator of fusableOperators or viewOperators. They add
+// operators that a compiler may merge into the one before.
 var fusableChoices = []choice{
 	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addCombination}, {18, addView}, {6, addReshape}, {6, addConstantMatMul},
 	{6, addTensorMatMul}, {3, addActivationPieces}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addMove},
 }
 
-// fusableOperators are often followed by fusableChoices.
+// fusableOperators lists the operators into which a compiler may merge the operators that
+// follow.
 var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "AveragePool", "GlobalAveragePool", "MaxPool"}
 
-// viewOperators are operators that a compiler removes or looks through.
+// viewOperators lists operators that change only the shape or the order of elements, so that a
+// compiler can remove them or merge operators across them.
 var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
-// Generate returns a random graph that onnxruntime accepts.
+// Generate returns a random graph with the choices of rng. The graph is valid ONNX: it conforms
+// to the specification of its operators.
 func Generate(rng *rand.Rand, o Options) *Graph {
 	o.MinNodes, o.MaxNodes = cmp.Or(o.MinNodes, 2), cmp.Or(o.MaxNodes, 8)
 	for {
@@ -93,8 +98,8 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	return b.graph
 }
 
-// chooseStart returns the tensor to continue from. Most often it is an output of the newest
-// node. It is first if there is no node.
+// chooseStart returns the name of the tensor from which the graph continues: mostly a result of
+// the last node, sometimes any tensor. If there is no node, it returns first.
 func (b *builder) chooseStart(first string) string {
 	if len(b.graph.Nodes) == 0 {
 		return first
@@ -106,8 +111,8 @@ func (b *builder) chooseStart(first string) string {
 	return pick(b, b.names...)
 }
 
-// tryChoice picks a choice and lets it add nodes that read x. If the choice is impossible,
-// the graph stays as it was.
+// tryChoice lets a random choice add nodes that read x. If the choice fails or needs a newer
+// operator set, tryChoice restores the nodes, the inputs and the list of tensors.
 func (b *builder) tryChoice(x string) {
 	v := b.value(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)

@@ -9,28 +9,28 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A Value describes a tensor in a graph.
+// A Value describes a tensor of a graph: its type, its shape and the range of its elements.
 type Value struct {
 	Type onnx.DataType
 	Dims []int
-	// Low and High estimate the range of the elements. A generated operator relies on
-	// them to stay away from zero divisors and from results that fp16 cannot hold.
+	// Low and High estimate the smallest and the largest element. The generator uses them to
+	// avoid divisors near zero and results that fp16 cannot hold.
 	Low, High float64
-	// Exact is true if fp16 arithmetic computes every element without rounding, so
-	// that a comparison or a rounding to an integer has one right result.
+	// Exact is true if fp16 arithmetic computes every element without rounding. Only then does a
+	// comparison or a rounding to an integer have one correct result.
 	Exact bool
 }
 
-// A Tensor is an input or a constant of a graph with its values.
+// A Tensor is an input or a constant of a graph, with its values in row-major order.
 type Tensor struct {
 	Name   string
 	Type   onnx.DataType
 	Dims   []int
 	Values []float64
-	Form   Form // of a constant in the file
+	Form   Form // how Encode writes a constant
 }
 
-// A Form is a way to write a constant into an ONNX file. Exporters use all of them.
+// A Form is one of the ways in which exporters write a constant to an ONNX file.
 type Form int
 
 // The forms of constants.
@@ -40,7 +40,8 @@ const (
 	NodeForm              // a Constant node
 )
 
-// An Attribute is a constant argument of a node. Kind selects the field that holds its value.
+// An Attribute is a named argument of a node. Kind says which of the fields Int, Float, Text,
+// Ints and Floats has its value.
 type Attribute struct {
 	Name   string
 	Kind   Kind
@@ -51,10 +52,10 @@ type Attribute struct {
 	Floats []float32
 }
 
-// A Kind selects the field of an Attribute that holds its value.
+// A Kind is the type of an attribute's value.
 type Kind int
 
-// The kinds of attributes, numbered as in AttributeProto.type.
+// The kinds of attributes. Their numbers are those of the field type of ONNX's AttributeProto.
 const (
 	FloatKind  Kind = 1
 	IntKind    Kind = 2
@@ -63,7 +64,7 @@ const (
 	IntsKind   Kind = 7
 )
 
-// A Node is one operator of a graph.
+// A Node is an operator of a graph with the names of its input and output tensors.
 type Node struct {
 	Op, Domain string
 	Inputs     []string // "" for an optional input that is left out
@@ -71,15 +72,15 @@ type Node struct {
 	Attributes []Attribute
 }
 
-// A Graph is an ONNX model in a form that is easy to change.
+// A Graph is an ONNX model in a form that tests can change and write to a file.
 type Graph struct {
-	Seed      string // for messages
+	Seed      string // the seed of New, for messages
 	Opset     int
 	Inputs    []*Tensor
 	Constants []*Tensor
-	Nodes     []*Node // in an order in which they can run
+	Nodes     []*Node // each after the nodes whose outputs it reads
 	Outputs   []string
-	Values    map[string]Value // every tensor by name, constants included
+	Values    map[string]Value // all tensors by name, including inputs and constants
 }
 
 // elements returns the number of elements of a tensor with the given dims.
@@ -91,7 +92,8 @@ func elements(dims []int) int {
 	return n
 }
 
-// Copy returns a copy of g that shares only the values of tensors with g.
+// Copy returns a copy of g. The copy shares the Values of inputs and constants with g and
+// nothing else.
 func (g *Graph) Copy() *Graph {
 	c := &Graph{Seed: g.Seed, Opset: g.Opset, Outputs: slices.Clone(g.Outputs), Values: make(map[string]Value, len(g.Values))}
 	for name, v := range g.Values {
@@ -133,7 +135,7 @@ func findTensor(list []*Tensor, name string) *Tensor {
 	return nil
 }
 
-// Constant returns the constant with the given name, or nil if g has none.
+// Constant returns the constant of g with the given name, or nil if there is none.
 func (g *Graph) Constant(name string) *Tensor { return findTensor(g.Constants, name) }
 
 // producers maps the name of each tensor to the index of the node that produces it.
@@ -149,7 +151,8 @@ func (g *Graph) producers() map[string]int {
 	return m
 }
 
-// String returns the graph with one line for each input, node and output list, such as
+// String returns g as text: a line for each input and each node, and a line with the outputs. A
+// line of a node looks like
 //
 //	t1[2,3,4] = Mul(x[2,3,4], c1:const[3,1])
 func (g *Graph) String() string {
@@ -221,7 +224,7 @@ func formatList[T int | float32](values []T) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-// String returns the attribute as name=value.
+// String returns the attribute as text, such as `axis=1` or `mode="linear"`.
 func (a Attribute) String() string {
 	switch a.Kind {
 	case FloatKind:

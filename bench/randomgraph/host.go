@@ -6,8 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addHostOperator adds an operator that runs on the host: CumSum, Resize, GridSample,
-// GatherElements, Trilu, Einsum or Mod.
+// addHostOperator adds an operator that the engine does not compute, so that the host must:
+// CumSum, Resize, GridSample, GatherElements, GatherND, a scatter, Trilu, Einsum or Mod. It
+// returns false if the operator does not fit x.
 func addHostOperator(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -80,7 +81,8 @@ func addHostOperator(b *builder, x string) bool {
 	return true
 }
 
-// addScatter adds ScatterND or ScatterElements of constants into distinct slices of x.
+// addScatter adds ScatterND or ScatterElements of constants into some slices of axis 0 of x. No
+// slice occurs twice, because the order of updates is not defined.
 func addScatter(b *builder, x string) bool {
 	v := b.value(x)
 	rows := b.rng.Perm(v.Dims[0])[:b.randomInt(1, min(4, v.Dims[0]))]
@@ -104,14 +106,15 @@ func addScatter(b *builder, x string) bool {
 	return true
 }
 
-// addEinsum adds Einsum of a batch of matrices and weights.
+// addEinsum adds Einsum of a batch of matrices x and a constant matrix, with one of several
+// spellings of the equation. It returns false unless x has rank 3.
 func addEinsum(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 3 {
 		return false
 	}
 	k, m := v.Dims[2], b.randomExtent(20)
-	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik")
+	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik", "...j,kj->...k")
 	if b.chance(30) {
 		shape, equation = []int{k, m}, "bij,jk"
 	}
@@ -124,8 +127,9 @@ func addEinsum(b *builder, x string) bool {
 	return true
 }
 
-// addResize adds Resize of the last two axes, to sizes or by factors. It adds Upsample in
-// operator set 9.
+// addResize adds Resize of the last two axes of x, to given sizes or by given factors, in one of
+// the modes "nearest", "linear" and "cubic". In operator set 9 it adds Upsample. It returns
+// false unless x has rank 4.
 func addResize(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 4 || b.graph.Opset == 10 {

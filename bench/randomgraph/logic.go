@@ -27,7 +27,8 @@ func addComparison(b *builder, x string) bool {
 	return !b.chance(70) || addBoolOperator(b, y)
 }
 
-// addBoolOperator adds an operator that reads the bool tensor x.
+// addBoolOperator adds Not, a Cast, Where, or And, Or or Xor of the bool tensor x and another
+// one.
 func addBoolOperator(b *builder, x string) bool {
 	v := b.value(x)
 	switch b.rng.IntN(5) {
@@ -83,8 +84,9 @@ func addWhere(b *builder, x string) bool {
 	return true
 }
 
-// addRounding adds a discontinuous function of exact values, such as Round or Sign, or a Cast
-// to an integer or bool type.
+// addRounding adds an operator whose result jumps, such as Round, Sign or a Cast to an integer
+// or bool type. It returns false unless the elements of x are exact, so that the result has one
+// correct value.
 func addRounding(b *builder, x string) bool {
 	v := b.value(x)
 	if !v.Exact || v.Type != onnx.Float {
@@ -113,7 +115,8 @@ func addRounding(b *builder, x string) bool {
 	return true
 }
 
-// addIntOperator adds integer arithmetic, or a Cast to float32.
+// addIntOperator adds a Cast of the integer tensor x to float32, or a sum, difference or product
+// of x and small constants.
 func addIntOperator(b *builder, x string) bool {
 	v := b.value(x)
 	if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
@@ -135,7 +138,8 @@ func addIntOperator(b *builder, x string) bool {
 	return true
 }
 
-// addSearch adds ArgMax, ArgMin or TopK of exact values, whose order fp16 does not change.
+// addSearch adds ArgMax, ArgMin or TopK of x along a random axis. It returns false unless the
+// elements of x are exact, because rounding to fp16 could change their order.
 func addSearch(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)

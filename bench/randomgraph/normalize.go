@@ -6,7 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addSoftmax adds Softmax or LogSoftmax over a random axis.
+// addSoftmax adds Softmax, LogSoftmax or Hardmax of x over a random axis. Sometimes it
+// multiplies x by 4 first, so that most probabilities are near 0. It returns false if x is a
+// scalar or its elements are too large.
 func addSoftmax(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -56,7 +58,8 @@ func addNormalization(b *builder, x string) bool {
 	return true
 }
 
-// addLayerNormalization adds the operator LayerNormalization.
+// addLayerNormalization adds LayerNormalization of x over its last axes, with or without an
+// offset. It returns false if the last axis has fewer than four elements.
 func addLayerNormalization(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -76,8 +79,9 @@ func addLayerNormalization(b *builder, x string) bool {
 	return true
 }
 
-// addLayerNormalizationPieces adds ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and
-// Div, and sometimes a scale and an offset.
+// addLayerNormalizationPieces adds a layer normalization of x as exporters write it in older
+// operator sets: ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and Div, and sometimes a
+// scale and an offset.
 func addLayerNormalizationPieces(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -107,8 +111,8 @@ func addLayerNormalizationPieces(b *builder, x string) bool {
 	return true
 }
 
-// addDivisionByRoot adds Add of a small constant to variance, Sqrt, and Div of x by the root.
-// It returns the name of the quotient.
+// addDivisionByRoot adds nodes for x / sqrt(variance + 1/16), and returns the name of the
+// quotient, which out describes. The quotient is a Div, or a Mul by a Reciprocal.
 func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 	u := b.value(variance)
 	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
@@ -136,8 +140,8 @@ func addScaleAndOffset(b *builder, x string) {
 	}
 }
 
-// addRMSNormalizationPieces adds Pow, ReduceMean, Add and Sqrt, and then Div, or Reciprocal
-// and Mul.
+// addRMSNormalizationPieces adds a division of x by the root of its mean square as separate
+// nodes: Pow or Mul, ReduceMean, Add, Sqrt, and then Div, or Reciprocal and Mul.
 func addRMSNormalizationPieces(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -182,7 +186,8 @@ func addGroupNormalizationPieces(b *builder, x string) bool {
 	return true
 }
 
-// addReduction adds a reduction over random axes.
+// addReduction adds a reduction of x over one, several or all axes, such as ReduceMean or
+// ReduceL2. It returns false if x is a scalar or a sum might exceed fp16.
 func addReduction(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -243,8 +248,8 @@ func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) stri
 	return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
 }
 
-// reducedRange returns the type and range of a reduction of count elements of x. The result
-// ok is false if the sum might be too large for fp16.
+// reducedRange returns the type and the range of a reduction op of count elements of x. The
+// result ok is false if the reduction might exceed fp16.
 func reducedRange(b *builder, op, x string, count int) (out Value, ok bool) {
 	v := b.value(x)
 	m, k := b.magnitude(x), float64(count)
@@ -269,7 +274,9 @@ func reducedRange(b *builder, op, x string, count int) (out Value, ok bool) {
 	return v, true // ReduceMax and ReduceMin
 }
 
-// addPool adds a pooling operator.
+// addPool adds a pooling of x over its spatial axes: AveragePool, MaxPool or LpPool with a
+// random window, or GlobalAveragePool or GlobalMaxPool. It returns false if x has no spatial
+// axes or the window does not fit.
 func addPool(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 {

@@ -17,8 +17,9 @@ type window struct {
 	auto                                 string // the attribute auto_pad, or "" if begin and end are attributes
 }
 
-// randomWindow returns a random window over the spatial extents x. The result ok is false if
-// the window does not fit.
+// randomWindow returns a window of random size over the spatial axes of extents x. The window
+// has dilations only if dilated is set, and rounds the result's extents up if ceil is set. The
+// result ok is false if the window does not fit.
 func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	var w window
 	same := b.chance(40) // use an odd kernel that keeps the extents
@@ -84,7 +85,9 @@ func (w window) attributes(dilated bool) []Attribute {
 	return a
 }
 
-// addConv adds Conv.
+// addConv adds Conv of x with constant weights and a random window, in one group, two groups or
+// one group for each channel. It returns false if x has no channels or the convolution would be
+// too large.
 func addConv(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 || (len(v.Dims) == 5 && b.chance(50)) {
@@ -151,8 +154,9 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	return b.addNode("DequantizeLinear", in, v.withRange(v.Low, v.High), a...)
 }
 
-// sumOfProducts returns the description of a tensor of sums of k products of v and weights,
-// plus an offset.
+// sumOfProducts returns the description of a result of a convolution or a matmul with shape
+// dims. Its elements are sums of k products of v and the constant weights, plus an offset of at
+// most 2. The range covers the sums that random factors are likely to reach.
 func (b *builder) sumOfProducts(v Value, weights string, k int, dims []int) Value {
 	m := max(-v.Low, v.High) * b.magnitude(weights) * 0.58 * powerOfTwoRoot(k) * 2.5
 	if w := max(-v.Low, v.High) * b.magnitude(weights) * float64(k); w < m {
@@ -161,7 +165,8 @@ func (b *builder) sumOfProducts(v Value, weights string, k int, dims []int) Valu
 	return Value{Type: onnx.Float, Dims: dims, Low: -m - 2, High: m + 2}
 }
 
-// powerOfTwoRoot returns the square root of k, rounded up to a power of two.
+// powerOfTwoRoot returns the smallest power of two that is at least the square root of k. It
+// computes without rounding, so it is the same on every machine.
 func powerOfTwoRoot(k int) float64 {
 	r := 1.0
 	for n := k; n > 1; n = (n + 3) / 4 {
@@ -170,7 +175,8 @@ func powerOfTwoRoot(k int) float64 {
 	return r
 }
 
-// addConvTranspose adds ConvTranspose.
+// addConvTranspose adds ConvTranspose of x with constant weights, random strides and random
+// padding at both ends. It returns false if x has no channels or the result would be too large.
 func addConvTranspose(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 4 {
@@ -215,8 +221,9 @@ func addConvTranspose(b *builder, x string) bool {
 	return true
 }
 
-// addGemm adds Gemm of x and a constant or another tensor. It flattens x to a matrix first if
-// necessary.
+// addGemm adds Gemm of x and a constant or a new input, with either operand transposed and often
+// an offset. It adds Flatten first if x is not a matrix. It returns false if x has fewer than
+// two axes or the product would be too large.
 func addGemm(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 2 {
@@ -304,8 +311,8 @@ func addConstantMatMul(b *builder, x string) bool {
 	return b.addMatMul(b.addWeights(k, n, k), x, k, []int{n})
 }
 
-// addMatMul adds MatMul of x and y, whose sums have k products. It returns false if the
-// result would be too large or too costly.
+// addMatMul adds MatMul of x and y, with a result of shape dims whose elements are sums of k
+// products. It returns false if the result or the work would be too large.
 func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
 	if elements(dims) > maxElements || elements(dims)*k > maxProducts || elements(b.dims(x)) > 1<<16 || elements(b.dims(y)) > 1<<16 {
 		return false

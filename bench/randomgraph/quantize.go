@@ -6,7 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addQuantize adds QuantizeLinear of exact values and an operator that reads the result.
+// addQuantize adds QuantizeLinear of x to 8-bit integers, and mostly an operator that reads
+// them: DequantizeLinear, or a quantized convolution or matmul. It returns false unless the
+// elements of x are exact, because rounding could otherwise change a step.
 func addQuantize(b *builder, x string) bool {
 	v := b.value(x)
 	if !v.Exact || v.Type != onnx.Float || len(v.Dims) == 0 {
@@ -113,7 +115,8 @@ func addDynamicQuantize(b *builder, x string) bool {
 	return true
 }
 
-// resultDims returns the dims of a binary operator's output.
+// resultDims returns the shape of the tensor with the given name, which must be the result of a
+// node with two operands that broadcast.
 func resultDims(b *builder, name string) []int {
 	n := b.graph.Nodes[b.graph.producers()[name]]
 	dims, _ := broadcast(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))

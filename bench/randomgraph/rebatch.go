@@ -7,11 +7,13 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Rebatch returns a graph of a batch of two, and a copy of g with other inputs. In the batch,
-// item 0 has the inputs of g and item 1 the inputs of the copy. Each output of the batch must
-// therefore be the output of g followed by the output of the copy along axis 0. Rebatch
-// returns ok false unless every input of g has a leading axis of extent 1 and every operator
-// computes each item of that axis independently.
+// Rebatch returns two graphs with which a test can check that a batch is computed item by item.
+// The graph second is a copy of g with other inputs. The graph two computes a batch of two
+// items, the inputs of g and the inputs of second. Each output of two must therefore be the
+// output of g followed by the output of second along axis 0.
+//
+// The result ok is false if g cannot be batched: an input has no leading axis of extent 1, or an
+// operator mixes the items of that axis.
 func (g *Graph) Rebatch(rng *rand.Rand) (two, second *Graph, ok bool) {
 	two, second = g.Copy(), g.Copy()
 	r := rebatcher{g: two, batched: map[string]bool{}}

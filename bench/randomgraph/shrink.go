@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Minimize returns the smallest graph it finds for which fails returns true. It removes
-// outputs and nodes while the rest still fails. It returns g itself if nothing can be
-// removed. The caller must ensure that fails(g) is true.
+// Minimize returns a small graph for which fails returns true, to make the cause of a failure
+// easier to find. It repeats the first of Shrinkings that still fails until none does. The
+// caller must ensure that fails(g) is true.
 func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	for {
 		smaller := g.shrinkOnce(fails)
@@ -31,9 +31,9 @@ func (g *Graph) shrinkOnce(fails func(*Graph) bool) *Graph {
 	return nil
 }
 
-// Shrinkings returns graphs that are one step smaller than g, the largest steps first: one
-// output only, an inner tensor as the only output, a node replaced by an input, a node left
-// out, and simpler constants.
+// Shrinkings returns copies of g that are one step simpler, the largest steps first. A step
+// keeps a single output, makes an inner tensor the only output, replaces a node by an input,
+// removes a node, or simplifies the values of a constant.
 func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, steps := range []iter.Seq[*Graph]{g.cutOutputs(), g.replaceNodes(), g.bypassNodes(), g.roundConstants()} {
@@ -157,9 +157,9 @@ func (g *Graph) bypassNodes() iter.Seq[*Graph] {
 	}
 }
 
-// canSubstitute reports whether every reader of tensor to can read tensor from instead. That
-// requires that to is not an output, that both have one shape and type, and that the range of
-// to includes 0 or all of the range of from.
+// canSubstitute reports whether every node that reads the tensor to can read the tensor from
+// instead. Both must have one type and one shape, to must not be an output, and either the range
+// of to must include 0 or that of from must be within it.
 func (g *Graph) canSubstitute(from, to string) bool {
 	v, w := g.Values[from], g.Values[to]
 	return !slices.Contains(g.Outputs, to) && v.Type == w.Type && slices.Equal(v.Dims, w.Dims) &&

@@ -6,8 +6,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// randomRegroup returns dims with the same number of elements: it merges, splits or exchanges
-// axes at random.
+// randomRegroup returns another shape with as many elements as dims. It merges and splits axes,
+// adds axes of extent 1, and exchanges the extents of neighbors.
 func randomRegroup(b *builder, dims []int) []int {
 	out := slices.Clone(dims)
 	for range b.randomInt(1, 3) {
@@ -39,7 +39,8 @@ func randomRegroup(b *builder, dims []int) []int {
 	return out
 }
 
-// addReshape adds Reshape to a random shape, which sometimes contains 0 or -1.
+// addReshape adds Reshape of x to a random shape. In the shape, 0 sometimes stands for an extent
+// of x and -1 for the extent that follows from the others.
 func addReshape(b *builder, x string) bool {
 	v := b.value(x)
 	dims := randomRegroup(b, v.Dims)
@@ -66,7 +67,8 @@ func addReshape(b *builder, x string) bool {
 	return true
 }
 
-// addView adds an operator that moves or repeats elements without computing.
+// addView adds an operator that only rearranges or repeats the elements of x, such as Reshape,
+// Transpose or Expand. It returns false if the operator does not fit the shape of x.
 func addView(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -136,8 +138,8 @@ func addView(b *builder, x string) bool {
 	return true
 }
 
-// addWithAxes adds op with axes as an attribute before operator set 13, and as an input from
-// 13 on.
+// addWithAxes adds the operator op of x with a list of axes and returns its result, which out
+// describes. The axes are an attribute before operator set 13, and an input from 13 on.
 func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
 	if b.graph.Opset < 13 {
 		return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...))
@@ -145,7 +147,8 @@ func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
 	return b.addNode(op, []string{x, b.addInts(axes...)}, out)
 }
 
-// addSqueeze adds Squeeze of one axis of extent 1, or of all of them.
+// addSqueeze adds Squeeze of one, two or all axes of x that have extent 1. It returns false if
+// there is none.
 func addSqueeze(b *builder, x string) bool {
 	v := b.value(x)
 	var at []int
@@ -179,7 +182,8 @@ func addSqueeze(b *builder, x string) bool {
 	return true
 }
 
-// addMove adds an operator that selects, joins, pads or rearranges parts of tensors.
+// addMove adds an operator that selects, joins, pads or rearranges parts of x, such as Slice,
+// Concat or DepthToSpace. It returns false if x is a scalar or does not fit the operator.
 func addMove(b *builder, x string) bool {
 	if b.rank(x) == 0 {
 		return false
@@ -216,7 +220,8 @@ func addMove(b *builder, x string) bool {
 	return true
 }
 
-// addSlice adds Slice of one or two axes, with steps of either sign.
+// addSlice adds Slice of one or two axes of x, with steps of either sign. Starts and ends are
+// sometimes counted from the end of the axis.
 func addSlice(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -320,7 +325,8 @@ func addConcat(b *builder, x string) bool {
 	return true
 }
 
-// addSplit adds Split into two or three parts.
+// addSplit adds Split of x into two or three parts along a random axis. Parts of equal sizes are
+// sometimes not listed. It returns false if the axis is too short.
 func addSplit(b *builder, x string) bool {
 	v := b.value(x)
 	axis := b.randomAxis(len(v.Dims))
@@ -371,7 +377,8 @@ func addSplit(b *builder, x string) bool {
 	return true
 }
 
-// addGather adds Gather with constant indices: a scalar, a vector or a matrix.
+// addGather adds Gather from a random axis of x, with one index, a vector or a matrix of
+// constant indices. From operator set 11 on they may be negative.
 func addGather(b *builder, x string) bool {
 	v := b.value(x)
 	axis := b.randomAxis(len(v.Dims))

@@ -9,43 +9,47 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options change how Run computes.
+// Options change how Run rounds numbers and computes functions and sums, for instance to model a
+// device. The zero value computes everything in float64.
 type Options struct {
-	// Round is applied to each element of a node's float results, with the operator's
-	// name, and to inputs and constants of float types, with the name "". Nil keeps
-	// float64. [RoundHalf] and [RoundSingle] are two choices.
+	// Round is called for each element of a float tensor: with the operator's name for results
+	// of nodes, and with op "" for inputs and constants. The element becomes the returned value.
+	// If Round is nil, elements keep the precision of float64. [RoundHalf] and [RoundSingle]
+	// round to smaller formats.
 	Round func(op string, v float64) float64
-	// Function replaces elementary functions, for instance by the tables of a device. Where
-	// ok is true, y is used as the function's value at x. The names are the names of operators:
-	// Exp, Log, Sqrt, Rsqrt, Reciprocal, Sigmoid, Tanh, Erf, Gelu, SiLU, Softplus, HardSigmoid
-	// (with alpha 1/6), Sin, Cos and Atan. Operators that are made of such functions use
-	// them too: Softmax uses Exp and Reciprocal, Div is a product with a Reciprocal, norms use
-	// Rsqrt, an LSTM uses Sigmoid and Tanh. Nil keeps all functions exact.
+	// Function replaces the elementary function of the given name at x by y if ok is true, for
+	// instance with the value of a device's table. The names are Exp, Log, Sqrt, Rsqrt,
+	// Reciprocal, Sigmoid, Tanh, Erf, Gelu, SiLU, Softplus, HardSigmoid (with alpha 1/6), Sin,
+	// Cos and Atan. Operators that consist of these functions use them too: Softmax uses Exp and
+	// Reciprocal, Div multiplies by a Reciprocal, normalizations use Rsqrt, and an LSTM uses
+	// Sigmoid and Tanh. If Function is nil, all functions are exact.
 	Function func(name string, x float64) (y float64, ok bool)
-	// Reduce computes the sums of convolutions and matmuls, for instance with the adder of a
-	// device. It adds the sum of panel[k*len(acc)+l]*taps[k] over k to acc[l], which is 0.
-	// Transposed convolutions, quantised operators and means always add in float64. Nil adds
-	// in float64 everywhere.
+	// Reduce computes the sums of convolutions and matmuls, for instance with a device's adder.
+	// For each l it stores the sum of panel[k*len(acc)+l]*taps[k] over all k in acc[l], which is
+	// 0 before. If Reduce is nil, all sums are computed in float64. Transposed convolutions,
+	// quantized operators and means never use Reduce.
 	Reduce func(acc, panel, taps []float64)
-	// Observe is called after each node with its results, including the nodes of
-	// branches and loop bodies. A result is nil if the node leaves that output out. Observe must not change the tensors.
+	// Observe is called after each node with its results, including nodes in branches and loop
+	// bodies. A result is nil if the node leaves out that output. Observe must not change the
+	// tensors. It may be nil.
 	Observe func(node *onnx.Node, results []*Tensor)
 }
 
-// An InputError reports an input of the graph that is missing, unknown or of the wrong type
-// or shape.
+// An InputError reports an input that is missing, that the graph does not have, or whose type or
+// shape differs from the graph's.
 type InputError struct {
 	Name, What string
 }
 
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
-// A NodeError reports a node that cannot be computed, for instance because its shapes do not
-// match. If the operator or its form is unsupported, Err is an *[UnsupportedError].
+// A NodeError reports a node that cannot be computed, for instance because the shapes of its
+// inputs do not match. If this package does not implement the operator or the form of it, Err is
+// an *[UnsupportedError].
 type NodeError struct {
-	Node string // the node's name, or its first output's if it has none
+	Node string // name of the node, or of its first output if the node has no name
 	Op   string
-	Off  int64 // byte of the file
+	Off  int64 // offset of the node in the file, in bytes
 	Err  error
 }
 
@@ -53,11 +57,11 @@ func (e *NodeError) Error() string { return fmt.Sprintf("node %q (%s): %v", e.No
 
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// An UnsupportedError reports an operator, or a form of an operator, that this package does
-// not implement.
+// An UnsupportedError reports an operator that this package does not implement, or a form of an
+// operator, such as a Cast to strings.
 type UnsupportedError struct {
 	Domain, Op string
-	Form       string // "" if no form of the operator is supported
+	Form       string // the unsupported form, or "" if the operator is unsupported in all forms
 }
 
 func (e *UnsupportedError) Error() string {
@@ -71,10 +75,10 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("unsupported form of %s: %s", op, e.Form)
 }
 
-// Run computes a model. Inputs are passed by name; an input whose Type is 0 gets the type
-// that the model declares. An input may also replace a constant of the graph. Run returns the
-// results by name; they share no memory with the inputs. Errors are an *[InputError] or a
-// *[NodeError].
+// Run computes the outputs of a model and returns them by name. The inputs are passed by name
+// too, and may include constants of the graph to replace. An input whose Type is 0 gets the type
+// that the model declares. The outputs share no memory with the inputs. Errors are of type
+// *[InputError] or *[NodeError].
 func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
 	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
 	if r.opset == 0 {

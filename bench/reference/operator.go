@@ -27,8 +27,8 @@ func init() {
 	}
 }
 
-// Operators returns the names of all supported operators in alphabetical order. The domains
-// ai.onnx and com.microsoft share one list.
+// Operators returns the names of all operators that this package implements, in alphabetical
+// order. It does not distinguish the domains ai.onnx and com.microsoft.
 func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 
 // withOneResult makes an operator's compute function from a function with one result.

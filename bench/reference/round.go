@@ -2,8 +2,9 @@ package reference
 
 import "math"
 
-// RoundHalf rounds v to the nearest fp16 value, ties to even. Magnitudes from 65520 on become
-// infinite; subnormals are kept. It can be used as [Options].Round and ignores the operator.
+// RoundHalf returns the fp16 value nearest to v, and the even one of two that are equally near.
+// Magnitudes of 65520 and more become infinite. Subnormal values are kept. The first parameter
+// is ignored, so that RoundHalf can be used as the Round of [Options].
 func RoundHalf(_ string, v float64) float64 {
 	const (
 		fraction = 10    // bits
@@ -20,8 +21,8 @@ func RoundHalf(_ string, v float64) float64 {
 	return math.RoundToEven(v/unit) * unit
 }
 
-// RoundSingle rounds v to the nearest float32. It can be used as [Options].Round and ignores
-// the operator.
+// RoundSingle returns the float32 value nearest to v. The first parameter is ignored, so that
+// RoundSingle can be used as the Round of [Options].
 func RoundSingle(_ string, v float64) float64 { return float64(float32(v)) }
 
 // roundBFloat16 rounds v to float32 and then to the nearest bfloat16, ties to even.

@@ -8,11 +8,11 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A Tensor is a row-major array of numbers. A boolean is 0 or 1. An integer beyond 2^53 is
-// rounded to the nearest float64.
+// A Tensor is an array of numbers of an ONNX type, in row-major order. All types are stored as
+// float64: false and true are 0 and 1, and an integer beyond 2^53 is the nearest float64.
 type Tensor struct {
 	Type onnx.DataType
-	Dims []int // empty for a scalar
+	Dims []int // length of each axis; empty for a scalar
 	Data []float64
 }
 

@@ -10,17 +10,18 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Load is the result of clients that shared an engine, together with the results of running each
-// alone.
+// A Load is the outcome of several clients that share one engine, with the result that each
+// client's program has when it runs alone.
 type Load struct {
 	*traffic.Outcome
-	Alone []*anesim.Result // one per client
+	Alone []*anesim.Result // one for each client, in the order of the script
 }
 
-// RunClients runs a script of clients: first each program once with the engine to itself, then all
-// of them together. open opens the model of a client, with the sizes of its dimensions.
+// RunClients runs the clients of a script on one engine. It first runs the program of each
+// client alone, and then all clients together. It calls open to open the model of a client,
+// whose dimensions must have the sizes that the client states.
 //
-// Errors are a *[traffic.ScriptError] or the error of ctx.
+// Errors are of type *[traffic.ScriptError], or the error of ctx.
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {

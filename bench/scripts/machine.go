@@ -5,23 +5,25 @@ import (
 	"anesim/firmware/engine"
 )
 
-// Models opens the models that scripts of package machine name. Open opens files.
+// Models opens the models that a script of package machine refers to. A model is a file, a
+// layer, several layers or the built-in program.
 type Models struct {
-	Open func(name string) (*anesim.Model, error)
+	Open func(name string) (*anesim.Model, error) // opens the model in a file
 }
 
-// Builtin returns [anesim.Identity].
+// Builtin returns the built-in program, [anesim.Identity].
 func (s Models) Builtin() engine.Source { return anesim.Identity() }
 
-// File opens the model in a file.
+// File returns the model in the named file.
 func (s Models) File(name string) (engine.Source, error) { return toSource(s.Open(name)) }
 
-// Layer returns [anesim.Layer] of op and keys.
+// Layer returns a model of the operation op with keys such as "cin=64". See [anesim.Layer].
 func (s Models) Layer(op string, keys ...string) (engine.Source, error) {
 	return toSource(anesim.Layer(op, keys...))
 }
 
-// Layers returns [anesim.Procedures] of layers.
+// Layers returns a model with a procedure for each layer, whose weights depend on seed. See
+// [anesim.Procedures].
 func (s Models) Layers(seed uint64, layers ...string) (engine.Source, error) {
 	return toSource(anesim.Procedures(seed, layers...))
 }

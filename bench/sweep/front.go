@@ -7,9 +7,10 @@ import (
 	"anesim/bench/report"
 )
 
-// A Front is the Pareto front of a sweep: the designs that no other design dominates. Less is
-// better in every goal. A design is a row, or the sum of one row per program if the sweep has
-// several programs.
+// A Front is the Pareto front of a sweep: the designs that no other design dominates. One design
+// dominates another if it is no worse in any goal, such as time or energy, and better in at
+// least one. Smaller values are better. A design is a row, or the sum of one row per program if
+// the sweep has several programs. NewFront and ReadFront return fronts.
 type Front struct {
 	Header  []string
 	goals   []goal
@@ -24,8 +25,10 @@ type frontDesign struct {
 	goals []float64
 }
 
-// NewFront returns an empty front for rows under header. The list has the names of two or
-// more goals, joined by commas.
+// NewFront returns an empty front. The goals are two or more names joined by commas, such as
+// "time,energy,chip.Engines". The header has the names of the rows' columns, and programs is the
+// number of programs of the sweep. An unknown goal, or one that the header has no column for, is
+// an *[ArgumentError].
 func NewFront(list string, header []string, programs int) (*Front, error) {
 	g, err := parseGoals(list, header)
 	if err != nil {
@@ -38,7 +41,8 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 }
 
 // Add adds a row to the front and removes the designs that it dominates. Designs with equal
-// goals are all kept. Add ignores a row with an error or without figures.
+// goals are all kept. If the sweep has several programs, Add sums consecutive rows, one for each
+// program, and adds the sum. Add ignores designs with an error or without figures.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.addRow(row)
 	if !ok || rowProblem(row) != "" {
@@ -72,7 +76,8 @@ func (p *frontDesign) dominates(q *frontDesign) bool {
 	return better
 }
 
-// Write writes the rows of the front's designs in the order in which they were added.
+// Write writes the rows of the front's designs to out, in the order in which they were added. It
+// does not call out.Finish.
 func (f *Front) Write(out *Output) error {
 	for _, p := range f.designs {
 		if err := out.Write(p.row); err != nil {
@@ -83,7 +88,9 @@ func (f *Front) Write(out *Output) error {
 }
 
 // ReadFront returns the front of the rows in the named files, one file for each shard of a
-// sweep. The goals are joined by commas.
+// sweep. The goals are joined by commas, and programs is the number of programs of the sweep.
+// ReadFront returns an error if a point before the last one is missing, if a point occurs twice,
+// or if the files belong to different sweeps.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	files, closeAll, err := openShards(names)
 	defer closeAll()
@@ -110,14 +117,16 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	return best, nil
 }
 
-// A Plane has the data for a plot of a front over its first two goals.
+// A Plane has the points of a plot whose axes are the first two goals of a front.
 type Plane struct {
-	X, Y      string
-	All, Best [][2]float64
-	Of        int
+	X, Y string       // titles of the axes, such as "time, ns"
+	All  [][2]float64 // a sample of all designs
+	Best [][2]float64 // the designs of the front
+	Of   int          // number of designs from which All was sampled
 }
 
-// Plane returns the first two goals of the front's designs and of a sample of all designs.
+// Plane returns the plot of the front. It has every design of the front, and an even sample of
+// at most 8,192 of all designs that were added.
 func (f *Front) Plane() Plane {
 	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
 	p := Plane{X: f.goals[0].label(), Y: f.goals[1].label(), Of: f.cloud.seen}

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// ChipPrefix starts the name of an axis over a constant of the chip, such as "chip.Clock".
+// ChipPrefix starts the name of an axis whose values are values of a constant of the chip, such
+// as "chip.Clock" for hw.Chip's constant Clock.
 const ChipPrefix = "chip."
 
-// Limits of a grid.
-const (
-	maxValues = 1 << 16 // of one axis
-	MaxPoints = 1 << 28
-)
+// maxValues is the largest number of values of one axis.
+const maxValues = 1 << 16
+
+// MaxPoints is the largest number of points of a sweep.
+const MaxPoints = 1 << 28
 
 // An axis is a key and its values.
 type axis struct {
@@ -180,17 +181,18 @@ func (g grid) valuesAt(point int) []string {
 	return values
 }
 
-// A Shard is part i of n of a sweep's points, with i from 1 to n: every n-th point from point
-// i-1 on.
+// A Shard is one of n parts of a sweep's points, so that n processes can time a sweep together.
+// Part i, with i from 1 to n, has every n-th point from point i-1 on.
 type Shard struct{ i, n int }
 
-// Point returns the number of the shard's k-th point in the sweep.
+// Point returns the number, in the whole sweep, of the shard's point k. Both count from 0.
 func (s Shard) Point(k int) int { return k*s.n + s.i - 1 }
 
-// Points returns how many of the sweep's total points are in the shard.
+// Points returns the number of points in the shard of a sweep with total points.
 func (s Shard) Points(total int) int { return (total - s.i + s.n) / s.n }
 
-// ParseShard parses I/N. The empty text means all points.
+// ParseShard parses "I/N", such as "2/8" for the second of eight parts. The empty string means
+// the only part, with all points. Errors are of type *[ArgumentError].
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{1, 1}, nil

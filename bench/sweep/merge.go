@@ -31,9 +31,10 @@ type shardFile struct {
 // maxMergeFiles is the largest number of files that are open at a time.
 const maxMergeFiles = 1 << 10
 
-// Merge writes the rows of the named files, one for each shard of a sweep, to w in the order
-// of their points. It first checks that together they have every point once. If points is 0,
-// it derives the number of points from the values in the rows.
+// Merge writes the rows of the named files, one file for each shard of a sweep, to w in the
+// order of their points. Before it writes, Merge checks that together the files have every point
+// exactly once. If points is 0, the number of points is the number of combinations of the values
+// that occur in the rows.
 func Merge(w io.Writer, names []string, points int) error {
 	files, closeAll, err := openShards(names)
 	defer closeAll()

@@ -43,6 +43,9 @@ func (s *Sweep) describeOrigin() (string, error) {
 	if s.area != nil {
 		add("area", s.areaText)
 	}
+	if len(s.dims) > 0 {
+		add("dims", strings.Join(s.dims, ","))
+	}
 	files, err := s.hashFiles()
 	if err != nil {
 		return "", err

@@ -73,8 +73,9 @@ func describeMissing(res *anesim.Result) string {
 	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
 }
 
-// RunPoint runs a point and returns its result. The name of the result has the program if
-// there are several, and the value of every axis that has several.
+// RunPoint runs one point and returns its result with all details, which a row does not have.
+// The name of the result consists of the point's number, its program if the sweep has several,
+// and the value of each axis that has several values.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
 	w, values := s.programAt(point)
 	m, err := w.model, error(nil)
@@ -104,9 +105,10 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times the points first to n-1 of a shard on several goroutines, and calls write with
-// their rows in order. It calls idle regularly while it waits for a row. An error of write or
-// idle ends it.
+// Time times points first to n-1 of a shard, counted within the shard, on several goroutines. It
+// passes their rows to write in order, and calls idle every 100 ms while it waits for a row. It
+// calls both on the caller's goroutine, and returns the first error of either. A point that
+// cannot be timed is no error: its row has the reason.
 func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, idle func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {
@@ -173,10 +175,11 @@ func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, proble
 // idlePeriod is the time between calls of idle while computeInOrder waits for a row.
 const idlePeriod = 100 * time.Millisecond
 
-// computeInOrder computes items first to n-1 on several goroutines and writes their rows in
-// order. While it waits for the next row it calls idle every idlePeriod, on the goroutine
-// that writes. It returns the first error of write or idle.  feed --> workers --> done flags
-// \--> queue, in order --> write
+// computeInOrder computes the rows of items first to n-1 on several goroutines and passes them
+// to write in the order of the items. The argument worker of compute is the number of the
+// goroutine, from 0 to workers-1. While computeInOrder waits for the next row, it calls idle
+// every idlePeriod. It calls write and idle on the caller's goroutine, and returns the first
+// error of either.
 func computeInOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, idle func() error) error {
 	type item struct {
 		index int

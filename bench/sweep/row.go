@@ -17,7 +17,8 @@ var resultColumns = [...]string{
 // areaColumn is the column before the results. A sweep without an area expression lacks it.
 const areaColumn = "area"
 
-// Header returns the names of a row's columns.
+// Header returns the names of a row's columns: the point's number, its program, the axes, the
+// area if the sweep has an area expression, and the results.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
 	for _, a := range s.grid {
@@ -29,8 +30,8 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label returns the first columns of a point's row: its number, its program and the value of
-// each axis.
+// Label returns the first columns of a point's row: the point's number, its program and the
+// value of each axis. They identify the point and are known before it is timed.
 func (s *Sweep) Label(point int) []string {
 	w, values := s.programAt(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))

@@ -12,23 +12,25 @@ import (
 	"strings"
 )
 
-// An Output writes rows as CSV, several at a time. If it is interrupted, the file ends with a
-// complete row, or with a partial one that Resume removes.
+// An Output writes rows as CSV under a header line. It buffers rows and writes whole rows only,
+// so that an interrupted file ends with a complete row unless the system cut off the last write.
+// In that case Resume removes the partial row. The caller must call Finish after the last row.
 type Output struct {
 	w         io.Writer
 	header    []string
-	Rows      int // number of rows already in the file
+	Rows      int // number of rows that Resume found in the file
 	hasHeader bool
 	pending   []byte
 }
 
-// NewOutput returns an Output that writes header and rows to w.
+// NewOutput returns an Output that writes to w. The header has the names of the columns.
 func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
 
 // flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write adds a row, and flushes if many bytes are pending.
+// Write adds a row, after the header if it is the first one. It writes the buffered rows once
+// they exceed 32 KiB, and returns the error of that.
 func (o *Output) Write(row []string) error {
 	if !o.hasHeader {
 		o.pending = append(o.pending, formatLine(o.header)...)
@@ -41,7 +43,7 @@ func (o *Output) Write(row []string) error {
 	return o.Flush()
 }
 
-// Flush writes the pending rows.
+// Flush writes the buffered rows. It does nothing if there are none.
 func (o *Output) Flush() error {
 	if len(o.pending) == 0 {
 		return nil
@@ -75,8 +77,8 @@ func quoteLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// Finish writes the pending rows, and the header if there were no rows. It then syncs the
-// file if the output is a RowFile.
+// Finish writes the buffered rows, or the header alone if no row was written. If the output is a
+// RowFile, Finish also commits the file to stable storage.
 func (o *Output) Finish() error {
 	if !o.hasHeader {
 		o.pending, o.hasHeader = append(o.pending, formatLine(o.header)...), true
@@ -90,9 +92,10 @@ func (o *Output) Finish() error {
 	return nil
 }
 
-// OpenRows opens a file of rows to resume, and creates it if it does not exist. It locks the
-// file until it is closed. If a cluster starts a task twice because it believes the first
-// node is dead, one of the two fails here.
+// OpenRows opens a file of rows for reading and writing, and creates it if it does not exist. It
+// locks the file until it is closed, and returns an error if another process has locked it. This
+// keeps two processes from writing one shard, for instance if a cluster restarts a task while
+// its first process is still running.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, addFileName(name, errors.New("is not a regular file"))
@@ -108,7 +111,7 @@ func OpenRows(name string) (*RowFile, error) {
 	return &RowFile{f}, nil
 }
 
-// A RowFile is a file of rows that is locked against other writers.
+// A RowFile is an open file of rows that is locked against other processes.
 type RowFile struct{ *os.File }
 
 // errLocked is the error for a file of rows that another process has locked.
@@ -159,10 +162,12 @@ type rows interface {
 	Truncate(size int64) error
 }
 
-// Resume makes the output continue after the last complete row of f and removes a partial row
-// after it. The header must be the output's. Each row must have the labels that label returns
-// and the given origin, and there may be at most `most` rows. If f belongs to another sweep,
-// Resume returns an error and does not change f.
+// Resume makes o write to f, after the complete rows that f already has. It removes a partial
+// row at the end of f and sets o.Rows.
+//
+// The file must be an earlier output of the same sweep: it must have the header of o and at most
+// the number of rows in most, row k must start with the columns that label(k) returns, and its
+// last column must be origin. Otherwise Resume returns an error and does not change f.
 func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {

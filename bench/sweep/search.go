@@ -19,8 +19,9 @@ type budget struct {
 	most float64
 }
 
-// A Search looks for the constants of the chip that minimise a goal within budgets. It keeps
-// every design that it has timed.
+// A Search looks for the values of some constants of the chip that minimize a goal, such as
+// time, while other goals stay within budgets. It divides the range of each constant into 4,096
+// steps and keeps every design that it has timed.
 type Search struct {
 	*Sweep
 	timer  *timer
@@ -30,11 +31,12 @@ type Search struct {
 	seen   map[string]Candidate
 }
 
-// A Candidate is a design that a search has timed.
+// A Candidate is a design that a search has timed: one value for each constant that the search
+// varies.
 type Candidate struct {
 	steps  []int
 	row    []string
-	Rows   [][]string // row of each program
+	Rows   [][]string // one row for each program, under Sweep.Header
 	value  float64    // value of the goal
 	excess float64    // relative excess over the budget, 0 within it
 }
@@ -48,8 +50,9 @@ func (a *Candidate) isBetter(b *Candidate) bool {
 	return a.value < b.value
 }
 
-// NewSearch returns a search over the axes of a description, which must be ranges of the
-// chip's constants: chip.NAME=FROM..TO. The caller sets the goal with SetGoal before Run.
+// NewSearch returns a search for the programs of d. Each axis of d must be a range of a constant
+// of the chip, "chip.NAME=FROM..TO", with 0 < FROM < TO. The caller must call SetGoal before
+// Run, and may call SetBudget. Mistakes in the description are of type *[ArgumentError].
 func NewSearch(d *Description) (*Search, error) {
 	var programs []string
 	var err error
@@ -79,7 +82,7 @@ func NewSearch(d *Description) (*Search, error) {
 	for _, k := range s.knobs {
 		words = append(words, ChipPrefix+k.name+"="+report.Number(k.low))
 	}
-	if s.Sweep, err = New(&Description{Words: words, Area: d.Area, Options: d.Options, Open: d.Open}); err != nil {
+	if s.Sweep, err = New(&Description{Words: words, Area: d.Area, Options: d.Options, Open: d.Open, Dims: d.Dims}); err != nil {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {
@@ -92,7 +95,8 @@ func NewSearch(d *Description) (*Search, error) {
 	return s, err
 }
 
-// SetGoal sets the goal to minimise, by name.
+// SetGoal sets the goal that Run minimizes: "time", "energy", "power", "dma", "area" or a key of
+// the chip such as "chip.Clock".
 func (s *Search) SetGoal(goal string) error {
 	list, err := parseGoals(goal, s.Header())
 	if err != nil {
@@ -105,7 +109,8 @@ func (s *Search) SetGoal(goal string) error {
 	return nil
 }
 
-// SetBudget adds budgets, GOAL=MOST joined by commas. The empty text adds none.
+// SetBudget adds upper limits for goals, such as "power=2,area=40". The limits are in the units
+// of the rows: nanoseconds, nanojoules, watts and bytes. The empty string adds none.
 func (s *Search) SetBudget(within string) error {
 	if within == "" {
 		return nil
@@ -164,10 +169,11 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 // maxCandidates is the number of timed designs after which descend stops.
 const maxCandidates = 1 << 14
 
-// Run searches for the best design: by the simplex method from the chip's own constants and
-// from the middle and the quarters of all ranges, then along each constant. It returns the
-// design with the chip's own constants and the best one. If no design is within the budgets,
-// it returns an error.
+// Run searches for the best design. It runs the simplex method of Nelder and Mead from the
+// chip's own constants, and from the middle and both quarters of all ranges. It then varies one
+// or two constants of the best design until no neighbor is better. Run returns the design with
+// the chip's own constants, clamped to their ranges, and the best design. If no design is within
+// the budgets, it returns an error that names the nearest one.
 func (s *Search) Run() (start, best *Candidate, err error) {
 	at := make([]int, len(s.knobs))
 	for i := range s.knobs {
@@ -305,11 +311,12 @@ func (s *Search) formatConstants(c *Candidate) string {
 	return strings.Join(list, " ")
 }
 
-// A Line compares two designs in a constant, the goal or a budget.
+// A Line compares the first and the best design of a search in one quantity: a constant of the
+// chip, the goal or a goal with a budget. Most is the largest value allowed, or "".
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare returns a line for each constant, the goal and each budget, with their values in
-// two designs and their upper limits. The goal has no limit.
+// Compare returns the lines that compare two designs: one for each constant, one for the goal,
+// and one for each budget.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {
@@ -336,7 +343,7 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	return list, nil
 }
 
-// Designs returns how many designs were timed.
+// Designs returns the number of designs that the search has timed.
 func (s *Search) Designs() int { return len(s.seen) }
 
 // knobSteps is the number of steps into which the range of a knob is divided.

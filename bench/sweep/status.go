@@ -17,20 +17,22 @@ const stalePeriod = time.Minute
 // creation time.
 const maxAge = 1e9
 
-// A Status is the progress of a shard as its file shows it.
+// A Status describes how far a shard of a sweep has come, according to the file that its process
+// writes.
 type Status struct {
-	Rows   int
+	Rows   int     // complete rows in the file
 	first  int     // first point, -1 if there is none
 	cut    bool    // the last row is incomplete
 	Rate   float64 // rows per second, 0 if unknown
 	wrote  time.Time
 	header []byte
 	origin string // of the first row
-	Err    error
+	Err    error  // why the file could not be read, or nil
 }
 
-// Points returns how many of a sweep's points the shard has to time, or 0 if that is unknown.
-// The shard's number follows from its first row.
+// Points returns the number of points of the shard, if the sweep has points points in shards
+// shards. It returns 0 if points is 0 or the file has no rows: the first row identifies the
+// shard.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -38,10 +40,11 @@ func (s *Status) Points(points, shards int) int {
 	return Shard{s.first + 1, shards}.Points(points)
 }
 
-// ReadStatus reads the progress of the named files. If over is positive, it reads them twice,
-// that long apart, and measures the rates in between; otherwise it estimates them from the
-// age of the files. Errors are in Status.Err, also for a file of another sweep than the
-// first.
+// ReadStatus reads the named files, one for each shard of a sweep. If over is positive, it reads
+// them twice, that long apart, to measure their rates in rows per second. Otherwise it divides
+// the number of rows by the time between the creation and the last change of the file. A file
+// that cannot be read, or that belongs to another sweep than the first readable one, has the
+// error in its Status.
 func ReadStatus(names []string, over time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
@@ -75,8 +78,8 @@ func ReadStatus(names []string, over time.Duration) []Status {
 	return list
 }
 
-// State returns the shard's state in words and whether it is under way. The parameter all is
-// the number of its points, 0 if unknown.
+// State returns the state of the shard in words, such as "done" or "stale, last row 2m0s ago",
+// and whether its process seems to be running. The shard has all points, 0 if that is unknown.
 func (s *Status) State(all int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {

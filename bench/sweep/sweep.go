@@ -18,39 +18,46 @@ type workload struct {
 	model *anesim.Model // nil for an operation
 }
 
-// A Sweep is a grid over workloads and their keys, constants of the chip and registers.
+// A Sweep is a grid of points to time. A point combines a program with one value for each axis.
+// An axis varies a key of a layer, a constant of the chip or a register field.
 type Sweep struct {
 	workloads []workload // change faster than all axes
-	Name      string     // name of the workloads for people
+	Name      string     // the program, or the number of programs, for messages and titles
 	keys      int        // number of axes that are keys of the layer or the chip; the rest are register fields
 	grid      grid
 	area      *expression // nil if none is given
 	areaText  string
-	Origin    string // last column of every row
+	dims      []string // sizes of dimensions, as in Description
+	Origin    string   // last column of every row: chip, constants, settings and version
 	Options   anesim.Options
 }
 
-// MaxPrograms is the largest number of programs of a sweep, which are all in memory.
+// MaxPrograms is the largest number of programs of one sweep. All of them are kept in memory.
 const MaxPrograms = 1 << 10
 
-// A Description describes a sweep in the words of a command line.
+// A Description describes a sweep in the words of the command line "anesim sweep".
 type Description struct {
-	Words   []string // programs, then the axes of keys, KEY=VALUES
-	Fields  []string // axes of register fields, GROUP.REGISTER.FIELD=VALUES
-	Area    string   // a sum of products of the chip's constants, or ""
+	Words   []string // programs, then axes KEY=VALUES over keys of the layer or of the chip
+	Fields  []string // axes GROUP.REGISTER.FIELD=VALUES over register fields
+	Area    string   // the chip's area as a sum of products of its constants, or ""
 	Options anesim.Options
 
-	Open func(name string) (*anesim.Model, error) // opens a word that is not an operation
+	// Open opens the model in the named file. New calls it for each program that is not an operation.
+	Open func(name string) (*anesim.Model, error)
+	// Dims lists the sizes that Open gives to dimensions of networks, NAME=SIZE. They are part of
+	// the rows' origin.
+	Dims []string
 }
 
-// New returns the sweep of a description. Mistakes in the description are ArgumentErrors.
+// New returns the sweep that d describes. Mistakes in the description are of type
+// *[ArgumentError]; other errors come from d.Open.
 func New(d *Description) (*Sweep, error) {
 	args, o := d.Words, d.Options
 	if len(args) == 0 {
 		return nil, argumentErrorf("missing operation or file; operations are %s", strings.Join(keys.Names(), " "))
 	}
 	o.Workers = 1
-	s := &Sweep{Options: o}
+	s := &Sweep{Options: o, dims: d.Dims}
 	words := 1 + slices.IndexFunc(args[1:], isAxis)
 	if words == 0 {
 		words = len(args)
@@ -149,8 +156,8 @@ func quoteLayer(word string, err error) error {
 	return err
 }
 
-// CheckFirstPoint builds the first point without timing it, and returns mistakes in keys and
-// fields as ArgumentErrors.
+// CheckFirstPoint builds the program of the first point without timing it. If a key, a constant
+// of the chip or a register field is wrong, it returns an *[ArgumentError].
 func (s *Sweep) CheckFirstPoint() error {
 	t, err := s.newTimer()
 	if err != nil {
@@ -180,7 +187,8 @@ func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	return anesim.Layer(s.workloads[0].name, keys...)
 }
 
-// Points returns the number of points.
+// Points returns the number of points: the product of the number of programs and the number of
+// values of each axis. It returns an *[ArgumentError] if that exceeds MaxPoints.
 func (s *Sweep) Points() (int, error) {
 	n, err := s.grid.countPoints()
 	if n > MaxPoints/len(s.workloads) {
@@ -195,7 +203,8 @@ func (s *Sweep) programAt(point int) (*workload, []string) {
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
-// Files returns the names of the files and directories that the programs were read from.
+// Files returns the names of the files and directories from which the programs were read.
+// Programs that are operations have none.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
@@ -205,11 +214,11 @@ func (s *Sweep) Files() (names []string) {
 	return names
 }
 
-// Programs returns the number of programs.
+// Programs returns the number of programs, which is at least 1.
 func (s *Sweep) Programs() int { return len(s.workloads) }
 
-// An ArgumentError reports a mistake in the description of a sweep, as opposed to one in
-// its programs or files.
+// An ArgumentError reports a mistake in the words that describe a sweep, such as an unknown key.
+// Errors in the programs or in files have other types.
 type ArgumentError struct{ Err error }
 
 func (e *ArgumentError) Error() string { return e.Err.Error() }

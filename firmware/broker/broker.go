@@ -8,7 +8,7 @@ import (
 	"anesim/firmware/queue"
 )
 
-// Entitlements of the broker's clients.
+// Entitlements of the broker's clients. A caller's code signature grants them.
 const (
 	Allow             = "com.apple.aned.private.allow"
 	Access            = "com.apple.aned.private.ANEAccess.allow"
@@ -25,35 +25,34 @@ const (
 // restrictedRights lists the entitlements that put a client in the Restricted tier.
 var restrictedRights = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
 
-// A Tier is a class of clients: clients of a per-user broker, clients whose requests for
-// adapter weights, shared models and aggressive saving are checked per method, and all
-// others.
+// A Tier is a class of clients: clients of a broker for one user, clients that need an
+// entitlement for some methods, and clients without such restrictions.
 type Tier uint8
 
-// Tiers.
+// Classes of clients.
 const (
 	Unrestricted Tier = iota
 	Restricted
 	PerUser
 )
 
-// String returns the name of the tier.
+// String returns the name of the class.
 func (t Tier) String() string {
 	return [...]string{"unrestricted", "restricted", "per-user"}[min(t, PerUser)]
 }
 
-// An Identity is a client's code signature.
+// An Identity identifies the code signature of a client.
 type Identity struct {
 	Team          string
 	CodeDirectory string // hash
 }
 
-// A QoS is the quality of service that a client declares.
+// A QoS is the quality of service that a client declares for its requests, which determines
+// their priority.
 type QoS uint8
 
-// Classes of service, most urgent first. The documents name the argument and say that two
-// functions map it to a queue and a priority. The classes and the mapping are this
-// project's own (assumed).
+// Classes of service, most urgent first. The classes and their priorities are assumed: the
+// documents only say that two functions map an argument to a queue and a priority.
 const (
 	RealTime QoS = iota
 	UserInteractive
@@ -63,16 +62,16 @@ const (
 	Background
 )
 
-// Priority returns the program priority of a class. Only RealTime has a priority in the
-// realtime band.
+// Priority returns the priority of requests of class q. Only RealTime has one of the
+// priorities that are reserved for realtime programs.
 func (q QoS) Priority() queue.Priority {
 	return [...]queue.Priority{0, 2, 3, 5, 6, 7}[min(q, Background)]
 }
 
-// QueueIndex returns the index of the task queue for a class.
+// QueueIndex returns the index of the task queue for requests of class q.
 func (q QoS) QueueIndex() int { return q.Priority().Queue() }
 
-// A DeniedError reports a request whose client lacks an entitlement.
+// A DeniedError reports a request of a client that lacks the required entitlement.
 type DeniedError struct {
 	Method, Entitlement string
 }
@@ -81,7 +80,7 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%s: client lacks the entitlement %s", e.Method, e.Entitlement)
 }
 
-// A Client is a client's connection to the broker.
+// A Client is a client's connection to a [Broker].
 type Client struct {
 	Name     string
 	Identity Identity
@@ -92,7 +91,7 @@ type Client struct {
 	held     []*Instance
 }
 
-// A Model is a resident program.
+// A Model is a program that the broker keeps in memory.
 type Model struct {
 	Key       string // content hash
 	Owner     Identity
@@ -101,7 +100,7 @@ type Model struct {
 	Wired     bool // whether its memory is wired; the next turn of an instance wires it again
 }
 
-// An Instance is one use of a model by a client.
+// An Instance is a client's right to send requests for a [Model].
 type Instance struct {
 	Model    *Model
 	Adapter  string // name of its own weights, "" for the base model's
@@ -111,7 +110,7 @@ type Instance struct {
 	inFlight int
 }
 
-// InstanceOptions configures an instance.
+// InstanceOptions configures an [Instance].
 type InstanceOptions struct {
 	PowerSaving      bool
 	AggressiveSaving bool // requires an entitlement
@@ -119,11 +118,12 @@ type InstanceOptions struct {
 	QueueDepth       int  // requests in flight, 0 for DefaultDepth
 }
 
-// DefaultDepth is the default number of requests that an instance may have in flight
-// (assumed).
+// DefaultDepth is the default number of requests that an instance may have in flight. The
+// value is assumed.
 const DefaultDepth = 4
 
-// A Broker holds the connections and the resident models. A new broker has neither.
+// A Broker models the system service between clients and the driver: it keeps models in
+// memory and decides which client's request comes next.
 type Broker struct {
 	clients []*Client
 	models  map[string]*Model
@@ -141,11 +141,11 @@ type pending struct {
 // New returns a broker without clients or models.
 func New() *Broker { return &Broker{models: map[string]*Model{}} }
 
-// Clients returns the number of open connections.
+// Clients returns the number of connected clients.
 func (b *Broker) Clients() int { return len(b.clients) }
 
-// Resident returns the number of resident models, and their size in bytes including
-// adapters.
+// Resident returns the number of models in memory, and their size in bytes including
+// adapter weights.
 func (b *Broker) Resident() (models int, bytes uint64) {
 	for _, m := range b.models {
 		models++
@@ -159,10 +159,9 @@ func (b *Broker) Resident() (models int, bytes uint64) {
 	return models, bytes
 }
 
-// Idle unwires the memory of models if there are no pending requests, and returns the
-// number of bytes unwired. It keeps models with an instance that has KeepWired set or
-// neither of the power saving options. When memory is unwired is assumed, because the
-// documents only name the two arguments.
+// Idle releases the memory of models if no requests are pending, and returns the number of
+// bytes released. It keeps models that have an instance with KeepWired or without any power
+// saving option. This rule is assumed, because the documents only name the options.
 func (b *Broker) Idle() (bytes uint64) {
 	if len(b.turns) > 0 {
 		return 0
@@ -184,8 +183,8 @@ func (b *Broker) Idle() (bytes uint64) {
 	return bytes
 }
 
-// Connect opens a connection for a client. It returns a *DeniedError unless rights contain
-// Allow or Access.
+// Connect connects a client with the given identity, class, quality of service and
+// entitlements. It returns a *[DeniedError] unless rights contains Allow or Access.
 func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...string) (*Client, error) {
 	if !slices.Contains(rights, Allow) && !slices.Contains(rights, Access) {
 		return nil, &DeniedError{"connect", Allow}
@@ -198,8 +197,8 @@ func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...stri
 	return c, nil
 }
 
-// Disconnect closes the connection and releases its instances. Models without instances are
-// dropped.
+// Disconnect closes the connection and releases its instances. The broker removes models
+// that have no instances left.
 func (c *Client) Disconnect() {
 	for len(c.held) > 0 {
 		c.held[0].Release()
@@ -216,10 +215,10 @@ func (c *Client) requireRight(method, entitlement string) error {
 	return nil
 }
 
-// Open returns a new instance of a model, loading the model if it is not resident. Only
-// clients with the team and code-directory hash of the owner may open a resident model, and
-// sharing it between processes requires an entitlement. The error is a *DeniedError or an
-// *OwnerError.
+// Open returns a new instance of the model with the given key, which has the given size in
+// bytes. If the model is already in memory, the client must have the same team and code
+// signature as the client that loaded it, and a second client needs an entitlement to share
+// it. Open returns a *[DeniedError] or an *[OwnerError] otherwise.
 func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if o.AggressiveSaving {
 		if err := c.requireRight("create instance", AggressiveSaving); err != nil {
@@ -248,14 +247,17 @@ func (c *Client) hasInstance(m *Model) bool {
 	return slices.ContainsFunc(c.held, func(i *Instance) bool { return i.Model == m })
 }
 
-// An OwnerError reports an attempt to open a model that belongs to another signature.
+// An OwnerError reports a request for a model that was loaded by a client with another code
+// signature.
 type OwnerError struct{ Key string }
 
 func (e *OwnerError) Error() string {
 	return fmt.Sprintf("model %s is resident for another team or code-directory hash", e.Key)
 }
 
-// OpenAdapter returns a new instance of a resident base model with weights of its own.
+// OpenAdapter returns a new instance of a model in memory with additional weights, an
+// adapter, of the given size in bytes. It returns an error if the model is not in memory or
+// the client lacks an entitlement.
 func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if err := c.requireRight("create instance with weights", AdapterWeight); err != nil {
 		return nil, err
@@ -271,7 +273,7 @@ func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOption
 	return i, err
 }
 
-// Release ends the instance. A model without instances is dropped.
+// Release ends the instance. The broker removes the model if it has no instances left.
 func (i *Instance) Release() {
 	c := i.client
 	at := slices.Index(c.held, i)
@@ -284,8 +286,8 @@ func (i *Instance) Release() {
 	}
 }
 
-// Depth returns how many requests the instance may have in flight now: its queue depth, or
-// 1 if another client is waiting.
+// Depth returns how many requests the instance may have in flight. It is 1 while another
+// client has pending requests, and otherwise the instance's queue depth.
 func (i *Instance) Depth() int {
 	for _, p := range i.client.broker.turns {
 		if p.inst.client != i.client {
@@ -295,8 +297,9 @@ func (i *Instance) Depth() int {
 	return cmp.Or(i.Options.QueueDepth, DefaultDepth)
 }
 
-// Submit queues a request that calls run when it is its turn. It returns false if the
-// instance already has Depth requests in flight.
+// Submit queues a request. The broker calls run when it is the request's turn; see
+// [Broker.Turn]. Submit returns false if the instance already has [Instance.Depth] requests
+// in flight.
 func (i *Instance) Submit(run func()) bool {
 	if i.inFlight >= i.Depth() {
 		return false
@@ -308,8 +311,8 @@ func (i *Instance) Submit(run func()) bool {
 	return true
 }
 
-// Turn runs the most urgent request, the oldest among equals, and reports whether there was
-// one.
+// Turn runs the most urgent pending request, and the oldest of equally urgent ones. It
+// returns false if no requests are pending.
 func (b *Broker) Turn() bool {
 	if len(b.turns) == 0 {
 		return false

@@ -8,25 +8,25 @@ import (
 // The layout of the bodies below is this project's own (assumed); the documents only name
 // the fields. Words are little-endian, and lists follow their counts.
 
-// A Buffer binds memory to a port of a program.
+// A Buffer says which memory a port of a program uses during a call.
 type Buffer struct {
 	Port    uint32 // index of the port
 	Address uint64 // device address
 }
 
-// A Bar is a custom buffer-access value of a call, the value of a program's relocation.
+// A Bar is the value of a run-time parameter of a program for one call.
 type Bar struct {
 	Parameter uint32
 	Value     uint64
 }
 
-// An Event is an event with the value that a call waits for or signals.
+// An Event is the number of an event with the value that a call waits for or signals.
 type Event struct {
 	ID    uint32
 	Value uint64
 }
 
-// A Program is the body of LoadProgram.
+// A Program is the body of the command LoadProgram.
 type Program struct {
 	Address    uint64 // address of the firmware container
 	Bytes      uint32
@@ -34,8 +34,8 @@ type Program struct {
 	Bars       uint32 // maximum number of custom bars in its calls
 }
 
-// A Call is the body of procedure calls and cache requests. Lists that do not belong to a
-// command are empty.
+// A Call is the body of the commands that call a procedure or install a cache request.
+// Lists that a command does not use are empty.
 type Call struct {
 	OutputSets, Partitions, Requests uint32 // always 1 each
 	Buffers                          []Buffer
@@ -46,7 +46,7 @@ type Call struct {
 	Group                            uint32 // group of a cache request
 }
 
-// Append appends the encoded program to dst.
+// Append appends the encoded body to dst and returns the extended slice.
 func (p *Program) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint64(dst, p.Address)
@@ -56,8 +56,8 @@ func (p *Program) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadProgram decodes the body of LoadProgram. The error is a *FormatError or a
-// *LimitError.
+// ReadProgram decodes the body b of the command LoadProgram. It returns a *[FormatError] or
+// a *[LimitError] if the body is invalid.
 func ReadProgram(id ID, b []byte) (p Program, err error) {
 	r := reader{b: b, all: len(b)}
 	p = Program{Address: r.readUint64(), Bytes: r.readUint32(), Procedures: r.readUint32(), Bars: r.readUint32()}
@@ -67,7 +67,7 @@ func ReadProgram(id ID, b []byte) (p Program, err error) {
 	return p, checkLimit(id, "custom bars", int(min(p.Bars, 1<<30)), MaxProgramBars)
 }
 
-// Append appends the encoded call to dst.
+// Append appends the encoded body to dst and returns the extended slice.
 func (c *Call) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, w := range [...]uint32{c.OutputSets, c.Partitions, c.Requests, c.Group} {
@@ -94,8 +94,9 @@ func (c *Call) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadCall decodes the body of a call or a cache request and checks the documented limits.
-// The error is a *FormatError or a *LimitError.
+// ReadCall decodes the body b of command id, which calls a procedure or installs a cache
+// request. It returns a *[FormatError] if the body is malformed, or a *[LimitError] if a
+// list is too long.
 func ReadCall(id ID, b []byte) (c Call, err error) {
 	r := reader{b: b, all: len(b)}
 	c.OutputSets, c.Partitions, c.Requests, c.Group = r.readUint32(), r.readUint32(), r.readUint32(), r.readUint32()
@@ -124,7 +125,7 @@ func ReadCall(id ID, b []byte) (c Call, err error) {
 	return c, c.validate(id)
 }
 
-// validate returns a *LimitError if the call exceeds a documented limit.
+// validate returns a *[LimitError] if the body has more entries than command id allows.
 func (c *Call) validate(id ID) error {
 	inputs := len(c.Buffers)
 	if id != ProcedureCallTriggerCacheRequest {
@@ -169,8 +170,8 @@ func (r *reader) take(n int) []byte {
 func (r *reader) readUint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
-// readCount reads the length of a list whose entries have the given size, and checks that
-// the body contains that many entries.
+// readCount reads the length of a list whose entries have the given size in bytes. It
+// records an error if the body has fewer entries.
 func (r *reader) readCount(size int) int {
 	n := r.readUint32()
 	if r.fail == nil && uint64(n)*uint64(size) > uint64(len(r.b)) {
@@ -189,41 +190,42 @@ func (r *reader) finish() error {
 	return r.fail
 }
 
-// A Notice is the body of messages that the controller sends on its own: a status and a
-// value, such as the state of secure mode or the number of outputs that the host has not
-// returned. The layout is this project's own.
+// A Notice is the body of a message that the controller sends without being asked: a status
+// and a value. The layout is this project's own, because none is documented.
 type Notice struct {
 	Status Status
 	Value  uint32
 }
 
-// Append appends the encoded notice to dst.
+// Append appends the encoded body to dst and returns the extended slice.
 func (n *Notice) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	return le.AppendUint32(le.AppendUint32(dst, uint32(n.Status)), n.Value)
 }
 
-// ReadNotice decodes the body of a notification.
+// ReadNotice decodes the body of a message that the controller sent without being asked. It
+// returns a *[FormatError] if the body is malformed.
 func ReadNotice(b []byte) (n Notice, err error) {
 	r := reader{b: b, all: len(b)}
 	n = Notice{Status(r.readUint32()), r.readUint32()}
 	return n, r.finish()
 }
 
-// An AFPP is the body of LoadAFPP: the magic, then the address and size of the prefetch
-// program. The layout is this project's own.
+// An AFPP is the body of the command LoadAFPP, which gives the address and size of a
+// prefetch program. The layout is this project's own, because none is documented.
 type AFPP struct {
 	Address uint64
 	Bytes   uint32
 }
 
-// Append appends the encoded body to dst.
+// Append appends the encoded body to dst and returns the extended slice.
 func (a *AFPP) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	return le.AppendUint32(le.AppendUint64(le.AppendUint32(dst, AFPPMagic), a.Address), a.Bytes)
 }
 
-// ReadAFPP decodes the body of LoadAFPP. The error is a *FormatError.
+// ReadAFPP decodes the body b of the command LoadAFPP. It returns a *[FormatError] if the
+// body is malformed.
 func ReadAFPP(b []byte) (a AFPP, err error) {
 	r := reader{b: b, all: len(b)}
 	magic := r.readUint32()
@@ -237,21 +239,22 @@ func ReadAFPP(b []byte) (a AFPP, err error) {
 	return a, nil
 }
 
-// A Property is the body of CHPropertyWrite. The body of CHPropertyRead is only the number,
-// and its reply is the value. The layout is this project's own.
+// A Property is the body of the command CHPropertyWrite: a number and a value.
+// CHPropertyRead has only the number, and its reply the value. The layout is this project's
+// own, because none is documented.
 type Property struct {
 	Number uint32
 	Value  uint64
 }
 
-// Append appends the encoded body to dst.
+// Append appends the encoded body to dst and returns the extended slice.
 func (p *Property) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	return le.AppendUint64(le.AppendUint32(dst, p.Number), p.Value)
 }
 
-// ReadProperty decodes the body of CHPropertyWrite or CHPropertyRead. The error is a
-// *FormatError.
+// ReadProperty decodes the body b of command id, CHPropertyWrite or CHPropertyRead. It
+// returns a *[FormatError] if the body is malformed.
 func ReadProperty(id ID, b []byte) (p Property, err error) {
 	r := reader{b: b, all: len(b)}
 	p.Number = r.readUint32()

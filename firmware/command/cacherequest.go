@@ -6,15 +6,15 @@ type cacheKey struct {
 	procedure        uint32
 }
 
-// A cacheRequest is a prepared call. A trigger runs it on its own inputs. Its output buffer
-// stays with the host until the host returns it.
+// A cacheRequest is a call that the host has prepared and triggers later, each time with
+// new inputs. While the host has its output buffer, it cannot be triggered again.
 type cacheRequest struct {
 	call   Call
 	active bool // whether it is the request of its group that triggers may run
 	out    int  // outputs that the host has not returned
 }
 
-// installCacheRequest stores a call for later triggers.
+// installCacheRequest prepares a call that the host can trigger later.
 func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -34,16 +34,16 @@ func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	case !running:
 		r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d: program %d has %d", m.Procedure, m.Program, p.Procedures)
+		r.refuse(NotFound, "procedure %d is out of range; program %d has %d", m.Procedure, m.Program, p.Procedures)
 	case c.cache[k] != nil:
-		r.refuse(WrongState, "procedure %d of process %d has a cache request", m.Procedure, m.Process)
+		r.refuse(WrongState, "procedure %d of process %d already has a cache request", m.Procedure, m.Process)
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
 		c.cache[k] = &cacheRequest{call: call, active: c.isGroupInactive(m.Program, call.Group)}
 	}
 }
 
-// isGroupInactive reports whether a group has no active request.
+// isGroupInactive reports whether no prepared call of the group is active.
 func (c *Controller) isGroupInactive(program int32, group uint32) bool {
 	for k, x := range c.cache {
 		if k.program == program && x.call.Group == group && x.active {
@@ -53,7 +53,7 @@ func (c *Controller) isGroupInactive(program int32, group uint32) bool {
 	return true
 }
 
-// triggerCacheRequest runs an installed request on the inputs in the message.
+// triggerCacheRequest runs a prepared call on the inputs in the message.
 func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	if _, _, ok := c.findProcess(m, r); !ok {
 		return
@@ -83,8 +83,8 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	}
 }
 
-// manageCacheRequest invalidates or activates a cache request, or returns its output
-// buffer.
+// manageCacheRequest removes a prepared call, makes it the active one of its group, or
+// takes back its output buffer, depending on the command.
 func (c *Controller) manageCacheRequest(m *Message, r *Reply) {
 	k := cacheKey{m.Program, m.Process, m.Procedure}
 	x := c.cache[k]

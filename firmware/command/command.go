@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// An ID is the number of a command.
+// An ID identifies a command of the engine's firmware.
 type ID uint32
 
-// NoCommand is not a valid command. As a program or a process it means none.
+// NoCommand is an ID that no command has. In a program or process number, it means none.
 const NoCommand ID = 0xffffffff
 
-// A Direction is the direction in which a command is sent.
+// A Direction says whether a command goes to the controller, comes from it, or both.
 type Direction uint8
 
-// Directions.
+// Directions of commands.
 const (
 	Down Direction = iota // host to firmware
 	Up                    // firmware to host, a notification
@@ -26,10 +26,10 @@ func (d Direction) String() string {
 	return [...]string{"H->FW", "FW->H", "FW<->H"}[min(d, Both)]
 }
 
-// A Body is the origin of the layout of a command's body.
+// A Body says where the layout of a command's body is known from.
 type Body uint8
 
-// Origins of layouts.
+// Origins of a body's layout.
 const (
 	BodyNone       Body = iota // nothing follows the header
 	BodyDocumented             // laid out by the documents
@@ -42,7 +42,7 @@ func (b Body) String() string {
 	return [...]string{"none", "documented", "layout ours (assumed)", "unknown"}[min(b, BodyUnknown)]
 }
 
-// An Info describes a command.
+// An Info describes a command: its name, direction and body.
 type Info struct {
 	Name      string
 	Direction Direction
@@ -50,10 +50,10 @@ type Info struct {
 	Body      Body
 }
 
-// Commands is the number of commands, which are numbered from 0x00 to 0x5c.
+// Commands is the number of commands. Their IDs are 0x00 to 0x5c.
 const Commands = len(table)
 
-// Info returns the description of a command. ok is false for an unknown number.
+// Info returns the description of the command. It returns false if no command has this ID.
 func (id ID) Info() (info Info, ok bool) {
 	if int64(id) >= int64(len(table)) {
 		return Info{}, false
@@ -61,7 +61,7 @@ func (id ID) Info() (info Info, ok bool) {
 	return table[id], true
 }
 
-// String returns the command's name, or its number if it has none.
+// String returns the name of the command, or its number if no command has this ID.
 func (id ID) String() string {
 	if info, ok := id.Info(); ok {
 		return info.Name
@@ -72,7 +72,8 @@ func (id ID) String() string {
 	return fmt.Sprintf("command %#x", uint32(id))
 }
 
-// Parse returns the command with the given name, or NoCommand and false.
+// Parse returns the ID of the command with the given name. If there is none, it returns
+// NoCommand and false.
 func Parse(name string) (ID, bool) {
 	for i := range table {
 		if table[i].Name == name {
@@ -82,14 +83,14 @@ func Parse(name string) (ID, bool) {
 	return NoCommand, false
 }
 
-// HeaderBytes is the size of a header.
+// HeaderBytes is the size of an encoded [Header].
 const HeaderBytes = 24
 
-// MaxBody is the maximum size of a body (assumed). The documents give no limit. The longest
-// body they imply, a call with all lists full, is much shorter.
+// MaxBody is the largest size in bytes of a message's body. The value is assumed; it leaves
+// ample room for a call with all lists full.
 const MaxBody = 64 << 10
 
-// A Header precedes every message of the ring: six little-endian words.
+// A Header is the start of every message: six little-endian words.
 type Header struct {
 	ID        ID
 	Size      uint32 // size of the body in bytes
@@ -99,10 +100,11 @@ type Header struct {
 	Procedure uint32 // index in the program's procedures
 }
 
-// Realtime reports whether the priority is in the real-time band, 0 and 1, which is privileged.
+// Realtime reports whether the priority of the message is 0 or 1, which are reserved for
+// privileged realtime programs.
 func (h *Header) Realtime() bool { return h.Priority < 2 }
 
-// A FormatError reports a malformed message.
+// A FormatError reports a message that is malformed, with the byte offset.
 type FormatError struct {
 	Off  int // byte in the message
 	What string
@@ -110,14 +112,14 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("message byte %#x: %s", e.Off, e.What) }
 
-// A Message is a header with its body.
+// A Message is a command, an answer or a notification: a header and a body.
 type Message struct {
 	Header
 	Body []byte
 }
 
-// Append appends the encoded message to dst, padded with zeros to a multiple of four bytes.
-// It uses the length of the body as the header's size.
+// Append appends the encoded message to dst, padded to a multiple of four bytes, and
+// returns the extended slice. It stores the length of the body in the header.
 func (m *Message) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, w := range [...]uint32{
@@ -138,8 +140,9 @@ func parseHeader(b []byte) Header {
 	}
 }
 
-// Read decodes the message at the start of b and its padding, and returns the rest of b.
-// The body shares memory with b. The error is a *FormatError.
+// Read decodes the message at the start of b. It returns the bytes after the message and
+// its padding as rest. The body shares memory with b. Read returns a *[FormatError] if the
+// message is malformed.
 func Read(b []byte) (m Message, rest []byte, err error) {
 	if len(b) < HeaderBytes {
 		return m, nil, &FormatError{len(b), fmt.Sprintf("message has %d bytes; want a header of %d", len(b), HeaderBytes)}

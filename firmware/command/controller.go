@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// A Status is the result of a command. The documents print statuses but do not list them,
-// so the numbers are this project's own (assumed).
+// A Status is the result of a command. The numbers are this project's own, because the
+// documents do not list any.
 type Status uint32
 
-// Statuses.
+// Results of commands.
 const (
 	OK          Status = iota
 	Malformed          // the message is malformed
@@ -22,7 +22,7 @@ const (
 	Failed             // the engine failed
 )
 
-// String returns the name of the status.
+// String returns the name of the status, such as "not found".
 func (s Status) String() string {
 	names := [...]string{"ok", "malformed", "over a limit", "unsupported", "not found", "wrong state", "no room", "failed"}
 	if int(s) < len(names) {
@@ -31,39 +31,42 @@ func (s Status) String() string {
 	return fmt.Sprintf("status %d", uint32(s))
 }
 
-// A Channel is one of the two rings for commands.
+// A Channel is one of the two rings on which the host sends commands.
 type Channel uint8
 
-// Channels. Execution accepts only procedure calls and triggers of cache requests.
+// Channels for commands. Execution accepts only procedure calls and triggers of cache
+// requests, and Control all other commands.
 const (
 	Control Channel = iota
 	Execution
 )
 
-// An Engine performs the commands.
+// An Engine performs the work that commands ask for.
 type Engine interface {
 	// Load loads a program into a slot and returns the number of its procedures.
 	Load(slot int32, p Program) (procedures uint32, s Status)
 	Unload(slot int32)
-	// Call runs a procedure of a program with a process's buffers, or queues it.
+	// Call runs or queues a procedure of a loaded program, with the buffers and values in
+	// c.
 	Call(h Header, c Call) Status
-	// Terminate drops the unfinished calls of a process.
+	// Terminate drops the calls of a process that have not ended.
 	Terminate(slot, process int32)
 	// Quiesce runs all queued calls to their end.
 	Quiesce() Status
-	// Power switches the engine on or off.
+	// Power turns the engine on or off.
 	Power(on bool) Status
-	// Boot starts the engine. It may already be running.
+	// Boot starts the engine. It does nothing if the engine is running.
 	Boot() Status
-	// Pause stops the engine between two runs of descriptors, or resumes it.
+	// Pause stops the engine between two runs of descriptors if on is true, and resumes it
+	// otherwise.
 	Pause(on bool) Status
-	// Secure enters or leaves secure mode after queued calls have quiesced and the power
-	// was cycled.
+	// Secure enters secure mode if on is true, and leaves it otherwise. It first runs all
+	// queued calls and turns the power off and on.
 	Secure(on bool) Status
 }
 
-// Numbers of program slots, and of processes per program (assumed; the documents name
-// requests for both but no number).
+// MaxPrograms is the number of slots for programs, and MaxProcesses the number of processes
+// per program. Both values are assumed, because the documents give none.
 const (
 	MaxPrograms  = 64
 	MaxProcesses = 64
@@ -75,19 +78,20 @@ type program struct {
 	prefetch  bool           // has an AFPP
 }
 
-// A Ledger counts messages. Each received message is counted in exactly one of Answered,
-// Refused and Dropped.
+// A Ledger counts the messages of a [Controller]. Every message received is either
+// answered, refused or dropped.
 type Ledger struct {
 	Received, Answered, Refused, Dropped uint64
-	// Notified counts the messages that the controller sent on its own, and Lost those for
-	// which the ring had no room.
+	// Notified is the number of messages that the controller sent without being asked. Lost
+	// is the number of such messages that found the ring full.
 	Notified, Lost uint64
 }
 
-// Balanced reports whether every message is accounted for.
+// Balanced reports whether the numbers of messages answered, refused and dropped add up to
+// the number received.
 func (l *Ledger) Balanced() bool { return l.Received == l.Answered+l.Refused+l.Dropped }
 
-// A Reply is the result of a message.
+// A Reply is the controller's answer to a message.
 type Reply struct {
 	Header
 	Status  Status
@@ -96,10 +100,11 @@ type Reply struct {
 	Body    []byte // body of the answer, if any
 }
 
-// A Controller is the firmware's end of the rings.
+// A Controller models the firmware that receives commands, keeps track of programs and
+// processes, and asks an [Engine] to perform the work.
 type Controller struct {
-	// Notify, if it is not nil, sends a message of the controller to the host and reports
-	// whether there was room.
+	// Notify sends a message to the host without being asked, and returns false if the ring
+	// is full. It may be nil.
 	Notify func(*Message) bool
 
 	engine   Engine
@@ -115,16 +120,17 @@ type Controller struct {
 	slots    [MaxPrograms]bool // slots requested by the host
 }
 
-// NewController returns a controller that has not booted.
+// NewController returns a controller that has not booted. It asks e to perform the
+// commands' work.
 func NewController(e Engine) *Controller {
 	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[cacheKey]*cacheRequest{}, property: map[uint32]uint64{}}
 }
 
-// Ledger returns the counts so far.
+// Ledger returns the number of messages so far, by outcome.
 func (c *Controller) Ledger() Ledger { return c.ledger }
 
-// Booted reports whether the controller accepts commands other than those of its life
-// cycle.
+// Booted reports whether the controller has booted. Until then it accepts only commands
+// such as Boot and Ping.
 func (c *Controller) Booted() bool { return c.booted }
 
 // Secure reports whether the controller is in secure mode.
@@ -133,10 +139,12 @@ func (c *Controller) Secure() bool { return c.secure }
 // Programs returns the number of loaded programs.
 func (c *Controller) Programs() int { return len(c.programs) }
 
-// CacheRequests returns the number of installed cache requests.
+// CacheRequests returns the number of installed cache requests, which are calls that a
+// later command triggers.
 func (c *Controller) CacheRequests() int { return len(c.cache) }
 
-// Handle performs the command in one message of a channel. Every message is counted once.
+// Handle performs the command in the encoded message b, which arrived on channel ch, and
+// returns the reply.
 func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	c.ledger.Received++
 	m, rest, err := Read(b)
@@ -208,7 +216,7 @@ func (c *Controller) perform(m *Message, r *Reply) {
 	case SecureModeStart, SecureModeStop, SecureModeResumeTransition:
 		c.setSecureMode(m, r)
 	case ExclaveModeStart, ExclaveModeStop:
-		r.refuse(Unsupported, "%v is a stub on H13", m.ID)
+		r.refuse(Unsupported, "%v has no effect on the M1", m.ID)
 	case RequestProgramID:
 		c.assignProgramSlot(r)
 	case ReturnProgramID:
@@ -243,7 +251,7 @@ func (c *Controller) perform(m *Message, r *Reply) {
 		c.disabled = true
 		c.dropCacheRequests(func(cacheKey) bool { return true })
 	default:
-		r.refuse(Unsupported, "%v is undocumented", m.ID)
+		r.refuse(Unsupported, "%v has no documented effect", m.ID)
 	}
 }
 
@@ -271,8 +279,8 @@ func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 	}
 }
 
-// handleProcessID assigns the lowest free process number of a program, or takes one back. A
-// number is free if no process has it, so nothing is recorded.
+// handleProcessID assigns the lowest free process number of a program, or takes a number
+// back. A number is free if no process has it, so nothing needs to be recorded.
 func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -280,7 +288,7 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	}
 	if m.ID == ReturnProcessID {
 		if _, ok := p.processes[m.Process]; ok {
-			r.refuse(WrongState, "process %d of program %d runs", m.Process, m.Program)
+			r.refuse(WrongState, "process %d of program %d is running", m.Process, m.Program)
 		}
 		return
 	}
@@ -290,7 +298,7 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 			return
 		}
 	}
-	r.refuse(NoRoom, "program %d has %d processes", m.Program, MaxProcesses)
+	r.refuse(NoRoom, "all %d processes of program %d are taken", MaxProcesses, m.Program)
 }
 
 func (c *Controller) findProgram(m *Message, r *Reply) *program {
@@ -339,7 +347,7 @@ func (c *Controller) dropCacheRequests(match func(cacheKey) bool) {
 	}
 }
 
-// createProcess adds a process, a set of buffers bound to a program's ports.
+// createProcess adds a process to a program: a set of buffers for the program's ports.
 func (c *Controller) createProcess(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -356,7 +364,7 @@ func (c *Controller) createProcess(m *Message, r *Reply) {
 	case m.Process < 0 || m.Process >= MaxProcesses:
 		r.refuse(NoRoom, "process %d is not between 0 and %d", m.Process, MaxProcesses-1)
 	case there:
-		r.refuse(WrongState, "program %d has a process %d", m.Program, m.Process)
+		r.refuse(WrongState, "program %d already has a process %d", m.Program, m.Process)
 	default:
 		p.processes[m.Process] = bindings
 	}
@@ -403,7 +411,7 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	case err != nil:
 		r.refuseError(err)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d: program %d has %d", m.Procedure, m.Program, p.Procedures)
+		r.refuse(NotFound, "procedure %d is out of range; program %d has %d", m.Procedure, m.Program, p.Procedures)
 	case c.refuseBlocked(m, r):
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
@@ -411,8 +419,8 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	}
 }
 
-// mergeBuffers returns the buffers of a process combined with those of a call, which take
-// precedence.
+// mergeBuffers returns the buffers of a call and, for the ports that the call does not
+// name, those of its process.
 func mergeBuffers(process, call []Buffer) []Buffer {
 	list := slices.Clone(call)
 	for _, b := range process {
@@ -423,8 +431,8 @@ func mergeBuffers(process, call []Buffer) []Buffer {
 	return list
 }
 
-// checkLists returns a *LimitError if a call has a list that does not belong to its
-// command.
+// checkLists returns a *[LimitError] if the body of a call has a list that command id does
+// not allow.
 func checkLists(id ID, c *Call) error {
 	bars := id == ProcedureCallWithCustomBars || id == ProcedureCallCacheRequestWithCustomBars
 	shared := id == ProcedureCallWithSignalEvents || id == ProcedureCallCacheRequestWithSharedEvents
@@ -439,7 +447,8 @@ func checkLists(id ID, c *Call) error {
 	return nil
 }
 
-// runCall passes a call to the engine and notifies the host if it fails.
+// runCall passes a call to the engine. If that fails, it refuses the command and notifies
+// the host.
 func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	if s := c.engine.Call(h, call); s != OK {
 		r.refuse(s, "engine did not run the procedure")
@@ -447,7 +456,8 @@ func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	}
 }
 
-// refuseError refuses a message because of an error in it.
+// refuseError refuses a message because of err, with status OverLimit for a *[LimitError]
+// and Malformed otherwise.
 func (r *Reply) refuseError(err error) {
 	var limit *LimitError
 	if errors.As(err, &limit) {

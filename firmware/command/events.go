@@ -1,13 +1,13 @@
 package command
 
-// Events holds the values of events. An event that was never signalled has the value 0. A
-// signal can only raise a value.
+// Events holds the values of all events. A signal can only raise a value. An event that was
+// never signaled has the value 0.
 type Events struct{ values map[uint32]uint64 }
 
-// Value returns the value of an event.
+// Value returns the value of the event with the given number.
 func (e *Events) Value(id uint32) uint64 { return e.values[id] }
 
-// Signal raises an event to at least x.Value.
+// Signal raises the value of event x.ID to x.Value if it is lower.
 func (e *Events) Signal(x Event) {
 	if e.values == nil {
 		e.values = map[uint32]uint64{}
@@ -17,7 +17,7 @@ func (e *Events) Signal(x Event) {
 	}
 }
 
-// Reached reports whether every event in list has at least its value.
+// Reached reports whether every event in list has reached the value given there.
 func (e *Events) Reached(list []Event) bool {
 	for _, x := range list {
 		if e.values[x.ID] < x.Value {
@@ -27,5 +27,5 @@ func (e *Events) Reached(list []Event) bool {
 	return true
 }
 
-// Reset sets every event to 0.
+// Reset sets the values of all events to 0.
 func (e *Events) Reset() { clear(e.values) }

@@ -19,7 +19,8 @@ type Mailbox struct {
 	window   *Window
 }
 
-// NewMailbox returns a mailbox with rings of the given depth, 0 for DefaultDepth.
+// NewMailbox returns a mailbox whose rings hold depth messages each, or DefaultDepth if
+// depth is 0.
 func NewMailbox(depth int) *Mailbox {
 	b := &Mailbox{notes: NewRing(depth), window: NewWindow()}
 	for ch := range b.down {
@@ -28,30 +29,33 @@ func NewMailbox(depth int) *Mailbox {
 	return b
 }
 
-// Window returns the window through which the controller writes to the host.
+// Window returns the register window through which the controller rings the host's
+// doorbell.
 func (b *Mailbox) Window() *Window { return b.window }
 
-// Submit puts a command on a channel's ring. The controller does not see it before the
-// doorbell. The error is one of [Ring.Push].
+// Submit puts a command on the ring of channel ch. The controller does not see it until the
+// doorbell is rung; see [Mailbox.Ring]. Submit returns the errors of [Ring.Push].
 func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Push(m) }
 
-// SubmitBytes is like Submit for bytes that may not be a valid message.
+// SubmitBytes puts bytes that may not be a valid message on a ring, in the same way as
+// [Mailbox.Submit].
 func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
 
-// Ring rings the doorbell with the given index, one bit of the register.
+// Ring sets the doorbell with the given index. It returns an error if there is no such
+// doorbell.
 func (b *Mailbox) Ring(index uint32) error {
 	word, err := Doorbell(index)
 	b.bell |= word
 	return err
 }
 
-// Waiting returns the number of messages in the rings: commands, completions and
+// Waiting returns the number of messages in the rings for commands, for completions and for
 // notifications.
 func (b *Mailbox) Waiting() (commands, completions, notifications int) {
 	return b.down[0].Len() + b.down[1].Len(), b.up[0].Len() + b.up[1].Len(), b.notes.Len()
 }
 
-// Attach routes a controller's notifications to this mailbox.
+// Attach makes controller c send its notifications through this mailbox.
 func (b *Mailbox) Attach(c *Controller) {
 	c.Notify = func(m *Message) bool {
 		if b.notes.Push(m) != nil {
@@ -62,10 +66,10 @@ func (b *Mailbox) Attach(c *Controller) {
 	}
 }
 
-// Serve lets the controller handle the commands of the channels whose doorbells were rung.
-// It stops if the ring of completions is full; the doorbell then stays set and commands
-// wait. Each completion goes to the same channel, followed by a write of the host's
-// doorbell. The result contains all replies, including those of dropped commands.
+// Serve makes controller c handle the commands on all channels whose doorbell is set. It
+// puts a completion for each on the ring back to the host, rings the host's doorbell, and
+// returns all replies, including replies to dropped commands. If the ring back to the host
+// is full, Serve stops, and the remaining commands wait with their doorbell set.
 func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	for ch := range b.down {
 		if b.bell&(1<<ch) == 0 {
@@ -89,8 +93,8 @@ func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	return replies
 }
 
-// Take removes and returns the first completion of a channel. ok is false if there is none.
-// The host's doorbell is cleared with the last one.
+// Take removes and returns the oldest completion on channel ch. It returns false if there
+// is none. Taking the last one clears the host's doorbell.
 func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 	up := b.up[ch&1]
 	data := up.Pop()
@@ -107,7 +111,8 @@ func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 	return r, true
 }
 
-// Notification removes and returns the controller's first notification.
+// Notification removes and returns the oldest message that the controller sent without
+// being asked. It returns false if there is none.
 func (b *Mailbox) Notification() (m Message, ok bool) {
 	data := b.notes.Pop()
 	if b.notes.Len() == 0 {
@@ -120,14 +125,16 @@ func (b *Mailbox) Notification() (m Message, ok bool) {
 	return m, err == nil
 }
 
-// Message returns the completion of a command: its header with the assigned ids, followed
-// by the status and the body of the answer. The layout is this project's own.
+// Message returns the reply as a message to the host: the header with the assigned numbers,
+// followed by the status and the body of the answer. The layout is this project's own,
+// because none is documented.
 func (r *Reply) Message() Message {
 	n := Notice{Status: r.Status, Value: uint32(len(r.Body))}
 	return Message{Header: r.Header, Body: append(n.Append(nil), r.Body...)}
 }
 
-// ReadReply decodes a completion. The error is a *FormatError.
+// ReadReply decodes a message of [Reply.Message]. It returns a *[FormatError] if the
+// message is malformed.
 func ReadReply(data []byte) (Reply, error) {
 	const head = 8
 	if len(data) < HeaderBytes+head {

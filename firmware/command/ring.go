@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// Doorbells is the number of doorbells of the mailbox.
+// Doorbells is the number of doorbells of a mailbox.
 const Doorbells = 32
 
-// Doorbell returns the word, a single bit, that rings the doorbell with the given index.
+// Doorbell returns the register value, a single bit, that rings the doorbell with the given
+// index. It returns an error if there is no such doorbell.
 func Doorbell(index uint32) (word uint32, err error) {
 	if index >= Doorbells {
 		return 0, fmt.Errorf("doorbell index %d is not below %d", index, Doorbells)
@@ -16,20 +17,20 @@ func Doorbell(index uint32) (word uint32, err error) {
 	return 1 << index, nil
 }
 
-// DefaultDepth is the default capacity of a ring in messages (assumed; the documents give
-// none).
+// DefaultDepth is the default capacity of a ring in messages. The value is assumed.
 const DefaultDepth = 64
 
-// ErrFull is returned if a ring has no room for another message.
+// ErrFull reports that a ring has no room for another message.
 var ErrFull = errors.New("ring is full")
 
-// A Ring is a queue of encoded messages in one direction.
+// A Ring is a queue of encoded messages from the host to the controller or back.
 type Ring struct {
 	slots      [][]byte
 	head, used int
 }
 
-// NewRing returns a ring of the given depth, 0 for DefaultDepth.
+// NewRing returns an empty ring with room for depth messages, or DefaultDepth if depth is
+// 0.
 func NewRing(depth int) *Ring {
 	if depth <= 0 {
 		depth = DefaultDepth
@@ -37,12 +38,13 @@ func NewRing(depth int) *Ring {
 	return &Ring{slots: make([][]byte, depth)}
 }
 
-// Len returns the number of waiting messages.
+// Len returns the number of messages in the ring.
 func (r *Ring) Len() int { return r.used }
 
 func (r *Ring) isFull() bool { return r.used == len(r.slots) }
 
-// Push appends a message. It returns ErrFull, or a *FormatError if the body is too long.
+// Push appends a message. It returns [ErrFull] if the ring is full, or a *[FormatError] if
+// the body is too long.
 func (r *Ring) Push(m *Message) error {
 	if len(m.Body) > MaxBody {
 		return &FormatError{4, fmt.Sprintf("body has %d bytes; want at most %d", len(m.Body), MaxBody)}
@@ -50,7 +52,8 @@ func (r *Ring) Push(m *Message) error {
 	return r.PushBytes(m.Append(nil))
 }
 
-// PushBytes is like Push for bytes that may not be a valid message.
+// PushBytes appends bytes that may not be a valid message. It returns [ErrFull] if the ring
+// is full.
 func (r *Ring) PushBytes(b []byte) error {
 	if r.isFull() {
 		return ErrFull
@@ -60,7 +63,7 @@ func (r *Ring) PushBytes(b []byte) error {
 	return nil
 }
 
-// Pop removes and returns the first message, or nil if there is none.
+// Pop removes and returns the oldest message, or nil if the ring is empty.
 func (r *Ring) Pop() []byte {
 	if r.used == 0 {
 		return nil

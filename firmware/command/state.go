@@ -9,11 +9,11 @@ const (
 	AFPPMagic     uint32 = 0x55aa55aa // magic of an AFPP control struct
 )
 
-// MaxProperties is the maximum number of properties that the controller stores (assumed;
-// the documents name the commands that write and read properties, but not their numbers).
+// MaxProperties is the largest number of properties that the controller stores. The value
+// is assumed.
 const MaxProperties = 256
 
-// notify sends a notification to the host and counts it.
+// notify sends a message to the host without being asked, and counts it.
 func (c *Controller) notify(id ID, h Header, n Notice) {
 	if c.Notify == nil {
 		return
@@ -29,26 +29,28 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 	}
 }
 
-// Ended notifies the host that a queued call has ended.
+// Ended notifies the host that a queued call has ended with status s. The header h is that
+// of the call.
 func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
 
-// checkStatus refuses a command unless the engine performed it, and reports whether it did.
+// checkStatus reports whether s is OK. Otherwise it refuses the command with the message
+// that the engine was not, for example, suspended.
 func (c *Controller) checkStatus(s Status, r *Reply, what string) bool {
 	if s != OK {
-		r.refuse(s, "the engine was not %s", what)
+		r.refuse(s, "engine was not %s", what)
 	}
 	return s == OK
 }
 
-// checkNoBody refuses a message with a body, and reports whether it has none.
+// checkNoBody reports whether message m has no body. Otherwise it refuses the message.
 func (c *Controller) checkNoBody(m *Message, r *Reply) bool {
 	if m.Size > 0 {
-		r.refuse(Malformed, "%v has no body, %d bytes came", m.ID, m.Size)
+		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
 	}
 	return m.Size == 0
 }
 
-// boot boots the controller, or resumes a suspended one.
+// boot boots the controller, or resumes a suspended engine.
 func (c *Controller) boot(r *Reply) {
 	if c.paused && !c.checkStatus(c.engine.Pause(false), r, "resumed") || !c.checkStatus(c.engine.Boot(), r, "started") {
 		return
@@ -83,7 +85,8 @@ func (c *Controller) setPower(on bool, m *Message, r *Reply) {
 	c.checkStatus(c.engine.Power(on), r, "powered")
 }
 
-// reset clears all state except the ledger.
+// reset returns the controller to its state before the boot. It keeps the counts of
+// messages.
 func (c *Controller) reset() {
 	for slot := range int32(MaxPrograms) {
 		if c.programs[slot] != nil {
@@ -110,11 +113,11 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	case m.ID == SecureModeResumeTransition:
 		r.refuse(WrongState, "found no paused transition of secure mode")
 	case on == c.secure:
-		r.refuse(WrongState, "secure mode is already %t", on)
+		r.refuse(WrongState, "secure mode is already %s", map[bool]string{true: "on", false: "off"}[on])
 	case c.paused:
-		r.refuse(WrongState, "the engine is suspended: nothing can run to its end")
+		r.refuse(WrongState, "engine is suspended and cannot finish calls")
 	case on && m.Program >= 0 && c.programs[m.Program] == nil:
-		r.refuse(NotFound, "no program in slot %d", m.Program)
+		r.refuse(NotFound, "found no program in slot %d", m.Program)
 	default:
 		if !c.checkStatus(c.engine.Secure(on), r, "at a secure boundary") {
 			return
@@ -142,8 +145,7 @@ func (c *Controller) refuseBlocked(m *Message, r *Reply) bool {
 	return true
 }
 
-// setPrefetch adds an AFPP to a program or removes it. The layout of its body is this
-// project's own.
+// setPrefetch adds a prefetch program (AFPP) to a program or removes it.
 func (c *Controller) setPrefetch(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -159,8 +161,12 @@ func (c *Controller) setPrefetch(m *Message, r *Reply) {
 			return
 		}
 	}
-	if p.prefetch == on {
-		r.refuse(WrongState, "program %d: an AFPP is loaded: %t", m.Program, on)
+	switch {
+	case on && p.prefetch:
+		r.refuse(WrongState, "program %d already has an AFPP", m.Program)
+		return
+	case !on && !p.prefetch:
+		r.refuse(WrongState, "program %d has no AFPP", m.Program)
 		return
 	}
 	p.prefetch = on

@@ -1,6 +1,6 @@
 package command
 
-// A Step is one step of the write that notifies the host of a completion.
+// A Step is one step of the sequence with which the controller rings the host's doorbell.
 type Step string
 
 // completionStore lists the steps by which the controller rings the host: a posted write
@@ -25,17 +25,17 @@ const (
 	storeIsRefused = cacheError | rejectedWrite
 )
 
-// StoreCommitted reports whether a status read in the window says that the write succeeded,
-// that is, bits 1 and 7 are clear.
+// StoreCommitted reports whether a status word of the register window says that a write
+// succeeded, which means that bits 1 and 7 are clear.
 func StoreCommitted(status uint64) bool { return status&storeIsRefused == 0 }
 
-// A Window models the write of a completion: the host's register, and the controller's
-// system register that permits the write.
+// A Window models the register window through which the controller writes to the host's
+// doorbell, and the system register that opens the window.
 type Window struct {
-	// Trace, if it is not nil, is called after each step with the value of the system
-	// register.
+	// Trace is called after each step with the value of the system register, if it is not
+	// nil.
 	Trace func(s Step, register uint64)
-	// Fault, if it is not nil, returns the error bits of a write.
+	// Fault, if it is not nil, returns error bits for a write, to simulate a failed write.
 	Fault func() uint64
 
 	Host             uint32 // host's register, the doorbells it has not handled
@@ -45,14 +45,14 @@ type Window struct {
 	masked   bool // interrupts are off
 }
 
-// NewWindow returns a closed window with interrupts on.
+// NewWindow returns a closed window. Interrupts are on.
 func NewWindow() *Window { return &Window{register: windowAtRest} }
 
 // AtRest reports whether the window is closed and interrupts are on.
 func (w *Window) AtRest() bool { return w.register == windowAtRest && !w.masked }
 
-// Store writes a doorbell word to the host's register step by step, and reports whether the
-// write succeeded. It does nothing and returns false unless the window is at rest.
+// Store writes word to the host's doorbell step by step, and reports whether the write
+// succeeded. It returns false without writing unless the window is at rest.
 func (w *Window) Store(word uint32) (committed bool) {
 	if !w.AtRest() {
 		return false

@@ -8,37 +8,40 @@ import (
 	"anesim/firmware/command"
 )
 
-// Arguments holds the arguments of one call.
+// Arguments holds the arguments of a call of a selector: scalars, a struct, and the sizes
+// of the results.
 type Arguments struct {
 	Scalars               []uint64
 	Struct                []byte
 	ScalarsOut, StructOut uint32 // sizes of the caller's output buffers
 }
 
-// Results holds the results of one call.
+// Results holds the results of a call of a selector.
 type Results struct {
 	Return  Return
 	Scalars []uint64
 	Struct  []byte
 }
 
-// A Backend connects the driver with the layers below it.
+// A Backend performs the work of a [Driver] in the layers below it.
 type Backend interface {
-	// Send puts a message on a channel's ring, rings the doorbell and returns the
+	// Send puts m on the ring of channel ch, rings its doorbell, and returns the
 	// controller's reply.
 	Send(ch command.Channel, m *command.Message) command.Reply
-	// Map assigns a device address to a host buffer, and Unmap frees it.
+	// Map allocates a device address for size bytes of a host buffer, and Unmap frees it.
+	// Both return false on failure.
 	Map(buffer, size uint64) (address uint64, ok bool)
 	Unmap(address uint64) bool
 	// Signal raises a shared event.
 	Signal(e command.Event)
-	// ReadRegister and WriteRegister access a word of the engine's register space. ok is
-	// false for an invalid address.
+	// ReadRegister and WriteRegister access an engine register. They return false if the
+	// address is invalid.
 	ReadRegister(address uint64) (v uint32, ok bool)
 	WriteRegister(address uint64, v uint32) (ok bool)
 }
 
-// A Driver is the single instance of the engine's driver. A new one has no clients.
+// A Driver models the kernel driver of the engine, which checks the calls of clients and
+// turns them into commands.
 type Driver struct {
 	backend    Backend
 	clients    int
@@ -51,11 +54,11 @@ type Driver struct {
 	live       map[int32]*program
 }
 
-// New returns a driver that uses the given backend.
+// New returns a driver without clients that sends its commands to b.
 func New(b Backend) *Driver { return &Driver{backend: b, next: 1, live: map[int32]*program{}} }
 
-// Reset handles the controller's reset notification: all programs are unloaded, and the
-// handles of clients become invalid.
+// Reset handles a reset of the controller: all programs are gone, and the tokens that
+// clients have for them become invalid.
 func (d *Driver) Reset() {
 	for _, p := range d.live {
 		p.gone = true
@@ -63,16 +66,17 @@ func (d *Driver) Reset() {
 	clear(d.live)
 }
 
-// Clients returns the number of open user clients.
+// Clients returns the number of open clients.
 func (d *Driver) Clients() int { return d.clients }
 
-// Handles returns the number of program handles that clients hold.
+// Handles returns the number of tokens for programs that clients hold.
 func (d *Driver) Handles() int { return d.programs }
 
-// Buffers returns the number of mapped host buffers and their total size.
+// Buffers returns the number of host buffers that clients have mapped, and their total
+// size.
 func (d *Driver) Buffers() (n int, bytes uint64) { return d.mapped, d.bytes }
 
-// A Client is a user client of one caller.
+// A Client is a connection of a process to the [Driver].
 type Client struct {
 	driver     *Driver
 	kind       Kind
@@ -87,8 +91,8 @@ type Client struct {
 	buffers    map[uint64]uint64 // sizes by device address
 }
 
-// NewUserClient returns a new client. It returns NotPrivileged if rights lack the
-// entitlement for kind k. Rights are read only here.
+// NewUserClient returns a new client of kind k. It returns NotPrivileged if rights lacks
+// the entitlement that this kind requires.
 func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*Client, Return) {
 	switch {
 	case k > Hints:
@@ -114,7 +118,7 @@ func (c *Client) Close() {
 	}
 }
 
-// release frees the programs and buffers that the client holds.
+// release unloads the programs and unmaps the buffers that the client holds.
 func (c *Client) release() {
 	for _, token := range slices.Sorted(maps.Keys(c.programs)) {
 		c.releaseHandle(token)
@@ -129,8 +133,8 @@ func (c *Client) release() {
 	c.open = false
 }
 
-// Call calls the selector with the given number. All sizes must match exactly; otherwise it
-// returns BadArgument.
+// Call calls the selector with the given number. It returns BadArgument if the size of an
+// argument or a result is not exactly the one in the selector's table.
 func (c *Client) Call(number uint32, a Arguments) Results {
 	table := Selectors(c.kind)
 	if int64(number) >= int64(len(table)) {
@@ -208,7 +212,8 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 	return Unsupported
 }
 
-// mapBuffer maps a host buffer for the client.
+// mapBuffer maps size bytes of a host buffer for the client and returns their device
+// address.
 func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	address, ok := c.driver.backend.Map(buffer, size)
 	if !ok {
@@ -220,7 +225,7 @@ func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	return address, Success
 }
 
-// unmap frees one of the client's buffers.
+// unmap frees the buffer of the client at a device address.
 func (c *Client) unmap(address uint64) Return {
 	size, ok := c.buffers[address]
 	if !ok || !c.driver.backend.Unmap(address) {
@@ -232,7 +237,7 @@ func (c *Client) unmap(address uint64) Return {
 	return Success
 }
 
-// send sends a message and records that a command is in flight.
+// send sends a message and records that a command is in progress.
 func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
 	d.pending = true
 	r := d.backend.Send(ch, m)
@@ -240,7 +245,7 @@ func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
 	return r
 }
 
-// toReturn converts a controller's reply to a return value.
+// toReturn returns the return value that corresponds to the status of a reply.
 func toReturn(r *command.Reply) Return {
 	switch {
 	case r.Dropped:

@@ -1,7 +1,6 @@
 package driver
 
-// A Conflict is a place where the documents disagree with each other or with public
-// headers. It has both readings, each with its place (a chapter's table, listing or text).
+// A Conflict is a place where two documents, or a document and a public header, disagree.
 // Taken is the reading that this project follows.
 type Conflict struct {
 	What           string
@@ -10,7 +9,7 @@ type Conflict struct {
 	Taken          string
 }
 
-// Conflicts returns all known conflicts.
+// Conflicts returns all known places where documents disagree.
 func Conflicts() []Conflict {
 	return []Conflict{
 		{"selectors of the control client", "17, numbers 0 to 16", "table 27.2 and listing 27.3", "21 (inputs ready) and 22 (memory map) among ten", "table C.9", "17: the count in the kernel's code"},
@@ -33,13 +32,13 @@ func Conflicts() []Conflict {
 	}
 }
 
-// A Property is a property that the driver publishes.
+// A Property is a property that the driver publishes in the system's device registry.
 type Property struct {
 	Name  string
 	Value string
 }
 
-// Properties returns the properties as read on an M1 host (measured).
+// Properties returns the properties that the driver of an M1 publishes, as measured.
 func Properties() []Property {
 	return []Property{
 		{"architecture type", "h13g"}, {"version", "96"}, {"minor version", "17"},

@@ -2,7 +2,7 @@ package driver
 
 import "slices"
 
-// Entitlements that the kernel reads when a client is made.
+// Entitlements that the driver checks when a client is made.
 const (
 	UserAccess   = "com.apple.ane.iokit-user-access"         // opens either user client
 	DataChaining = "com.apple.ane.allow-dataChaining-access" // resident data chaining
@@ -14,14 +14,14 @@ const (
 	ShareHints   = "com.apple.private.ane.allow-share-coalition-hints"
 )
 
-// Entitlements lists the entitlements that a caller's signature grants.
+// Entitlements lists the entitlements that a caller's code signature grants.
 type Entitlements []string
 
-// Has reports whether the entitlement with the given name is granted.
+// Has reports whether the list contains the named entitlement.
 func (e Entitlements) Has(name string) bool { return slices.Contains(e, name) }
 
-// KernelEntitlements returns every entitlement that the driver reads, starting with the two
-// that gate clients.
+// KernelEntitlements returns all entitlements that the driver checks. The first two are
+// those that a client needs to be made.
 func KernelEntitlements() []string {
 	return []string{UserAccess, DataChaining, Realtime, Reserved, Memory, Data, SetHints, ShareHints}
 }

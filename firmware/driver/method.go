@@ -7,15 +7,14 @@ import (
 	"anesim/firmware/command"
 )
 
-// A Method is a method of the driver without a selector. The documents name its role.
+// A Method is an operation of the driver that has a name but no selector number.
 type Method struct {
 	Name, Role string
-	// Privileged methods require privileged virtual-machine access in addition to the
-	// entitlement that opens a client.
+	// Privileged methods require privileged access to virtual memory, in addition to the
+	// entitlement of the client.
 	Privileged bool
-	// Entitlement is the entitlement that the method requires, or "" if the client's is
-	// enough. The assignment of entitlements to methods is assumed; the documents only name
-	// them.
+	// Entitlement is an additional entitlement that the method requires, or "". Which
+	// method requires which is assumed.
 	Entitlement string
 	Kind        Kind // kind of client that has the method
 }
@@ -54,14 +53,13 @@ var methods = [...]Method{
 	{Name: "shareCoalitionHint", Role: "hints", Entitlement: ShareHints, Kind: Hints},
 }
 
-// Methods returns the methods without selectors. The direct-path client exports them. The
-// control client is assumed to have them too, because it opens the same device.
+// Methods returns the operations of the driver that have no selector number. Clients of
+// kind DirectPath have them, and clients of kind Control are assumed to have them too.
 func Methods() []Method { return slices.Clone(methods[:]) }
 
-// Method calls a method without a selector. The documents do not give the arguments, so
-// they are this project's own. It returns NotPrivileged if privileged access is missing. It
-// returns Unsupported if an entitlement is missing or the method's function is
-// undocumented.
+// Method calls the named method. The arguments are this project's own, because the
+// documents give none. Method returns NotPrivileged if the client lacks privileged access,
+// and Unsupported if it lacks an entitlement or if the method's effect is not documented.
 //
 //	ANE_IsPowered                             -> 1 or 0
 //	ANE_SendCommand           channel, words  -> status
@@ -167,8 +165,8 @@ func (d *Driver) setPower(on bool) Return {
 	return toReturn(&r)
 }
 
-// setPersistent makes the client a persistent one, which keeps the device on, or an ordinary
-// one again. It returns Busy if the client is so already.
+// setPersistent sets whether the client is persistent, which means that it keeps the device
+// on. It returns Busy if nothing would change.
 func (c *Client) setPersistent(on bool) Return {
 	if c.persistent == on {
 		return Busy
@@ -182,7 +180,8 @@ func (c *Client) setPersistent(on bool) Return {
 	return Success
 }
 
-// sendCommand sends a raw message, given as 32-bit words after the channel.
+// sendCommand sends a message to the controller. The arguments are the channel, followed by
+// the words of the message.
 func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
 	if len(args) < 1+command.HeaderBytes/4 || args[0] > uint64(command.Execution) || len(args) > 1+(command.HeaderBytes+command.MaxBody)/4 {
 		return nil, BadArgument

@@ -6,15 +6,16 @@ import (
 	"anesim/firmware/command"
 )
 
-// A program occupies one of the controller's slots while its owner holds handles.
+// A program is a program in one of the controller's slots. It is unloaded when its owner
+// releases it.
 type program struct {
 	slot    int32
 	handles int
 	gone    bool
 }
 
-// An instance is a process of a program. It has its own bindings and state, and shares the
-// weights.
+// An instance is a process of a program. Instances share weights but have their own buffers
+// and state.
 type instance struct {
 	program  *program
 	process  int32
@@ -22,15 +23,15 @@ type instance struct {
 	active   uint32 // procedure
 }
 
-// A handle refers to an instance. A handle that the broker lent is borrowed: it can send
-// requests, and releasing it does not end the instance.
+// A handle is a client's reference to an instance. A borrowed handle, which the broker
+// passed on, can send requests; releasing it does not end the instance.
 type handle struct {
 	*instance
 	borrowed bool
 }
 
-// token returns the number of a handle: the slot plus one, with the process in the upper 32
-// bits.
+// token returns the number by which clients refer to the instance: the slot plus one in the
+// lower 32 bits and the process in the upper ones.
 func (x *instance) token() uint64 { return uint64(x.process)<<32 | uint64(x.program.slot+1) }
 
 // newMessage returns a command for the instance, with surfaces as its buffers.
@@ -48,14 +49,14 @@ func (x *instance) newMessage(id command.ID, procedure, priority uint32, surface
 	return m
 }
 
-// sendProgramCommand sends a command without a body for a program slot.
+// sendProgramCommand sends command id without a body for the program in a slot.
 func (d *Driver) sendProgramCommand(id command.ID, slot int32) command.Reply {
 	return d.send(command.Control, &command.Message{Header: command.Header{ID: id, Program: slot, Process: -1}})
 }
 
-// create loads a program. The struct starts with the address and size of the image, the
-// number of callable procedures (0 for all) and the number of custom bars. The documents
-// give the size of the struct but not its fields, so the layout is assumed.
+// create loads a program. The struct in starts with the address and the size of the image,
+// the number of procedures that can be called (0 for all) and the number of run-time
+// parameters. The layout is assumed, because only the size of the struct is documented.
 func (c *Client) create(in []byte) Return {
 	le := binary.LittleEndian
 	id := c.driver.sendProgramCommand(command.RequestProgramID, -1)
@@ -77,9 +78,8 @@ func (c *Client) create(in []byte) Return {
 	return Success
 }
 
-// createInstance makes another instance of a program that the client holds. The struct
-// starts with the token of the program (assumed). The token of the new instance has the
-// next free process number.
+// createInstance makes another instance of a program that the client holds, with the next
+// free process number. The struct in starts with the token of the program (assumed).
 func (c *Client) createInstance(in []byte) Return {
 	base, _ := c.findHandle(in)
 	switch {
@@ -99,7 +99,7 @@ func (c *Client) createInstance(in []byte) Return {
 	return Success
 }
 
-// addHandle adds a handle to the client, replacing an invalid one with the same token.
+// addHandle adds a handle to the client. It replaces an invalid handle with the same token.
 func (c *Client) addHandle(h *handle) {
 	if c.programs[h.token()] != nil {
 		c.releaseHandle(h.token())
@@ -111,9 +111,9 @@ func (c *Client) addHandle(h *handle) {
 	}
 }
 
-// Lend gives another client a borrowed handle to one of this client's programs, with the
-// same token, as the broker does for a client with its own connection. The other client may
-// send requests until either of them releases the program.
+// Lend lets client to use this client's program with the given token, under the same token.
+// The broker does this for clients that have a connection of their own. The other client
+// may send requests until either of the two releases the program.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {
@@ -130,13 +130,14 @@ func (c *Client) Lend(token uint64, to *Client) Return {
 	return Success
 }
 
-// findHandle returns the handle named by the first word of a struct, and the token.
+// findHandle returns the handle whose token is the first word of the struct in, and the
+// token. The handle is nil if there is none.
 func (c *Client) findHandle(in []byte) (*handle, uint64) {
 	token := binary.LittleEndian.Uint64(in)
 	return c.programs[token], token
 }
 
-// prepare creates or ends the process in which requests run.
+// prepare creates the process in which requests run if on is true, and ends it otherwise.
 func (c *Client) prepare(in []byte, on bool) Return {
 	h, _ := c.findHandle(in)
 	switch {
@@ -168,7 +169,8 @@ func (c *Client) destroy(in []byte) Return {
 	return c.releaseHandle(token)
 }
 
-// releaseHandle releases a handle. The program is unloaded with its owner's last handle.
+// releaseHandle releases the handle with the given token. When the owner releases its last
+// handle, the program is unloaded.
 func (c *Client) releaseHandle(token uint64) Return {
 	h := c.programs[token]
 	delete(c.programs, token)

@@ -45,7 +45,7 @@ func (c *Client) deviceOpen(in, out []byte) Return {
 	return Success
 }
 
-// OpenRequest returns the struct that callers pass to a device open.
+// OpenRequest returns the struct that callers pass to the selector that opens the device.
 func OpenRequest() []byte {
 	le := binary.LittleEndian
 	b := make([]byte, OpenBytes)
@@ -55,7 +55,8 @@ func OpenRequest() []byte {
 	return b
 }
 
-// A Request holds the known part of the 2376-byte request struct (measured).
+// A Request holds the fields of the request struct whose meaning is known from
+// measurements. The struct has 2376 bytes.
 type Request struct {
 	Token    uint64   // +0x00, from program create
 	Sequence uint64   // +0x08
@@ -73,7 +74,8 @@ const (
 	maxSurfaces = (RequestBytes - surfacesAt) / 8
 )
 
-// Append appends the encoded request to dst. Surfaces that do not fit are omitted.
+// Append appends the encoded struct to dst and returns the extended slice. It omits
+// surfaces that do not fit.
 func (q *Request) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, RequestBytes)
@@ -88,7 +90,7 @@ func (q *Request) Append(dst []byte) []byte {
 	return append(dst, b...)
 }
 
-// ReadRequest decodes a request. b must have RequestBytes bytes.
+// ReadRequest decodes a request struct. It panics if b has fewer than RequestBytes bytes.
 func ReadRequest(b []byte) (q Request) {
 	le := binary.LittleEndian
 	q = Request{
@@ -105,9 +107,8 @@ func ReadRequest(b []byte) (q Request) {
 	return q
 }
 
-// commandPriority returns the command's priority for a request. The observed pair is (5,
-// 21). The documents give no mapping, so a quality of service up to 7 is used as the
-// priority, and any other value becomes 7 (assumed).
+// commandPriority returns the priority of the command for a request: its quality of service
+// if that is at most 7, and 7 otherwise. The mapping is assumed.
 func commandPriority(q *Request) uint32 { return min(q.QoS, 7) }
 
 // sendRequest converts a request to a procedure call. Priorities 0 and 1 require the

@@ -5,8 +5,8 @@ import "fmt"
 // A Return is the return value of a selector.
 type Return uint32
 
-// Return values of the documents' table (decompiled), as printed there. Public returns the
-// public header's value.
+// Return values with the numbers that the documents give them. [Return.Public] returns the
+// numbers of the public header.
 const (
 	Success         Return = 0x00000000
 	Error           Return = 0xe0000001
@@ -22,8 +22,8 @@ const (
 	NotFound        Return = 0xe00002f0
 	Timeout         Return = 0xe0000404
 
-	// UsageUnsupported is the return value of a device open with usage 2. The documents
-	// give only the number.
+	// UsageUnsupported is the return value for opening the device with usage 2. The
+	// documents give the number without a name.
 	UsageUnsupported Return = 24
 )
 
@@ -47,7 +47,7 @@ var returns = [...]struct {
 	{Timeout, "Timeout", 0xe00002d6},
 }
 
-// Returns returns the return values of the documents' table.
+// Returns returns all return values that the documents name.
 func Returns() []Return {
 	list := make([]Return, len(returns))
 	for i := range returns {
@@ -56,7 +56,7 @@ func Returns() []Return {
 	return list
 }
 
-// Name returns the name in the documents' table, or "" if there is none.
+// Name returns the name of the return value in the documents, or "" if it has none.
 func (r Return) Name() string {
 	for _, x := range returns {
 		if x.r == r {
@@ -66,7 +66,8 @@ func (r Return) Name() string {
 	return ""
 }
 
-// Public returns the value with the same name in the public header.
+// Public returns the number that the public header gives to the return value's name, or r
+// itself if the header does not have the name.
 func (r Return) Public() uint32 {
 	for _, x := range returns {
 		if x.r == r {
@@ -76,7 +77,8 @@ func (r Return) Public() uint32 {
 	return uint32(r)
 }
 
-// String returns the name with the value, and the public header's value if it differs.
+// String returns the name and the number of the return value, and the number in the public
+// header if that differs.
 func (r Return) String() string {
 	if r == UsageUnsupported {
 		return "usage unsupported (24)"

@@ -2,10 +2,10 @@ package driver
 
 import "encoding/binary"
 
-// A Kind is a kind of user client.
+// A Kind is a kind of client, which determines the selectors and methods it can call.
 type Kind uint8
 
-// Kinds of user clients.
+// Kinds of clients.
 const (
 	Control Kind = iota
 	DirectPath
@@ -15,18 +15,19 @@ const (
 // String returns the name of the kind.
 func (k Kind) String() string { return [...]string{"control", "direct path", "hints"}[min(k, Hints)] }
 
-// Sizes holds the exact sizes of a call's arguments. Scalars are counted, and structs are
-// measured in bytes.
+// Sizes holds the exact sizes of a call's arguments and results: numbers of scalars, and
+// bytes of structs.
 type Sizes struct{ ScalarsIn, StructIn, ScalarsOut, StructOut uint32 }
 
-// A Selector is one row of a dispatch table.
+// A Selector describes an operation that clients call by number: its name and the sizes of
+// its arguments.
 type Selector struct {
 	Number uint32
 	Name   string
 	Sizes
 }
 
-// Sizes of structs in bytes.
+// Sizes in bytes of the structs that clients pass to selectors.
 const (
 	OpenBytes    = 104
 	RequestBytes = 2376
@@ -67,8 +68,8 @@ var directPath = [...]Selector{
 	{8, "ANE_ProgramChainingSetActiveProcedure", Sizes{0, 32, 0, 0}},
 }
 
-// Selectors returns the dispatch table of a kind of client. It returns nil for Hints, whose
-// table is undocumented.
+// Selectors returns the selectors of clients of kind k, in the order of their numbers. It
+// returns nil for Hints, whose selectors are not documented.
 func Selectors(k Kind) []Selector {
 	switch k {
 	case Control:
@@ -79,11 +80,13 @@ func Selectors(k Kind) []Selector {
 	return nil
 }
 
-// RecordBytes is the size of an entry of a dispatch table in the kernel's memory.
+// RecordBytes is the size of a selector's entry in the dispatch table of the vendor's
+// driver.
 const RecordBytes = 40
 
-// Append appends the selector's dispatch record to dst: a handler pointer, which is zero
-// because the model has none, the four exact sizes, and 16 reserved bytes.
+// Append appends the selector's entry in the vendor's dispatch table to dst and returns the
+// extended slice. The entry consists of a handler address, which is zero here, the four
+// sizes, and 16 reserved bytes.
 func (s *Selector) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint64(dst, 0)
@@ -93,13 +96,15 @@ func (s *Selector) Append(dst []byte) []byte {
 	return append(dst, make([]byte, 16)...)
 }
 
-// An ArgumentOffset is a field of the argument block that the code of every selector reads.
+// An ArgumentOffset is a field of the block in which the kernel passes arguments to a
+// selector.
 type ArgumentOffset struct {
 	Field string
 	Off   uint32
 }
 
-// ArgumentBlock returns the fields of the argument block.
+// ArgumentBlock returns the fields of the block in which the kernel passes arguments to a
+// selector.
 func ArgumentBlock() []ArgumentOffset {
 	return []ArgumentOffset{
 		{"asyncWakePort", 0x08}, {"scalarInput", 0x10}, {"scalarInputCount", 0x20},

@@ -8,23 +8,23 @@ import (
 	"anesim/loader"
 )
 
-// A Binding binds a port to a buffer. See [Loaded.BindBuffer].
+// A Binding makes a port use the buffer at a device address. See [Loaded.BindBuffer].
 type Binding struct {
 	Port      string
 	Direction loader.Direction
 	Address   uint64
 }
 
-// A Setting is a value of a run-time parameter. See [Loaded.Bind].
+// A Setting is a value for a run-time parameter. See [Loaded.Bind].
 type Setting struct {
 	Name  string
 	Value uint64
 }
 
-// Borrow binds ports to buffers and sets parameters for the next call only. giveBack
-// restores the previous bindings and values. An input takes the values in its buffer unless
-// others were set. If Borrow returns an error, an error of BindBuffer or Bind, it has
-// restored everything.
+// Borrow binds ports to buffers and sets parameters for the next call only. The function
+// giveBack restores the previous bindings and values. If a step fails, Borrow restores them
+// itself and returns an error of [Loaded.BindBuffer] or [Loaded.Bind]. An input uses the
+// values in its new buffer unless [Loaded.Set] gave others.
 func (l *Loaded) Borrow(buffers []Binding, settings []Setting) (giveBack func(), err error) {
 	switch {
 	case l.session == nil:
@@ -80,8 +80,8 @@ func (l *Loaded) bindAll(buffers []Binding, settings []Setting) error {
 	return nil
 }
 
-// keepBufferValues uses the contents of an input's buffer as its values, unless others were
-// set. The buffer of a client is never filled with pseudo-random values.
+// keepBufferValues makes the next call use the values that are in the buffer of b, unless
+// others were set. Otherwise the call would overwrite the buffer with generated values.
 func (l *Loaded) keepBufferValues(b Binding) error {
 	if _, given := l.inputs[b.Port]; given || b.Direction != loader.Input {
 		return nil

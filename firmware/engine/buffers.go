@@ -10,11 +10,11 @@ import (
 	"anesim/loader"
 )
 
-// ErrWaiting is returned for a call that must wait because an earlier call still uses a
-// shared buffer, and one of the two writes it.
+// ErrWaiting reports that a call cannot run yet, because it shares a buffer with an earlier
+// call that has not ended and at least one of the two writes the buffer.
 var ErrWaiting = errors.New("call waits for another call that shares its buffers")
 
-// A BufferError reports a port that cannot be bound to a buffer.
+// A BufferError reports a port that cannot be bound to a buffer, and why.
 type BufferError struct {
 	Port    string
 	Address uint64
@@ -25,14 +25,15 @@ func (e *BufferError) Error() string {
 	return fmt.Sprintf("port %s at %#x: %s", e.Port, e.Address, e.What)
 }
 
-// A portKey identifies a port of a program.
+// A portKey identifies a port of a program by name and direction.
 type portKey struct {
 	name      string
 	direction loader.Direction
 }
 
-// Buffer returns the device address of a port's values, and the bytes from the first to the
-// end of the last.
+// Buffer returns the device address of a port's values and the number of bytes from the
+// first value to the end of the last. It returns a *[BufferError] if the program has no
+// such port.
 func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, err error) {
 	if l.session == nil {
 		return 0, 0, ErrUnloaded
@@ -44,13 +45,15 @@ func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, 
 	return p.Address, spanBytes(p), nil
 }
 
-// BindBuffer moves a port to the buffer at a device address, from the next call on. The
-// buffer is one that [Session.Reserve] took or that a port of another program has. Address 0
-// moves the port back to its own buffer. Values in a buffer of two programs pass from one to
-// the other without the host, and their calls wait for each other: see [Loaded.Start].
+// BindBuffer makes a port use the buffer at the given device address, starting with the
+// next call. The buffer must come from [Session.Reserve] or belong to a port of another
+// program in the session. Address 0 means the port's own buffer. If two programs share
+// a buffer, values pass from one to the other without being copied, and their calls wait
+// for each other; see [Loaded.Start].
 //
-// Errors are a *[BufferError], ErrOutstanding while a call of the program is under way, or
-// what is wrong with the program's accesses there.
+// BindBuffer returns a *[BufferError] if the buffer does not fit the port, [ErrOutstanding]
+// if a call of the program is in progress, or an error of linking the program with the new
+// address.
 func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) error {
 	switch {
 	case l.session == nil:
@@ -71,7 +74,7 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 		}
 	}
 	if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-		return bad("found no buffer register that holds the port")
+		return bad("port has no buffer register of its own")
 	}
 	for i := range l.program.Ports {
 		if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
@@ -81,7 +84,8 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	return l.moveTo(p, address, bad)
 }
 
-// moveTo binds a port to the buffer at address. If this fails, the port keeps its buffer.
+// moveTo makes port p use the buffer at address, or its own buffer if address is 0. It
+// reports errors with bad. After an error, the port keeps its buffer.
 func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any) error) error {
 	port, d := p.Name, p.Direction
 	key := portKey{port, d}
@@ -128,9 +132,9 @@ func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any)
 	return nil
 }
 
-// Connect binds an input to the buffer of an output of from, a program of the same session,
-// so that values of a pipeline never go through the host. Both ports must have the same shape
-// and strides. Errors are those of BindBuffer.
+// Connect makes an input use the buffer of an output of from, a program in the same
+// session, so that the values are not copied. Both ports must have the same shape and
+// strides. Connect returns the same errors as [Loaded.BindBuffer].
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	address, _, err := from.Buffer(output, loader.Output)
 	if err != nil {
@@ -154,8 +158,8 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.BindBuffer(input, loader.Input, address)
 }
 
-// findBuffer returns the buffer of Reserve or the segment of a program that contains a
-// device address.
+// findBuffer returns the memory that contains a device address: a buffer of Reserve or a
+// segment of a loaded program.
 func (s *Session) findBuffer(address uint64) (loader.Segment, bool) {
 	const prot = loader.ProtRead | loader.ProtWrite
 	for _, r := range s.reserved {
@@ -174,8 +178,8 @@ func (s *Session) findBuffer(address uint64) (loader.Segment, bool) {
 	return loader.Segment{}, false
 }
 
-// allSegments returns the program's own segments and those that its ports are bound to,
-// without duplicates.
+// allSegments returns the segments of the program and the buffers that its ports are bound
+// to, each once.
 func (l *Loaded) allSegments() []loader.Segment {
 	list := slices.Clone(l.own)
 	for _, key := range slices.SortedFunc(maps.Keys(l.lent), func(a, b portKey) int {
@@ -210,8 +214,9 @@ type memoryUse struct {
 	write bool
 }
 
-// memoryUses returns the bytes that a call which begins now reads and writes. State counts
-// as written at both ends, because a call of several dispatches swaps them.
+// memoryUses returns the ranges of memory that a call reads and writes through its ports.
+// Ports with state count as written, because calls with several dispatches swap their
+// buffers.
 func (l *Loaded) memoryUses() (list []memoryUse) {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]
@@ -220,14 +225,14 @@ func (l *Loaded) memoryUses() (list []memoryUse) {
 	return list
 }
 
-// A hazard is a call that another one has to wait for.
+// A hazard is an earlier call that another call must wait for.
 type hazard struct {
 	call  *Call
 	reads bool // the waiting call reads what this one writes
 }
 
-// findHazards returns the outstanding calls that a call of l must wait for, because they
-// share bytes that one of the two writes.
+// findHazards returns the calls in progress that a new call of l must wait for, because
+// both access the same bytes and at least one writes them.
 func (s *Session) findHazards(l *Loaded) (list []hazard) {
 	uses := l.memoryUses()
 	for _, other := range s.loaded {
@@ -250,26 +255,27 @@ func (s *Session) findHazards(l *Loaded) (list []hazard) {
 	return list
 }
 
-// Waiting reports whether the call must not run yet, because an earlier call that shares a
-// buffer with it has not ended and one of the two writes there. A task queue passes over a
-// call that waits.
+// Waiting reports whether the call cannot run yet, because it shares a buffer with an
+// earlier call that has not ended and at least one of the two writes the buffer. A task
+// queue skips a waiting call.
 func (c *Call) Waiting() bool {
 	// Keep a failed call if this call reads what it should have written.
 	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.ended && (h.call.err == nil || !h.reads) })
 	return slices.ContainsFunc(c.after, func(h hazard) bool { return !h.call.ended })
 }
 
-// Saved counts the bytes that a session's calls did not have to move between host and device.
+// Saved counts the bytes that the calls of a session did not copy, because programs share
+// buffers or keep state on the device.
 type Saved struct {
 	HostCopyBytes uint64 // out of the device and into it again
 	DRAMBytes     uint64 // each copied byte is read once and written once
 }
 
-// Saved returns what state and shared buffers have saved so far.
+// Saved returns the number of bytes that calls have not copied so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
-// staysOnDevice reports whether a port's values are not copied between host and device,
-// because they are state or in a buffer shared with a port of another program.
+// staysOnDevice reports whether the values of port p are not copied between host and
+// device: they are state, or another program uses the same buffer.
 func (l *Loaded) staysOnDevice(p *loader.Port) bool {
 	if l.isState(p) {
 		return true
@@ -289,8 +295,8 @@ func (l *Loaded) staysOnDevice(p *loader.Port) bool {
 	return false
 }
 
-// countSaved counts the bytes that a finished call did not have to copy. In the first call,
-// the state comes from the host.
+// countSaved adds the bytes that a finished call did not have to copy to the session's
+// count. In the first call, the host does copy the state.
 func (l *Loaded) countSaved() {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]

@@ -16,25 +16,22 @@ import (
 	"anesim/loader"
 )
 
-// ErrOutstanding is returned if a program already has a call in progress, whose buffers are
-// in use.
+// ErrOutstanding reports that a call of the program is already in progress.
 var ErrOutstanding = errors.New("another call of the program is in progress")
 
-// ErrAborted is the result of a call that was aborted.
+// ErrAborted is the error of a call that was aborted before it ended.
 var ErrAborted = errors.New("call was aborted")
 
 // A Call is one call of a loaded program. It executes one run of descriptors at a time, so
-// that other programs of the session can use the engine in between. A Call is the
-// [queue.Work] of a request in a task queue, one that can wait and that reports its
-// descriptors.
+// that calls of other programs can use the engine in between. It implements [queue.Work],
+// [queue.Waiter] and [queue.Tasked].
 type Call struct {
-	// Repeat is the number of dispatches of the program; 0 means one. List is the number of
-	// dispatches that the result lists; 0 means all. The other dispatches take as long as
-	// the last listed one and are only counted. They are executed only if their results
-	// differ, which is the case if the program has state and values are computed. The first
-	// Run reads both fields.
+	// Repeat is the number of times that the call dispatches the program; 0 means 1. List
+	// is the number of dispatches to list in the result; 0 means all. Each further dispatch
+	// is assumed to be as long as the last listed one. It is executed only if the program
+	// has state and values are computed. Both fields must be set before the first Run.
 	Repeat, List int
-	// Executed, if it is not nil, is called after each descriptor. The task is valid until
+	// Executed is called after each descriptor, if it is not nil. The task is valid until
 	// Executed returns.
 	Executed func(*regs.Task)
 
@@ -61,10 +58,10 @@ type Call struct {
 	ended  bool
 }
 
-// Start begins a call on the inputs that were set. Nothing is written or executed before
-// the call's first Run. A program can have one call in progress at a time; otherwise Start
-// returns ErrOutstanding. A call that shares a buffer with another call in progress, where
-// one of them writes it, waits for that call. See [Call.Waiting].
+// Start begins a call on the inputs that [Loaded.Set] gave. It executes nothing; see
+// [Call.Run]. It returns [ErrOutstanding] if a call of the program is in progress. The new
+// call waits for calls of other programs in progress if they share a buffer with it that
+// one of them writes; see [Call.Waiting].
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	switch {
 	case l.session == nil:
@@ -77,16 +74,15 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	return c, nil
 }
 
-// Blocked reports whether a call that starts now would have to wait for a call of another
-// program.
+// Blocked reports whether a call started now would wait for a call of another program.
 func (l *Loaded) Blocked() bool {
 	return l.session != nil && l.current == nil && len(l.session.findHazards(l)) > 0
 }
 
-// Call dispatches the program once on the inputs that were set, and waits for the result.
-// Inputs that were not set are filled with pseudo-random values from the session's seed,
-// except state, which is zero. Call returns ErrWaiting if another call in progress shares a
-// buffer.
+// Call dispatches the program once on the inputs that [Loaded.Set] gave, and returns the
+// result. Inputs without values are filled with pseudo-random numbers from the session's
+// seed, or with zeros if they are state. Call returns [ErrWaiting] if it would have to wait
+// for another call.
 func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	if l.Blocked() {
 		return nil, ErrWaiting
@@ -98,7 +94,7 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	return c.Finish()
 }
 
-// Finish runs the call to its end and returns its result.
+// Finish executes the rest of the call and returns its result.
 func (c *Call) Finish() (*Result, error) {
 	for more := true; more; {
 		_, more = c.Run()
@@ -106,9 +102,9 @@ func (c *Call) Finish() (*Result, error) {
 	return c.Result()
 }
 
-// Run executes descriptors up to the end of a run, and returns the time this took and
-// whether more follow. If another call used the engine last, Run first waits until that
-// call's results are in memory.
+// Run executes descriptors until another program may use the engine. It returns the engine
+// time used, and whether descriptors remain. If another call used the engine last, Run
+// first waits until that call's results are in memory.
 func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.ended {
 		return 0, false
@@ -151,11 +147,12 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	return took + c.device.Elapsed() - at, more
 }
 
-// SwitchOut waits until the call's results are in memory, as is necessary before another
-// program gets the engine, and returns the time this takes.
+// SwitchOut waits until the call's results are in memory and returns how long that was.
+// This is necessary before another program uses the engine.
 func (c *Call) SwitchOut() clock.Nanoseconds { return c.device.SwitchOut() }
 
-// blockedError returns the reason why the call cannot run yet or any more, or nil.
+// blockedError returns the reason why the call cannot run now, or nil. The call may have to
+// wait for an earlier one, or an earlier one whose output it reads may have failed.
 func (c *Call) blockedError() error {
 	if c.Waiting() {
 		return ErrWaiting
@@ -166,7 +163,8 @@ func (c *Call) blockedError() error {
 	return nil
 }
 
-// prepare makes the device and starts a dispatch if necessary.
+// prepare makes the device before the first run and starts a dispatch if none is in
+// progress. It returns the time that the engine needs to wake up.
 func (c *Call) prepare() (wake clock.Nanoseconds, err error) {
 	if c.device == nil {
 		if err := c.begin(); err != nil {
@@ -180,8 +178,8 @@ func (c *Call) prepare() (wake clock.Nanoseconds, err error) {
 	return 0, nil
 }
 
-// observer returns the function that reports the descriptors of the next run, or nil if
-// nobody listens. The run begins after began of its time.
+// observer returns a function that reports the descriptors of the next run to c.tell, or
+// nil if c.tell is nil. Times count from began before the start of the run.
 func (c *Call) observer(began clock.Nanoseconds) func(*regs.Task, bool, clock.Nanoseconds) {
 	if c.tell == nil {
 		return nil
@@ -191,11 +189,12 @@ func (c *Call) observer(began clock.Nanoseconds) func(*regs.Task, bool, clock.Na
 	}
 }
 
-// Tell sets a function that the call's next runs call for each descriptor, or nil for none.
+// Tell sets the function to call when a descriptor of the following runs starts or
+// finishes. It may be nil.
 func (c *Call) Tell(f func(queue.TaskEvent)) { c.tell = f }
 
-// Next returns the task id and network id of the next descriptor. ok is false before the
-// first run, between two dispatches and after the call.
+// Next returns the task id and the network id in the header of the next descriptor. It
+// returns false before the first run, between two dispatches and after the end of the call.
 func (c *Call) Next() (tid, nid uint32, ok bool) {
 	if c.pass == nil || c.ended || c.pass.Next() == nil {
 		return 0, 0, false
@@ -204,7 +203,8 @@ func (c *Call) Next() (tid, nid uint32, ok bool) {
 	return h.TID(), h.NID(), true
 }
 
-// begin links the program and makes the device.
+// begin links the program and makes the device. It also decides whether values are
+// computed.
 func (c *Call) begin() (err error) {
 	l := c.loaded
 	s := l.session
@@ -237,7 +237,8 @@ func (c *Call) begin() (err error) {
 	return nil
 }
 
-// isStateful reports whether each dispatch may give other results than the one before.
+// isStateful reports whether the dispatches of the call may give different results, because
+// each continues with the state that the previous one left.
 func (c *Call) isStateful() bool { return c.values && len(c.loaded.state) > 0 }
 
 // deviceOptions returns the options of the call's device.
@@ -257,7 +258,8 @@ func (c *Call) deviceOptions() hw.Options {
 	return o
 }
 
-// startDispatch lets the idle gap before a dispatch pass and starts its pass.
+// startDispatch lets the idle time before a dispatch pass, wakes the engine and starts the
+// dispatch. It returns the time that the wake lasts.
 func (c *Call) startDispatch() (wake clock.Nanoseconds, err error) {
 	s := c.loaded.session
 	if len(c.res.Dispatches) > 0 {
@@ -276,8 +278,8 @@ func (c *Call) startDispatch() (wake clock.Nanoseconds, err error) {
 	return d.Wake, err
 }
 
-// endDispatch ends a dispatch: it reads the outputs and swaps the state. It reports whether
-// another dispatch follows.
+// endDispatch reads the outputs of a dispatch, writes its statistics and swaps the state.
+// It reports whether another dispatch follows.
 func (c *Call) endDispatch() (more bool, err error) {
 	l, res := c.loaded, c.res
 	res.Report = c.device.Report() // the chain has ended
@@ -323,8 +325,8 @@ func (c *Call) endDispatch() (more bool, err error) {
 	return more, nil
 }
 
-// finishSums divides the energy among the dispatches, and adds the dispatches that were
-// only counted.
+// finishSums divides the fixed energy among the dispatches and adds the figures of
+// dispatches that were only counted.
 func (c *Call) finishSums() {
 	l, res := c.loaded, c.res
 	each := res.Report.Dispatch / clock.Nanojoules(c.ran)
@@ -340,7 +342,8 @@ func (c *Call) finishSums() {
 	res.Host = hostTime(&l.session.options.Host, res, l.staysOnDevice)
 }
 
-// swapState swaps the buffers of the ports that hold state.
+// swapState swaps the buffers of the two ports of each state, so that the next dispatch
+// reads the values that this one wrote.
 func (c *Call) swapState() (err error) {
 	l := c.loaded
 	for _, a := range l.state {
@@ -362,7 +365,8 @@ func (c *Call) finish(err error) {
 	}
 }
 
-// Abort drops the descriptors that have not run. Values already written stay in memory.
+// Abort ends the call without executing the remaining descriptors. Values already written
+// stay in memory. Abort does nothing if the call has ended.
 func (c *Call) Abort() {
 	if c.ended {
 		return
@@ -376,8 +380,8 @@ func (c *Call) Abort() {
 // Over reports whether the call has ended.
 func (c *Call) Over() bool { return c.ended }
 
-// Result returns the result of a call that has ended. Before that it returns
-// ErrOutstanding.
+// Result returns the result of a call that has ended, or the error that ended it. If the
+// call has not ended, Result returns [ErrOutstanding].
 func (c *Call) Result() (*Result, error) {
 	switch {
 	case !c.ended:

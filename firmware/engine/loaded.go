@@ -12,7 +12,7 @@ import (
 	"anesim/loader/params"
 )
 
-// A Loaded is a program in a session's memory. It stays there until it is unloaded.
+// A Loaded is a program in the memory of a [Session]. It stays there until [Loaded.Unload].
 type Loaded struct {
 	session *Session
 	program *loader.Program // the program at its current addresses and bindings
@@ -33,32 +33,32 @@ type Loaded struct {
 	statistics addressRange // buffer to which calls write their statistics
 }
 
-// bindings holds the buffer addresses of a program.
+// bindings holds the device addresses of a program's buffers.
 type bindings = regs.BARs
 
-// Program returns the program with its current addresses and bindings. It changes with
-// every binding, and the caller must not modify it.
+// Program returns the program with its current addresses and parameters. The caller must
+// not modify it. It changes whenever a port is bound or a parameter is set.
 func (l *Loaded) Program() *loader.Program { return l.program }
 
-// Bytes returns the size of the program in memory.
+// Bytes returns the number of bytes of device memory that the program occupies.
 func (l *Loaded) Bytes() uint64 { return l.bytes }
 
-// Unloaded reports whether the program is no longer in memory.
+// Unloaded reports whether the program was removed from memory.
 func (l *Loaded) Unloaded() bool { return l.session == nil }
 
-// UnderWay returns the program's call in progress, or nil.
+// UnderWay returns the program's call in progress, or nil if there is none.
 func (l *Loaded) UnderWay() *Call { return l.current }
 
-// State returns the aliases in the order in which they were added.
+// State returns the pairs of ports that [Loaded.Alias] connected, in that order.
 func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 
-// A StateAlias makes an output the input of the next call.
+// A StateAlias names an output whose values become an input of the program's next call.
 type StateAlias struct{ Output, Input string }
 
-// ErrUnloaded is returned for operations on a program that was unloaded.
+// ErrUnloaded reports an operation on a program that was removed from memory.
 var ErrUnloaded = errors.New("program is unloaded")
 
-// An AliasError reports an output that cannot become an input.
+// An AliasError reports an output that cannot become an input, and why.
 type AliasError struct {
 	StateAlias
 	What string
@@ -68,9 +68,9 @@ func (e *AliasError) Error() string {
 	return fmt.Sprintf("state %s=%s: %s", e.Output, e.Input, e.What)
 }
 
-// Set sets the values of an input, in N, C, H, W order, for the next call and all later
-// ones. It copies data. It returns an *[InputError] if the program has no such input or if
-// the number of elements is wrong.
+// Set sets the values of an input for the next call and all later ones, in N, C, H, W
+// order. It copies data. It returns an *[InputError] if the program has no such input or if
+// len(data) differs from the input's number of elements.
 func (l *Loaded) Set(input string, data []float16.Float16) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -85,11 +85,10 @@ func (l *Loaded) Set(input string, data []float16.Float16) error {
 	return nil
 }
 
-// Alias makes the values that a call leaves in an output the next call's input, without a
-// copy: the two ports swap buffers after each call, so that a call never writes what it
-// reads. The state starts at zero unless Set gives the input. Both ports must have the same
-// shape and strides, and a buffer each that no other port shares. The error is an
-// *[AliasError].
+// Alias makes the values that each call writes to an output the input of the next call,
+// without copying them: the two ports swap their buffers after each call. The values start
+// at zero unless [Loaded.Set] gives the input. Both ports must have the same shape and
+// strides, and buffers that no other port uses. Otherwise Alias returns an *[AliasError].
 func (l *Loaded) Alias(output, input string) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -134,8 +133,9 @@ func (l *Loaded) Alias(output, input string) error {
 	return l.addAlias(a, out, in)
 }
 
-// addAlias makes the buffers of two ports readable and writable, and adds the alias if the
-// program links with the buffers swapped.
+// addAlias allows reading and writing in the buffers of both ports, and adds a to the
+// program's state. It returns an *[AliasError] if the program does not link with the
+// buffers swapped.
 func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	before := slices.Clone(l.program.Segments)
 	for i := range l.program.Segments {
@@ -158,7 +158,7 @@ func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	return nil
 }
 
-// swapBuffers swaps the buffers of two ports.
+// swapBuffers exchanges the buffers of ports a and b of program p.
 func swapBuffers(p *loader.Program, a, b *loader.Port) {
 	p.BARs[a.BAR], p.BARs[b.BAR] = p.BARs[b.BAR], p.BARs[a.BAR]
 	a.Address, b.Address = b.Address, a.Address
@@ -172,8 +172,8 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 	return names
 }
 
-// link returns the program linked with the current bindings. It links once for each
-// binding.
+// link returns the program linked with its current buffers. It keeps the result for each
+// set of buffers.
 func (l *Loaded) link() (*loader.Linked, error) {
 	if k, ok := l.linked[l.program.BARs]; ok {
 		return k, nil
@@ -188,9 +188,9 @@ func (l *Loaded) link() (*loader.Linked, error) {
 }
 
 // Bind sets a run-time parameter of the program for all later calls. It returns a
-// *[loader.RelocError] if the value is outside the parameter's range or does not fit its
-// field, or a *[BindError] if the program has no such parameter. After an error the
-// parameter keeps its value.
+// *[BindError] if the program has no such parameter, or a *[loader.RelocError] if the value
+// is outside the parameter's range or does not fit in its registers. After an error the
+// parameter keeps its old value.
 func (l *Loaded) Bind(name string, value uint64) error {
 	switch {
 	case l.session == nil:
@@ -219,8 +219,8 @@ func (l *Loaded) Bind(name string, value uint64) error {
 	return nil
 }
 
-// checkFit checks that the program links, that its ports fit their windows, and that the
-// two ports of each alias still have the same shape and strides.
+// checkFit returns an error unless the program links, its ports fit in their memory, and
+// the two ports of each state have the same shape and strides.
 func (l *Loaded) checkFit() error {
 	if _, err := l.link(); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (l *Loaded) checkFit() error {
 	return nil
 }
 
-// A BindError reports an unknown run-time parameter.
+// A BindError reports a run-time parameter that the program does not have.
 type BindError struct {
 	Name string
 	Have []string
@@ -258,7 +258,8 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("unknown run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// withParameter returns a copy of p with a parameter set to value.
+// withParameter returns a copy of p whose run-time parameter with the given name has the
+// given value.
 func withParameter(p *loader.Program, name string, value uint64) (*loader.Program, error) {
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
@@ -276,9 +277,9 @@ func withParameter(p *loader.Program, name string, value uint64) (*loader.Progra
 	return &q, params.SetShape(&q, name, value)
 }
 
-// Unload aborts the call in progress and frees the program's memory. Ports of other
-// programs that are bound to it move back to their own buffers, after Unload has aborted the
-// calls in progress of these programs.
+// Unload removes the program from memory. It aborts the call in progress. Ports of other
+// programs that use buffers of this program move back to their own buffers; calls of those
+// programs in progress are aborted too.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
@@ -294,17 +295,17 @@ func (l *Loaded) Unload() {
 	l.session = nil
 }
 
-// removeSegments removes the first n segments from the session's memory.
+// removeSegments removes the program's first n segments from the session's memory.
 func (l *Loaded) removeSegments(n int) {
 	for i := range l.program.Segments[:n] { // its own come first
 		l.session.mem.Remove(l.program.Segments[i].Addr)
 	}
 }
 
-// Address returns the device address of the program's first segment.
+// Address returns the lowest device address of the program.
 func (l *Loaded) Address() uint64 { return l.span.lo }
 
-// isState reports whether a port is one end of an alias.
+// isState reports whether port p is one of the two ports of a state.
 func (l *Loaded) isState(p *loader.Port) bool {
 	return slices.ContainsFunc(l.state, func(a StateAlias) bool {
 		return p.Direction == loader.Input && a.Input == p.Name || p.Direction == loader.Output && a.Output == p.Name
@@ -324,16 +325,15 @@ const (
 	maxEvolving = 1 << 20
 )
 
-// Listed returns how many of repeat dispatches with the given number of tasks should be
-// listed. The rest take as long as the last listed one and can be counted. At least two are
-// listed if there are two, because the first may find the engine in another state than the
-// rest.
+// Listed returns how many of repeat dispatches a result should list if each dispatch has
+// the given number of tasks. It limits the list to a few thousand tasks but lists at least
+// two dispatches, because the first may start in another state than the others.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }
 
-// restoreInputs puts back the inputs that a call took but did not write. Inputs that were
-// set meanwhile take precedence.
+// restoreInputs makes the given inputs, which a call did not write after all, available to
+// the next call. Inputs that were set since then are kept.
 func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 	for name, data := range inputs {
 		if _, set := l.inputs[name]; !set {
@@ -345,8 +345,8 @@ func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 	}
 }
 
-// Parameters returns the names of a program's run-time parameters, in the order of its
-// relocations.
+// Parameters returns the names of the program's run-time parameters, in the order in which
+// its relocations first use them.
 func Parameters(p *loader.Program) (names []string) {
 	for i := range p.Relocations {
 		if r := &p.Relocations[i]; r.Kind == loader.LiveIn && !slices.Contains(names, r.Name) {

@@ -12,11 +12,11 @@ import (
 	"anesim/hw/host"
 )
 
-// DefaultMemory is the default size of device memory in bytes, that of the smallest M1.
+// DefaultMemory is the default size of device memory in bytes, 8 GiB as in the smallest M1.
 const DefaultMemory = 8 << 30
 
-// Options configures how an engine runs programs. The zero value times them on an M1,
-// without a host and without values.
+// Options configures a [Session]. The zero value computes times but no values on an M1,
+// without the time of a host.
 type Options struct {
 	Chip hw.Chip   // the zero value is hw.M1
 	Host host.Host // adds its time to the wall time; the zero value adds nothing
@@ -27,9 +27,9 @@ type Options struct {
 	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]
 
 	Init *firmware.InitTable // init records; nil for firmware.Known
-	// PowerBudget is the maximum average power of a descriptor in watts. A descriptor that
-	// would take more is throttled. 0 means no limit; otherwise it must exceed the chip's
-	// ActivePower.
+	// PowerBudget is the highest mean power in watts that a descriptor may draw. A
+	// descriptor that would draw more runs slower. The budget must exceed the chip's
+	// ActivePower; 0 means no limit.
 	PowerBudget float64
 	Power       firmware.PowerPolicy
 
@@ -38,13 +38,13 @@ type Options struct {
 
 	Idle time.Duration // gap before each dispatch
 
-	// Brief lists only the first 4,096 descriptors of a program with more than 65,536; the
-	// others only count in the sums. A call of several dispatches or with values lists all
-	// of them.
+	// Brief limits the result of a program with more than 65,536 descriptors to a list of
+	// the first 4,096; the sums include all. It has no effect on calls with several
+	// dispatches or with values.
 	Brief bool
 
-	// Each, if it is not nil, is called for every descriptor of a call without values, in
-	// order. The report is valid until Each returns.
+	// Each is called for every descriptor in order, if it is not nil and the call computes
+	// no values. The report is valid until Each returns.
 	Each func(*hw.DescriptorReport)
 
 	Memory  uint64 // bytes of device memory; 0 means DefaultMemory
@@ -52,7 +52,7 @@ type Options struct {
 	Budget  uint64 // maximum steps of computing values in one program; 0 means hw.DefaultBudget
 }
 
-// An OptionError reports an invalid option.
+// An OptionError reports an option with an invalid value.
 type OptionError struct {
 	Option string
 	What   string
@@ -60,7 +60,8 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.What) }
 
-// WithDefaults returns the options with defaults filled in. Every error is an *OptionError.
+// WithDefaults returns a copy of o with the defaults filled in. It returns an
+// *[OptionError] if an option is invalid.
 func (o Options) WithDefaults() (Options, error) {
 	bad := func(option, format string, args ...any) (Options, error) {
 		return o, &OptionError{option, fmt.Sprintf(format, args...)}
@@ -92,7 +93,8 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkChip returns an *OptionError if a constant of the chip is out of bounds.
+// checkChip returns an *[OptionError] if a constant of the chip is outside its permitted
+// range.
 func checkChip(c *hw.Chip) error {
 	if err := chip.Check(c); err != nil {
 		return &OptionError{"Chip", err.Error()}
@@ -100,7 +102,8 @@ func checkChip(c *hw.Chip) error {
 	return nil
 }
 
-// PowerTimes returns the chip's power times under the power policy.
+// PowerTimes returns how long the engine needs to wake up after idle gaps, for the chip and
+// the power policy of o.
 func (o *Options) PowerTimes() firmware.PowerTimes {
 	c := &o.Chip
 	return firmware.PowerTimes{
@@ -112,10 +115,10 @@ func (o *Options) PowerTimes() firmware.PowerTimes {
 	}.With(o.Power)
 }
 
-// Waiting returns the function that computes the energy of a wait with the rails on after
-// work on a number of engines. A policy that keeps the rails on holds them for the whole
-// wait, and one that does not gate engines holds all of them. Otherwise the chip decides,
-// under the host's software.
+// Waiting returns a function that computes the energy that the engine draws while it waits
+// for time t after work on a number of MAC engines. With a policy that keeps the power
+// rails on, the engine draws power during the whole wait. Without gating all engines draw
+// power. Otherwise the hold times of the chip and of the host's software apply.
 func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	held, policy := o.Chip.Holding(o.Host.Hold), o.Power
 	if policy.AlwaysOn || policy.Hysteresis > 0 {

@@ -13,7 +13,7 @@ import (
 	"anesim/loader"
 )
 
-// A PortError reports a port that the model cannot fill or read.
+// A PortError reports a port whose values the model cannot write or read, and why.
 type PortError struct {
 	Port *loader.Port
 	What string
@@ -24,10 +24,10 @@ func (e *PortError) Error() string {
 	return fmt.Sprintf("port %q at address %#x: %s", e.Port.Name, e.Port.Address, e.What)
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *PortError) Unwrap() error { return e.Err }
 
-// Elements returns the number of elements of a port.
+// Elements returns the number of elements of port p, the product of its extents.
 func Elements(p *loader.Port) int {
 	n := 1
 	for _, d := range p.Shape {
@@ -36,8 +36,8 @@ func Elements(p *loader.Port) int {
 	return n
 }
 
-// portLimits returns a limit for each port whose elements are not fp16, because the model
-// does not compute their values.
+// portLimits returns a limit for each port with 8-bit elements, because the model computes
+// values only for fp16 ports.
 func portLimits(p *loader.Program) (list []evidence.Limit) {
 	for i := range p.Ports {
 		if q := &p.Ports[i]; q.Shape[3] > 1 && q.Strides[3] == 1 {
@@ -47,15 +47,15 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 	return list
 }
 
-// MaxMadeUp is the maximum number of elements that a call makes up for inputs that are not
-// set.
+// MaxMadeUp is the largest total number of elements for which a call generates input
+// values. If the inputs without values have more, the call computes no values.
 const MaxMadeUp = 1 << 28
 
-// maxWritten is the maximum memory, in bytes, of the tensors in a call that computes
-// values.
+// maxWritten is the largest number of bytes of memory that the tensors of a call with
+// values may occupy.
 const maxWritten = 5 << 28
 
-// elementsUpTo returns the number of elements of a port, or limit if there are more.
+// elementsUpTo returns the number of elements of port p, or limit if p has more.
 func elementsUpTo(p *loader.Port, limit int) int {
 	n := 1
 	for _, d := range p.Shape {
@@ -80,7 +80,7 @@ func spanBytes(p *loader.Port) uint64 {
 	return n
 }
 
-// isDense reports whether the elements of a port are stored without gaps, in N, C, H, W
+// isDense reports whether the elements of port p are adjacent in memory, in N, C, H, W
 // order.
 func isDense(p *loader.Port) bool {
 	step := uint64(2)
@@ -93,8 +93,8 @@ func isDense(p *loader.Port) bool {
 	return true
 }
 
-// checkPort checks that a port can be accessed: its elements are two bytes apart and fit
-// its window, and the window is in memory. Every error is a *PortError.
+// checkPort returns a *[PortError] unless the elements of a row of port p are two bytes
+// apart, the port fits in its window, and the window is in memory.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
 		return &PortError{p, fmt.Sprintf("elements are %d bytes apart; want fp16 elements two bytes apart", p.Strides[3]), nil}
@@ -114,8 +114,8 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 	return nil
 }
 
-// transfer copies data, in N, C, H, W order, to the port's window if write is set, and from
-// the window to data otherwise.
+// transfer copies values between data, in N, C, H, W order, and the memory of port p. It
+// writes the memory if write is true and reads it otherwise.
 func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
 	b, err := mem.Bytes(p.Address, spanBytes(p))
 	if err != nil {
@@ -143,7 +143,8 @@ func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write boo
 	return nil
 }
 
-// PseudoRandom returns n halves in [-1, 1). They depend only on the name and the seed.
+// PseudoRandom returns n fp16 values in the range -1 to 1, excluding 1. They depend only on
+// the name and the seed.
 func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	name := fnv.New64a()
 	name.Write([]byte(of))
@@ -160,15 +161,16 @@ func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	return data
 }
 
-// toTruthValues makes each byte of pseudo-random values 0 or 1, from the value's sign and
-// low bits.
+// toTruthValues replaces generated values by pairs of bytes that are 0 or 1, for a port
+// with 8-bit elements.
 func toTruthValues(data []float16.Float16) {
 	for i, h := range data {
 		data[i] = h>>15 | h>>5&1<<8
 	}
 }
 
-// An InputError reports an input that does not match the program.
+// An InputError reports values for an input that the program does not have or that has
+// another number of elements.
 type InputError struct {
 	Name string
 	What string
@@ -176,8 +178,8 @@ type InputError struct {
 
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
-// CheckInput returns an *InputError unless the program has an input with the given name and
-// n elements.
+// CheckInput returns an *[InputError] unless the program has an input with the given name
+// and n elements.
 func CheckInput(p *loader.Program, name string, n int) error {
 	port, ok := p.Port(name, loader.Input)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"anesim/hw/spelling"
 )
 
-// HostByName returns the preset of a host. The preset "none" adds no time. The error lists
-// the presets.
+// HostByName returns the host preset with the given name. The preset "none" adds no time to
+// a call. If there is no such preset, the error lists the names of all presets.
 func HostByName(name string) (host.Host, error) {
 	h, err := host.ByName(name)
 	if err == nil {
@@ -15,7 +15,7 @@ func HostByName(name string) (host.Host, error) {
 	return h, spelling.Unknown("host", name, HostNames())
 }
 
-// HostNames returns the names of the host presets.
+// HostNames returns the names of all host presets.
 func HostNames() []string {
 	var names []string
 	for _, h := range host.Presets() {

@@ -14,13 +14,13 @@ import (
 	"anesim/loader"
 )
 
-// A Tensor holds the values of a port in N, C, H, W order.
+// A Tensor holds the values of a port, in N, C, H, W order.
 type Tensor struct {
 	Port *loader.Port
 	Data []float16.Float16
 }
 
-// A Result is the result of a call.
+// A Result holds the outcome of one call: outputs, figures, limits and dispatches.
 type Result struct {
 	Program    *loader.Program
 	Report     *hw.Report        // covers all dispatches
@@ -33,7 +33,8 @@ type Result struct {
 	Limits     []evidence.Limit  // limits of the program's ports; the report has those of descriptors
 }
 
-// A Dispatch is one dispatch of a program, with the idle gap before it.
+// A Dispatch is one execution of a program's chain of descriptors, with the idle gap before
+// it.
 type Dispatch struct {
 	Idle        clock.Nanoseconds     // time since the previous dispatch
 	Waiting     clock.Nanoseconds     // part of Idle with the rails on
@@ -44,8 +45,8 @@ type Dispatch struct {
 	Outputs     []Tensor              // set for a program with state if values are computed
 }
 
-// Checksum returns the CRC-32 (IEEE) of little-endian fp16 values as eight hexadecimal
-// digits.
+// Checksum returns the CRC-32 checksum (IEEE polynomial) of the little-endian bytes of
+// data, as eight hexadecimal digits.
 func Checksum(data []float16.Float16) string {
 	var b [8 << 10]byte
 	sum := uint32(0)
@@ -59,11 +60,11 @@ func Checksum(data []float16.Float16) string {
 	return fmt.Sprintf("%08x", sum)
 }
 
-// A Source makes programs that an engine can load.
+// A Source is a model that can be compiled to programs for an engine.
 type Source interface {
-	// Name returns the model's name, for messages.
+	// Name returns the name of the model, for messages.
 	Name() string
-	// Procedures returns the program of each procedure, for an engine with options o. A
-	// model that is not a container has one.
+	// Procedures returns one program for each procedure of the model, compiled for an
+	// engine with options o. Only containers have several procedures.
 	Procedures(ctx context.Context, o *Options) ([]*loader.Program, error)
 }

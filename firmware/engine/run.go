@@ -10,10 +10,10 @@ import (
 )
 
 // A Job describes what [Run] does with a program. The zero value dispatches it once, on
-// inputs that are made up.
+// generated inputs.
 type Job struct {
-	// Inputs holds values by name, in N, C, H, W order. They are not copied and may be part
-	// of the result, so the caller must not change them.
+	// Inputs holds values by input name, in N, C, H, W order. The caller must not change
+	// them afterwards, because the result may refer to them.
 	Inputs map[string][]float16.Float16
 	State  []StateAlias // outputs that become inputs of the next dispatch
 
@@ -21,10 +21,11 @@ type Job struct {
 	Executed     func(*regs.Task) // see [Call]
 }
 
-// Run runs a program in a session of its own. Faults of the device are in the result.
+// Run runs a program in a new session and returns the result. Faults of the device are part
+// of the result.
 //
-// The error is one of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a
-// *[PortError], or that of ctx, which ends a run between two descriptors.
+// Run returns an error of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a
+// *[PortError], or the error of ctx, which ends the run between two descriptors.
 func Run(ctx context.Context, p *loader.Program, o Options, job Job) (*Result, error) {
 	s, err := New(o)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"anesim/loader"
 )
 
-// pageSize aligns windows of device memory.
+// pageSize is the unit of device memory that programs and buffers are aligned to.
 const pageSize = loader.PageSize
 
-// A Session is an engine with its memory. Programs are loaded once and called many times:
-// inputs are rewritten from call to call, and outputs become inputs of the next call
-// without a copy. The firmware boots once, and power domains keep their state.
+// A Session is an engine with its memory, in which programs are loaded once and called many
+// times. The firmware boots once, and the power domains keep their state between calls. The
+// outputs of one call can be inputs of the next without being copied.
 //
-// A session must be used by one goroutine at a time.
+// Only one goroutine at a time may use a session.
 type Session struct {
 	options  Options
 	mem      *dma.Memory
@@ -32,10 +32,11 @@ type Session struct {
 	saved    uint64 // bytes not copied between host and device
 }
 
-// An addressRange is the range of device addresses from lo to hi, excluding hi.
+// An addressRange is the range of device addresses from lo up to, but not including, hi.
 type addressRange struct{ lo, hi uint64 }
 
-// A NoMemoryError reports that a session has too little memory for a program or a buffer.
+// A NoMemoryError reports that the session has less free memory than a program or a buffer
+// needs.
 type NoMemoryError struct {
 	What               string
 	Need, Free, Memory uint64 // bytes
@@ -45,7 +46,8 @@ func (e *NoMemoryError) Error() string {
 	return fmt.Sprintf("%s takes %d bytes of device memory; %d of %d are free", e.What, e.Need, e.Free, e.Memory)
 }
 
-// New starts an engine. The error is an *[OptionError] or a *[firmware.InitError].
+// New starts an engine with options o. It returns an *[OptionError] or a
+// *[firmware.InitError] if an option or the init table is invalid.
 func New(o Options) (*Session, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
@@ -70,18 +72,19 @@ func New(o Options) (*Session, error) {
 	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
 }
 
-// Options returns the session's options, with the defaults filled in.
+// Options returns the options of the session, with the defaults filled in.
 func (s *Session) Options() *Options { return &s.options }
 
-// Controller returns the session's firmware.
+// Controller returns the model of the engine's firmware.
 func (s *Session) Controller() *firmware.Controller { return s.ctl }
 
-// Override replaces the register overrides for all calls that start from now on.
+// Override replaces the list of register overrides. It applies to calls that start later.
 func (s *Session) Override(list []firmware.Override) {
 	s.options.Overrides, s.ctl.Overrides = list, list
 }
 
-// SetChip replaces the engine's chip. Every error is an *OptionError.
+// SetChip replaces the constants of the engine's chip. It returns an *[OptionError] if a
+// constant is out of range.
 func (s *Session) SetChip(c hw.Chip) error {
 	if err := checkChip(&c); err != nil {
 		return err
@@ -91,13 +94,13 @@ func (s *Session) SetChip(c hw.Chip) error {
 	return nil
 }
 
-// Used returns the bytes of memory that programs and buffers occupy.
+// Used returns the number of bytes of memory that programs and buffers occupy.
 func (s *Session) Used() uint64 { return s.used }
 
-// Load places a program in memory, at the addresses it was linked for or, if they are in
-// use, moved up to the lowest free ones. It sets the parameters of Options.Bind.
-//
-// The error is a *[NoMemoryError] or an error of the program.
+// Load places a program in memory and sets the parameters of Options.Bind. The program
+// keeps the addresses it was linked for if they are free, and otherwise moves up to the
+// lowest free ones. Load returns a *[NoMemoryError] if memory is short, or an error of
+// linking the program or of [Loaded.Bind].
 func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	whole, need := addressRange{lo: ^uint64(0)}, uint64(0)
 	for i := range p.Segments {
@@ -140,8 +143,8 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	return l, nil
 }
 
-// findFree returns the lowest free range at or above want with the size of want and the
-// same offset in a page.
+// findFree returns the lowest free range of addresses that is as long as want, does not
+// start below it, and has the same offset in a page.
 func (s *Session) findFree(want addressRange) addressRange {
 	at := want.lo
 	for _, r := range s.spans {
@@ -168,9 +171,9 @@ func (s *Session) markFree(r addressRange) {
 	}
 }
 
-// relocate returns p moved up in memory by the given number of bytes, without guard
-// segments. Segments, buffers and ports move together. The text does not change, because in
-// real containers it is relative to the buffer addresses.
+// relocate returns a copy of p in which all addresses are increased by the given number of
+// bytes. It drops guard segments, which have no memory. The descriptors do not change,
+// because they refer to buffers by index.
 func relocate(p *loader.Program, by uint64) *loader.Program {
 	q := *p
 	q.Segments, q.Ports = nil, slices.Clone(p.Ports)

@@ -10,8 +10,8 @@ import (
 	"anesim/loader"
 )
 
-// prepareMemory informs the memory of the range that the run's tasks access in each
-// segment, so that the first access allocates enough, and checks every port.
+// prepareMemory announces to mem which range of each segment the tasks access, so that it is
+// allocated once and in full, and checks every port.
 func prepareMemory(mem *dma.Memory, linked *loader.Linked) error {
 	for _, r := range linked.Reach {
 		if r == (loader.Reach{}) {
@@ -33,15 +33,15 @@ func prepareMemory(mem *dma.Memory, linked *loader.Linked) error {
 	return nil
 }
 
-// isInMemory reports whether an input's values are already in memory, from another program,
-// the host or an earlier call.
+// isInMemory reports whether the values of an input are already in device memory: from
+// another program, from the host or from an earlier call.
 func (c *Call) isInMemory(port *loader.Port) bool {
 	_, lent := c.loaded.lent[portKey{port.Name, loader.Input}]
 	return lent || c.loaded.written
 }
 
-// inputLimits returns a limit if the inputs that are not set have too many elements to make
-// them up.
+// inputLimits returns a limit if the inputs without values have more than MaxMadeUp
+// elements together, or the limits of memoryLimits.
 func (c *Call) inputLimits() []evidence.Limit {
 	room := MaxMadeUp
 	for port := range c.loaded.program.Inputs() {
@@ -60,8 +60,8 @@ func (c *Call) inputLimits() []evidence.Limit {
 	return c.memoryLimits()
 }
 
-// memoryLimits returns a limit if the tensors of the call take too much memory. Rows start
-// at multiples of 64 bytes, so tensors with few elements may take many bytes.
+// memoryLimits returns a limit if the tensors of the call occupy more than maxWritten
+// bytes. Rows are aligned to 64 bytes, so even tensors with few elements may be that large.
 func (c *Call) memoryLimits() []evidence.Limit {
 	p := c.loaded.program
 	room, ports := uint64(maxWritten), map[uint64]bool{}
@@ -89,7 +89,8 @@ func (c *Call) memoryLimits() []evidence.Limit {
 	}}
 }
 
-// writeInputs writes the inputs to memory.
+// writeInputs writes the values of all inputs to device memory. It generates values for
+// inputs that have none.
 func (c *Call) writeInputs() error {
 	l := c.loaded
 	s := l.session
@@ -125,13 +126,13 @@ func (c *Call) writeInputs() error {
 	return nil
 }
 
-// canShare reports whether the tensor of a port may share memory with its window: the
-// values are stored without gaps and no later dispatch uses them.
+// canShare reports whether the result may share memory with the window of port p: its
+// values are adjacent and no later dispatch uses the window.
 func (c *Call) canShare(p *loader.Port) bool {
 	return c.lend && len(c.loaded.state) == 0 && isDense(p)
 }
 
-// readOutputs returns the outputs from memory.
+// readOutputs returns the values of all outputs.
 func (c *Call) readOutputs() (list []Tensor, err error) {
 	l := c.loaded
 	for port := range l.program.Outputs() {
@@ -151,7 +152,7 @@ func (c *Call) readOutputs() (list []Tensor, err error) {
 	return list, nil
 }
 
-// clonePort returns a copy of a port with its current binding.
+// clonePort returns a copy of port p, which later bindings do not change.
 func clonePort(p *loader.Port) *loader.Port {
 	q := *p
 	return &q

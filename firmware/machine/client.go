@@ -21,7 +21,7 @@ func (p *player) callMethod(c *scriptClient, words []string) error {
 		names = append(names, m.Name)
 	}
 	if !slices.Contains(names, words[0]) {
-		return fmt.Errorf("unknown method %s%s", words[0], spelling.Suggest(words[0], names))
+		return fmt.Errorf("unknown method %q%s", words[0], spelling.Suggest(words[0], names))
 	}
 	var args []uint64
 	for _, w := range words[1:] {
@@ -47,10 +47,10 @@ func (p *player) mapBuffer(words []string) error {
 	}
 	name := words[1]
 	if _, ok := p.buffers[name]; ok {
-		return fmt.Errorf("duplicate buffer %s", name)
+		return fmt.Errorf("duplicate buffer %q", name)
 	}
 	if _, err := strconv.ParseUint(name, 0, 64); err == nil {
-		return fmt.Errorf("invalid buffer name %s; want a name that is not a number", name)
+		return fmt.Errorf("invalid buffer name %q; want a name that is not a number", name)
 	}
 	kv, err := parsePairs(words[2:], "bytes")
 	if err != nil {

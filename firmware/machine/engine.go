@@ -33,14 +33,14 @@ type executor struct {
 	notify func()
 }
 
-// An image is a model that load commands can name.
+// An image is a model that load commands can refer to by its address.
 type image struct {
 	name       string
 	model      engine.Source
 	procedures []*loader.Program // made when it is first loaded
 }
 
-// A loadedModel is a program in one of the controller's slots.
+// A loadedModel is a model that is loaded in one of the controller's slots.
 type loadedModel struct {
 	image      *image
 	procedures []procedure
@@ -49,7 +49,7 @@ type loadedModel struct {
 	calls      int
 }
 
-// A procedure is one chain of a program, in memory.
+// A procedure is one procedure of a loaded model.
 type procedure struct {
 	loaded *engine.Loaded
 	bars   []string // run-time parameters, indexed by their number in custom bars
@@ -110,7 +110,8 @@ func (x *executor) Terminate(slot, process int32) {
 	x.abort(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
 }
 
-// abort drops the requests that match, both in the queues and waiting for events.
+// abort drops the requests for which match returns true, whether they are in a queue or
+// wait for events.
 func (x *executor) abort(match func(*request) bool) {
 	var ids []queue.ID
 	for id, q := range x.pending {
@@ -166,8 +167,8 @@ func (x *executor) submit(q *request) command.Status {
 	return command.OK
 }
 
-// submitReady moves requests whose events have occurred to their queues. A request whose
-// queue is full keeps waiting.
+// submitReady queues the requests whose events have occurred. A request whose queue is full
+// continues to wait.
 func (x *executor) submitReady() {
 	x.parked = slices.DeleteFunc(x.parked, func(q *request) bool {
 		return x.events.Reached(q.call.Wait) && x.submit(q) == command.OK

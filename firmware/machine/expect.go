@@ -27,7 +27,7 @@ func (p *player) expect(words []string) error {
 		}
 		id, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
-			return fmt.Errorf("event %q: want a number", words[1])
+			return fmt.Errorf("invalid event %q; want a number", words[1])
 		}
 		if v := p.machine.Event(uint32(id)); words[2] != strconv.FormatUint(v, 10) {
 			return fmt.Errorf("event %d is at %d; want %s", id, v, words[2])

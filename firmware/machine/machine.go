@@ -13,19 +13,19 @@ import (
 	"anesim/firmware/queue"
 )
 
-// A Machine is a session together with all layers that a call passes through on a real
-// engine:
+// A Machine models all layers that a call passes through on a real computer:
 //
 //	client --> broker --> driver --> ring, doorbell --> controller --> queue --> engine
 //	           whose turn  selectors, gates             commands        runs     session
 //
-// It takes commands on the ring and selectors of user clients. Programs are models that
-// were added under a name. A load command identifies one by its address.
+// Programs run through commands on the controller's rings ([Machine.Send]) or through
+// clients of the driver ([Machine.Driver]). [Machine.Add] makes a model available to load
+// commands, which identify it by an address.
 type Machine struct {
-	// Observe, if it is not nil, is called for each event of a request in the task queues.
+	// Observe is called for each event of a request in the task queues, if it is not nil.
 	Observe func(queue.Event)
-	// Notified, if it is not nil, is called for each message that the controller sends on
-	// its own.
+	// Notified is called for each message that the controller sends without being asked, if
+	// it is not nil.
 	Notified func(command.Message)
 
 	engine     *executor
@@ -42,13 +42,14 @@ const (
 	imageSize = 0x1000_0000
 )
 
-// Options configures a machine.
+// Options configures a [Machine].
 type Options struct {
 	Engine    engine.Options
 	RingDepth int // capacity of each ring in messages; 0 means [command.DefaultDepth]
 }
 
-// New starts an engine. Its controller has not booted yet.
+// New returns a machine with an idle engine whose controller has not booted. Calls of
+// programs end when ctx is done. New returns the errors of [engine.New].
 func New(ctx context.Context, o Options) (*Machine, error) {
 	s, err := engine.New(o.Engine)
 	if err != nil {
@@ -80,55 +81,63 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	return m, nil
 }
 
-// Add adds a model under a name, and returns the address by which load commands identify
-// it.
+// Add makes a model available to load commands and returns the address that identifies it
+// there. It returns an error if the name is already in use.
 func (m *Machine) Add(name string, model engine.Source) (address uint64, err error) {
 	if _, ok := m.Image(name); ok {
-		return 0, fmt.Errorf("duplicate model %s", name)
+		return 0, fmt.Errorf("duplicate model %q", name)
 	}
 	m.engine.models = append(m.engine.models, &image{name: name, model: model})
 	return imageBase + uint64(len(m.engine.models)-1)*imageSize, nil
 }
 
-// Image returns the address of a model that was added under name.
+// Image returns the address of the model that [Machine.Add] added under the given name. It
+// returns false if there is none.
 func (m *Machine) Image(name string) (address uint64, ok bool) {
 	i := slices.IndexFunc(m.engine.models, func(x *image) bool { return x.name == name })
 	return imageBase + uint64(i)*imageSize, i >= 0
 }
 
-// Queue returns the task queues.
+// Queue returns the scheduler of the task queues.
 func (m *Machine) Queue() *queue.Scheduler { return m.engine.queue }
 
-// Ledger returns the counts of messages on the rings by their result.
+// Ledger returns the number of messages that the controller received, answered, refused and
+// dropped.
 func (m *Machine) Ledger() command.Ledger { return m.controller.Ledger() }
 
-// Mailbox returns the rings and doorbells between host and controller.
+// Mailbox returns the rings and doorbells through which host and controller exchange
+// messages.
 func (m *Machine) Mailbox() *command.Mailbox { return m.mailbox }
 
-// Driver returns the driver.
+// Driver returns the model of the kernel driver.
 func (m *Machine) Driver() *driver.Driver { return m.driver }
 
-// Broker returns the broker, which divides the engine's time between clients.
+// Broker returns the model of the system service that schedules the requests of clients.
 func (m *Machine) Broker() *broker.Broker { return m.broker }
 
-// Waiting returns the number of requests that wait for events and are not in a queue yet.
+// Waiting returns the number of requests that wait for an event and are not in a task queue
+// yet.
 func (m *Machine) Waiting() int { return len(m.engine.parked) }
 
-// Hold sets whether requests stay in the queues until Step or Drain runs them. Otherwise
-// each call runs to its end before its reply.
+// Hold sets whether requests stay in the task queues until [Machine.Step] or
+// [Machine.Drain] runs them. If it is off, each call runs to its end before the controller
+// replies.
 func (m *Machine) Hold(on bool) { m.engine.held = on }
 
-// Step executes one run of descriptors, and reports whether there was one.
+// Step executes one run of descriptors from the task queues. It returns false if there is
+// nothing to run.
 func (m *Machine) Step() (bool, error) { return m.engine.step() }
 
-// Drain runs all requests in the queues, and the requests that become ready meanwhile.
+// Drain runs all requests in the task queues, including requests that become ready
+// meanwhile.
 func (m *Machine) Drain() error { return m.engine.drain() }
 
 // Program returns the first procedure of the program in a slot of the controller, or nil if
 // the slot is empty.
 func (m *Machine) Program(slot int32) *engine.Loaded { return m.Procedure(slot, 0) }
 
-// Procedure returns a procedure of the program in a slot, or nil if there is none.
+// Procedure returns the procedure with the given index of the program in a slot, or nil if
+// there is none.
 func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
 	if r := m.engine.programs[slot]; r != nil && int64(procedure) < int64(len(r.procedures)) {
 		return r.procedures[procedure].loaded
@@ -136,8 +145,8 @@ func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
 	return nil
 }
 
-// Result returns the result of the last finished call of the program in a slot, or nil if
-// there is none. It returns an error if the slot is empty or the call failed.
+// Result returns the result of the last call of the program in a slot, or nil if none has
+// ended. It returns an error if the slot is empty or if the last call failed.
 func (m *Machine) Result(slot int32) (*engine.Result, error) {
 	r := m.engine.programs[slot]
 	if r == nil {
@@ -146,11 +155,11 @@ func (m *Machine) Result(slot int32) (*engine.Result, error) {
 	return r.last, r.err
 }
 
-// Slots returns the slots that hold a program, in ascending order.
+// Slots returns the numbers of the slots that hold a program, in ascending order.
 func (m *Machine) Slots() []int32 { return slices.Sorted(maps.Keys(m.engine.programs)) }
 
-// Send puts a message on a channel's ring, rings its doorbell and returns the controller's
-// reply. The driver uses it to send commands.
+// Send puts msg on the ring of channel ch, rings its doorbell, and returns the controller's
+// reply.
 func (m *Machine) Send(ch command.Channel, msg *command.Message) command.Reply {
 	if err := m.mailbox.Submit(ch, msg); err != nil {
 		return command.Reply{Header: msg.Header, Status: command.NoRoom, Why: err.Error()}
@@ -158,15 +167,15 @@ func (m *Machine) Send(ch command.Channel, msg *command.Message) command.Reply {
 	return m.deliver(ch & 1)
 }
 
-// Post puts a message on a channel's ring without ringing its doorbell. The error is one of
-// [command.Ring.Push].
+// Post puts msg on the ring of channel ch without ringing its doorbell. It returns the
+// errors of [command.Ring.Push].
 func (m *Machine) Post(ch command.Channel, msg *command.Message) error {
 	return m.mailbox.Submit(ch, msg)
 }
 
-// Ring writes the doorbell with the given index. If it is a channel's doorbell, the
-// controller handles the messages in that ring, and Ring returns the replies in the order
-// of the messages. The error is for an index past the last.
+// Ring rings the doorbell with the given index. If it belongs to a channel, the controller
+// handles all messages on that channel's ring, and Ring returns the replies in the order of
+// the messages. Ring returns an error if there is no such doorbell.
 func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
 	if err := m.mailbox.Ring(index); err != nil {
 		return nil, err
@@ -187,7 +196,7 @@ func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
 	}
 }
 
-// SendBytes is like Send for bytes that may not be a valid message.
+// SendBytes sends bytes that may not be a valid message, in the same way as [Machine.Send].
 func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	if err := m.mailbox.SubmitBytes(ch, data); err != nil {
 		return command.Reply{Status: command.NoRoom, Why: err.Error()}
@@ -195,7 +204,8 @@ func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	return m.deliver(ch & 1)
 }
 
-// deliver rings a channel's doorbell and returns the completion of the message sent on it.
+// deliver rings the doorbell of channel ch and returns the controller's reply to the last
+// message on it.
 func (m *Machine) deliver(ch command.Channel) command.Reply {
 	if err := m.mailbox.Ring(uint32(ch)); err != nil {
 		return command.Reply{Status: command.Failed, Why: err.Error()}
@@ -212,7 +222,7 @@ func (m *Machine) deliver(ch command.Channel) command.Reply {
 	return reply
 }
 
-// takeNotifications handles the messages that the controller sends on its own.
+// takeNotifications handles all messages that the controller has sent without being asked.
 func (m *Machine) takeNotifications() {
 	for {
 		n, ok := m.mailbox.Notification()
@@ -229,7 +239,8 @@ func (m *Machine) takeNotifications() {
 	}
 }
 
-// Map allocates a device buffer of size bytes for the host and returns its address.
+// Map allocates a buffer of size bytes in device memory for the host and returns its
+// address. It returns false if size is 0 or memory is short.
 func (m *Machine) Map(_, size uint64) (address uint64, ok bool) {
 	if size == 0 {
 		return 0, false
@@ -242,7 +253,8 @@ func (m *Machine) Map(_, size uint64) (address uint64, ok bool) {
 	return address, true
 }
 
-// Unmap frees a host buffer. Requests that would use it are dropped.
+// Unmap frees a buffer of [Machine.Map] and drops all requests that use it. It returns
+// false if there is no such buffer.
 func (m *Machine) Unmap(address uint64) bool {
 	if _, ok := m.engine.buffers[address]; !ok {
 		return false
@@ -254,7 +266,8 @@ func (m *Machine) Unmap(address uint64) bool {
 	return m.engine.session.Release(address)
 }
 
-// Signal raises an event and submits the requests that waited for it.
+// Signal raises an event to its value and queues the requests that waited for it. Unless
+// requests are held, it also runs them.
 func (m *Machine) Signal(e command.Event) {
 	m.engine.events.Signal(e)
 	m.engine.submitReady()
@@ -263,16 +276,19 @@ func (m *Machine) Signal(e command.Event) {
 	}
 }
 
-// Event returns the value of an event.
+// Event returns the current value of the event with the given number, or 0 if it was never
+// signaled.
 func (m *Machine) Event(id uint32) uint64 { return m.engine.events.Value(id) }
 
-// ReadRegister returns a word of the engine's register space.
+// ReadRegister returns the engine register at a byte address. It returns false if the
+// address is misaligned.
 func (m *Machine) ReadRegister(address uint64) (uint32, bool) {
 	v, err := m.engine.session.Controller().MMIO().Load(address)
 	return v, err == nil
 }
 
-// WriteRegister writes a word of the engine's register space.
+// WriteRegister sets the engine register at a byte address to v. It returns false if the
+// address is misaligned.
 func (m *Machine) WriteRegister(address uint64, v uint32) bool {
 	return m.engine.session.Controller().MMIO().MaskedWrite(address, ^uint32(0), v) == nil
 }

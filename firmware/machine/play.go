@@ -26,7 +26,7 @@ import (
 // sortedKeys returns the keys of a map in ascending order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// A player plays a script on a machine.
+// A player executes the steps of a script on a machine and writes the transcript.
 type player struct {
 	w       io.Writer
 	models  Models
@@ -40,7 +40,8 @@ type player struct {
 	outcome  outcome
 }
 
-// A scriptClient is a client of a script with its connections to driver and broker.
+// A scriptClient is a client that a script has made, with its connections to the driver and
+// the broker.
 type scriptClient struct {
 	user     *driver.Client
 	broker   *broker.Client
@@ -48,31 +49,33 @@ type scriptClient struct {
 	priority queue.Priority
 }
 
-// An outcome is the result of a step: its text, and the names by which an expect step may
-// refer to it.
+// An outcome is the result of a step: a text for the transcript, and the names that an
+// expect step may use for it.
 type outcome struct {
 	text  string
 	names []string
 }
 
-// Models makes the models that model steps name.
+// Models opens the models that the model steps of a script name.
 type Models interface {
-	// Builtin returns the built-in program.
+	// Builtin returns the program that is built into anesim.
 	Builtin() engine.Source
-	// File returns the model in a file.
+	// File returns the model in the named file.
 	File(name string) (engine.Source, error)
-	// Layer returns a network of one layer, given by an operation and its keys.
+	// Layer returns a network with one layer. The operation op and its keys have the form
+	// "conv" and "cin=64".
 	Layer(op string, keys ...string) (engine.Source, error)
-	// Layers returns a container with one procedure per layer and weights from seed. A
-	// layer is an operation and its keys, separated by spaces.
+	// Layers returns a container with one procedure per layer, with weights generated from
+	// seed. Each layer is an operation and its keys, separated by spaces.
 	Layers(seed uint64, layers ...string) (engine.Source, error)
 }
 
-// Play plays the script and writes a transcript: each step with its outcome, events of the
-// task queues as they happen, and finally ledger and statistics. It makes models with
-// models. It returns the machine in its final state.
+// Play executes the script on a new machine and writes a transcript to w: each step with
+// its outcome, the events of the task queues, and finally statistics. It returns the
+// machine in its final state.
 //
-// The error is a *[ScriptError], an error of w, or that of ctx.
+// Play returns a *[ScriptError] if a step or an expectation fails, the error of w, or the
+// error of ctx.
 func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine, error) {
 	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 	for _, l := range s.lines {
@@ -136,7 +139,8 @@ func (p *player) report(text string, names ...string) {
 	fmt.Fprintf(p.w, "  -> %s\n", text)
 }
 
-// playLine plays one line. expected is set if an error comes from an expectation.
+// playLine executes one step. If it returns an error, expected says whether the step is an
+// expectation that was not met.
 func (p *player) playLine(words []string) (expected bool, err error) {
 	rest := words[1:]
 	m := p.machine
@@ -230,9 +234,9 @@ func (p *player) wait(text string) error {
 	return nil
 }
 
-// runUntil handles the step "until 1.5ms", which runs the queues up to a time of their
-// timebase and lets any remaining time pass. A run that is in progress at that time is
-// finished first.
+// runUntil handles the step "until 1.5ms", which runs the task queues until the given time
+// since the start. It finishes the run of descriptors in progress, and lets the rest of the
+// time pass if the queues are empty.
 func (p *player) runUntil(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
@@ -306,7 +310,7 @@ func (p *player) addModel(words []string) (err error) {
 	return err
 }
 
-// entitlements maps short names of rights to entitlements.
+// entitlements maps the names of rights in scripts to entitlements.
 var entitlements = map[string]string{
 	"user-access": driver.UserAccess, "data-chaining": driver.DataChaining, "realtime": driver.Realtime,
 	"set-hints": driver.SetHints, "broker": broker.Allow, "broker-access": broker.Access, "model-share": broker.ModelShare,
@@ -316,7 +320,7 @@ var entitlements = map[string]string{
 func (p *player) addClient(words []string) error {
 	name := words[0]
 	if p.clients[name] != nil {
-		return fmt.Errorf("duplicate client %s", name)
+		return fmt.Errorf("duplicate client %q", name)
 	}
 	kv, err := parsePairs(words[1:], "kind", "rights", "qos", "team", "hash", "privileged")
 	if err != nil {
@@ -362,7 +366,7 @@ func (p *player) findClient(name string) (*scriptClient, error) {
 	if c := p.clients[name]; c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("unknown client %s%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
+	return nil, fmt.Errorf("unknown client %q%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
 }
 
 // reportReturn reports a return value of the driver.
@@ -372,8 +376,8 @@ func (p *player) reportReturn(r driver.Return) {
 	p.report(text, name, fmt.Sprintf("%#x", uint32(r)))
 }
 
-// parseNumber parses the value of a key between -1 and most. It returns other if the key is
-// missing.
+// parseNumber parses the number that kv has for a key. It returns other if the key is
+// missing, and an error if the number is not between -1 and most.
 func parseNumber(kv map[string]string, key string, other, most int64) (int64, error) {
 	v, ok := kv[key]
 	if !ok {

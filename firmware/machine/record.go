@@ -11,12 +11,11 @@ import (
 // maxCalls is the maximum number of calls in a recorded script.
 const maxCalls = 1 << 16
 
-// WriteRecording writes a script for [ReadScript] with the commands of one run of a
-// program, and its results as expectations. Model is the part of the script's model step
-// after the name: "builtin", "file NAME" or "layer OP KEYS". o and r are the engine's
-// options and result, and outputs the values to expect. The error is an
-// *[engine.OptionError] for a model that a script cannot name or for too many calls, or an
-// error of w.
+// WriteRecording writes a script that repeats a run of a program and expects the same
+// results. The argument model follows the name in the script's model step: "builtin", "file
+// NAME" or "layer OP KEYS". The run had the options o and the result r. The script expects
+// the given outputs. WriteRecording returns an *[engine.OptionError] if a script cannot
+// name the model or if there were too many calls, or the error of w.
 func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Result, outputs []engine.Tensor) error {
 	if strings.ContainsAny(model, "#\n\r") {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("cannot name %q in a script", model)}

@@ -28,7 +28,8 @@ type request struct {
 	faults int
 }
 
-// validate checks that the buffers and ports that the call names exist and fit.
+// validate returns OK if the buffers and ports that the call names exist and the buffers
+// are large enough, and another status otherwise.
 func (q *request) validate() command.Status {
 	p := q.procedure.loaded.Program()
 	for _, b := range q.call.Buffers {
@@ -84,8 +85,8 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 	return took, more
 }
 
-// findBlocking returns the request in progress that q has to wait for: the one of the same
-// procedure if there is one, otherwise the first one.
+// findBlocking returns the request in progress that q must wait for: one for the same
+// procedure if there is one, otherwise the oldest, or nil.
 func (x *executor) findBlocking(q *request) (first *request) {
 	for _, id := range slices.Sorted(maps.Keys(x.pending)) {
 		o := x.pending[id]
@@ -113,8 +114,8 @@ func (q *request) begin() error {
 	return err
 }
 
-// bind binds the program's ports to the call's buffers and sets its parameters to the
-// call's values for the duration of the call.
+// bind makes the program's ports use the call's buffers and sets its parameters to the
+// call's values, until q.unbind is called.
 func (q *request) bind(l *engine.Loaded) (err error) {
 	var buffers []engine.Binding
 	for _, b := range q.call.Buffers {

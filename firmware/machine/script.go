@@ -27,28 +27,28 @@ import (
 // Words are separated by spaces, and # starts a comment.
 type Script struct{ lines []scriptLine }
 
-// A scriptLine is one step.
+// A scriptLine is one step of a script, as words.
 type scriptLine struct {
 	number int
 	words  []string
 }
 
-// A ScriptError reports a line of a script that is malformed, or an expectation that is not
-// met.
+// A ScriptError reports a line of a script that is malformed, fails, or expects something
+// else than what happened.
 type ScriptError struct {
 	Line int
 	What string
 	Err  error
-	// Expected is set if the script is valid but an expectation is not met.
+	// Expected is true if the line is an expectation that was not met.
 	Expected bool
 }
 
 func (e *ScriptError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// MaxText is the maximum size of a script in bytes.
+// MaxText is the largest size of a script in bytes.
 const MaxText = 4 << 20
 
 // maxScriptLines is the maximum number of steps in a script.
@@ -61,7 +61,7 @@ var scriptSteps = map[string]int{
 	"until": 2, "post": 3, "map": 3, "lend": 4, "signal": 3,
 }
 
-// ReadScript parses a script. Every error is a *[ScriptError].
+// ReadScript parses a script. All errors are of type *[ScriptError].
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
 		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}
@@ -100,7 +100,7 @@ func parsePairs(words []string, known ...string) (map[string]string, error) {
 	for _, w := range words {
 		k, v, _ := strings.Cut(w, "=")
 		if _, twice := m[k]; twice {
-			return nil, fmt.Errorf("duplicate key %s", k)
+			return nil, fmt.Errorf("duplicate key %q", k)
 		}
 		at := false
 		for _, name := range known {

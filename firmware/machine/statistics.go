@@ -8,8 +8,8 @@ import (
 	"anesim/firmware/engine"
 )
 
-// WriteStatistics writes the ledger, the counts of the queues and the results of each
-// program.
+// WriteStatistics writes a summary to w: counts of messages and requests, the results of
+// each program, and the memory in use.
 func (m *Machine) WriteStatistics(w io.Writer) error {
 	l, q := m.Ledger(), m.engine.queue.Stats()
 	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped; %d notifications, %d doorbells of the host\n",

@@ -66,7 +66,7 @@ func (p *player) send(words []string, post bool) error {
 	return nil
 }
 
-// mostNumber is the largest number that a pair of a command may have.
+// mostNumber is the largest number that may be given as key=value.
 const mostNumber = 1 << 20
 
 // commandBody returns the body of a command with the given pairs and numbers. It is nil for a
@@ -160,7 +160,7 @@ func selectorNames(table []driver.Selector) (names []string) {
 	return names
 }
 
-// unknownModelError returns the error for a model that no earlier line has named.
+// unknownModelError returns the error for a model name that no earlier step has introduced.
 func (p *player) unknownModelError(name string) error {
 	var names []string
 	for _, x := range p.machine.engine.models {
@@ -169,7 +169,7 @@ func (p *player) unknownModelError(name string) error {
 	return fmt.Errorf("unknown model %q%s", name, spelling.Suggest(name, names))
 }
 
-// hasCallBody reports whether the body of a command is that of a call.
+// hasCallBody reports whether command id has the body of a procedure call.
 func hasCallBody(id command.ID) bool {
 	switch id {
 	case command.CreateProcess, command.ProcedureCall, command.ProcedureCallWithCustomBars, command.ProcedureCallWithSignalEvents,
@@ -235,7 +235,8 @@ func (p *player) fillLists(kv map[string]string, c *command.Call) error {
 	)
 }
 
-// parseAddress returns the address of a buffer that a map step named, or parses a number.
+// parseAddress returns the device address of the buffer that a map step gave the name to,
+// or parses name as a number.
 func (p *player) parseAddress(name string) (uint64, error) {
 	if at, ok := p.buffers[name]; ok {
 		return at, nil
@@ -317,7 +318,7 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	}
 	n, err := strconv.ParseUint(word, 0, 32)
 	if err != nil {
-		return driver.Selector{}, fmt.Errorf("unknown selector of a %v client: %s%s", kind, word, spelling.Suggest(word, selectorNames(table)))
+		return driver.Selector{}, fmt.Errorf("unknown selector %[2]q of a %[1]v client%[3]s", kind, word, spelling.Suggest(word, selectorNames(table)))
 	}
 	if n < uint64(len(table)) {
 		return table[n], nil

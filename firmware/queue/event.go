@@ -6,7 +6,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// An EventKind is the kind of an event.
+// An EventKind says what happened to a request or a descriptor.
 type EventKind uint8
 
 // Kinds of events.
@@ -27,8 +27,8 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("event %d", uint8(k))
 }
 
-// An Event is a log entry of the firmware about a request, at a time of the free-running
-// timebase.
+// An Event reports that a request in a task queue started, finished, continued or was
+// aborted, and when.
 type Event struct {
 	Kind    EventKind
 	ID      ID
@@ -38,26 +38,27 @@ type Event struct {
 	Process int32
 	At      clock.Nanoseconds
 
-	// TID and NID are the task and network ids of a descriptor: the one that starts or
-	// finishes, or for SwitchedIn the next one. Both are 0 for work that is not Tasked.
+	// TID and NID are the task id and the network id of a descriptor: the one that starts
+	// or finishes or, for SwitchedIn, the next one. Both are 0 if the work is not [Tasked].
 	TID, NID uint32
 }
 
-// A TaskEvent is the start or the finish of a descriptor. At is the time since the start of
-// its run.
+// A TaskEvent reports that a descriptor started or finished. At is the time since the start
+// of its run.
 type TaskEvent struct {
 	Finish   bool
 	TID, NID uint32
 	At       clock.Nanoseconds
 }
 
-// A Tasked is a Work that reports its descriptors.
+// A Tasked is a [Work] that reports when its descriptors start and finish.
 type Tasked interface {
 	Work
-	// Next returns the ids of the next descriptor. ok is false if it is not known yet.
+	// Next returns the task id and the network id of the next descriptor. It returns false
+	// if they are not known yet.
 	Next() (tid, nid uint32, ok bool)
-	// Tell sets the function that is called for the descriptors of the next runs, nil for
-	// none.
+	// Tell sets the function to call when a descriptor of the following runs starts or
+	// finishes. It may be nil.
 	Tell(func(TaskEvent))
 }
 

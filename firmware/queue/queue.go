@@ -7,7 +7,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// Constants of the task queues.
+// Properties of the task queues.
 const (
 	Queues       = 8
 	Stride       = 0x148 // bytes between the register blocks of two queues (decompiled)
@@ -17,48 +17,51 @@ const (
 // hardwarePriority holds the value of each queue's priority register (decompiled).
 var hardwarePriority = [Queues]uint8{1, 2, 3, 4, 5, 6, 30, 31}
 
-// HardwarePriority returns a queue's priority in the engine. Higher values go first.
+// HardwarePriority returns the priority that the engine gives to the task queue with the
+// given index. Queues with higher values go first.
 func HardwarePriority(queue int) uint8 { return hardwarePriority[queue] }
 
-// A Priority is the priority of a program. 0 and 1 are the realtime band, 2 to 7 the normal
-// one.
+// A Priority is the priority of a program, from 0 (most urgent) to 7. Priorities 0 and 1
+// are reserved for privileged realtime programs.
 type Priority uint8
 
-// Realtime reports whether the priority is in the privileged band.
+// Realtime reports whether p is 0 or 1, the priorities of realtime programs.
 func (p Priority) Realtime() bool { return p < 2 }
 
-// Queue returns the index of the task queue for a priority. The documents give eight of
-// each but no mapping. It is assumed that 0, the most urgent priority, belongs to the queue
-// with the highest hardware priority.
+// Queue returns the index of the task queue for programs of priority p. The mapping is
+// assumed: priority 0 belongs to the queue with the highest hardware priority.
 func (p Priority) Queue() int { return Queues - 1 - int(p) }
 
-// QuiesceLimit is the time after which a queue that quiesces is aborted (decompiled).
+// QuiesceLimit is the engine time after which [Scheduler.Quiesce] aborts the remaining
+// requests of a queue. The value was read from the vendor's code.
 const QuiesceLimit clock.Nanoseconds = 2e9
 
-// A Work is the work of a request, cut into runs of descriptors.
+// A Work is a call that the scheduler executes one run of descriptors at a time.
 type Work interface {
-	// Run executes the next run of descriptors, and returns the time it took and whether
-	// another follows. It is not called again after it has returned false or after Abort.
+	// Run executes the next run of descriptors. It returns the engine time used, and
+	// whether runs remain. It is not called again after it has returned false or after
+	// Abort.
 	Run() (took clock.Nanoseconds, more bool)
-	// Abort drops the remaining runs.
+	// Abort ends the work without executing the remaining runs.
 	Abort()
 }
 
-// A Waiter is a Work that may have to wait for another request because they share buffers.
-// The scheduler skips it while Waiting returns true. Later requests in the same queue wait
-// too.
+// A Waiter is a [Work] that may have to wait for a call that shares its buffers. While
+// Waiting returns true, the scheduler skips the queue of which the work is the first
+// request.
 type Waiter interface {
 	Work
 	Waiting() bool
 }
 
-// ErrDeadlock is returned if the first request of every nonempty queue waits.
+// ErrDeadlock reports that the queues hold requests but the first request of every queue
+// waits.
 var ErrDeadlock = errors.New("deadlock: every request waits for another")
 
-// An ID identifies a request.
+// An ID identifies a request to a [Scheduler].
 type ID uint64
 
-// A Request is a request for one execution of a program's chain.
+// A Request asks a [Scheduler] to execute a program's chain of descriptors once.
 type Request struct {
 	Priority Priority
 	Network  uint8 // network id, 1 to 255
@@ -67,7 +70,7 @@ type Request struct {
 	Work     Work
 }
 
-// A SubmitError reports a request that no queue accepts.
+// A SubmitError reports a request that the scheduler cannot put in a queue, and why.
 type SubmitError struct{ What string }
 
 func (e *SubmitError) Error() string { return "submit: " + e.What }
@@ -84,11 +87,11 @@ type pending struct {
 // is used (assumed).
 const depth = MaxNetworkID
 
-// A Scheduler holds the queues and selects the one that runs.
+// A Scheduler holds the task queues and chooses the request that uses the engine next.
 type Scheduler struct {
-	// Observe, if it is not nil, is called for every event.
+	// Observe is called for every event, if it is not nil.
 	Observe func(Event)
-	// Descriptors enables the events of descriptors.
+	// Descriptors enables events for the start and finish of each descriptor.
 	Descriptors bool
 
 	now     clock.Nanoseconds
@@ -100,8 +103,8 @@ type Scheduler struct {
 	stats   Stats
 }
 
-// Stats counts requests. Submitted is the sum of Finished, Aborted and the requests that
-// still wait.
+// Stats counts requests and runs. Submitted equals the sum of Finished, Aborted and the
+// requests that are still in a queue.
 type Stats struct {
 	Submitted, Finished, Aborted uint64
 	Runs, Switches               uint64
@@ -111,19 +114,19 @@ type Stats struct {
 // New returns a scheduler in state Init with empty queues.
 func New() *Scheduler { return &Scheduler{current: -1} }
 
-// Now returns the current time of the scheduler's timebase.
+// Now returns the current time, which starts at 0 and advances with the engine's work.
 func (s *Scheduler) Now() clock.Nanoseconds { return s.now }
 
 // State returns the state of the firmware.
 func (s *Scheduler) State() State { return s.state }
 
-// Stats returns the counts so far.
+// Stats returns the counts of requests and runs so far.
 func (s *Scheduler) Stats() Stats { return s.stats }
 
-// Vacancy returns how many more requests a queue accepts.
+// Vacancy returns how many more requests fit in the queue with the given index.
 func (s *Scheduler) Vacancy(queue int) int { return depth - len(s.queues[queue]) }
 
-// Waiting returns the number of requests in all queues.
+// Waiting returns the number of requests in all queues together.
 func (s *Scheduler) Waiting() (n int) {
 	for i := range s.queues {
 		n += len(s.queues[i])
@@ -131,8 +134,9 @@ func (s *Scheduler) Waiting() (n int) {
 	return n
 }
 
-// Submit puts a request in the queue of its priority. It returns a *SubmitError, or a
-// *StateError in states Init and Pause.
+// Submit appends a request to the queue of its priority and returns its ID. It returns a
+// *[SubmitError] if the queue is full or the request is invalid, or a *[StateError] in
+// states Init and Pause.
 func (s *Scheduler) Submit(r Request) (ID, error) {
 	switch {
 	case s.state == Pause || s.state == Init:
@@ -169,8 +173,9 @@ func (s *Scheduler) nextQueue() int {
 	return -1
 }
 
-// Step executes one run of the most urgent request that does not wait, and reports whether
-// there was one. The error is a *StateError or ErrDeadlock.
+// Step executes one run of the most urgent request that does not wait. It returns false if
+// all queues are empty. It returns a *[StateError] if the state does not allow work, or
+// [ErrDeadlock].
 func (s *Scheduler) Step() (bool, error) {
 	q := s.nextQueue()
 	switch {
@@ -210,7 +215,8 @@ func (s *Scheduler) Step() (bool, error) {
 	return true, nil
 }
 
-// Drain executes runs until all queues are empty.
+// Drain executes runs until all queues are empty. It returns the errors of
+// [Scheduler.Step].
 func (s *Scheduler) Drain() error {
 	for {
 		if more, err := s.Step(); !more || err != nil {
@@ -219,7 +225,7 @@ func (s *Scheduler) Drain() error {
 	}
 }
 
-// Wait advances the time to at, unless it has already passed.
+// Wait advances the current time to at. It does nothing if that time has passed.
 func (s *Scheduler) Wait(at clock.Nanoseconds) { s.now = max(s.now, at) }
 
 func (s *Scheduler) removeRequest(q, i int) {
@@ -229,7 +235,8 @@ func (s *Scheduler) removeRequest(q, i int) {
 	s.queues[q] = list[:len(list)-1]
 }
 
-// Abort removes a request, even if it has started, and reports whether it was found.
+// Abort removes a request from its queue, even if some of its runs have been executed. It
+// returns false if there is no such request.
 func (s *Scheduler) Abort(id ID) bool {
 	for q := range s.queues {
 		for i := range s.queues[q] {
@@ -250,8 +257,9 @@ func (s *Scheduler) abortAt(q, i int) {
 	s.removeRequest(q, i)
 }
 
-// Quiesce runs a queue until it is empty. Requests that remain after QuiesceLimit of engine
-// time, or that wait forever, are aborted. Quiesce returns their number.
+// Quiesce executes the requests of the queue with the given index until it is empty. It
+// aborts requests that remain after QuiesceLimit of engine time or that wait forever, and
+// returns their number.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
 	for len(s.queues[queue]) > 0 && s.now < limit {

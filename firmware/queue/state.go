@@ -2,10 +2,10 @@ package queue
 
 import "fmt"
 
-// A State is the state of the firmware.
+// A State is a state of the firmware, which determines which operations are allowed.
 type State uint8
 
-// States.
+// States of the firmware.
 const (
 	Init State = iota
 	Run
@@ -14,7 +14,7 @@ const (
 	Pause
 )
 
-// String returns the state's name as the documents spell it, such as "EXEC-SECURE".
+// String returns the name of the state as the documents spell it, such as "EXEC-SECURE".
 func (s State) String() string {
 	if names := [...]string{"INIT", "RUN", "EXEC", "EXEC-SECURE", "PAUSE"}; int(s) < len(names) {
 		return names[s]
@@ -22,8 +22,8 @@ func (s State) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// A StateError reports an event that is not allowed in the current state. In PAUSE, every
-// event is a fault.
+// A StateError reports an operation that is not allowed in the current state of the
+// firmware.
 type StateError struct {
 	State State
 	Event string
@@ -33,7 +33,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("unexpected %s in state %v", e.Event, e.State)
 }
 
-// Start ends initialisation or a pause.
+// Start ends initialization or a pause. It returns a *[StateError] in any other state.
 func (s *Scheduler) Start() error {
 	if s.state != Init && s.state != Pause {
 		return &StateError{s.state, "start"}
@@ -42,7 +42,8 @@ func (s *Scheduler) Start() error {
 	return nil
 }
 
-// Pause stops the firmware between two runs.
+// Pause stops the firmware between two runs. It returns a *[StateError] if the state does
+// not allow a pause.
 func (s *Scheduler) Pause() error {
 	if s.state != Run {
 		return &StateError{s.state, "pause"}
@@ -51,8 +52,9 @@ func (s *Scheduler) Pause() error {
 	return nil
 }
 
-// SecureBoundary enters or leaves secure mode. It first quiesces every queue and calls
-// cycle, which may be nil, to cycle the power. It returns the number of aborted requests.
+// SecureBoundary enters secure mode if enter is true, and leaves it otherwise. It first
+// empties all queues as [Scheduler.Quiesce] does and then calls cycle, unless it is nil, to
+// turn the power off. It returns the number of requests that were aborted.
 func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err error) {
 	if s.state != Run {
 		return 0, &StateError{s.state, "secure boundary"}

@@ -6,7 +6,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// An Event is an event of a call.
+// An Event reports the progress of a call in a simulation.
 type Event struct {
 	What   What
 	At     clock.Nanoseconds
@@ -15,10 +15,10 @@ type Event struct {
 	Run    int // for Began and Ran, the index of the run
 }
 
-// A What is a kind of event.
+// A What says which step of a call an [Event] reports.
 type What uint8
 
-// Events of a call in order. Began and Ran occur once for each run of descriptors.
+// Steps of a call, in order. Began and Ran occur once for each run of descriptors.
 const (
 	Arrived  What = iota // the call is made
 	Gated                // the call waits for the gate
@@ -30,7 +30,7 @@ const (
 	Left                 // the call returns
 )
 
-// String describes the event, such as "run begins".
+// String describes the step, such as "run begins".
 func (w What) String() string {
 	if names := [...]string{"arrives", "at the gate", "let in", "queued", "wakes the engine", "run begins", "run ends", "returns"}; int(w) < len(names) {
 		return names[w]

@@ -9,24 +9,21 @@ import (
 	"anesim/firmware/engine"
 )
 
-// MaxRecordedCalls is the maximum number of calls in a recorded script, which has two lines
-// for each.
+// MaxRecordedCalls is the largest number of calls in a recorded script.
 const MaxRecordedCalls = 30_000
 
-// WriteMachineScript writes the commands of the simulated calls as a script for package
-// machine. Each call is sent at the time when it reached its task queue in the simulation,
-// after the host's part and the gate. Playing the script executes the descriptors of every
-// call, while the simulation took their times from one run. The outcome must contain all
-// events. model returns the part of a client's model line after the name: "file NAME" or
-// "layer OP KEYS".
-//
-// The error is an *[engine.OptionError] or an error of w.
+// WriteMachineScript writes the simulated calls to w as a script for package machine. The
+// script sends each call at the time at which it reached its task queue in the simulation.
+// Playing it executes the descriptors of every call, while the simulation used the times of
+// one run. The function model returns the words that follow the client's name in its model
+// step, "file NAME" or "layer OP KEYS". The outcome must contain all events; see
+// Script.Events. Otherwise WriteMachineScript returns an *[engine.OptionError].
 func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) string) error {
 	fail := func(format string, args ...any) error {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
 	}
 	if l.Config.Observe != nil || l.Script.Events < MaxEvents || len(l.Events) >= MaxEvents {
-		return fail("events are incomplete or more than %d", MaxEvents)
+		return fail("events are incomplete; want all events of the simulation, at most %d", MaxEvents)
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
 		return fail("power settings are not supported in scripts")

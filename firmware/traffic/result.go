@@ -8,7 +8,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Result is the result of a simulation.
+// A Result holds the figures of a simulation.
 type Result struct {
 	Clients []ClientResult
 	Time    clock.Nanoseconds // from the start to the end of the last call, at least Config.Duration
@@ -16,22 +16,23 @@ type Result struct {
 	Wake    clock.Nanoseconds // time that dispatches waited for the power domains
 	Runs    uint64
 	Energy  clock.Nanojoules // energy of the dispatches
-	// WaitEnergy is the energy that the engine uses while it idles with its rails on.
+	// WaitEnergy is the energy that the engine draws while it is idle with its power rails
+	// on.
 	WaitEnergy clock.Nanojoules
 	Cut        bool // arrivals stopped at the maximum number of calls
 
-	// Bins divides the time from the start to the last activity into intervals of BinTime.
+	// Bins divides the simulated time into intervals of length BinTime.
 	Bins    []Bin
 	BinTime clock.Nanoseconds
 }
 
-// A Bin holds the values of one interval.
+// A Bin holds the energy and the engine time of one interval.
 type Bin struct {
 	Energy clock.Nanojoules
 	Busy   clock.Nanoseconds // time that the engine worked
 }
 
-// Utilisation returns the fraction of the time during which the engine worked.
+// Utilisation returns the fraction of the simulated time in which the engine worked.
 func (r *Result) Utilisation() float64 {
 	if r.Time <= 0 {
 		return 0
@@ -39,7 +40,7 @@ func (r *Result) Utilisation() float64 {
 	return float64(r.Busy / r.Time)
 }
 
-// Watts returns the mean power.
+// Watts returns the mean power of the engine over the simulated time.
 func (r *Result) Watts() float64 {
 	if r.Time <= 0 {
 		return 0
@@ -47,7 +48,7 @@ func (r *Result) Watts() float64 {
 	return float64(r.Energy+r.WaitEnergy) / float64(r.Time)
 }
 
-// A ClientResult holds the results of one client's calls.
+// A ClientResult holds the figures of one client's calls.
 type ClientResult struct {
 	Name      string
 	Priority  queue.Priority
@@ -62,7 +63,7 @@ func (c *ClientResult) addWait(t clock.Nanoseconds) { c.Wait += t }
 
 func (c *ClientResult) sort() { slices.Sort(c.Latencies) }
 
-// MeanWait returns the mean time that a call waited for the gate.
+// MeanWait returns the mean time for which calls waited until the driver admitted them.
 func (c *ClientResult) MeanWait() clock.Nanoseconds {
 	if len(c.Latencies) == 0 {
 		return 0
@@ -73,10 +74,10 @@ func (c *ClientResult) MeanWait() clock.Nanoseconds {
 // A Percentile is a latency with its 95 % confidence interval.
 type Percentile struct{ Value, Low, High clock.Nanoseconds }
 
-// Percentile returns the latency that a fraction q of the calls does not exceed. The
-// interval is computed from order statistics, without assuming a distribution. It treats
-// calls as independent, which becomes less accurate as the load increases. It returns the
-// zero Percentile if no calls finished.
+// Percentile returns the latency that the fraction q of the calls does not exceed, with a
+// confidence interval from order statistics. The interval treats calls as independent,
+// which is less accurate under high load. Percentile returns the zero Percentile if no call
+// has finished.
 func (c *ClientResult) Percentile(q float64) Percentile {
 	n := len(c.Latencies)
 	if n == 0 {

@@ -16,7 +16,7 @@ import (
 	"anesim/hw/spelling"
 )
 
-// A Script describes clients that share an engine.
+// A Script describes clients that call programs on one engine, and for how long.
 type Script struct {
 	Chip     string        // preset; "" means m1
 	Host     string        // preset; "" means none
@@ -29,10 +29,10 @@ type Script struct {
 	Events   int // number of first events to keep in Outcome.Events
 }
 
-// MaxEvents is the maximum of Script.Events.
+// MaxEvents is the largest value of Script.Events.
 const MaxEvents = 1 << 20
 
-// A ScriptClient is a source of calls of one program.
+// A ScriptClient describes a client that calls one program repeatedly.
 type ScriptClient struct {
 	Name     string
 	Model    string // file of a program or a network, for the function that opens it
@@ -44,15 +44,16 @@ type ScriptClient struct {
 	Threads  int // number of threads that call back to back; 0 means one
 	Streams  int // overlapped streams in one process; 0 means one
 
-	// After names an earlier client. This client is called whenever a call of that one
-	// returns. Reads maps inputs of this client to outputs of that one that share their
-	// buffers, so the values are not copied by the host.
+	// After is the name of an earlier client. This client makes a call whenever a call of
+	// that one returns. Reads maps inputs of this client to outputs of the earlier one that
+	// use the same buffers, so that the host does not copy the values.
 	After string
 	Reads map[string]string
 	Line  int // line of the script for errors, 0 if unknown
 }
 
-// A ScriptError reports an invalid script.
+// A ScriptError reports a script that is invalid or cannot be simulated, with the client or
+// line.
 type ScriptError struct {
 	Line   int // from 1, 0 if unknown
 	Client string
@@ -72,21 +73,21 @@ func (e *ScriptError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// An Outcome is the result of Script.Run.
+// An Outcome holds a script together with the results of running and simulating it.
 type Outcome struct {
 	Script  *Script
 	Options engine.Options // chip, host and power policy
 	Config  Config
 	Result  *Result
-	// Alone holds the result of each client's program alone on the engine.
+	// Alone holds, for each client, the result of its program without other clients.
 	Alone []*engine.Result
-	// Saved holds, per client, the number of bytes that a call does not copy between host
-	// and device because another client shares its buffers.
+	// Saved holds, for each client, the number of bytes that a call does not copy because
+	// its buffers are shared with another client.
 	Saved []uint64
-	// Events holds the first events, as many as Script.Events.
+	// Events holds the first events of the simulation, at most Script.Events.
 	Events []Event
 }
 
@@ -174,8 +175,9 @@ func (l *Outcome) keepEvents(most int) {
 	}
 }
 
-// FirstEvents returns the first most events of a list, and the ends of the runs among them.
-// These are the events that a script with Events set to most would have kept.
+// FirstEvents returns the first most events of list, and the later events that end runs
+// which began among them. A simulation with Script.Events set to most keeps the same
+// events.
 func FirstEvents(list []Event, most int) (first []Event) {
 	keep := eventFilter(most)
 	for i := range list {
@@ -237,8 +239,8 @@ func outsideTime(o *engine.Options, host clock.Nanoseconds) clock.Nanoseconds {
 	return toNanoseconds(o.Host.Split().Beside.Value) + max(0, host-toNanoseconds(o.Host.Floor.Value))
 }
 
-// RunTimes returns the times of the runs of descriptors in a program's first dispatch.
-// Another program may get the engine at the end of a run.
+// RunTimes returns the durations of the runs of descriptors in the program's first
+// dispatch. Another program may use the engine between two runs.
 func RunTimes(res *engine.Result) ([]clock.Nanoseconds, error) {
 	linked, err := res.Program.Link()
 	if err != nil {

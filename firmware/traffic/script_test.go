@@ -164,8 +164,8 @@ func TestLoadRefusals(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "line 1: file is empty",
 		"[1]":                                  "line 1: invalid value; want a mapping for a load",
-		"duration: 1s":                         "line 1: clients are missing",
-		"clients: [{layer: relu}]":             "line 1: duration is missing",
+		"duration: 1s":                         "line 1: missing clients",
+		"clients: [{layer: relu}]":             "line 1: missing duration",
 		"duration: 1s\nclients: []":            "line 2: malformed clients; want a list",
 		"duration: 1s\n\nclient: 3":            `line 3: unknown key "client" of a load; want chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
 		"duration: 1s\npower: hysteresis=x":    `line 2: power setting "hysteresis=x": invalid duration; want a positive one such as 50ms`,

@@ -10,10 +10,10 @@ import (
 	"anesim/hw/clock"
 )
 
-// An Arrival says when a client's calls come.
+// An Arrival says when the calls of a client arrive.
 type Arrival string
 
-// The arrivals.
+// Kinds of arrivals.
 const (
 	BackToBack Arrival = "back-to-back" // each thread calls again when its call returns
 	Fixed      Arrival = "fixed"        // at a fixed rate
@@ -21,7 +21,7 @@ const (
 	After      Arrival = "after"        // when a call of another client returns
 )
 
-// A Client is one source of calls.
+// A Client describes one source of calls in a simulation.
 type Client struct {
 	Name     string
 	Priority queue.Priority
@@ -29,20 +29,20 @@ type Client struct {
 	Rate     float64 // calls a second of fixed and Poisson arrivals
 	Threads  int     // threads of back-to-back calls; 0 means one
 	After    int     // index of the earlier client that After arrivals follow
-	// Streams is the number of overlapped streams in one process; 0 means one. According to
-	// the documents, the completion of a second stream never fires on the M1, so its first
-	// call counts in ClientResult.Stuck.
+	// Streams is the number of overlapping streams in one process; 0 means 1. The documents
+	// say that completions of a second stream never arrive on the M1, so the first call of
+	// each further stream counts in ClientResult.Stuck.
 	Streams int
-	// Runs holds the times of the program's runs of descriptors, and Energy is the energy
-	// of a dispatch.
+	// Runs holds the durations of the program's runs of descriptors, and Energy the energy
+	// of one dispatch.
 	Runs    []clock.Nanoseconds
 	Energy  clock.Nanojoules
 	Engines int // MAC engines in use, for the energy of the wait after a call
-	// Host holds the host's own times of a call.
+	// Host holds the time that the host needs for each call.
 	Host Host
 }
 
-// EngineTime returns the engine time of a call.
+// EngineTime returns the engine time of one call, the sum of its runs.
 func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	for _, r := range c.Runs {
 		t += r
@@ -50,44 +50,47 @@ func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	return t
 }
 
-// Host holds the times of a call outside the engine.
+// Host holds the parts of a call's time that are spent outside the engine.
 type Host struct {
 	Outside clock.Nanoseconds // overlaps with other calls
 	Before  clock.Nanoseconds // after the gate and before the engine
 	After   clock.Nanoseconds // after the engine, until the gate opens
 }
 
-// Total returns the host time of a call without waiting.
+// Total returns the time of a call outside the engine, without waiting.
 func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After }
 
-// Config describes a load to simulate.
+// Config describes the clients and the duration of a simulation.
 type Config struct {
 	Clients  []Client
 	Duration clock.Nanoseconds // time during which calls arrive; they are all finished
 	Seed     uint64
 	InFlight int // commands past the gate at a time; 0 means one, the documents' default
 	Power    firmware.PowerTimes
-	// Waiting returns the energy of waiting with the rails on after work on a number of
-	// engines. nil means none.
+	// Waiting returns the energy that the engine draws while it waits for time t with its
+	// power rails on, after work on a number of MAC engines. A nil function counts as no
+	// energy.
 	Waiting func(engines int, t clock.Nanoseconds) clock.Nanojoules
-	// Bins is the number of equal intervals of Duration in Result.Bins. Work after Duration
-	// goes to further intervals, up to MaxBins.
+	// Bins is the number of equal intervals of Duration for which the result gives energy
+	// and engine time, or 0. Work after Duration goes to further intervals, up to MaxBins.
 	Bins int
-	// Observe, if it is not nil, is called for each event, in order of time except for
-	// Woke.
+	// Observe is called for each event, if it is not nil. Events are in order of time,
+	// except Woke.
 	Observe func(Event)
-	// MaxCalls is the maximum total number of calls. When it is reached, arrivals stop and
-	// Result.Cut is set. 0 means DefaultMaxCalls.
+	// MaxCalls is the largest number of calls of all clients together; 0 means
+	// DefaultMaxCalls. When it is reached, no more calls arrive and Result.Cut is set.
 	MaxCalls int
 }
 
-// DefaultMaxCalls limits the memory of a simulation to some hundred megabytes.
+// DefaultMaxCalls is the default of Config.MaxCalls. It limits the memory of a simulation
+// to a few hundred megabytes.
 const DefaultMaxCalls = 10_000_000
 
-// MaxBins is the maximum number of intervals in a result.
+// MaxBins is the largest number of intervals in a result.
 const MaxBins = 1 << 16
 
-// A ConfigError reports a load that cannot be simulated.
+// A ConfigError reports a [Config] that cannot be simulated, with the client if there is
+// one.
 type ConfigError struct{ Client, What string }
 
 func (e *ConfigError) Error() string {
@@ -97,7 +100,8 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("client %q: %s", e.Client, e.What)
 }
 
-// Check returns a *ConfigError if the load cannot be simulated.
+// Check returns a *[ConfigError] if the configuration cannot be simulated, and nil
+// otherwise.
 func (c *Config) Check() error {
 	if !(c.Duration > 0) || math.IsInf(float64(c.Duration), 0) {
 		return &ConfigError{What: "duration must be positive"}
@@ -265,7 +269,8 @@ type simulation struct {
 	result  Result
 }
 
-// Simulate simulates the load. Every error is a *ConfigError.
+// Simulate simulates the calls of all clients and returns the result. It returns the error
+// of [Config.Check] if the configuration is invalid.
 func Simulate(c *Config) (*Result, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

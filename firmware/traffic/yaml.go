@@ -27,7 +27,7 @@ const MaxText = 1 << 20
 // maxClients is the maximum number of clients in a script.
 const maxClients = 1 << 10
 
-// ReadScript parses a script:
+// ReadScript parses a script in YAML, such as:
 //
 //	host: macos-air          # preset; none by default
 //	duration: 2s
@@ -37,7 +37,7 @@ const maxClients = 1 << 10
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
 // Further keys are chip, seed, in_flight, max_calls and power, and streams for a client.
-// Every error is a *[ScriptError].
+// All errors are of type *[ScriptError] and give the line.
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
 		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}
@@ -75,9 +75,9 @@ func ReadScript(data []byte) (*Script, error) {
 	case err != nil:
 		return nil, err
 	case s.Duration == 0:
-		return nil, errorAt(root, "duration is missing")
+		return nil, errorAt(root, "missing duration; want a time such as 2s")
 	case len(s.Clients) == 0:
-		return nil, errorAt(root, "clients are missing")
+		return nil, errorAt(root, "missing clients; want at least one")
 	}
 	return s, nil
 }
@@ -111,7 +111,7 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 			names := slices.Sorted(maps.Keys(read))
 			return errorAt(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
 		case seen[k.Value]:
-			return errorAt(k, "duplicate key %s", k.Value)
+			return errorAt(k, "duplicate key %q", k.Value)
 		}
 		seen[k.Value] = true
 		if err := f(v); err != nil {

@@ -14,7 +14,8 @@ import (
 	"anesim/hw/spelling"
 )
 
-// An Error reports a mistake in a chip or a chip file, with the constant and the line of the file.
+// An Error reports a constant that is unknown, missing or out of range. For a chip file it gives
+// the line.
 type Error struct {
 	Line     int // 0 if there is no file or the constant is missing
 	Constant string
@@ -44,8 +45,8 @@ type fileConstant struct {
 	Source   string        `yaml:"source"`
 }
 
-// Write writes a chip as a YAML file for Read. Every constant has its unit, evidence and source,
-// and a comment with the range of its values.
+// Write writes c to w as a YAML file that [Read] accepts. Each constant is written with its unit,
+// its evidence and source, and a comment that gives the permitted range.
 func Write(w io.Writer, c *hw.Chip) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	text := func(v string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: v, Tag: "!!str"} }
@@ -74,9 +75,10 @@ func Write(w io.Writer, c *hw.Chip) error {
 	return err
 }
 
-// Read reads a chip file. The file must contain every constant, in its own unit and within its
-// range. The evidence of each constant is taken from the file, even if its value differs from the
-// preset with the same name. Errors are an *Error or come from r.
+// Read reads a chip from a YAML file. The file must set every constant, in that constant's unit and
+// within its range. The evidence of a constant is taken from the file, even if its value differs
+// from the preset of the same name. Read returns an *[Error] for an invalid file, or the error of
+// r.
 func Read(r io.Reader) (hw.Chip, error) {
 	var none hw.Chip
 	b, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
@@ -140,7 +142,7 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 			return fail(key.Line, "unknown constant; want one of %s", strings.Join(names(), ", "))
 		}
 		if seen[name] {
-			return fail(key.Line, "constant appears twice")
+			return fail(key.Line, "duplicate constant")
 		}
 		seen[name] = true
 		var k fileConstant
@@ -150,13 +152,13 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		what := p.refuse(k.Value)
 		switch {
 		case k.Unit != p.unit:
-			return fail(v.Line, "unit %q, want %q", k.Unit, p.unit)
+			return fail(v.Line, "unit is %q; want %q", k.Unit, p.unit)
 		case what != "":
 			return fail(v.Line, "%s", what)
 		case !slices.Contains(kinds[:], k.Evidence):
 			return fail(v.Line, "unknown evidence %q; want one of %v", k.Evidence, kinds)
 		case k.Source == "":
-			return fail(v.Line, "missing source")
+			return fail(v.Line, "missing source; want the origin of the value")
 		}
 		*field(c, name) = evidence.Constant(k)
 	}
@@ -175,7 +177,7 @@ var constantKeys = []string{"value", "unit", "evidence", "source"}
 // be no others.
 func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
 	if v.Kind != yaml.MappingNode {
-		return fail(v.Line, "want value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
 	}
 	seen := map[string]bool{}
 	for key, item := range pairs(v) {
@@ -183,7 +185,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 		case !slices.Contains(constantKeys, key.Value):
 			return fail(key.Line, "unknown key %q%s", key.Value, spelling.Suggest(key.Value, constantKeys))
 		case seen[key.Value]:
-			return fail(key.Line, "key %s appears twice", key.Value)
+			return fail(key.Line, "duplicate key %q", key.Value)
 		case key.Value == "value" && item.Decode(new(float64)) != nil:
 			return fail(item.Line, "value %q is not a number", item.Value)
 		}
@@ -191,11 +193,11 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 	}
 	for _, key := range constantKeys {
 		if !seen[key] {
-			return fail(v.Line, "missing key %s", key)
+			return fail(v.Line, "missing key %q", key)
 		}
 	}
 	if err := v.Decode(k); err != nil {
-		return fail(v.Line, "want value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
 	}
 	return nil
 }

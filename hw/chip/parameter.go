@@ -92,7 +92,8 @@ func (p *parameter) comment() string {
 	return s
 }
 
-// Check returns an *[Error] for the first constant of c whose value is out of range, or nil.
+// Check returns an *[Error] for the first constant of c that is outside its permitted range. It
+// returns nil if there is none.
 func Check(c *hw.Chip) error {
 	for name, k := range c.Constants() {
 		if what := find(name).refuse(k.Value); what != "" {
@@ -102,9 +103,9 @@ func Check(c *hw.Chip) error {
 	return nil
 }
 
-// Set changes the named constant of c to value, with assumed evidence. If the name is unknown or
-// the value is out of range, Set returns an *[Error] and leaves c unchanged. Setting the current
-// value keeps its evidence.
+// Set sets the constant of c with the given name to value and marks it as assumed. A constant that
+// already has this value keeps its evidence. Set returns an *[Error], and does not change c, if no
+// constant has that name or if value is out of range.
 func Set(c *hw.Chip, name string, value float64) error {
 	p := find(name)
 	if p == nil {

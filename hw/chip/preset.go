@@ -5,11 +5,11 @@ import (
 	"anesim/hw/spelling"
 )
 
-// Default is the name of the preset that is used if no chip is given.
+// Default is the name of the chip that is simulated if the caller does not choose one.
 const Default = "m1"
 
-// ByName returns the preset with the given name, such as "m1". For an unknown name the error lists
-// the presets.
+// ByName returns the preset with the given name, such as "m1". If there is none, the error lists
+// the names of all presets.
 func ByName(name string) (hw.Chip, error) {
 	for _, c := range hw.Chips() {
 		if c.Name == name {
@@ -19,7 +19,7 @@ func ByName(name string) (hw.Chip, error) {
 	return hw.Chip{}, spelling.Unknown("chip", name, Names())
 }
 
-// Names returns the names of the presets.
+// Names returns the names of all presets, such as "m1", in the order of [hw.Chips].
 func Names() []string {
 	var names []string
 	for _, c := range hw.Chips() {

@@ -5,38 +5,39 @@ import (
 	"math"
 )
 
-// Cycles is a number of engine clock cycles.
+// Cycles counts cycles of the engine's clock.
 type Cycles uint64
 
-// Hertz is a frequency.
+// Hertz measures a frequency in cycles per second.
 type Hertz float64
 
-// Nanoseconds is a duration.
+// Nanoseconds measures a duration in nanoseconds. It may have a fraction.
 type Nanoseconds float64
 
-// Nanojoules is an energy.
+// Nanojoules measures an energy in nanojoules.
 type Nanojoules float64
 
-// Picojoules is the energy of a single event.
+// Picojoules measures the energy of a single event, such as one multiplication, in picojoules.
 type Picojoules float64
 
-// Time returns the duration of n cycles.
+// Time returns how long n cycles take at frequency f.
 func (f Hertz) Time(n Cycles) Nanoseconds { return Nanoseconds(float64(n) / float64(f) * 1e9) }
 
-// Cycles returns the number of cycles in t, rounded up.
+// Cycles returns the number of cycles at frequency f that are needed to cover time t. A cycle that
+// has only started counts in full.
 func (f Hertz) Cycles(t Nanoseconds) Cycles { return ceil(float64(t) * float64(f) / 1e9) }
 
-// Times returns the energy of n events.
+// Times returns the energy of n events of energy e each.
 func (e Picojoules) Times(n uint64) Nanojoules { return Nanojoules(float64(e) * float64(n) / 1e3) }
 
-// A Rate is a number of bytes or elements per cycle.
+// A Rate is a number of bytes or elements that a unit moves per cycle.
 type Rate float64
 
-// PerSecond returns the rate that moves n units per second at frequency f.
+// PerSecond converts n bytes or elements per second to a rate per cycle at clock frequency f.
 func PerSecond(n float64, f Hertz) Rate { return Rate(n / float64(f)) }
 
-// Cycles returns the number of cycles needed to move n units, rounded up. It returns 0 if the rate
-// is not positive, because such a rate sets no limit.
+// Cycles returns the number of cycles needed to move n bytes or elements, rounded up. A rate that
+// is not positive sets no limit, so Cycles then returns 0.
 func (r Rate) Cycles(n uint64) Cycles {
 	if r <= 0 || n == 0 {
 		return 0
@@ -44,8 +45,8 @@ func (r Rate) Cycles(n uint64) Cycles {
 	return ceil(float64(n) / float64(r))
 }
 
-// ceil rounds v up. A v that exceeds a whole number only by floating-point noise is rounded to that
-// number.
+// ceil rounds v up to a whole number of cycles. It ignores fractions so small that they are
+// rounding errors.
 func ceil(v float64) Cycles {
 	const noise, most = 1e-9, 0.25
 	c := math.Ceil(v)
@@ -55,10 +56,10 @@ func ceil(v float64) Cycles {
 	return Cycles(c)
 }
 
-// CeilDiv returns a divided by b, rounded up. Both must not be negative, and b must not be 0.
+// CeilDiv returns a divided by b, rounded up. Neither may be negative, and b must not be 0.
 func CeilDiv(a, b int) int { return (a + b - 1) / b }
 
-// String formats the time in ms, us or ns, depending on its size.
+// String formats t with the unit ms, us or ns, depending on its size.
 func (t Nanoseconds) String() string {
 	switch v := float64(t); {
 	case v >= 1e6:
@@ -70,7 +71,7 @@ func (t Nanoseconds) String() string {
 	}
 }
 
-// String formats the energy in mJ, uJ or nJ, depending on its size.
+// String formats e with the unit mJ, uJ or nJ, depending on its size.
 func (e Nanojoules) String() string {
 	switch v := float64(e); {
 	case v >= 1e6:

@@ -14,7 +14,7 @@ import (
 // native reports whether the host is little-endian.
 var native = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// CheckWrite is like Check, but records that the access writes.
+// CheckWrite is like [Memory.Check], but also records that the n bytes at addr will be written.
 func (m *Memory) CheckWrite(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {
@@ -23,10 +23,10 @@ func (m *Memory) CheckWrite(addr, n uint64) error {
 	return err
 }
 
-// Lend makes data the bytes of the segment that starts at addr, without a copy, and reports whether
-// it did. It does not if the segment already has bytes, if a checked access writes to it or goes
-// beyond data, or if the host is not little-endian. The caller must not change data while the
-// memory is in use.
+// Lend makes data the contents of the segment that starts at addr, without copying, and reports
+// whether it could. It returns false if the segment already has contents, if a checked access
+// writes to the segment or extends past data, or if the host is big-endian. The caller must not
+// change data while the memory is in use.
 func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 	n := 2 * uint64(len(data))
 	s, err := m.find(addr, n)
@@ -37,10 +37,10 @@ func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 	return true
 }
 
-// Halves returns the n fp16 values at addr without a copy: writing to the slice changes the memory.
-// The slice is valid until its segment grows. ok is false if the values cannot be shared: on a host
-// that is not little-endian, if the values fill less than half of their segment (the slice would
-// keep all of it alive), or if the segment was lent.
+// Halves returns the n fp16 values at addr as a slice that shares memory with the segment. The
+// slice is valid until the segment grows. Halves returns false if the host is big-endian, if the
+// segment's contents were lent, or if the values are less than half of the segment, because the
+// slice would keep the whole segment alive.
 func (m *Memory) Halves(addr, n uint64) (data []float16.Float16, ok bool) {
 	b, err := m.Bytes(addr, 2*n)
 	if err != nil || n == 0 || !native || uintptr(unsafe.Pointer(&b[0]))%2 != 0 {

@@ -14,7 +14,7 @@ type Segment struct {
 	Data []byte // initial bytes, at most Size; the rest of the segment is zero
 }
 
-// An AccessError reports an access that does not lie inside one segment.
+// An AccessError reports an access to bytes that are not all in one segment.
 type AccessError struct {
 	Addr, Bytes uint64
 	Segment     string // the segment in which the access starts, empty if none
@@ -28,7 +28,7 @@ func (e *AccessError) Error() string {
 	return fmt.Sprintf("%#x bytes at address %#x exceed segment %s, which ends at %#x", e.Bytes, e.Addr, e.Segment, e.End)
 }
 
-// Memory holds a program's segments as the device sees them.
+// Memory models device memory: a set of segments that do not overlap.
 type Memory struct {
 	segments []segment // sorted by address, not overlapping
 }
@@ -46,9 +46,9 @@ type segment struct {
 	lent    bool // data belongs to the caller of Lend
 }
 
-// NewMemory returns a memory with the given segments. A segment is allocated when it is first used,
-// and only up to the farthest checked access, so a large declared segment costs nothing. NewMemory
-// returns an error if segments overlap.
+// NewMemory returns a memory with the given segments. It returns an error if two of them overlap.
+// The host allocates a segment on its first use, and only up to the farthest address that was
+// checked, so declaring a large segment is cheap.
 func NewMemory(list []Segment) (*Memory, error) {
 	m := new(Memory)
 	for _, s := range list {
@@ -59,14 +59,14 @@ func NewMemory(list []Segment) (*Memory, error) {
 	return m, nil
 }
 
-// Add adds a segment. It ignores an empty one. It returns an error if the segment overlaps another
-// one or is smaller than its data.
+// Add adds segment s to the memory. It does nothing if s is empty. It returns an error if s
+// overlaps another segment or is smaller than its data.
 func (m *Memory) Add(s Segment) error {
 	if s.Size == 0 {
 		return nil
 	}
 	if uint64(len(s.Data)) > s.Size {
-		return fmt.Errorf("segment %s: found %d bytes of data, want at most its size of %d", s.Name, len(s.Data), s.Size)
+		return fmt.Errorf("segment %s has %d bytes of data; want at most its size of %d", s.Name, len(s.Data), s.Size)
 	}
 	i := m.search(s.Addr)
 	if s.Addr+s.Size < s.Addr {
@@ -80,8 +80,8 @@ func (m *Memory) Add(s Segment) error {
 	return nil
 }
 
-// Remove removes the segment that starts at addr, with its contents. It reports whether there was
-// one.
+// Remove removes the segment that starts at addr and discards its contents. It reports whether
+// there was such a segment.
 func (m *Memory) Remove(addr uint64) bool {
 	i := m.search(addr)
 	if i == len(m.segments) || m.segments[i].addr != addr {
@@ -91,7 +91,8 @@ func (m *Memory) Remove(addr uint64) bool {
 	return true
 }
 
-// search returns the index of the first segment that ends after addr.
+// search returns the index of the first segment that ends after addr, or the number of segments if
+// there is none.
 func (m *Memory) search(addr uint64) int {
 	return sort.Search(len(m.segments), func(i int) bool { return m.segments[i].addr+m.segments[i].size > addr })
 }
@@ -110,14 +111,15 @@ func (m *Memory) find(addr, n uint64) (*segment, error) {
 	return s, nil
 }
 
-// Check returns an *AccessError if the n bytes at addr do not lie inside one segment.
+// Check returns an *[AccessError] unless the n bytes at addr are inside one segment.
 func (m *Memory) Check(addr, n uint64) error {
 	_, err := m.find(addr, n)
 	return err
 }
 
-// Bytes returns the n bytes at addr. Writing to the slice changes the memory. The slice is valid
-// until an access farther into its segment makes the segment grow, so check all accesses first.
+// Bytes returns the n bytes at addr, or an *[AccessError]. The slice shares memory with the
+// segment, so writing to it changes the memory. A later access to a higher address of the segment
+// may move its contents; check the highest address first to prevent this.
 func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	s, err := m.find(addr, n)
 	if err != nil {
@@ -135,8 +137,8 @@ func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	return s.data[off : off+n : off+n], nil
 }
 
-// Peek returns the n bytes at addr for reading only. Unlike Bytes, it does not allocate a segment
-// that is still unused: it returns the segment's initial bytes.
+// Peek is like [Memory.Bytes], but the caller must not write to the slice. For a segment that is
+// not allocated yet, Peek returns the bytes it was declared with and does not allocate it.
 func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
 	s, err := m.find(addr, n)
 	if err != nil {
@@ -148,8 +150,8 @@ func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
 	return m.Bytes(addr, n)
 }
 
-// MakeUp marks the n bytes at addr as made up, because no input provided their values. It returns
-// an *AccessError if they do not lie inside one segment.
+// MakeUp marks the n bytes at addr as made up: the user gave no values for them, so the model
+// invented some. It returns an *[AccessError] unless the bytes are inside one segment.
 func (m *Memory) MakeUp(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {
@@ -158,8 +160,8 @@ func (m *Memory) MakeUp(addr, n uint64) error {
 	return err
 }
 
-// Give removes the made-up mark from ranges inside the n bytes at addr, because their values were
-// provided after all.
+// Give removes the mark of [Memory.MakeUp] from the n bytes at addr, because the user has now given
+// their values. It returns an *[AccessError] unless the bytes are inside one segment.
 func (m *Memory) Give(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {
@@ -168,7 +170,7 @@ func (m *Memory) Give(addr, n uint64) error {
 	return err
 }
 
-// MadeUp reports whether any of the n bytes at addr are made up.
+// MadeUp reports whether any of the n bytes at addr is marked as made up.
 func (m *Memory) MadeUp(addr, n uint64) bool {
 	s, err := m.find(addr, n)
 	if err != nil {

@@ -5,14 +5,15 @@ import (
 	"anesim/hw/regs"
 )
 
-// Traffic counts the bytes that one descriptor moves between device memory and the engine. It
-// counts them like the stored ExeCycles: rows padded to 64 bytes and whole coefficient buffers,
-// each once.
+// Traffic counts the bytes that one descriptor moves between device memory and the engine, by
+// operand. Rows count as padded to 64 bytes and weight buffers in full, as in the cost estimate
+// that the vendor's compiler stores with each descriptor.
 type Traffic struct {
 	Source1, Source2, Kernel, Destination uint64
 }
 
-// TrafficOf returns the traffic of a task's operands. Buffers that stay in the L2 cause none.
+// TrafficOf returns the bytes that a task with operands o moves. An operand that stays in L2 counts
+// as 0.
 func TrafficOf(o *regs.Operands) Traffic {
 	return Traffic{
 		Source1: o.Source1.Bytes, Source2: o.Source2.Bytes,
@@ -20,7 +21,7 @@ func TrafficOf(o *regs.Operands) Traffic {
 	}
 }
 
-// Add adds u to t.
+// Add adds the bytes of u to t, operand by operand.
 func (t *Traffic) Add(u *Traffic) {
 	t.Source1 += u.Source1
 	t.Source2 += u.Source2
@@ -28,30 +29,31 @@ func (t *Traffic) Add(u *Traffic) {
 	t.Destination += u.Destination
 }
 
-// Total returns all bytes moved.
+// Total returns the number of bytes read and written.
 func (t Traffic) Total() uint64 { return t.Read() + t.Destination }
 
-// Read returns the bytes read.
+// Read returns the number of bytes read: both sources and the weights.
 func (t Traffic) Read() uint64 { return t.Source1 + t.Source2 + t.Kernel }
 
-// Params holds the rates and the latency of a chip's memory, in bytes and engine cycles.
+// Params holds the speed limits of a chip's memory, in bytes per cycle of the engine's clock.
 type Params struct {
 	Read      clock.Rate // of memory, for reads alone
 	ReadWrite clock.Rate // of memory, for reads and writes together
-	// Tile is the rate of the tile DMA in each direction, and Lane is the read rate of one
-	// coefficient lane, as their outstanding transfers allow.
+	// Tile is the highest rate of the DMA that moves tensors, in each direction. Lane is the
+	// highest rate at which one MAC engine reads its weights.
 	Tile, Lane clock.Rate
 	Latency    clock.Cycles // from a request to its answer
 }
 
-// Cycles holds the time of each part of a traffic on its own, and the time of all of it. Each DMA
-// is limited by its own rate, reads by the read rate, and everything together by the total rate.
+// Cycles holds the time to move each operand of a traffic alone, and the time to move all of them.
+// Reads are limited by the read rate of memory, all transfers together by its total rate, and each
+// DMA by its own rate.
 type Cycles struct {
 	Source, Kernel, Destination, Total clock.Cycles
 }
 
-// Cycles returns the time that traffic t takes. lane is the size of the longest coefficient lane in
-// bytes.
+// Cycles returns how long memory is busy with traffic t. The argument lane is the number of weight
+// bytes of the MAC engine that reads the most.
 func (p Params) Cycles(t Traffic, lane uint64) Cycles {
 	c := Cycles{
 		Source:      max(p.Read.Cycles(t.Source1+t.Source2), p.Tile.Cycles(t.Source1+t.Source2)),

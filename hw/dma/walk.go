@@ -8,7 +8,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A View is one plane of one group of a surface in device memory. Rows can be read and written.
+// A View gives access to the rows of one depth plane of one group of an fp16 tensor in device
+// memory.
 type View struct {
 	b                []byte
 	base             int // offset of the group and plane
@@ -16,8 +17,8 @@ type View struct {
 	interleave       int // channels interleaved at each element, at least one
 }
 
-// View returns depth d of group g of the surface at addr. It returns an *AccessError if the surface
-// does not lie inside one segment.
+// View returns a view of depth plane d of group g of the tensor at addr, whose layout is s. It
+// returns an *[AccessError] if the tensor is not inside one segment.
 func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
 	low, high := s.Extent()
 	b, err := m.Bytes(addr+uint64(low), uint64(high-low))
@@ -37,7 +38,7 @@ func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
 
 const elementBytes = 2
 
-// offset returns the offset in v.b of element x of row y of channel c.
+// offset returns the offset in v.b of column x of row y of channel c.
 func (v View) offset(c, y, x int) int {
 	return v.base + c/v.interleave*v.plane + c%v.interleave*elementBytes + y*v.row + x*v.step
 }
@@ -66,7 +67,7 @@ func (v View) Row(dst []float16.Float16, c, y int) {
 	}
 }
 
-// SetRow writes src to row y of channel c, starting at element x.
+// SetRow copies src to row y of channel c, starting at element x of the row.
 func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	if len(src) == 0 {
 		return
@@ -89,14 +90,15 @@ func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	}
 }
 
-// A Lane describes the weights that one engine streams from memory.
+// A Lane is a stream of weights that one MAC engine reads from device memory.
 type Lane struct {
 	Addr uint64 // device address
 	Size uint32 // bytes
 	On   bool
 }
 
-// Lanes returns the sixteen coefficient lanes of a task. kernel is the base address of its weights.
+// Lanes returns the weight streams of a task with registers g, one per MAC engine. The argument
+// kernel is the device address that the task's weight offsets are relative to.
 func Lanes(g *regs.Groups, kernel uint64) (lanes [16]Lane) {
 	k := &g.KernelDMASrc
 	for i := range lanes {

@@ -1,9 +1,9 @@
 package evidence
 
-// A Kind classifies the evidence for a number.
+// A Kind says how the value of a constant is known, for example by measurement.
 type Kind string
 
-// The kinds of evidence, strongest first.
+// Kinds of evidence, strongest first.
 const (
 	Measured   Kind = "measured"   // on silicon
 	Bytes      Kind = "bytes"      // seen in real programs
@@ -13,7 +13,7 @@ const (
 	Assumed    Kind = "assumed"
 )
 
-// A Constant is a number that describes the hardware, with the evidence for it.
+// A Constant is a number that describes the hardware, with its unit and the evidence for its value.
 type Constant struct {
 	Value    float64
 	Unit     string
@@ -21,8 +21,8 @@ type Constant struct {
 	Source   string
 }
 
-// New returns a constant with the given value and unit, the kind of evidence for it, and its
-// source.
+// New returns a constant. The unit may be empty, kind says how the value is known, and source names
+// the measurement, document or assumption.
 func New(value float64, unit string, kind Kind, source string) Constant {
 	return Constant{value, unit, kind, source}
 }

@@ -2,11 +2,11 @@ package evidence
 
 import "strings"
 
-// A LimitKind classifies the limits of the model.
+// A LimitKind says why the model does not compute something or cannot be sure of it.
 type LimitKind string
 
-// The kinds of limits. With the first three, values are not computed. The last two qualify values
-// that were computed.
+// Kinds of limits. With one of the first three, no values are computed. The last two apply to
+// values that were computed.
 const (
 	MissingSpecification LimitKind = "missing specification" // no program or document shows how the hardware behaves
 	NotModelled          LimitKind = "not modelled"          // the behaviour is known, but left out of the model
@@ -15,20 +15,21 @@ const (
 	RestsOnAssumption    LimitKind = "assumed"               // values follow a choice that no program confirms
 )
 
-// A Limit describes something that the model does not know or do, and where it occurred.
+// A Limit describes something that the model cannot compute, or computes on an unconfirmed
+// assumption.
 type Limit struct {
 	Kind  LimitKind
 	What  string // description, without the place
 	Where string // descriptor, layer, register or node; empty if the place is clear from the report
 }
 
-// Blocks reports whether the limit prevents values from being computed. Otherwise it only qualifies
-// them.
+// Blocks reports whether the limit prevents values from being computed. If it returns false, the
+// values were computed but depend on an unconfirmed assumption.
 func (l *Limit) Blocks() bool {
 	return l.Kind != RestsOnInference && l.Kind != RestsOnAssumption
 }
 
-// String returns the limit on one line, as "where: what (kind)".
+// String returns the limit as "where: what (kind)", or "what (kind)" if no place is known.
 func (l Limit) String() string {
 	var b strings.Builder
 	if l.Where != "" {

@@ -8,45 +8,47 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Host holds the constants of one machine and its software.
+// A Host holds the constants that determine how long the software of one machine works on a call,
+// in addition to the engine.
 type Host struct {
 	Name string
 
 	Floor evidence.Constant // microseconds per call, independent of its work
 	In    evidence.Constant // microseconds per megabyte of fp16 inputs
 	Out   evidence.Constant // microseconds per megabyte of fp16 outputs
-	// Weights is in microseconds per megabyte of weights of convolutions and linear layers that a
-	// single call uses for the first time. Cold weights arrive at 8-15 GB/s.
+	// Weights is the time in microseconds per megabyte of weights that a call is the first to use.
+	// It applies to convolutions and linear layers. Such weights arrive at 8 to 15 GB/s.
 	Weights evidence.Constant
-	// Zero and Subnormal are in nanoseconds per output of that kind. A conversion in software
-	// branches on them.
+	// Zero and Subnormal are times in nanoseconds per output element that is zero or subnormal. The
+	// software that converts outputs is slower for such elements.
 	Zero, Subnormal evidence.Constant
-	// Memory is in microseconds per megabyte that the engine moves. It models memory that was left
-	// in a slow state.
+	// Memory is the time in microseconds per megabyte that the engine moves, for sessions in which
+	// the machine's memory was left in a slow state.
 	Memory evidence.Constant
-	// Spill is in additional microseconds per megabyte of fp16 outputs, for the outputs whose fp32
-	// copy no longer fits a cache.
+	// Spill is the additional time in microseconds per megabyte of fp16 outputs that are so large
+	// that their fp32 copy does not fit the cache.
 	Spill evidence.Constant
 
-	// Hold is the time in nanoseconds for which the engine's rail stays on after work, as the
-	// machine's software sets it. 0 means the chip's own hold time.
+	// Hold is the time in nanoseconds for which the machine's software keeps the engine's power
+	// rail on after work. 0 means the hold time of the chip.
 	Hold evidence.Constant
 }
 
 // spillBytes is the size of fp16 outputs whose fp32 copy fills the 8 MiB system cache of the M1.
 const spillBytes = 4 << 20
 
-// StateTerms returns the indices of the terms that describe the state of memory during a session
-// rather than the machine. Their values do not carry over to another session.
+// StateTerms returns the indices in [Vector] of the constants that describe the state of memory in
+// one session. Unlike the others, their fitted values do not apply to other sessions on the same
+// machine.
 func StateTerms() []int { return []int{3, 6} }
 
 // numTerms is the number of constants that contribute to the time of a call.
 const numTerms = 8
 
-// A Vector holds one number per constant, in the order of Constants, without Hold.
+// A Vector holds one number per constant of a [Host] except Hold, in the order of [Host.Constants].
 type Vector [numTerms]float64
 
-// A Load describes the work of a call for the host.
+// A Load describes how much work a call causes for the host's software.
 type Load struct {
 	In, Out   uint64 // bytes of fp16 tensors
 	Weights   uint64 // bytes of weights of convolutions and linear layers
@@ -55,7 +57,8 @@ type Load struct {
 	Moved     uint64 // bytes between device memory and the engine
 }
 
-// Terms returns the factors by which the constants are multiplied to get microseconds.
+// Terms returns the amount of work that each constant of a [Host] is multiplied by. The sum of the
+// products is the host's time in microseconds.
 func (l Load) Terms() Vector {
 	return Vector{
 		1, float64(l.In) / 1e6, float64(l.Out) / 1e6, float64(l.Weights) / 1e6,
@@ -63,7 +66,7 @@ func (l Load) Terms() Vector {
 	}
 }
 
-// Time returns the time that the host adds to the engine's time.
+// Time returns the time that the host's software spends on a call with load l, outside the engine.
 func (h *Host) Time(l Load) clock.Nanoseconds {
 	us, terms := 0.0, l.Terms()
 	for i, c := range h.constants() {
@@ -77,7 +80,7 @@ func (h *Host) constants() [numTerms]*evidence.Constant {
 	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory, &h.Spill}
 }
 
-// Values returns the values of the constants, in the order of Constants.
+// Values returns the values of all constants except Hold.
 func (h *Host) Values() (v Vector) {
 	for i, c := range h.constants() {
 		v[i] = c.Value
@@ -85,14 +88,14 @@ func (h *Host) Values() (v Vector) {
 	return v
 }
 
-// Set replaces the values of the constants, in the order of Constants. Hold does not change.
+// Set sets the values of all constants except Hold.
 func (h *Host) Set(values Vector) {
 	for i, c := range h.constants() {
 		c.Value = values[i]
 	}
 }
 
-// Constants yields the name and value of every constant.
+// Constants returns an iterator over the name and value of every constant.
 func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 	return func(yield func(string, evidence.Constant) bool) {
 		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory", "HostSpill"}
@@ -105,7 +108,8 @@ func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 	}
 }
 
-// ByName returns the preset with the given name. For an unknown name the error lists the presets.
+// ByName returns the host with the given name, such as "macos-air". If there is none, the error
+// lists the known names.
 func ByName(name string) (Host, error) {
 	var known []string
 	for _, h := range Presets() {

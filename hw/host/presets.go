@@ -2,8 +2,9 @@ package host
 
 import "anesim/hw/evidence"
 
-// newPreset returns a host with the values v, fitted to the given source. A value of 0 is marked as
-// assumed, because no measured row shows such a cost.
+// newPreset returns a host whose constants have the values v, with the given source, and the given
+// hold time. Constants with value 0 are marked as assumed, because no measurement shows such a
+// cost.
 func newPreset(name, source string, v Vector, hold float64) Host {
 	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB", "us/MB"}
 	h := Host{Name: name}
@@ -22,8 +23,9 @@ func newPreset(name, source string, v Vector, hold float64) Host {
 
 const rows = "fitted to the public rows (bench.Fit) of "
 
-// Presets returns the hosts: none, a Linux driver that copies nothing on two machines, and five
-// machines and sessions under macOS. A megabyte is a million bytes of fp16.
+// Presets returns all known hosts: one without any cost, two machines with a Linux driver that does
+// not copy tensors, and five sessions on machines with macOS. Rates per megabyte refer to a million
+// bytes of fp16 data.
 func Presets() []Host {
 	return []Host{
 		newPreset("none", "the engine alone", Vector{}, 0),

@@ -2,7 +2,7 @@ package host
 
 import "anesim/hw/evidence"
 
-// A Stage is one part of the cost of a call outside the engine, in microseconds.
+// A Stage is one step of a call that runs outside the engine, with its duration in microseconds.
 type Stage struct {
 	Name string
 	Time evidence.Constant
@@ -23,10 +23,11 @@ var budget = [...]Stage{
 // controller's answer and its completion event.
 var interrupts = evidence.New(2, "interrupts/call", evidence.Measured, "latency budget of a small dispatch: about two a call")
 
-// Interrupts returns the number of interrupts that a call raises at the host.
+// Interrupts returns the number of interrupts that the engine raises at the host during one call.
 func Interrupts() evidence.Constant { return interrupts }
 
-// BudgetSum returns the sum of the measured stages in microseconds.
+// BudgetSum returns the total duration in microseconds of all stages as they were measured on one
+// machine.
 func BudgetSum() float64 {
 	sum := 0.0
 	for _, s := range budget {
@@ -35,8 +36,8 @@ func BudgetSum() float64 {
 	return sum
 }
 
-// Stages returns the stages of a call on this host. They were measured on one machine and are
-// scaled so that they sum to this host's floor. A host without a floor has no stages.
+// Stages returns the stages of a call on this host, or nil if the host adds no fixed time per call.
+// The durations were measured on one machine and are scaled so that they sum to h.Floor.
 func (h *Host) Stages() []Stage {
 	if h.Floor.Value <= 0 {
 		return nil
@@ -62,13 +63,14 @@ var twoThreads = evidence.New(1.04, "x", evidence.Measured, "two submitting thre
 // it.
 var engineAhead = evidence.New(0.5, "", evidence.Assumed, "nothing tells the way in from the way out")
 
-// A Split divides a call's time outside the engine, in microseconds. Beside overlaps with other
-// calls. Before and After hold the gate that admits one command at a time, before and after the
-// engine runs.
+// A Split divides the fixed host time of a call, in microseconds, by when it occurs. The part
+// Beside overlaps with other calls. Only one call at a time is between the start of Before and the
+// end of After; the engine runs between those two parts.
 type Split struct{ Beside, Before, After evidence.Constant }
 
-// Split divides the floor for calls that share the engine. About 7 us of a call of 183.5 us overlap
-// with other calls; they belong to binding and copies.
+// Split divides the fixed time of a call into a part that overlaps with other calls and the parts
+// before and after the engine's work. About 7 us of a call of 183.5 us overlap, the time of binding
+// and copying tensors.
 func (h *Host) Split() Split {
 	us := func(v float64, why string) evidence.Constant {
 		return evidence.New(v, "us", evidence.Inferred, why+"; "+h.Floor.Source)

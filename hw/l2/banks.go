@@ -2,15 +2,17 @@ package l2
 
 import "anesim/hw/clock"
 
-// Params describes a chip's L2.
+// Params describes the geometry of L2, the engine's on-chip memory.
 type Params struct {
 	Bytes   int
 	Banks   int
 	Granule int // bytes that a bank transfers per cycle
 }
 
-// ConflictDepth returns the cycles needed to read one granule from each of rows rows that are
-// stride bytes apart: ceil(rows / (banks/g)) with g = gcd(stride/granule, banks) (decompiled).
+// ConflictDepth returns the number of cycles needed to read one granule from each of several rows
+// that are stride bytes apart. Rows in the same bank are read one after the other, so the result is
+// ceil(rows / (banks/g)) with g = gcd(stride/granule, banks). This rule was read from the vendor's
+// code.
 func (p Params) ConflictDepth(rows int, stride uint32) int {
 	if rows <= 1 {
 		return rows
@@ -28,17 +30,19 @@ func gcd(a, b int) int {
 	return b
 }
 
-// Traffic counts the bytes that engines read from and write to the L2. A broadcast counts once,
-// even if many engines receive it.
+// Traffic counts the bytes that the engines read from and write to L2. Bytes that several engines
+// receive at once count once.
 type Traffic struct{ Read, Written uint64 }
 
-// A Patch describes the pixels of one access: Rows rows of Width elements, Stride bytes apart.
+// A Patch is a rectangle of pixels in L2: Rows rows of Width elements. The rows start Stride bytes
+// apart.
 type Patch struct {
 	Rows, Width int
 	Stride      uint32
 }
 
-// A Window describes the pixels of one channel that the array reads for one patch of results.
+// A Window is the rectangle of source pixels of one channel that the MAC array needs for one patch
+// of results.
 type Window struct {
 	Patch
 	Columns int // width of the patch of results, a power of two
@@ -51,8 +55,9 @@ type Window struct {
 // programs, which follow the rule in 303 of 317 tasks.)
 const fetchGranules = 8
 
-// fetchDepth returns the cycles of a fetch: the number of its rows that share a bank with the
-// first. Rows are granules wide and stride bytes apart.
+// fetchDepth returns the number of cycles of one fetch, which is the largest number of its rows
+// that share a bank with the first row. The rows are the given number of granules wide and stride
+// bytes apart.
 func (p Params) fetchDepth(rows, granules int, stride int) int {
 	depth, at := 1, 0
 	step := stride / p.Granule % p.Banks
@@ -67,11 +72,12 @@ func (p Params) fetchDepth(rows, granules int, stride int) int {
 	return depth
 }
 
-// Cycles returns the cycles needed to read one channel of a window. All granules are distributed
-// over the banks; bank conflicts that the row stride causes within a fetch can take longer.
+// Cycles returns the number of cycles needed to read one channel of window w. Without conflicts all
+// banks work at once. Conflicts occur if rows of one fetch (one access of the array) are in the
+// same bank.
 //
-// A fetch reads rows that belong to consecutive rows of results, which are Step rows apart. It has
-// room for as many granules per row as Columns pixels fill, and for one more: the halo.
+// A fetch reads rows that are w.Step rows apart, for consecutive rows of results. From each row it
+// reads as many granules as w.Columns pixels fill and one more for the overlap with the next patch.
 func (p Params) Cycles(w Window) int {
 	if w.Rows == 0 || w.Width == 0 {
 		return 0
@@ -87,10 +93,10 @@ func (p Params) Cycles(w Window) int {
 	return max(spread, clock.CeilDiv(w.Rows, rows)*depth)
 }
 
-// WritebackCycles returns the cycles needed to write the results of a patch for all channels. Each
-// bank accepts one granule per cycle, each row of a channel starts a new granule, and rows on the
-// same banks wait for each other. A stride of zero, as in buffers that are written at once, causes
-// no conflict.
+// WritebackCycles returns the number of cycles needed to write the results t of all channels. Each
+// bank accepts one granule per cycle, and every row starts a new granule. Rows in the same bank are
+// written one after the other. A stride of 0 means a buffer that is written as one piece, which has
+// no such conflicts.
 func (p Params) WritebackCycles(channels int, t Patch) clock.Cycles {
 	granules := channels * t.Rows * clock.CeilDiv(2*t.Width, p.Granule)
 	if t.Stride != 0 && t.Rows > 1 {

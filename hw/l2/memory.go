@@ -9,7 +9,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// A RangeError reports a buffer that ends beyond the L2.
+// A RangeError reports a buffer that extends past the end of L2.
 type RangeError struct {
 	End, Size uint64 // bytes
 }
@@ -18,17 +18,18 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("buffer ends at L2 address %#x; the L2 has %#x bytes", e.End, e.Size)
 }
 
-// Memory holds the contents of the L2. The host allocates it only as far as buffers were reserved.
+// Memory holds the contents of L2. The host allocates only the part below the highest reserved
+// address.
 type Memory struct {
 	mem  []byte
 	size uint64
 }
 
-// New returns an L2 of size bytes, all zero.
+// New returns an L2 memory of size bytes that are all zero.
 func New(size int) *Memory { return &Memory{size: uint64(size)} }
 
-// Reserve makes room for addresses below end. It returns a *RangeError if end is beyond the L2. If
-// the memory has to grow, earlier views no longer see it.
+// Reserve allocates the addresses below end. It returns a *[RangeError] if end exceeds the size of
+// L2. If the allocation grows, views that were made before no longer show the current contents.
 func (p *Memory) Reserve(end uint64) error {
 	if end > p.size {
 		return &RangeError{end, p.size}
@@ -41,14 +42,15 @@ func (p *Memory) Reserve(end uint64) error {
 	return nil
 }
 
-// A View is one plane of one group of a buffer in the L2. Rows can be read and written.
+// A View gives access to the rows of one depth plane of one group of an fp16 tensor in L2.
 type View struct {
 	mem                          []byte
 	base, row, channel, elements int // bytes to the next row, channel and element
 }
 
-// View returns depth d of group g of the buffer with layout l and shape s, or a *RangeError. It
-// reserves the buffer. To use several views at once, first reserve all their buffers.
+// View returns a view of depth plane d of group g of a tensor with layout l and shape s, and
+// reserves its memory. It returns a *[RangeError] if the tensor extends past the end of L2. A
+// caller that needs several views at once must reserve the memory of all tensors first.
 func (p *Memory) View(l regs.Tile, s regs.Shape, g, d int) (View, error) {
 	if err := p.Reserve(l.Span(s)); err != nil {
 		return View{}, err
@@ -60,7 +62,7 @@ func (p *Memory) View(l regs.Tile, s regs.Shape, g, d int) (View, error) {
 	return v, nil
 }
 
-// offset returns the offset in v.mem of element x of row y of channel c.
+// offset returns the offset in v.mem of column x of row y of channel c.
 func (v View) offset(c, y, x int) int { return v.base + y*v.row + c*v.channel + x*v.elements }
 
 // Row copies the first len(dst) elements of row y of channel c to dst.
@@ -71,7 +73,7 @@ func (v View) Row(dst []float16.Float16, c, y int) {
 	}
 }
 
-// SetRow writes src to row y of channel c, starting at element x.
+// SetRow copies src to row y of channel c, starting at element x of the row.
 func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	at := v.offset(c, y, x)
 	for i, h := range src {
@@ -79,8 +81,7 @@ func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	}
 }
 
-// Spoil fills the reserved part of the L2 with NaNs. It models another program that used the L2 in
-// the meantime.
+// Spoil overwrites the reserved part of L2 with NaNs, as if another program had used L2.
 func (p *Memory) Spoil() {
 	for i := range p.mem {
 		p.mem[i] = 0xff

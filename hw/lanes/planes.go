@@ -2,12 +2,13 @@ package lanes
 
 import "anesim/hw/regs"
 
-// Count is the number of coefficient lanes, one for each MAC engine.
+// Count is the number of weight streams of a task, one for each MAC engine.
 const Count = 16
 
-// Planes returns the width of the next planes in channels, and the number of consecutive planes of
-// that width. left is the number of channels of the group that are not yet in a plane, and most is
-// the maximum width.
+// Planes splits channels into planes, groups of channels whose weights are stored together. It
+// returns the width in channels of the next planes and the number n of consecutive planes with that
+// width. Of the current group, left channels are not yet in a plane, and no plane may have more
+// than most channels.
 func Planes(left, most int) (width, n int) {
 	if left < Count {
 		return 1, left
@@ -16,16 +17,17 @@ func Planes(left, most int) (width, n int) {
 	return width, left / (Count * width) * Count
 }
 
-// PatchPixels is the number of pixels that the engines work on at a time. For more pixels, an
-// engine keeps its weights.
+// PatchPixels is the number of pixels that the MAC engines compute at a time. A task with more
+// pixels reuses the weights in the engines.
 const PatchPixels = 128
 
 // planeHalves is the maximum number of values in a plane of a matmul with more pixels than a patch.
 // It is the 64 KiB of kernel memory (inferred in the reference for layouts).
 const planeHalves = 1 << 15
 
-// Most returns the maximum number of channels in a plane of a task with taps weights per channel.
-// It is 2^OCGSize, or less for a matmul, which is a task with a transposed result.
+// Most returns the largest number of channels in one plane of a task with registers g, which has
+// taps weights per input channel. It is 2^OCGSize, or less for a matmul, which is a task with a
+// transposed result.
 func Most(g *regs.Groups, taps int) int {
 	c := &g.Common
 	most := 1 << c.ConvCfg.OCGSize()

@@ -9,8 +9,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// An Activation is a function for which this package can make a table. Functions with a parameter
-// are in scalar.go.
+// An Activation names a function, such as the sigmoid, for which this package can make an
+// activation table. Functions with a parameter are in scalar.go.
 type Activation uint8
 
 const (
@@ -128,7 +128,7 @@ const (
 	smallest  = 0x1p-24 // the smallest positive fp16 value
 )
 
-// Activations returns all functions that TableOf supports.
+// Activations returns all functions that [TableOf] supports.
 func Activations() []Activation {
 	all := make([]Activation, numActivations)
 	for i := range all {
@@ -137,7 +137,7 @@ func Activations() []Activation {
 	return all
 }
 
-// String returns the function's name in lower case.
+// String returns the name of the function in lower case, such as "sigmoid".
 func (a Activation) String() string {
 	if a < numActivations {
 		return activations[a].name
@@ -145,9 +145,8 @@ func (a Activation) String() string {
 	return "Activation(" + strconv.Itoa(int(a)) + ")"
 }
 
-// Prescale returns the PostScale factor to apply before the table: log2(e) for Exp (0x3dc5, from
-// the bytes of the real exp program), 1 for the others. A sine applies 1/(2 pi), 0x3118, before its
-// Fraction.
+// Prescale returns the factor by which the accumulator must be multiplied before the table is
+// applied. It is log2(e) for Exp, as in the vendor's exp program, and 1 for all other functions.
 func (a Activation) Prescale() float16.Float16 {
 	if a == Exp {
 		return 0x3dc5
@@ -155,8 +154,8 @@ func (a Activation) Prescale() float16.Float16 {
 	return 0x3c00
 }
 
-// Rescale returns the factor by which the planar engine multiplies the table's results: ln 2 for
-// Log (0x398c, from the bytes of the real log program), log10 2 for Log10, 1 for the others.
+// Rescale returns the factor by which the planar engine must multiply the table's result. It is ln
+// 2 for Log, as in the vendor's log program, log10 2 for Log10, and 1 for all other functions.
 func (a Activation) Rescale() float16.Float16 {
 	switch a {
 	case Log:
@@ -167,8 +166,9 @@ func (a Activation) Rescale() float16.Float16 {
 	return 0x3c00
 }
 
-// TableOf fits the table of a and returns it with its error. The error of Exp is relative to 2^v,
-// that of Log and Log10 to log2 v. TableOf panics if a is not in Activations.
+// TableOf returns the table that approximates a, and the error of the approximation. For Exp the
+// error is measured against 2^v, and for Log and Log10 against log2 v, because Prescale and Rescale
+// do the rest. TableOf panics if a is not one of [Activations].
 func TableOf(a Activation) (*Table, Deviation) {
 	d := activations[a]
 	f := d.f

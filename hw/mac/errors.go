@@ -2,7 +2,7 @@ package mac
 
 import "fmt"
 
-// A FormatError reports invalid bytes of an activation table or of packed weights.
+// A FormatError reports bytes that are not a valid activation table or not valid packed weights.
 type FormatError struct {
 	Form string // format that was expected: "table", "palette", "sparse" or "int8"
 	Off  int    // byte offset of the error, or len(input) if the input is too short

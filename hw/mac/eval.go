@@ -6,11 +6,10 @@ import (
 	"github.com/x448/float16"
 )
 
-// Eval returns the table's value for v. The input is the fp32 value after scale and bias; that it
-// is not rounded to fp16 first is assumed. NaN is treated as +Inf (measured). Inputs equal to a
-// clamp give the end value (inferred: the end value h2 of rsqrt is the infinity that silicon gives
-// for zero). The result is rounded once, half to even, over the full range. Post.Apply adds the
-// ceiling of the port.
+// Eval returns the table's value for the accumulator v, after scale and bias. The result is rounded
+// once to fp16, half to even, over the full range of fp16; [Post.Apply] also applies the ceiling of
+// an output port. An input equal to a clamp gives the end value. NaN counts as +Inf, as measured on
+// silicon. The model assumes that the engine does not round v to fp16 first.
 func (t *Table) Eval(v float32) float16.Float16 {
 	if v != v {
 		v = float32(inf)
@@ -34,7 +33,8 @@ func (t *Table) Eval(v float32) float16.Float16 {
 	return t.lookUp(v)
 }
 
-// EvalSlice sets dst[i] to the table's value for src[i]. dst must be at least as long as src.
+// EvalSlice sets dst[i] to t.Eval(src[i]) for each i below len(src). The slice dst must be at least
+// as long as src.
 func (t *Table) EvalSlice(dst []float16.Float16, src []float32) {
 	if len(src) == 0 {
 		return

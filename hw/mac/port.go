@@ -7,21 +7,21 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Port is an output port through which accumulators leave. The descriptor determines the port of
-// an operation: see outputPort in engine.go of package hw.
+// A Port is a kind of output port, through which results leave a MAC engine. The kind determines
+// the magnitude above which a result becomes infinity.
 type Port uint8
 
 const (
-	// PortCeiling turns a magnitude of 32768 or more into infinity. Matmuls, linear layers and
-	// convolutions of two or more taps use it (measured: 32752 passes).
+	// PortCeiling turns magnitudes of 32768 or more into infinity. Matmuls, linear layers and
+	// convolutions with two or more taps use it. On silicon, 32752 still passes.
 	PortCeiling Port = 0
 
-	// PortFull has the whole range of fp16, up to 65504. A 1x1 convolution with one input channel
-	// uses it (measured).
+	// PortFull passes all fp16 values, up to 65504. On silicon, a 1x1 convolution with one input
+	// channel uses it.
 	PortFull Port = 1
 )
 
-// String returns the name of the port.
+// String returns "ceiling" or "full".
 func (p Port) String() string {
 	switch p {
 	case PortCeiling:
@@ -32,8 +32,8 @@ func (p Port) String() string {
 	return "Port(" + strconv.Itoa(int(p)) + ")"
 }
 
-// Limit returns the smallest magnitude that the port turns into infinity: 32768, or +Inf for a port
-// that is limited only by fp16.
+// Limit returns the smallest magnitude that the port turns into infinity: 32768 for PortCeiling and
+// +Inf for PortFull.
 func (p Port) Limit() float32 {
 	if p == PortCeiling {
 		return 32768
@@ -41,10 +41,9 @@ func (p Port) Limit() float32 {
 	return float32(math.Inf(1))
 }
 
-// Narrow converts v to fp16 as the port does. It rounds once, half to even, with subnormal results,
-// then applies the ceiling to the rounded magnitude. The rounding and the ceiling are measured. The
-// subnormals are assumed, because the flush to zero is only known for operands. NaN becomes +0,
-// like every result without a value (measured: inf-inf, 0*inf).
+// Narrow converts v to fp16 with one rounding, half to even, and then turns a magnitude of Limit or
+// more into infinity. NaN becomes +0. These rules were measured on silicon. That results may be
+// subnormal is assumed.
 func (p Port) Narrow(v float32) float16.Float16 {
 	h := nearestHalf(v)
 	if p == PortCeiling && h&^halfSign >= half32768 {

@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Post describes the post-processing of the accumulators of one output channel: scale, bias, ReLU
-// or table, and one rounding. The zero value scales by zero, so always set Scale. Post{Scale: 1}
-// only rounds.
+// A Post describes the steps between the accumulators of an output channel and the fp16 results: a
+// scale, a bias, ReLU or an activation table, and one rounding. Post{Scale: 1} only rounds. The
+// zero Post is not useful, because it multiplies by 0.
 type Post struct {
 	Scale float32 // factor, 1 for none; PostScale computes it from the register
 	Bias  float32 // addend, 0 for none; AccBias computes it from the register
@@ -17,16 +17,16 @@ type Post struct {
 	Port  Port    // the port through which the fp16 values leave
 }
 
-// PostScale returns the factor that the PostScale register encodes: an fp16 value shifted right.
-// NaN is treated as +Inf and a denormal as +0, as in Widen. That the shift divides the factor
-// exactly is inferred from the name of the field.
+// PostScale returns the factor that the PostScale register encodes, value / 2^rightShift. NaN
+// counts as +Inf and a subnormal value as +0, as in [Widen]. That the shift divides exactly is
+// inferred from the name of the register's field.
 func PostScale(value float16.Float16, rightShift uint) float32 {
 	return scaleBy(widen(value), -int(rightShift&31))
 }
 
-// AccBias returns the addend that the AccBias register encodes: an fp16 value shifted left. A
-// denormal keeps its value: the compiler's rsqrt encodes its epsilon of 1e-6 as one (from bytes).
-// NaN is treated as +Inf. That the shift goes left is assumed; it is 0 in every real task.
+// AccBias returns the addend that the AccBias register encodes, value * 2^shift. Subnormal values
+// keep their value: the vendor's rsqrt program stores an epsilon of 1e-6 in this way. NaN counts as
+// +Inf. The direction of the shift is assumed, because it is 0 in all known programs.
 func AccBias(value float16.Float16, shift uint) float32 {
 	v := value.Float32()
 	if v != v {
@@ -43,11 +43,11 @@ func scaleBy(v float32, n int) float32 {
 	return v * float32(uint32(1)<<n)
 }
 
-// Apply post-processes the accumulators acc into dst, which must be at least as long. Scale and
-// bias are one fp32 operation each, and each gives +0 instead of NaN. That they are separate
-// operations is assumed: only the last rounding is known. A bias of +0 is added too, so -0 becomes
-// +0 (measured for x + 0). Then follow ReLU, or the table with the fp32 sum as its input, and the
-// port.
+// Apply converts the accumulators acc to results in dst, which must be at least as long. It
+// multiplies by the scale, adds the bias, applies ReLU or the table, and rounds to fp16 as the port
+// does. Scale and bias are one fp32 operation each, and each gives +0 instead of NaN. Adding a bias
+// of +0 turns -0 into +0, as measured on silicon. That scale and bias are separate operations is
+// assumed.
 func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 	if len(acc) == 0 {
 		return

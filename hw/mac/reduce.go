@@ -34,13 +34,13 @@ func Reduce(acc, panel, taps []float32, port Port) {
 	reduceMany(acc, panel, taps, len(acc), len(taps), port)
 }
 
-// ReduceMany applies several tap vectors to one panel and reads the panel once for a few of them.
-// With K = len(panel)/lanes taps per vector, vector m is taps[m*K:][:K] and its results are
-// acc[m*lanes:][:lanes], exactly as Reduce computes them. ReduceMany panics unless len(panel) is a
-// multiple of lanes, len(taps) a multiple of K, and len(acc) lanes times the number of vectors.
+// ReduceMany reduces one panel with several vectors of taps. The panel has K = len(panel)/lanes
+// rows of lanes values. For each m, acc[m*lanes:][:lanes] becomes what [Reduce] computes from the
+// panel and taps[m*K:][:K]. ReduceMany panics unless lanes divides len(panel), K divides len(taps),
+// and len(acc) is lanes times the number of vectors.
 //
-// Products commute, so either operand of a layer can be the panel. It is fastest with at least 16
-// lanes, ideally a multiple of 64, and a panel of at most half a megabyte.
+// Multiplication commutes, so either operand of a layer can be the panel. ReduceMany is fastest if
+// lanes is at least 16, best a multiple of 64, and the panel has at most half a megabyte.
 func ReduceMany(acc, panel, taps []float32, lanes int, port Port) {
 	if len(acc) == 0 {
 		return
@@ -92,8 +92,9 @@ func ReduceRows(acc, plane []float32, at []int, taps []float32, port Port) {
 	}
 }
 
-// Dot returns one output of a reduction of two or more taps over x and w, as computed by Widen,
-// Reduce and PortCeiling. It panics if x and w differ in length.
+// Dot returns the sum of x[i]*w[i] as the engine computes it for a reduction of two or more taps:
+// operands converted by [Widen], summed by [Reduce] and narrowed by [PortCeiling]. It panics if x
+// and w differ in length.
 func Dot(x, w []float16.Float16) float16.Float16 {
 	if len(x) != len(w) {
 		panic(fmt.Sprintf("mac: Dot: found %d inputs and %d weights; want as many", len(x), len(w)))

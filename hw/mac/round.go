@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// A RoundingMode selects how a conversion outside the multiply-accumulate rounds. The numbers are
-// the engine's own (measured).
+// A RoundingMode selects how the engine rounds when it converts a number, other than the results of
+// multiply-accumulates. The values are the engine's own, as measured on silicon.
 type RoundingMode uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 
 var roundingModeNames = [...]string{"nearest-even", "down", "up", "toward-zero", "nearest-away"}
 
-// String returns the mode's name, or its number if it is not one of the five.
+// String returns the name of the mode, or its number if the mode is unknown.
 func (m RoundingMode) String() string {
 	if int(m) < len(roundingModeNames) {
 		return roundingModeNames[m]
@@ -40,9 +40,9 @@ const (
 )
 
 // Round converts v to fp16 with a single rounding in mode m. Results may be subnormal. A magnitude
-// that rounds beyond 65504 becomes infinity if the mode rounds it away from zero, else 65504
-// (assumed, as in IEEE 754). NaN becomes +Inf, as at every input of the engine (measured). An
-// unknown mode rounds like NearestEven.
+// above 65504 becomes infinity if m rounds it away from zero and 65504 otherwise, as in IEEE 754;
+// for the engine this is assumed. NaN becomes +Inf, as measured on silicon. An unknown mode rounds
+// like NearestEven.
 func Round(v float64, m RoundingMode) float16.Float16 {
 	if math.IsNaN(v) {
 		return halfInf

@@ -12,7 +12,8 @@ import (
 // given parameters. It returns an error if a parameter is NaN or beyond fp16, or if low is above
 // high.
 
-// LeakyReLU returns a table for v if v is above 0, else alpha*v.
+// LeakyReLU returns a table for the function that is v for v > 0 and alpha*v otherwise. It returns
+// an error if alpha is NaN or exceeds the range of fp16.
 func LeakyReLU(alpha float64) (*Table, Deviation, error) {
 	f := func(x float64) float64 {
 		if x < 0 {
@@ -27,8 +28,8 @@ func LeakyReLU(alpha float64) (*Table, Deviation, error) {
 	return FitTable(f, linesSpec(-inf, inf, below, inf, Line{alpha, 0}, Line{1, 0}))
 }
 
-// Maximum returns a table for the larger of v and m. If the low line cannot be reached, for m of 0
-// and more, its slope is 0 as in the vendor's tables (from bytes).
+// Maximum returns a table for max(v, m). It returns an error if m is NaN or exceeds the range of
+// fp16.
 func Maximum(m float64) (*Table, Deviation, error) {
 	low := Line{}
 	if m < 0 {
@@ -37,14 +38,16 @@ func Maximum(m float64) (*Table, Deviation, error) {
 	return FitTable(func(x float64) float64 { return max(x, m) }, linesSpec(m, inf, m, inf, low, Line{1, 0}))
 }
 
-// Minimum returns a table for the smaller of v and m. The low line is v itself. The published form
-// of the vendor's table omits its slope, which would give 0 for every v below 0.
+// Minimum returns a table for min(v, m). It returns an error if m is NaN or exceeds the range of
+// fp16. For low inputs its line has slope 1; the published copy of the vendor's table omits this
+// slope, which would give 0 for all negative v.
 func Minimum(m float64) (*Table, Deviation, error) {
 	return FitTable(func(x float64) float64 { return min(x, m) }, linesSpec(-inf, m, -inf, m, Line{1, 0}, Line{1, 0}))
 }
 
-// Clip returns a table for v limited to [low, high]. For example, relu6 is Clip(0, 6) and hardtanh
-// is Clip(-1, 1).
+// Clip returns a table for v limited to the range from low to high. For example, Clip(0, 6) is
+// relu6 and Clip(-1, 1) is hardtanh. It returns an error if low is above high, or if a bound is NaN
+// or exceeds the range of fp16.
 func Clip(low, high float64) (*Table, Deviation, error) {
 	if !(low <= high) {
 		return nil, Deviation{}, fmt.Errorf("mac: clip: lower bound %g is above upper bound %g", low, high)
@@ -53,8 +56,9 @@ func Clip(low, high float64) (*Table, Deviation, error) {
 	return FitTable(f, linesSpec(low, high, low, high, Line{1, 0}, Line{1, 0}))
 }
 
-// ELU returns a table for v if v is above 0, else alpha*(e^v - 1). It uses the knots of the
-// vendor's selu.
+// ELU returns a table for the function that is v for v > 0 and alpha*(e^v - 1) otherwise. Its knots
+// are at the same inputs as those of the vendor's selu table. It returns an error if alpha is NaN
+// or exceeds the range of fp16.
 func ELU(alpha float64) (*Table, Deviation, error) {
 	f := func(x float64) float64 {
 		if x > 0 {

@@ -22,9 +22,9 @@ const (
 	atStep, atMode               = 41, 42
 )
 
-// A Table is an activation table: 33 equidistant knots with straight lines between them, a line for
-// each tail, and a constant beyond each clamp. It is immutable. ParseTable and FitTable make
-// tables.
+// A Table is an activation table, which approximates a function by straight lines. It has 33
+// equidistant knots, a line for inputs below the first and above the last knot, and a constant
+// value beyond each clamp. Tables are made by [ParseTable] and [FitTable] and are immutable.
 type Table struct {
 	raw  [TableBytes / 2]float16.Float16
 	mode TableMode
@@ -46,10 +46,10 @@ type Table struct {
 	insideLow, insideHigh float32
 }
 
-// ParseTable parses the 128 bytes of a table. It returns a *FormatError if the length is wrong, the
-// mode is unknown, the step does not fit the mode, or a knot, tail or clamp is NaN, which no real
-// table has. It also rejects knots in a table of integer parts or fractions, because their meaning
-// there is not known.
+// ParseTable parses an activation table of [TableBytes] bytes. It returns a *[FormatError] if the
+// length is wrong, the mode is unknown, the step is invalid for the mode, or a knot, tail or clamp
+// is NaN. It also rejects knots in a table of integer parts or fractions, because their effect is
+// not known.
 func ParseTable(b []byte) (*Table, error) {
 	if len(b) != TableBytes {
 		return nil, &FormatError{"table", min(len(b), TableBytes), "wrong size of a table, want 128 bytes", len(b)}
@@ -143,8 +143,8 @@ func (t *Table) isFinite() bool {
 	return true
 }
 
-// Encode returns the 128 bytes of the table. Bytes that ParseTable read but that have no known
-// meaning are included.
+// Encode returns the table in the form that ParseTable reads. Bytes of unknown meaning that
+// ParseTable read are preserved.
 func (t *Table) Encode() [TableBytes]byte {
 	var b [TableBytes]byte
 	for i, h := range t.raw {
@@ -153,8 +153,8 @@ func (t *Table) Encode() [TableBytes]byte {
 	return b
 }
 
-// Mode returns the mode of the table.
+// Mode returns the rule by which the table maps an input to a segment.
 func (t *Table) Mode() TableMode { return t.mode }
 
-// Step returns the distance between two knots.
+// Step returns the distance between the inputs of two adjacent knots.
 func (t *Table) Step() float64 { return math.Ldexp(1, -t.step) }

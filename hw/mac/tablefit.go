@@ -8,20 +8,22 @@ import (
 	"github.com/x448/float16"
 )
 
-// A TableSpec describes a table to fit. Inputs at or below Low give Below, inputs at or above High
-// give Above. An infinite clamp leaves its tail open. In ModeOdd the clamps apply to |v|.
+// A TableSpec describes the table that [FitTable] should make: its mode, step, clamps and tails.
+// Inputs at or below Low give Below, and inputs at or above High give Above. An infinite Low or
+// High lets the line of that tail continue. In ModeOdd, Low and High limit |v|.
 type TableSpec struct {
 	Mode         TableMode
 	StepLog      int // log2(1/step)
 	Low, High    float64
 	Below, Above float64
 
-	// LowTail and HighTail replace the lines that FitTable computes for the inputs between the
-	// outermost knots and the clamps.
+	// LowTail and HighTail are the lines between the outermost knots and the clamps. If one is nil,
+	// FitTable computes it.
 	LowTail, HighTail *Line
 
-	// Balance moves the knots off the function so that the errors at the knots and between them are
-	// about equal, which halves the largest one. Without it the knots are on the function.
+	// Balance lets FitTable move the knots off the function, so that the error at the knots about
+	// equals the error between them. This halves the largest error. If Balance is false, the knots
+	// lie on the function.
 	Balance bool
 }
 
@@ -36,7 +38,7 @@ func linesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpe
 	}
 }
 
-// A Deviation measures the error of a table over every finite fp16 input for which the exact
+// A Deviation measures the error of a table, over all finite fp16 inputs for which the exact
 // function rounds to a finite fp16 value.
 type Deviation struct {
 	Max   float64 // largest absolute error
@@ -50,10 +52,10 @@ func (d Deviation) String() string {
 	return fmt.Sprintf("max %.5f at %g, rms %.6f over %d inputs", d.Max, d.At, d.RMS, d.Count)
 }
 
-// FitTable fits a table to f and returns it with its error. For ModeExponent and the mantissa modes
-// f is the whole function, but only its values over one period or over [1/2,2] determine the knots.
-// FitTable returns an error if the step does not fit the mode, the mode is unknown, or a knot or
-// end value is not a finite fp16 value.
+// FitTable returns the table described by spec that approximates f, and the error of the
+// approximation. In ModeExponent and the mantissa modes, only the values of f over one period or
+// over [1/2,2] determine the knots. FitTable returns an error if the step does not fit the mode,
+// the mode is unknown, or a knot or an end value is not a finite fp16 value.
 func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error) {
 	var b [TableBytes]byte
 	var bad error
@@ -162,7 +164,7 @@ func fitTail(f func(float64) float64, knot, place, clamp, end float64) Line {
 	return Line{slope, end - float64(slope*clamp)}
 }
 
-// Deviation returns how far the table's values deviate from those of f.
+// Deviation compares the table with the function f, which it approximates, and returns the error.
 func (t *Table) Deviation(f func(float64) float64) Deviation {
 	return t.deviationWithin(f, inf)
 }

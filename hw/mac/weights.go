@@ -10,9 +10,10 @@ import (
 // fp16: palettes of 4 and 8 bits, sparse, and symmetric int8. The sparse mask starts at the least
 // significant bit (from the bytes of real programs). That palette indices do so too is assumed.
 
-// UnpackPalette looks up len(dst) indices of 4 or 8 bits in the codebook. With 4 bits the low
-// nibble of a byte comes first. It returns a *FormatError if bits is another width, if indices is
-// too short, or if an index is beyond the codebook.
+// UnpackPalette sets dst[i] to codebook[index i]. Each index has the given number of bits, 4 or 8;
+// two indices of 4 bits share a byte, the first in the low half. UnpackPalette returns a
+// *[FormatError] if bits has another value, indices is too short for dst, or an index is not below
+// len(codebook).
 func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) error {
 	if bits != 4 && bits != 8 {
 		return &FormatError{"palette", 0, "unsupported width in bits, want 4 or 8", bits}
@@ -37,9 +38,10 @@ func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) er
 	return nil
 }
 
-// UnpackSparse reads len(dst) fp16 values from src: a mask with one bit per value, LSB first,
-// rounded up to bytes, followed by the fp16 values of the set bits. The other values are +0. It
-// returns the number of bytes read. Mask bits beyond len(dst) are ignored.
+// UnpackSparse reads len(dst) fp16 values from src: a bit mask with one bit per value, lowest bit
+// first, in whole bytes, followed by the values whose bits are set. The other values become +0.
+// Surplus bits of the mask are ignored. UnpackSparse returns the number of bytes that it read, or a
+// *[FormatError] if src is too short.
 func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 	at := (len(dst) + 7) / 8
 	if len(src) < at {

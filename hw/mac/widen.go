@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// Widen converts src to multiply-accumulate operands in dst. NaN becomes +Inf and a denormal
-// becomes +0 (both measured). All other values are unchanged, including -0. dst must be at least as
-// long as src.
+// Widen converts the fp16 values in src to fp32 operands of a multiply-accumulate. NaN becomes +Inf
+// and a subnormal value +0, as measured on silicon. All other values, including -0, keep their
+// value. The slice dst must be at least as long as src.
 func Widen(dst []float32, src []float16.Float16) {
 	if len(src) == 0 {
 		return
@@ -22,9 +22,9 @@ func widenPortable(dst []float32, src []float16.Float16) {
 	}
 }
 
-// WidenExact converts src to the operands of operations other than a multiply-accumulate. NaN
-// becomes +Inf. All other values are unchanged, including denormals (measured). dst must be at
-// least as long as src.
+// WidenExact converts the fp16 values in src to fp32 operands of operations other than
+// multiply-accumulates. NaN becomes +Inf. All other values, including subnormal ones, keep their
+// value, as measured on silicon. The slice dst must be at least as long as src.
 func WidenExact(dst []float32, src []float16.Float16) {
 	if len(src) == 0 {
 		return

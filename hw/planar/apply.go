@@ -2,10 +2,9 @@ package planar
 
 import "github.com/x448/float16"
 
-// Apply sets dst[i] = c(a[i], b[i]) and returns the number of elements that it wrote, the length of
-// the shortest slice. dst may be a or b.
-//
-// Source: the two-source form, Common.Cfg 0x33 and 0x31.
+// Apply sets dst[i] to the result of c for a[i] and b[i], for each i below the smallest of the
+// three lengths. It returns that number of elements. The slice dst may be a or b. Apply computes
+// planar tasks with two sources (Common.Cfg 0x33 and 0x31).
 func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	n := min(len(dst), len(a), len(b))
 	p := c.plan()
@@ -13,7 +12,7 @@ func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	return n
 }
 
-// ApplyConst is like [Config.Apply] with k as every element of source 2.
+// ApplyConst computes the same as [Config.Apply] with every element of source 2 equal to k.
 func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	n := min(len(dst), len(a))
 	p := c.plan()
@@ -44,10 +43,10 @@ func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	}
 }
 
-// ApplyOne computes the one-source form, Common.Cfg 0x21: dst[i] is (±a[i] + Bias) * Scale,
-// followed by the later stages. It returns the number of elements that it wrote. The constant of a
-// scalar addition is in Bias (env_bcast_add scalar: 0x3800, one half). Of the operations only
-// SumSquare, the square of a[i], has an effect with one source.
+// ApplyOne sets dst[i] to (±a[i] + Bias) * Scale, followed by the later stages of c, for each i
+// below the smaller of the two lengths. It returns that number of elements. The only operation that
+// has an effect on a single source is SumSquare, which squares a[i]. ApplyOne computes planar tasks
+// with one source (Common.Cfg 0x21).
 func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	n := min(len(dst), len(a))
 	dst, a = dst[:n], a[:n]

@@ -6,7 +6,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// An Op is an operation that combines two sources. The values equal PE.Cfg.OpMode.
+// An Op is an operation that combines two sources, such as an addition. The values equal the
+// register field PE.Cfg.OpMode.
 type Op uint8
 
 const (
@@ -26,7 +27,7 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// A Post is a function that is applied after all scales.
+// A Post is a function, such as the reciprocal, that the planar engine applies after all scales.
 type Post uint8
 
 const (
@@ -68,13 +69,13 @@ type Config struct {
 	FinalScale float32
 }
 
-// Neutral returns a Config for op in which every scale is one and every addend zero. The compiler
-// writes these values if a program needs only the operation.
+// Neutral returns a Config that computes op and nothing else: every scale is one, every addend is
+// zero, and nothing is negated.
 func Neutral(op Op) Config {
 	return Config{Op: op, Scale: one, PreScale: one, FinalScale: 1}
 }
 
-// A ConfigError names a field of a [Config] with an unknown value.
+// A ConfigError reports a field of a [Config] whose value is not one of the defined constants.
 type ConfigError struct {
 	Field string
 	Val   uint32
@@ -84,8 +85,9 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("planar: unknown %s %#x", e.Field, e.Val)
 }
 
-// Validate returns a [*ConfigError] if an enumeration is out of range. Methods of an invalid Config
-// do not panic, but their results are meaningless.
+// Validate returns a *[ConfigError] for the first field of c whose value is not one of the defined
+// constants, or nil if there is none. Methods of an invalid Config do not panic, but their results
+// are meaningless.
 func (c *Config) Validate() error {
 	switch {
 	case c.Op > SumSquare:

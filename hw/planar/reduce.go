@@ -48,11 +48,10 @@ func (s *accumulator) add(t float32) {
 	}
 }
 
-// Reduce reduces a over axes with c.Kind and writes a.Shape.Without(axes) elements to dst. Elements
-// are combined in row-major order. dst must not overlap a. If a shape does not match its slice,
-// Reduce returns a [*ShapeError] and writes nothing.
-//
-// Source: Common.Cfg 0x51; reduce_mean over H and W, reduce_sum over W.
+// Reduce reduces a over axes with c.Kind, in row-major order, and writes the elements of the result
+// to dst. The result has the shape a.Shape.Without(axes). The slice dst must not overlap a. Reduce
+// returns a *[ShapeError] and writes nothing if a shape does not match its slice. It computes
+// planar tasks that reduce one source (Common.Cfg 0x51), such as reduce_mean.
 func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	out := a.Shape.Without(axes)
 	if err := a.check("source 1"); err != nil {
@@ -241,9 +240,9 @@ func accumulateRun(k Reduction, v float32, a []float16.Float16) float32 {
 	return v
 }
 
-// ReduceTwo reduces c(a, b) over axes of the broadcast shape of a and b.
-//
-// Source: Common.Cfg 0x61; layer norm's 2nd task, sum of (x - mean)^2.
+// ReduceTwo combines a and b element by element as [Config.Apply] does, with axes of extent 1
+// repeated, and reduces the combination over axes like [Config.Reduce]. It computes planar tasks
+// that reduce two sources (Common.Cfg 0x61), such as the sum of (x - mean)^2 in layer norm.
 func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error {
 	full := broadcastShape(a.Shape, b.Shape)
 	out := full.Without(axes)

@@ -6,11 +6,12 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Shape holds the extents of a tensor in elements. A tensor is a slice of C*H*W fp16 values, with
-// x as the fastest axis, then y, then the channel.
+// A Shape holds the extents of a tensor: channels, height and width in elements. The tensor's
+// elements are a slice of fp16 values in the order channel, row, column, with the column varying
+// fastest.
 type Shape struct{ C, H, W int }
 
-// Len returns C*H*W, the number of elements.
+// Len returns the number of elements, C*H*W.
 func (s Shape) Len() int { return s.C * s.H * s.W }
 
 // fitsLen reports whether s is a valid shape with at most n elements. It divides instead of
@@ -21,7 +22,7 @@ func (s Shape) fitsLen(n int) bool {
 
 func (s Shape) String() string { return fmt.Sprintf("%dx%dx%d", s.C, s.H, s.W) }
 
-// Axes is a set of axes.
+// Axes is a set of the axes C, H and W.
 type Axes uint8
 
 const (
@@ -30,7 +31,8 @@ const (
 	AxisW
 )
 
-// Without returns s with the extents of the axes in a set to 1: the shape of a reduction over a.
+// Without returns s with the extents of the axes in a replaced by 1. This is the shape of a
+// reduction over a.
 func (s Shape) Without(a Axes) Shape {
 	if a&AxisC != 0 {
 		s.C = 1
@@ -44,14 +46,15 @@ func (s Shape) Without(a Axes) Shape {
 	return s
 }
 
-// A Source is a tensor with its shape. An axis with extent 1 is repeated to the other source's
-// extent, as word 0x30 of Common requests for planar tasks.
+// A Source is a tensor that a planar task reads. If an axis has extent 1, its only element is
+// repeated as often as the other source requires.
 type Source struct {
 	Data  []float16.Float16
 	Shape Shape
 }
 
-// A ShapeError reports an operand with an invalid shape.
+// A ShapeError reports an operand whose shape is invalid or does not match its slice or the other
+// operands.
 type ShapeError struct {
 	Operand string
 	Got     Shape

@@ -2,14 +2,11 @@ package planar
 
 import "github.com/x448/float16"
 
-// WidthSliceGain applies the effect of a slice with a non-zero begin on the width axis: each value
-// is multiplied by 16, rounded to half, and divided by 16 again (measured at 4094, which survives,
-// and 4096, which becomes infinite). The product is exact until it overflows, and the next half
-// after 4094 is 4096. So a magnitude of 4096 or more becomes infinity, and all other values are
-// unchanged, including denormals and -0. A NaN becomes +Inf.
-//
-// It processes min(len(dst), len(src)) elements and returns that number. dst and src may be the
-// same slice.
+// WidthSliceGain copies src to dst with the side effect of a slice along the width axis that begins
+// after the first column: each value is multiplied by 16, rounded to fp16 and divided by 16. A
+// magnitude of 4096 or more therefore becomes infinity, and other values do not change, as measured
+// on silicon. NaN becomes +Inf. WidthSliceGain processes as many elements as the shorter slice has
+// and returns that number. The slices may be the same.
 func WidthSliceGain(dst, src []float16.Float16) int {
 	n := min(len(dst), len(src))
 	for i, h := range src[:n] {

@@ -2,11 +2,10 @@ package planar
 
 import "github.com/x448/float16"
 
-// ApplyTile is like [Config.Apply] for tensors whose axes of extent 1 are repeated. dst has the
-// broadcast shape of a and b. It may be the data of a source with that shape. If a shape does not
-// fit, ApplyTile returns a [*ShapeError] and writes nothing.
-//
-// Source: env_bcast_add runtime, softmax 2nd and 5th task.
+// ApplyTile is like [Config.Apply], but repeats the axes of extent 1 of a and b to each other's
+// extents. The slice dst receives the result in the common shape. It may be the data of a source
+// that has this shape. ApplyTile returns a *[ShapeError] and writes nothing if the shapes do not
+// match.
 func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 	full := broadcastShape(a.Shape, b.Shape)
 	if err := checkAll(dst, full, a, b); err != nil {
@@ -64,12 +63,11 @@ func (g *grid) merge() {
 	}
 }
 
-// ApplyChannel computes the form whose source 2 holds a row of addends and a row of factors,
-// Common.Cfg 0x41: (±a ± addend) * factor. They replace Bias and Scale. Addend and factor are
-// repeated to the shape of a.
-//
-// Source: env_bcast_mul blob (per-channel addends 0 and factors) and layer norm's 3rd task (mean
-// and 1/deviation, Negate2 set).
+// ApplyChannel sets dst to (±a ± addend) * factor, followed by the later stages of c. Axes of
+// extent 1 of addend and factor are repeated to the shape of a. They replace Bias and Scale.
+// ApplyChannel computes planar tasks whose source 2 holds a row of addends and a row of factors
+// (Common.Cfg 0x41), such as the normalization in layer norm. It returns a *[ShapeError] and writes
+// nothing if the shapes do not match.
 func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) error {
 	if err := checkAll(dst, a.Shape, a, addend); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Form is the planar form of a task, Common.Cfg bits 4 to 6. It determines the number of sources
-// and whether the task reduces (inferred from the programs named below).
+// A Form selects the sources of a planar task and whether the task reduces them. The values equal
+// bits 4 to 6 of Common.Cfg; their meaning is inferred from programs.
 type Form uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	FormReduceTwo Form = 6 // two sources, reduced: norm_layer_norm, second task
 )
 
-// Words holds the four words of the PE group, 0x8800 to 0x880c.
+// Words holds the four registers of the planar engine's group, at addresses 0x8800 to 0x880c.
 type Words struct {
 	Cfg, BiasScale, PreScale, FinalScale uint32
 }
@@ -80,7 +80,7 @@ const (
 	neutralFinal = 0x3f800000
 )
 
-// A WordError reports a PE word whose meaning the model does not know.
+// A WordError reports a register of the planar engine with a value whose meaning is not known.
 type WordError struct {
 	Register string
 	Val      uint32
@@ -91,14 +91,12 @@ func (e *WordError) Error() string {
 	return fmt.Sprintf("planar: %s %#x: %s", e.Register, e.Val, e.What)
 }
 
-// FromWords parses a planar task. relu2 is the input ReLU on source 2, L2.Cfg bit 4:
-// env_chain_residual_relu uses it to add a tensor to its own ReLU. Both sources of that program are
-// one surface, so the bytes do not show which source has the ReLU. Bit 0, InputReLU, belongs to
-// source 1 (decompiled). FromWords returns a [*WordError] for a bit or an operation that no real
-// program uses.
+// FromWords decodes the registers w of a planar task of the given form. If relu2 is set, the task
+// applies ReLU to source 2 before it combines the sources (L2.Cfg bit 4). FromWords returns a
+// *[WordError] for bits and operations that no known program uses.
 //
-// In reducing forms with one source, OpMode max and min select the reduction (assumed: programs set
-// bit 1 for a maximum and none has a minimum).
+// In forms that reduce one source, the operations Max and Min select the reduction. This is
+// assumed: known programs set a bit of their own for a maximum, and none computes a minimum.
 func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	fail := func(what string) (Config, error) {
 		return Config{}, &WordError{"PE.Cfg", w.Cfg, what}
@@ -108,25 +106,11 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	}
 	op := Op(w.Cfg >> cfgOpShift & cfgOpMask)
 	if op > SumSquare {
-		return fail("unknown OpMode")
+		return fail("unknown OpMode; want 0 to 4")
 	}
-	second := w.Cfg&cfgSecond != 0
-	switch form {
-	case FormTwo, FormChannel, FormReduceTwo:
-		if !second {
-			return fail("want SecSrc 2 or 3 in a form with two sources")
-		}
-	case FormOne, FormReduce:
-		if second || w.Cfg&cfgNegate2 != 0 {
-			return fail("want SecSrc 0 in a form with one source")
-		}
-	default:
-		return Config{}, &WordError{"Common.Cfg.PlanarForm", uint32(form), "unknown planar form"}
+	if err := checkForm(form, w, op); err != nil {
+		return Config{}, err
 	}
-	if (form == FormOne || form == FormChannel) && op != Add {
-		return fail("want OpMode 0 in this form")
-	}
-
 	c := Neutral(op)
 	c.Relu2 = relu2
 	c.Negate1 = w.Cfg&cfgNegate1 != 0
@@ -147,7 +131,7 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		return fail("found two functions of one result; want at most one")
 	}
 	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
-		return fail("maximum bit without a reduction with OpMode 0")
+		return fail("maximum bit is set without a reduction with OpMode 0")
 	}
 	c.Bias, c.Scale = splitHalves(w.BiasScale)
 	c.Epsilon, c.PreScale = splitHalves(w.PreScale)
@@ -167,6 +151,28 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// checkForm returns a *[WordError] if the form is unknown, or if it does not have the sources or the
+// operation that w selects.
+func checkForm(form Form, w Words, op Op) error {
+	second := w.Cfg&cfgSecond != 0
+	switch form {
+	case FormTwo, FormChannel, FormReduceTwo:
+		if !second {
+			return &WordError{"PE.Cfg", w.Cfg, "want SecSrc 2 or 3 in a form with two sources"}
+		}
+	case FormOne, FormReduce:
+		if second || w.Cfg&cfgNegate2 != 0 {
+			return &WordError{"PE.Cfg", w.Cfg, "want SecSrc 0 in a form with one source"}
+		}
+	default:
+		return &WordError{"Common.Cfg.PlanarForm", uint32(form), "unknown planar form"}
+	}
+	if (form == FormOne || form == FormChannel) && op != Add {
+		return &WordError{"PE.Cfg", w.Cfg, "want OpMode 0 in this form"}
+	}
+	return nil
 }
 
 // splitHalves returns the low and the high half of w.

@@ -2,8 +2,7 @@ package regs
 
 import "strings"
 
-// An AbsentError names an engine that later generations have but the M1 lacks. The M1's own
-// software asserts that it is not supported (decompiled, chapter 23 and section C.6).
+// An AbsentError reports a register of an engine unit that later chips have but the M1 lacks.
 type AbsentError struct {
 	Engine string
 	What   string
@@ -13,9 +12,8 @@ func (e *AbsentError) Error() string {
 	return e.Engine + " (" + e.What + ") does not exist in the M1's engine"
 }
 
-// Absent returns an error if register, such as BLOCK or BLOCK.REGISTER, names an engine that the M1
-// lacks. It ignores case and underscores. It returns nil for all other names. The documents name
-// these engines but give no addresses.
+// Absent returns an error if the given name, such as BLOCK or BLOCK.REGISTER, belongs to an engine
+// unit that the M1 lacks. It ignores case and underscores. For all other names it returns nil.
 func Absent(register string) *AbsentError {
 	block, _, _ := strings.Cut(register, ".")
 	block = strings.ToLower(strings.ReplaceAll(block, "_", ""))

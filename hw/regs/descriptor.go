@@ -15,7 +15,8 @@ const (
 	recordAddress = 1<<26 - 1
 )
 
-// A StreamError reports a descriptor stream that cannot be decoded.
+// A StreamError reports a stream of descriptors that cannot be decoded, with the descriptor and its
+// offset.
 type StreamError struct {
 	Index int    // of the descriptor in the chain
 	Off   uint64 // byte offset in __text
@@ -23,21 +24,21 @@ type StreamError struct {
 	Err   error  // the cause, or nil
 }
 
-// Unwrap returns e.Err, the cause.
+// Unwrap returns the cause of the error, e.Err.
 func (e *StreamError) Unwrap() error { return e.Err }
 
 func (e *StreamError) Error() string {
 	return fmt.Sprintf("descriptor %d at text offset %#x: %s", e.Index, e.Off, e.What)
 }
 
-// A Record is a run of register writes: one stream word (count-1)<<26 | address, followed by the
-// values.
+// A Record writes consecutive registers. In the stream it is one word, (count-1)<<26 | address,
+// followed by count values.
 type Record struct {
 	Addr   uint32
 	Values []uint32
 }
 
-// A Descriptor is a decoded task descriptor.
+// A Descriptor is a decoded task descriptor: a header and the register writes that set up one task.
 type Descriptor struct {
 	Index    int    // index in the chain
 	Offset   uint32 // byte offset in __text
@@ -48,8 +49,8 @@ type Descriptor struct {
 	Records  []Record
 }
 
-// Apply writes the descriptor's records to the register file. It returns an *AddressError if a
-// record leaves the register windows.
+// Apply stores the values of the descriptor's records in the register file f. It returns an
+// *AddressError if a record writes outside the register windows.
 func (d *Descriptor) Apply(f *File) error {
 	for _, r := range d.Records {
 		if err := f.Store(r.Addr, r.Values...); err != nil {
@@ -63,9 +64,10 @@ func (d *Descriptor) Apply(f *File) error {
 // is a scratch surface (48 of 2,677).
 func (h *Header) isExtended() bool { return h.KernelBases&3 == 3 }
 
-// Decode decodes the descriptor at text[off:]. words is its declared size. If words is 0, Decode
-// reads records up to the first zero word, which is the only bound for a first descriptor without a
-// container. Errors are of type *StreamError.
+// Decode decodes the descriptor at text[off:], which has the given size in words. The index is for
+// errors only. If words is 0, as for the first descriptor of a program without a container, the
+// descriptor ends at the first word that is zero where a record would begin. All errors have type
+// *StreamError.
 func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) {
 	var f frame
 	if err := f.read(&window{buf: text}, index, off, words); err != nil {
@@ -95,16 +97,17 @@ func (d *Descriptor) Append(dst []byte) []byte {
 	return dst
 }
 
-// Chain returns an iterator over the linked list of descriptors that starts at text[0] and follows
-// NextPointer. firstWords is the size of the first descriptor, 0 if unknown; the size of each other
-// descriptor is in its predecessor. The iteration ends after the first error, a *StreamError for a
-// descriptor that loops back, is misaligned, lies outside the text, is truncated, or overlaps
-// another.
+// Chain returns an iterator over the linked list of descriptors that starts at text[0]. The first
+// descriptor has firstWords words, or an unknown number if firstWords is 0. Each descriptor's
+// header gives the offset and the size of the next one. The iteration ends after the first error, a
+// *StreamError, if a descriptor is truncated, misaligned, outside the text, or overlaps an earlier
+// one.
 func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 	return (&Stream{Text: text, FirstWords: firstWords}).Descriptors()
 }
 
-// Descriptors is like Chain, for the text of the stream. Modify is not applied.
+// Descriptors returns an iterator over the descriptors of the chain, as [Chain] does. It does not
+// apply s.Modify.
 func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	return func(yield func(*Descriptor, error) bool) {
 		for f, err := range s.frames() {
@@ -119,8 +122,7 @@ func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	}
 }
 
-// EncodeChain encodes descriptors at their offsets, with zeros in between. Data after the chain is
-// not included.
+// EncodeChain returns a text with each descriptor encoded at its Offset and zeros between them.
 func EncodeChain(chain []*Descriptor) []byte {
 	var text, body []byte
 	if n := len(chain); n > 1 { // allocate everything at once, assuming that all descriptors have similar lengths

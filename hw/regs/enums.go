@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A Format is an element format of the datapath (ChCfg, KernelCfg).
+// A Format is the element format of a tensor or of weights, a field of the registers ChCfg and
+// KernelCfg.
 type Format uint8
 
 // Formats seen in programs. Almost all programs use fp16.
@@ -18,10 +19,10 @@ const (
 
 var formatNames = [...]string{FormatInt8A: "8-bit(0)", FormatInt8B: "8-bit(1)", FormatFP16: "fp16"}
 
-// String returns the name of the format.
+// String returns the name of the format, such as "fp16".
 func (f Format) String() string { return nameOf(formatNames[:], "Format", uint32(f)) }
 
-// A MACOp is an operation of the MAC engines (NE.MACCfg.OpMode).
+// A MACOp is an operation of the MAC engines. The values equal the register field NE.MACCfg.OpMode.
 type MACOp uint8
 
 // Operations seen in programs and tried on silicon (measured).
@@ -38,10 +39,11 @@ var macOpNames = [...]string{
 	ChannelMaximum: "channel-maximum", PassThrough: "pass-through",
 }
 
-// String returns the name of the operation.
+// String returns the name of the operation, or its number if the operation is unknown.
 func (o MACOp) String() string { return nameOf(macOpNames[:], "MACOp", uint32(o)) }
 
-// A Nonlinear is the function applied to the accumulator (NE.MACCfg.NonlinearMode).
+// A Nonlinear is a function that the MAC engines apply to their accumulators. The values equal the
+// register field NE.MACCfg.NonlinearMode.
 type Nonlinear uint8
 
 // Nonlinear modes seen in programs.
@@ -53,10 +55,11 @@ const (
 
 var nonlinearNames = [...]string{NoActivation: "none", ReLU: "relu", ActivationTable: "table"}
 
-// String returns the name of the mode.
+// String returns the name of the function, or its number if the function is unknown.
 func (n Nonlinear) String() string { return nameOf(nonlinearNames[:], "Nonlinear", uint32(n)) }
 
-// A PlanarOp is an operation of the planar engine (PE.Cfg.OpMode).
+// A PlanarOp is an operation of the planar engine on two sources. The values equal the register
+// field PE.Cfg.OpMode.
 type PlanarOp uint8
 
 // Planar operations. Add and multiply were measured on silicon; the others are from programs.
@@ -70,10 +73,11 @@ const (
 
 var planarOpNames = [...]string{PlanarAdd: "add", PlanarMul: "mul", PlanarMax: "max", PlanarMin: "min", PlanarSumSquare: "sum-square"}
 
-// String returns the name of the operation.
+// String returns the name of the operation, or its number if the operation is unknown.
 func (o PlanarOp) String() string { return nameOf(planarOpNames[:], "PlanarOp", uint32(o)) }
 
-// A PlanarForm determines the operands of a planar task (Common.Cfg bits 4-6, inferred).
+// A PlanarForm selects the operands of a planar task. The values equal bits 4 to 6 of Common.Cfg;
+// their meaning is inferred from programs.
 type PlanarForm uint8
 
 // Planar forms seen in programs.
@@ -85,7 +89,7 @@ const (
 	FormTwoReduced PlanarForm = 6 // two sources combined, then reduced
 )
 
-// Sources returns the number of source operands of a task of form f.
+// Sources returns the number of tensors that a task of form f reads, 1 or 2.
 func (f PlanarForm) Sources() int {
 	switch f {
 	case FormTwoSources, FormBiasScale, FormTwoReduced:
@@ -94,7 +98,7 @@ func (f PlanarForm) Sources() int {
 	return 1
 }
 
-// Reduces reports whether a task of the form reduces height, width and depth.
+// Reduces reports whether a task of form f reduces its source over height, width and depth.
 func (f PlanarForm) Reduces() bool { return f == FormReduction || f == FormTwoReduced }
 
 var planarFormNames = [...]string{
@@ -102,7 +106,7 @@ var planarFormNames = [...]string{
 	FormReduction: "reduction", FormTwoReduced: "two-reduced",
 }
 
-// String returns the name of the form.
+// String returns the name of the form, or its number if the form is unknown.
 func (f PlanarForm) String() string { return nameOf(planarFormNames[:], "PlanarForm", uint32(f)) }
 
 // nameOf returns names[v], or "kind(v)" if v has no name.
@@ -113,13 +117,13 @@ func nameOf(names []string, kind string, v uint32) string {
 	return fmt.Sprintf("%s(%d)", kind, v)
 }
 
-// An Enum is a field type with named values.
+// An Enum is a type of register field whose values have names.
 type Enum struct {
 	Type  string // as spelled in fields.txt
 	names []string
 }
 
-// Enums yields the field types with named values.
+// Enums returns an iterator over all types of register fields whose values have names.
 func Enums() iter.Seq[Enum] {
 	return func(yield func(Enum) bool) {
 		for _, e := range [...]Enum{
@@ -133,7 +137,7 @@ func Enums() iter.Seq[Enum] {
 	}
 }
 
-// Values yields the named values with their names.
+// Values returns an iterator over the named values of e and their names.
 func (e Enum) Values() iter.Seq2[uint32, string] {
 	return func(yield func(uint32, string) bool) {
 		for v, name := range e.names {
@@ -144,7 +148,8 @@ func (e Enum) Values() iter.Seq2[uint32, string] {
 	}
 }
 
-// Enum returns the enumeration of the field's values. ok is false if the field holds plain numbers.
+// Enum returns the enumeration that names the values of f. It returns false if f holds a plain
+// number.
 func (f Field) Enum() (e Enum, ok bool) {
 	for e := range Enums() {
 		if e.Type == f.Type {
@@ -154,7 +159,7 @@ func (f Field) Enum() (e Enum, ok bool) {
 	return Enum{}, false
 }
 
-// ValueName returns the name of value v of the field. ok is false if it has none.
+// ValueName returns the name of value v of field f. It returns false if v has no name.
 func (f Field) ValueName(v uint32) (name string, ok bool) {
 	e, _ := f.Enum()
 	if v < uint32(len(e.names)) {
@@ -163,7 +168,8 @@ func (f Field) ValueName(v uint32) (name string, ok bool) {
 	return name, name != ""
 }
 
-// ParseValue returns the value of the field with the given name, ignoring case.
+// ParseValue returns the value of field f that has the given name, ignoring case. It returns false
+// if there is none.
 func (f Field) ParseValue(name string) (v uint32, ok bool) {
 	e, _ := f.Enum()
 	for v, n := range e.Values() {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// A Window is a range of register words that starts at a byte address.
+// A Window is a range of consecutive registers.
 type Window struct {
 	Group string // G0 to G6
 	Block string
@@ -14,7 +14,7 @@ type Window struct {
 	Words int
 }
 
-// Contains reports whether addr is inside the window.
+// Contains reports whether the byte address addr is inside the window.
 func (w Window) Contains(addr uint32) bool {
 	return addr >= w.Base && addr < w.Base+4*uint32(w.Words)
 }
@@ -34,8 +34,8 @@ const (
 	atV7 = atG6 + wordsG6
 )
 
-// V7Windows returns the seven windows of the version 7 register space, in the order in which the
-// compiler's streams write them.
+// V7Windows returns the windows that contain the M1's task registers, one per register group, in
+// the order in which descriptors write them.
 func V7Windows() [7]Window {
 	return [7]Window{
 		{"G0", "KernelDMASrc", 0x1F800, wordsG0},
@@ -58,7 +58,7 @@ func groupWindow(group string) Window {
 	return Window{}
 }
 
-// An AddressError reports an access outside all register windows.
+// An AddressError reports an access to an address that is not in any register window.
 type AddressError struct {
 	Addr uint32
 }
@@ -67,9 +67,8 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("register address %#x lies outside all register windows", e.Addr)
 }
 
-// A File is the engine's task register file in the version 7 layout. Groups are snapshots of it.
-// Registers keep their values from one descriptor to the next: a register that is not written is
-// not reset. The zero File is the reset state.
+// A File holds the values of the engine's task registers. A register keeps its value from one
+// descriptor to the next until it is written again. The zero File is the state after a reset.
 type File struct {
 	words   [atV7]uint32
 	written [(atV7 + 63) / 64]uint64
@@ -106,7 +105,8 @@ func slot(addr uint32) (at, room int) {
 	return start + i, n - i
 }
 
-// Load returns the word at addr. ok is false outside the windows.
+// Load returns the register at the byte address addr. It returns false if addr is not in any
+// window.
 func (f *File) Load(addr uint32) (v uint32, ok bool) {
 	at, room := slot(addr)
 	if room == 0 {
@@ -115,13 +115,13 @@ func (f *File) Load(addr uint32) (v uint32, ok bool) {
 	return f.words[at], true
 }
 
-// Written reports whether the word at addr was written since reset.
+// Written reports whether the register at addr has been written since the reset.
 func (f *File) Written(addr uint32) bool {
 	at, room := slot(addr)
 	return room > 0 && f.written[at/64]>>(at%64)&1 != 0
 }
 
-// CountWritten returns the number of words written since reset.
+// CountWritten returns the number of registers that have been written since the reset.
 func (f *File) CountWritten() int {
 	n := 0
 	for _, w := range f.written {
@@ -130,8 +130,8 @@ func (f *File) CountWritten() int {
 	return n
 }
 
-// Store writes values to consecutive words from addr on. If they do not fit the window, it writes
-// nothing and returns an *AddressError.
+// Store writes values to consecutive registers, starting at the byte address addr. If they do not
+// all fit in one window, Store writes nothing and returns an *[AddressError].
 func (f *File) Store(addr uint32, values ...uint32) error {
 	at, room := slot(addr)
 	if room < len(values) || room == 0 {
@@ -169,7 +169,8 @@ func (f *File) markWritten(at, n int) {
 	}
 }
 
-// MaskedWrite replaces the bits of mask in the word at addr with the same bits of value.
+// MaskedWrite sets those bits of the register at addr that are set in mask to the bits of value. It
+// returns an *[AddressError] if addr is not in any window.
 func (f *File) MaskedWrite(addr, mask, value uint32) error {
 	old, ok := f.Load(addr)
 	if !ok {
@@ -178,10 +179,10 @@ func (f *File) MaskedWrite(addr, mask, value uint32) error {
 	return f.Store(addr, Masked(old, mask, value))
 }
 
-// Masked returns old with the bits of mask replaced by the same bits of value.
+// Masked returns old with the bits that are set in mask replaced by the bits of value.
 func Masked(old, mask, value uint32) uint32 { return old&^mask | value&mask }
 
-// Groups is a snapshot of the seven register groups.
+// Groups holds a copy of all task registers, by register group.
 type Groups struct {
 	KernelDMASrc KernelDMASrc
 	Common       Common
@@ -192,7 +193,7 @@ type Groups struct {
 	TileDMADst   TileDMADst
 }
 
-// Snapshot copies the file's words to g.
+// Snapshot copies the values of all registers to g.
 func (f *File) Snapshot(g *Groups) {
 	g.KernelDMASrc.load((*[wordsG0]uint32)(f.words[atG0:]))
 	g.Common.load((*[wordsG1]uint32)(f.words[atG1:]))
@@ -203,23 +204,23 @@ func (f *File) Snapshot(g *Groups) {
 	g.TileDMADst.load((*[wordsG6]uint32)(f.words[atG6:]))
 }
 
-// Words returns the group's words in the order of its window.
+// Words returns the registers of the group in address order.
 func (g *KernelDMASrc) Words() (w [wordsG0]uint32) { g.store(&w); return w }
 
-// Words returns the group's words in the order of its window.
+// Words returns the registers of the group in address order.
 func (g *Common) Words() (w [wordsG1]uint32) { g.store(&w); return w }
 
-// Words returns the group's words in the order of its window.
+// Words returns the registers of the group in address order.
 func (g *TileDMASrc) Words() (w [wordsG2]uint32) { g.store(&w); return w }
 
-// Words returns the group's words in the order of its window.
+// Words returns the registers of the group in address order.
 func (g *L2) Words() (w [wordsG3]uint32) { g.store(&w); return w }
 
-// Words returns the group's words in the order of its window.
+// Words returns the registers of the group in address order.
 func (g *PE) Words() (w [wordsG4]uint32) { g.store(&w); return w }
 
-// Words returns the group's words in the order of its window.
+// Words returns the registers of the group in address order.
 func (g *NE) Words() (w [wordsG5]uint32) { g.store(&w); return w }
 
-// Words returns the group's words in the order of its window.
+// Words returns the registers of the group in address order.
 func (g *TileDMADst) Words() (w [wordsG6]uint32) { g.store(&w); return w }

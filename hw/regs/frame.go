@@ -21,7 +21,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	}
 	base := uint64(off)
 	if base+HeaderBytes > text.size() {
-		return fail(base, "header of %d bytes leaves the %d bytes of text", HeaderBytes, text.size())
+		return fail(base, "header of %d bytes extends past the %d bytes of text", HeaderBytes, text.size())
 	}
 	end := text.size()
 	if words != 0 {
@@ -29,7 +29,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
 		}
 		if uint64(words) > (text.size()-base)/4 { // compare before multiplying, because the product could wrap around
-			return fail(base, "declared size of %d words leaves the %#x bytes of text", words, text.size())
+			return fail(base, "declared size of %d words extends past the %#x bytes of text", words, text.size())
 		}
 		end = base + 4*uint64(words)
 	}
@@ -47,7 +47,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	at := base + HeaderBytes
 	if f.Header.isExtended() {
 		if at+4 > end {
-			return fail(at, "missing the extra word that W9&3 == 3 requires")
+			return fail(at, "missing extra header word, which bits 0 and 1 of header word 9 announce")
 		}
 		f.Extended, f.Extra = true, le.Uint32(b[at-base:])
 		at += 4
@@ -63,7 +63,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 			return fail(at, "record of %d words at register %#x runs past the descriptor's end at %#x", n, addr, end)
 		}
 		if _, room := slot(addr); uint64(room) < n {
-			return fail(at, "record of %d words at register %#x leaves the register windows", n, addr)
+			return fail(at, "record of %d words at register %#x is not inside a register window", n, addr)
 		}
 		at += 4 + 4*n
 		f.count++

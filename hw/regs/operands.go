@@ -1,6 +1,6 @@
 package regs
 
-// A Role is the function of an operand in its task.
+// A Role says which operand of a task a tensor is.
 type Role uint8
 
 // The roles.
@@ -12,10 +12,10 @@ const (
 
 var roleNames = [...]string{"source 1", "source 2", "destination"}
 
-// String returns the role as messages spell it.
+// String returns "source 1", "source 2" or "destination".
 func (r Role) String() string { return roleNames[r] }
 
-// A Residence describes how an operand uses the L2.
+// A Residence says how long a tensor stays in L2.
 type Residence uint8
 
 // The residences (SourceCfg and ResultCfg bits 0-1, from the bytes of programs: residency.md).
@@ -25,7 +25,7 @@ const (
 	Circular                  // a ring of rows between two descriptors that run at the same time
 )
 
-// An Operand is a tensor that a task reads or writes.
+// An Operand is a tensor that a task reads or writes, with its location in device memory and L2.
 type Operand struct {
 	Role Role
 	Used bool // the task computes with it
@@ -38,10 +38,10 @@ type Operand struct {
 	Bytes uint64 // moved by the tile DMA, counted as in the stored ExeCycles
 }
 
-// InL2 reports whether the whole operand must be in the L2.
+// InL2 reports whether L2 must hold the whole tensor at once.
 func (o *Operand) InL2() bool { return o.Used && o.L2 == Resident }
 
-// A KernelOperand describes the weights of a task.
+// A KernelOperand describes the weights that a task reads from device memory.
 type KernelOperand struct {
 	On       bool
 	Bytes    uint64 // moved: a buffer that several lanes read counts once
@@ -49,25 +49,26 @@ type KernelOperand struct {
 	Low, End uint64 // offsets of the first byte and of the end
 }
 
-// Operands describes everything that a task reads and writes: its sources, their addresses and
-// extents, and the bytes that move. Resolve fills it without allocating memory.
+// Operands describes all tensors and weights that a task reads and writes, and how many bytes of
+// each move.
 type Operands struct {
 	In, Out                  Shape // of the task, before axes are repeated
 	Source1, Source2, Result Operand
 	Kernel                   KernelOperand
 }
 
-// Operands returns the operands of a task.
+// Operands returns the operands that the registers g set up. It allocates the result; see
+// [Operands.Resolve].
 func (g *Groups) Operands() *Operands {
 	o := new(Operands)
 	o.Resolve(g)
 	return o
 }
 
-// List returns the tensors in the order of their roles.
+// List returns both sources and the result, in the order of [Role].
 func (o *Operands) List() [3]*Operand { return [3]*Operand{&o.Source1, &o.Source2, &o.Result} }
 
-// Sources returns the number of sources that the task computes with.
+// Sources returns the number of sources that the task computes with, 1 or 2.
 func (o *Operands) Sources() int {
 	if o.Source2.Used {
 		return 2
@@ -80,7 +81,7 @@ func (o *Operands) Bytes() uint64 {
 	return o.Source1.Bytes + o.Source2.Bytes + o.Result.Bytes + o.Kernel.Bytes
 }
 
-// Resolve reads the operands of a task from its registers.
+// Resolve sets o to the operands that the registers g set up. It does not allocate memory.
 func (o *Operands) Resolve(g *Groups) {
 	o.In, o.Out = g.InShape(), g.OutShape()
 	o.resolveSource1(g)

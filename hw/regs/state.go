@@ -2,8 +2,8 @@ package regs
 
 import "iter"
 
-// A State holds the engine's registers for one descriptor: its own records on top of the values
-// that earlier descriptors left.
+// A State holds the values of all registers at one descriptor: those that the descriptor writes,
+// and for the others the values that earlier descriptors left.
 type State struct {
 	Index   int    // index in the chain
 	Offset  uint32 // byte offset in __text
@@ -13,13 +13,15 @@ type State struct {
 	Groups  Groups
 }
 
-// States walks a chain like Chain and yields the registers after the records of each descriptor,
-// starting from the reset state. Each State is valid until the next step; copy it to keep it.
+// States walks a chain as [Chain] does, and yields the values of all registers after the writes of
+// each descriptor. The registers start at zero. A State is valid until the next iteration; copy it
+// to keep it.
 func States(text []byte, firstWords int) iter.Seq2[*State, error] {
 	return (&Stream{Text: text, FirstWords: firstWords}).States()
 }
 
-// States is like the function States, for the text of the stream. Modify is not applied.
+// States yields the same values as the function [States] for the text of the stream. It does not
+// apply stream.Modify.
 func (stream *Stream) States() iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		var file File

@@ -2,17 +2,17 @@ package regs
 
 import "fmt"
 
-// A Shape holds the extents of a tensor in elements: groups (or batch), channels per group, height,
-// width and depth. A depth of zero counts as one.
+// A Shape holds the extents of a tensor in elements: groups (or batch elements), channels per
+// group, depth, height and width. A depth of 0 counts as 1.
 type Shape struct {
 	Groups, Channels, Height, Width int
 	Depth                           int
 }
 
-// Planes returns the depth, at least one.
+// Planes returns the depth of the tensor, which is at least 1.
 func (s Shape) Planes() int { return max(1, s.Depth) }
 
-// Elements returns the number of elements.
+// Elements returns the number of elements of the tensor.
 func (s Shape) Elements() int { return s.Groups * s.Channels * s.Height * s.Width * s.Planes() }
 
 // A Surface describes a tensor in device memory with the values of the tile-DMA registers. Element
@@ -45,8 +45,9 @@ func elementBytes(n int) int {
 
 func (s *Surface) elementBytes() int { return elementBytes(s.Element) }
 
-// Extent returns the offsets of the surface's first byte and of its end, relative to its base. low
-// is negative if a stride is. Both are zero for a surface without elements.
+// Extent returns the offsets from the surface's base of its first byte and of the byte after its
+// last. The offset low is negative if a stride is. Both offsets are 0 if the surface has no
+// elements.
 func (s *Surface) Extent() (low, high int64) {
 	if s.Elements() <= 0 {
 		return 0, 0
@@ -72,23 +73,23 @@ func (s *Surface) Extent() (low, high int64) {
 	return low, high
 }
 
-// Span returns the number of bytes from the surface's first byte to its end.
+// Span returns the number of bytes from the first byte of the surface to the end of its last
+// element.
 func (s *Surface) Span() uint64 {
 	low, high := s.Extent()
 	return uint64(high - low)
 }
 
-// Source1On reports whether the tile DMA reads source 1 from device memory. Bits 16-17 are 1 or 3
-// on every source that it reads (346 of 346). Bit 0 of source 1 only says that some source is on.
+// Source1On reports whether the task reads source 1 from device memory.
 func (g *Groups) Source1On() bool { return g.TileDMASrc.Src1DMAConfig.DepMode() != 0 }
 
-// Source2On reports whether the tile DMA reads source 2 from device memory.
+// Source2On reports whether the task reads source 2 from device memory.
 func (g *Groups) Source2On() bool { return g.TileDMASrc.Src2DMAConfig.DepMode() != 0 }
 
-// DestinationOn reports whether the tile DMA writes the result to device memory.
+// DestinationOn reports whether the task writes its result to device memory.
 func (g *Groups) DestinationOn() bool { return g.TileDMADst.DstDMAConfig.En() }
 
-// KernelOn reports whether any coefficient lane is enabled.
+// KernelOn reports whether the task reads weights from device memory.
 func (g *Groups) KernelOn() bool {
 	for _, c := range g.KernelDMASrc.CoeffDMAConfig {
 		if c.En() {
@@ -98,14 +99,13 @@ func (g *Groups) KernelOn() bool {
 	return false
 }
 
-// Planar reports whether the task runs only on the planar engine. TaskInfo has network id 1 for
-// every task of the MAC engines and 0 for planar tasks (104 of 104).
+// Planar reports whether the task runs only on the planar engine and not on the MAC engines.
 func (g *Groups) Planar() bool { return g.Common.TaskInfo.TaskNID() == 0 }
 
-// GroupCount returns the number of groups or batch elements, at least one.
+// GroupCount returns the number of groups or batch elements of the task, which is at least 1.
 func (g *Groups) GroupCount() int { return max(1, int(g.Common.GroupConvCfg.NumGroups())) }
 
-// InShape returns the shape of the source.
+// InShape returns the shape of the task's source.
 func (g *Groups) InShape() Shape {
 	c := &g.Common
 	return Shape{g.GroupCount(), int(c.Cin.Cin()), int(c.InDim.Hin()), int(c.InDim.Win()), int(c.InDepth.Din())}
@@ -129,8 +129,7 @@ func (g *Groups) OutShape() Shape {
 	return s
 }
 
-// ResultTransposed reports whether channel and x are swapped in the written result: Cfg bit 28 on
-// the MAC engines (matvec, matmul), a planar operand bit on the planar engine (inferred).
+// ResultTransposed reports whether the task stores its result with channel and x swapped.
 func (g *Groups) ResultTransposed() bool {
 	if g.Planar() {
 		return g.Common.PlanarOperands.ResultTranspose()
@@ -138,27 +137,28 @@ func (g *Groups) ResultTransposed() bool {
 	return g.Common.Cfg.Transpose()
 }
 
-// BARs holds the 32 buffer-access registers: the device addresses of the buffers that descriptors
-// refer to by index. 0 means that there is no such buffer.
+// BARs holds the buffer-access registers: the device addresses of up to 32 buffers, which
+// descriptors refer to by index. The address 0 means that there is no such buffer.
 type BARs [32]uint64
 
-// Indices of buffer-access registers with the same meaning in every program.
+// Indices in [BARs] that have the same meaning in every program: the descriptors, the weights and
+// the scratch memory.
 const (
 	BARText    = 0
 	BARWeights = 1
 	BARScratch = 3
 )
 
-// AddressBits is the width of a device address (decompiled).
+// AddressBits is the number of bits of a device address.
 const AddressBits = 42
 
-// Bases holds the device addresses of a task's DMAs, zero for a DMA that is off. The weights of a
-// lane are at Kernel + CoeffBaseAddr.
+// Bases holds the device address at which each DMA of a task starts, or 0 for a DMA that is off.
+// The weights of a lane start at Kernel + CoeffBaseAddr.
 type Bases struct {
 	Source1, Source2, Destination, Kernel uint64
 }
 
-// A BaseError reports an enabled DMA whose base cannot be resolved.
+// A BaseError reports a DMA that is on but has no valid device address.
 type BaseError struct {
 	Unit string // source 1, source 2, destination, kernel
 	BAR  int    // -1 if the header names no buffer
@@ -172,8 +172,9 @@ func (e *BaseError) Error() string {
 	return fmt.Sprintf("%s DMA is on: buffer %d %s", e.Unit, e.BAR, e.What)
 }
 
-// Resolve adds the addresses of the buffers that the header names to the base registers. It returns
-// a *BaseError if an enabled DMA has no buffer or its address is too large.
+// Resolve returns the device addresses of a task's DMAs: for each, the address in bars of the
+// buffer that the header h names plus the offset in the registers g. It returns a *[BaseError] if a
+// DMA that is on has no buffer or if its address is too large.
 func Resolve(h *Header, g *Groups, bars *BARs) (Bases, error) {
 	var addr [4]uint64
 	for i, u := range [len(addr)]struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Field is a named range of bits of a register, as defined in fields.txt.
+// A Field is a named range of bits of a register, as fields.txt defines it.
 type Field struct {
 	Name       string
 	Low, Width int
@@ -14,16 +14,17 @@ type Field struct {
 	Note       string
 }
 
-// Of extracts the field from a register word.
+// Of returns the value of the field in the register word w.
 func (f Field) Of(w uint32) uint32 { return field(w, f.Low, f.Width) }
 
-// Fits reports whether v fits in the field.
+// Fits reports whether the field has enough bits for v.
 func (f Field) Fits(v uint64) bool { return v>>f.Width == 0 }
 
-// With returns w with the field set to v. It panics if v does not fit.
+// With returns the register word w with the field set to v. It panics if v does not fit.
 func (f Field) With(w, v uint32) uint32 { return withField(w, f.Low, f.Width, v) }
 
-// Unit returns log2 of the number of bytes that the field counts in, 0 if it does not count bytes.
+// Unit returns the base-2 logarithm of the number of bytes that a field value of 1 stands for, or 0
+// if the field does not count bytes.
 func (f Field) Unit() int {
 	switch f.Type {
 	case "bytes64":
@@ -34,7 +35,7 @@ func (f Field) Unit() int {
 	return 0
 }
 
-// A Register is one word of a group.
+// A Register is one word of a register group, with its fields.
 type Register struct {
 	Group  string // G0 to G6, H for the header, K0 and K1 for the version 10 image
 	Block  string // KernelDMASrc, Common, ...
@@ -43,10 +44,10 @@ type Register struct {
 	Fields []Field
 }
 
-// Addr returns the register's byte address in the version 7 space.
+// Addr returns the byte address of the register on the M1.
 func (r Register) Addr() uint32 { return groupWindow(r.Group).Base + 4*uint32(r.Word) }
 
-// Unknown returns the bits of w that no field of the register covers.
+// Unknown returns the bits of the register word w that do not belong to any field.
 func (r Register) Unknown(w uint32) uint32 {
 	for _, f := range r.Fields {
 		w &^= (1<<f.Width - 1) << f.Low
@@ -54,12 +55,13 @@ func (r Register) Unknown(w uint32) uint32 {
 	return w
 }
 
-// Sole reports whether the register holds a single quantity that is known by the register's name.
+// Sole reports whether the register holds a single quantity, so that its value can be written
+// without the name of a field.
 func (r Register) Sole() bool {
 	return len(r.Fields) == 1 && (r.Fields[0].Unit() > 0 || r.Fields[0].Name == "Value" || r.Fields[0].Name == r.Name)
 }
 
-// Field returns the field with the given name, ignoring case.
+// Field returns the field with the given name, ignoring case. It returns false if there is none.
 func (r Register) Field(name string) (Field, bool) {
 	for _, f := range r.Fields {
 		if strings.EqualFold(f.Name, name) {
@@ -69,10 +71,11 @@ func (r Register) Field(name string) (Field, bool) {
 	return Field{}, false
 }
 
-// Registers yields the version 7 registers of G0 to G6, in the order of groups and words.
+// Registers returns an iterator over the M1's task registers in address order within each group,
+// from group G0 to G6.
 func Registers() iter.Seq[Register] { return registersOf('G') }
 
-// HeaderRegisters yields the ten header words.
+// HeaderRegisters returns an iterator over the ten words of a descriptor's header.
 func HeaderRegisters() iter.Seq[Register] { return registersOf('H') }
 
 // registersOf yields the registers of groups whose name starts with kind.
@@ -86,7 +89,8 @@ func registersOf(kind byte) iter.Seq[Register] {
 	}
 }
 
-// RegisterAt returns the version 7 register at a byte address. ok is false outside the windows.
+// RegisterAt returns the M1's task register at the byte address addr. It returns false if there is
+// none.
 func RegisterAt(addr uint32) (r Register, ok bool) {
 	at, room := slot(addr)
 	if room == 0 {
@@ -95,7 +99,8 @@ func RegisterAt(addr uint32) (r Register, ok bool) {
 	return registerTable[at], true
 }
 
-// Lookup returns the register with the given group or block name and register name, ignoring case.
+// Lookup returns the register with the given name in the given block, such as "L2" or its group
+// "G3", ignoring case. It returns false if there is none.
 func Lookup(block, register string) (Register, bool) {
 	for r := range Registers() {
 		if (strings.EqualFold(r.Block, block) || strings.EqualFold(r.Group, block)) && strings.EqualFold(r.Name, register) {

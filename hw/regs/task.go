@@ -2,8 +2,8 @@ package regs
 
 import "iter"
 
-// A Task is a descriptor in resolved form: its header, the register groups after its records were
-// stored, and its addresses.
+// A Task is a descriptor that is ready to run: its header, the values of all registers, and the
+// device addresses that it accesses.
 type Task struct {
 	Index  int    // index in the chain
 	Offset uint32 // byte offset in __text
@@ -11,29 +11,29 @@ type Task struct {
 	Groups Groups
 	Bases  Bases
 
-	// Operands is set from Groups by the walk that created the task. It is nil in a task that was
-	// created by hand, and must be set to nil if Groups changes; see [Task.Resolved].
+	// Operands is computed from Groups by the [Walk] that made the task. It is nil in a task made
+	// by hand, and must be reset to nil if Groups changes; see [Task.Resolved].
 	Operands *Operands
 
-	// Beside holds the registers of the next descriptor if it runs at the same time as this one,
-	// connected by a ring in the L2, else nil. The cost of both is counted once.
+	// Beside holds the registers of the next descriptor if both run at the same time, connected by
+	// a ring buffer in L2, and is nil otherwise.
 	Beside *Groups
 }
 
-// A Stream is a chain of descriptors with the data needed to resolve addresses.
+// A Stream is a chain of descriptors together with the buffer addresses needed to run it.
 type Stream struct {
 	Text []byte
 	File *TextFile // used if Text is nil
-	// FirstWords is the size of the first descriptor in words, 0 if unknown.
+	// FirstWords is the size of the first descriptor in words, or 0 if it is unknown.
 	FirstWords int
 	BARs       BARs
 
-	// Modify, if not nil, changes the register file after the records of each descriptor were
-	// stored and before the task is created, for what-if runs.
+	// Modify, if it is not nil, may change the registers after the writes of each descriptor and
+	// before the task is made. It serves experiments.
 	Modify func(*File) error
 }
 
-// Resolved returns the task's operands. It resolves them into room if the task does not carry them.
+// Resolved returns t.Operands, or if that is nil, resolves the operands into room and returns room.
 func (t *Task) Resolved(room *Operands) *Operands {
 	if t.Operands != nil {
 		return t.Operands
@@ -42,7 +42,7 @@ func (t *Task) Resolved(room *Operands) *Operands {
 	return room
 }
 
-// Clone returns a copy of the task that stays valid when the walk continues.
+// Clone returns a copy of the task that remains valid after the walk continues.
 func (t *Task) Clone() *Task {
 	c := *t
 	if t.Operands != nil {
@@ -52,7 +52,8 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// Tasks yields the tasks of the chain like a [Walk]. It ends after the first error.
+// Tasks returns an iterator over the tasks of the chain, with f as the register file. It ends after
+// the first error. A task is valid until the next iteration; see [Task.Clone].
 func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		var w Walk
@@ -69,8 +70,8 @@ func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	}
 }
 
-// A Walk steps through a chain. Each step stores one descriptor's records in the register file,
-// applies Modify, and resolves the task's operands and bases.
+// A Walk steps through a chain of descriptors. In each step it stores the descriptor's writes in
+// the register file, calls Stream.Modify, and makes the task.
 type Walk struct {
 	stream *Stream
 	file   *File
@@ -82,14 +83,14 @@ type Walk struct {
 	err    error // error met while reading ahead
 }
 
-// Start moves the walk to the first task of a stream, with f as the register file.
+// Start prepares w to walk the stream s from its first descriptor, with f as the register file.
 func (w *Walk) Start(s *Stream, f *File) {
 	w.stream, w.file, w.at, w.ahead, w.err = s, f, 0, false, nil
 	w.frames.start(s.window(), s.FirstWords)
 }
 
-// Next returns the next task, or nil after the last one. The task is valid until the next call;
-// Clone it to keep it. An error is a *StreamError and ends the walk.
+// Next returns the next task, or nil after the last one. The task is valid until the next call; see
+// [Task.Clone]. The walk ends after an error, which is a *StreamError.
 func (w *Walk) Next() (*Task, error) {
 	w.at ^= 1
 	t := &w.tasks[w.at]

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// A TextFile is the text of a chain in a file. A walk reads it on demand, so it needs little memory
-// for a long text: only one mark for each possible position of a descriptor.
+// A TextFile is a text of descriptors that stays in its file. Walking the chain reads it piece by
+// piece, so that even a long text needs little memory.
 type TextFile struct {
 	R     io.ReaderAt
 	Bytes uint64 // size of the text, which starts at offset 0 of R

@@ -1,7 +1,8 @@
 package regs
 
-// A Tile is the layout of a buffer in the L2: element (g, d, c, y, x) is at Base + g*Group +
-// d*Depth + y*Row + c*Channel + 2x. In a transposed tile c and x are swapped. Strides are in bytes.
+// A Tile describes where the elements of a tensor are in L2. Element (g, d, c, y, x) is at Base +
+// g*Group + d*Depth + c*Channel + y*Row + 2x. In a transposed tile, c and x are swapped. Strides
+// are in bytes.
 type Tile struct {
 	Base, Channel, Row, Depth, Group uint32
 
@@ -9,7 +10,7 @@ type Tile struct {
 	Element    int // bytes per element, 0 for fp16
 }
 
-// Span returns the L2 address of the end of the tile's last element.
+// Span returns the L2 address after the last element of a tensor with shape s.
 func (t *Tile) Span(s Shape) uint64 {
 	if s.Elements() <= 0 {
 		return uint64(t.Base)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// V10 is the register image of a later numbering, which the documents call ZinAneTdHw_v10. It has
-// the same seven groups at other addresses. It is filled from captured (address, value) pairs. Only
-// the dimensions, the addresses and strides of the tile DMA, and the kernel streams have known
-// names; all other words are stored whole.
+// A V10 holds captured task registers of a later chip, whose layout the documents call version 10.
+// It has the same seven register groups as the M1, at other addresses. Names are known only for the
+// dimensions, the addresses and strides of tensors, and the weight streams; other registers are
+// stored by address.
 type V10 struct {
 	words   [v10Words]uint32
 	written [v10Words]bool
@@ -16,15 +16,15 @@ type V10 struct {
 
 const v10Words = 34 + 19 + 69 + 30 + 14 + 11 + 21
 
-// A V10Window is a group's address range and its position in the image (decompiled, tables 23.4 and
-// C.17).
+// A V10Window is the address range of a register group in the version 10 layout, and the index of
+// its first word in the image.
 type V10Window struct {
 	Window
 	Image int // byte offset of the group in the descriptor image
 	at    int
 }
 
-// V10Windows returns the seven windows of the version 10 space in image order.
+// V10Windows returns the address ranges of the seven register groups, in the order of the image.
 func V10Windows() [7]V10Window {
 	w := [7]V10Window{
 		{Window{"G0", "KernelDMASrc", 0x5500, 34}, 0x24, 0},
@@ -41,14 +41,14 @@ func V10Windows() [7]V10Window {
 	return w
 }
 
-// A V10Relocation is a register of the version 10 image that holds a base address, which the loader
-// fills in. Word is its word address: its byte address divided by four.
+// A V10Relocation is a register of the version 10 layout that holds a device address, which the
+// loader fills in. Word is its byte address divided by 4.
 type V10Relocation struct {
 	Word uint32
 	Name string
 }
 
-// V10Relocations returns the addresses that the compiler leaves symbolic (decompiled, table 23.5).
+// V10Relocations returns the registers that hold device addresses.
 func V10Relocations() [7]V10Relocation {
 	return [7]V10Relocation{
 		{0x1344, "source 1"}, {0x134a, "source 2"}, {0x1442, "destination"},
@@ -66,7 +66,8 @@ func v10Slot(addr uint32) (V10Window, int, bool) {
 	return V10Window{}, 0, false
 }
 
-// Store writes the word at a byte address. It returns an *AddressError outside the windows.
+// Store writes the register at the byte address addr. It returns an *[AddressError] if addr is not
+// in any window.
 func (v *V10) Store(addr, value uint32) error {
 	_, at, ok := v10Slot(addr)
 	if !ok {
@@ -76,7 +77,8 @@ func (v *V10) Store(addr, value uint32) error {
 	return nil
 }
 
-// Load returns the word at a byte address. ok is false if it was not written.
+// Load returns the register at the byte address addr. It returns false if the register was not
+// written.
 func (v *V10) Load(addr uint32) (value uint32, ok bool) {
 	_, at, in := v10Slot(addr)
 	if !in || !v.written[at] {
@@ -85,8 +87,9 @@ func (v *V10) Load(addr uint32) (value uint32, ok bool) {
 	return v.words[at], true
 }
 
-// V10Address returns the address of a register of the version 10 image, given a name such as
-// Common.InDim, or TileDMASrc.Word04 for a word without a name of its own. It ignores case.
+// V10Address returns the byte address of the register with the given name, such as Common.InDim or,
+// for a register without a known name, TileDMASrc.Word04. It ignores case. It returns false if
+// there is none.
 func V10Address(name string) (addr uint32, ok bool) {
 	block, register, _ := strings.Cut(name, ".")
 	for _, w := range V10Windows() {
@@ -121,7 +124,7 @@ func (w V10Window) newWord(i int) V10Word {
 	return word
 }
 
-// A V10Word is a written word of the image.
+// A V10Word is a register that was written, with its address and value.
 type V10Word struct {
 	Window V10Window
 	Addr   uint32 // byte address
@@ -130,7 +133,7 @@ type V10Word struct {
 	Reg    Register // empty if the meaning is unknown
 }
 
-// Name returns the register's name, or its block and word index.
+// Name returns the name of the register, or its block and index if it has none.
 func (w V10Word) Name() string {
 	if w.Reg.Name != "" {
 		return w.Window.Block + "." + w.Reg.Name
@@ -138,7 +141,7 @@ func (w V10Word) Name() string {
 	return w.Window.Block + "." + wordName(int(w.Addr-w.Window.Base)/4)
 }
 
-// Words returns the written words in image order.
+// Words returns the registers that were written, in the order of the image.
 func (v *V10) Words() []V10Word {
 	var out []V10Word
 	for _, w := range V10Windows() {
@@ -154,7 +157,7 @@ func (v *V10) Words() []V10Word {
 	return out
 }
 
-// V10Names reports whether the image has a register or a field with the given name.
+// V10Names reports whether any register or field of the version 10 layout has the given name.
 func V10Names(field string) bool {
 	for r := range registersOf('K') {
 		if _, ok := r.Field(field); ok || r.Name == field {

@@ -4,22 +4,20 @@ import "fmt"
 
 //go:generate go run ./internal/regsgen
 
-// A Word is a register whose fields are unknown. It is stored whole.
+// A Word is the value of a register whose fields are not known.
 type Word uint32
 
-// A DMAWord is an offset, stride or size in device memory. It uses bits 6-31, so its value is a
-// multiple of 64 and equals the number of bytes (decompiled, seen in every program). Strides are
-// signed.
+// A DMAWord is an offset, stride or size in device memory, in bytes. It is a multiple of 64,
+// because the register has only bits 6 to 31. Strides are signed.
 type DMAWord uint32
 
 // Bytes returns the offset, stride or size in bytes, a multiple of 64.
 func (w DMAWord) Bytes() uint32 { return uint32(w) &^ 63 }
 
-// Stride returns the word as a signed stride of 26 bits, in bytes (decompiled; no program has a
-// negative one).
+// Stride returns the stride in bytes. Bit 31 is the sign.
 func (w DMAWord) Stride() int64 { return int64(int32(uint32(w) &^ 63)) }
 
-// WithBytes returns w set to n bytes. It panics if n is not a multiple of 64.
+// WithBytes returns w with its value replaced by n bytes. It panics if n is not a multiple of 64.
 func (w DMAWord) WithBytes(n uint32) DMAWord {
 	if n&63 != 0 {
 		panic(fmt.Sprintf("regs: %#x bytes is not a multiple of 64", n))
@@ -27,8 +25,8 @@ func (w DMAWord) WithBytes(n uint32) DMAWord {
 	return DMAWord(uint32(w)&63 | n)
 }
 
-// An L2Word is an address or stride in the L2. It uses bits 4-20, so its value is a multiple of 16
-// below 2 MiB and equals the number of bytes.
+// An L2Word is an address or stride in L2, in bytes. It is a multiple of 16 below 2 MiB, because
+// the register has only bits 4 to 20.
 type L2Word uint32
 
 const l2Mask = 1<<21 - 1<<4
@@ -36,7 +34,8 @@ const l2Mask = 1<<21 - 1<<4
 // Bytes returns the address or stride in bytes, a multiple of 16.
 func (w L2Word) Bytes() uint32 { return uint32(w) & l2Mask }
 
-// WithBytes returns w set to n bytes. It panics unless n is a multiple of 16 below 2 MiB.
+// WithBytes returns w with its value replaced by n bytes. It panics unless n is a multiple of 16
+// below 2 MiB.
 func (w L2Word) WithBytes(n uint32) L2Word {
 	if n&^l2Mask != 0 {
 		panic(fmt.Sprintf("regs: %#x bytes does not fit an L2 word; want a multiple of 16 below 2 MiB", n))

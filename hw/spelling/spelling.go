@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Nearest returns up to three of names that resemble name, nearest first. If one of them differs
-// only in case, Nearest returns only that one. Otherwise it returns names with at most a third of
-// the letters changed, and names that start with name or that name starts with.
+// Nearest returns up to three of names that resemble name, most similar first. A name resembles
+// another if at most a third of its letters differ or if one is a prefix of the other. If some name
+// differs from name only in case, Nearest returns that name alone.
 func Nearest(name string, names []string) []string {
 	type near struct {
 		name     string
@@ -35,8 +35,8 @@ func Nearest(name string, names []string) []string {
 	return out
 }
 
-// Hint returns a question that suggests the nearest names, as the end of a message. It returns ""
-// if there are none.
+// Hint returns a question that suggests the given names, such as "; did you mean m1 or m1max?", to
+// append to an error message. It returns "" if nearest is empty.
 func Hint(nearest []string) string {
 	if len(nearest) == 0 {
 		return ""
@@ -44,11 +44,12 @@ func Hint(nearest []string) string {
 	return "; did you mean " + strings.Join(nearest, " or ") + "?"
 }
 
-// Suggest returns the [Hint] for the names nearest to name.
+// Suggest returns the [Hint] for the elements of names that resemble name.
 func Suggest(name string, names []string) string { return Hint(Nearest(name, names)) }
 
-// Unknown returns the error for a name that is not one of the known names. It lists those and adds a
-// hint. what says what the name stands for, such as "chip".
+// Unknown returns an error that says that name is not one of the known names. The message lists the
+// known names and suggests similar ones. The argument what is the kind of thing that is named, such
+// as "chip".
 func Unknown(what, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q; want %s%s", what, name, alternatives(known), Suggest(name, known))
 }

@@ -10,20 +10,20 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Source provides the rows of a tensor. Row copies the first len(dst) elements of row y of
+// A Source is a tensor whose rows can be read. Row copies the first len(dst) elements of row y of
 // channel c to dst.
 type Source interface {
 	Row(dst []float16.Float16, c, y int)
 }
 
-// A Sink receives the rows of a tensor. SetRow writes src to row y of channel c, starting at
-// element x. It may be called for disjoint pieces from several goroutines at once.
+// A Sink is a tensor whose rows can be written. SetRow copies src to row y of channel c, starting
+// at element x of the row. Several goroutines may call SetRow at once for different elements.
 type Sink interface {
 	SetRow(src []float16.Float16, c, y, x int)
 }
 
-// A Convolution describes one group of a multiply-accumulate task. Py and Px are the zero padding
-// before the source. The padding after it follows from the size of the output.
+// A Convolution describes one group of a multiply-accumulate task. Px and Py are the columns and
+// rows of zeros before the source; the padding after it follows from the size of the result.
 type Convolution struct {
 	Cin, Hin, Win    int
 	Cout, Hout, Wout int
@@ -38,8 +38,8 @@ type Convolution struct {
 	Post             mac.Post // its Bias is added to the channel's own
 }
 
-// NewConvolution reads the shape of one group from the registers. The caller sets Kernel, Group and
-// Post.
+// NewConvolution returns the shape of one group of the task with registers g. The caller must set
+// Kernel, Group and Post.
 func NewConvolution(g *regs.Groups) Convolution {
 	in, out, cc := g.InShape(), g.OutShape(), g.Common.ConvCfg
 	pixels := max(1, int(cc.Ox()))
@@ -69,8 +69,8 @@ const (
 	maxBatch    = 4096    // most output channels per pass over a panel
 )
 
-// Run computes the outputs of the group with the given number of goroutines. The results do not
-// depend on that number.
+// Run computes the results of the group from src and writes them to dst, with the given number of
+// goroutines. The results do not depend on that number.
 func (c *Convolution) Run(dst Sink, src Source, workers int) {
 	if c.Cout*c.Hout*c.Wout == 0 {
 		return
@@ -95,7 +95,8 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 	}
 }
 
-// Staged returns the number of source elements that one row of results needs at once.
+// Staged returns the number of source elements that must be in host memory to compute one row of
+// results.
 func (c *Convolution) Staged() int { return c.Cin * min(c.Hin, c.sourceRows(1)) * c.Win }
 
 // sourceRows returns the number of source rows that the given number of output rows needs.
@@ -231,8 +232,8 @@ func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) 
 	mac.Widen(dst[lead:lead+inside], scratch[:inside])
 }
 
-// pack fills a panel. Its k-th row holds tap k of the outputs first to first+lanes-1.
-func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
+// fillPanel fills a panel. Its k-th row holds tap k of the outputs first to first+lanes-1.
+func (s *stage) fillPanel(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
 	k := 0
 	for ch := channel; ch < channel+channels; ch++ {
 		for _, t := range s.order {
@@ -242,9 +243,9 @@ func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, c
 	}
 }
 
-// emit writes the finished outputs of one channel to the sink, row by row, starting at output
+// writeRows writes the finished outputs of one channel to the sink, row by row, starting at output
 // first.
-func (s *stage) emit(dst Sink, out []float16.Float16, channel, first int) {
+func (s *stage) writeRows(dst Sink, out []float16.Float16, channel, first int) {
 	for len(out) > 0 {
 		oy, ox := first/s.c.Wout, first%s.c.Wout
 		n := min(len(out), s.c.Wout-ox)
@@ -313,12 +314,12 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 			for b, ok := next(); ok; b, ok = next() {
 				p := b * lanes
 				m := min(lanes, pixels-p)
-				s.pack(panel[:k*m], half, m, p, 0, c.Cin)
+				s.fillPanel(panel[:k*m], half, m, p, 0, c.Cin)
 				mac.ReduceMany(acc[:n*m], panel[:k*m], taps[:n*k], m, c.Post.Port)
 				for i := range n {
 					post := s.post(first + i)
 					post.Apply(half[:m], acc[i*m:(i+1)*m])
-					s.emit(dst, half[:m], first+i, p)
+					s.writeRows(dst, half[:m], first+i, p)
 				}
 			}
 		})
@@ -335,7 +336,7 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 		column := make([]float32, k)
 		scratch := make([]float16.Float16, 1)
 		for p := range pixels {
-			s.pack(column, scratch, 1, p, 0, c.Cin)
+			s.fillPanel(column, scratch, 1, p, 0, c.Cin)
 			copy(taps[p*k:], column)
 		}
 	}
@@ -361,7 +362,7 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 				post := s.post(ch + l)
 				for p := range pixels {
 					post.Apply(out, acc[p*m+l:p*m+l+1])
-					s.emit(dst, out, ch+l, p)
+					s.writeRows(dst, out, ch+l, p)
 				}
 			}
 		}
@@ -389,7 +390,7 @@ func (s *stage) reduceUnicast(dst Sink, workers int) {
 			post := s.post(ch)
 			post.Apply(half, acc)
 			for y := range s.rows {
-				s.emit(dst, half[y*p.width:][:c.Wout], ch, y*c.Wout)
+				s.writeRows(dst, half[y*p.width:][:c.Wout], ch, y*c.Wout)
 			}
 		}
 	})

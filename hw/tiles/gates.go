@@ -2,8 +2,8 @@ package tiles
 
 import "math/bits"
 
-// The array's geometry. The 32 enables at a regular stride are from the bytes of programs. Two
-// tiles per engine and four engines per cluster are inferred.
+// Dimensions of the MAC array of the M1. A tile is half of a MAC engine and can be disabled on its
+// own. The number of tiles is known from programs; how they form engines and clusters is inferred.
 const (
 	Tiles          = 32
 	TilesPerEngine = 2
@@ -11,16 +11,17 @@ const (
 	Clusters       = 4
 )
 
-// Enables is a bit set of open tiles. Tile 2e+h is half h of engine e.
+// Enables is the set of tiles that are enabled, as a bit mask. Bits 2e and 2e+1 are the two tiles
+// of MAC engine e.
 type Enables uint32
 
-// AllTiles has every tile open, as after register initialization.
+// AllTiles enables every tile. It is the value after the registers are initialized.
 const AllTiles Enables = 1<<Tiles - 1
 
-// Tiles returns the number of open tiles.
+// Tiles returns the number of tiles that are enabled.
 func (e Enables) Tiles() int { return bits.OnesCount32(uint32(e)) }
 
-// Engine returns how many of the two tiles of engine i are open.
+// Engine returns how many of the two tiles of engine i are enabled.
 func (e Enables) Engine(i int) int { return bits.OnesCount32(uint32(e) >> (2 * i) & 3) }
 
 // countEngines returns the number of engines with two open tiles and with one.
@@ -30,9 +31,9 @@ func (e Enables) countEngines() (full, half int) {
 	return bits.OnesCount32(a & b), bits.OnesCount32(a ^ b)
 }
 
-// A Crew describes the engines that work on a descriptor. The work proceeds in rounds: in each
-// round every engine of the crew serves one output-channel group, its own or that of an engine that
-// cannot work.
+// A Crew describes the engines that work on a task. They work in rounds. In each round, every
+// engine of the crew computes one group of output channels, either its own or one of an engine that
+// is not in the crew.
 type Crew struct {
 	Engines int // number of engines at work
 	Tiles   int // number of their open tiles
@@ -41,14 +42,15 @@ type Crew struct {
 	Own     int // rounds per patch if every tile were open
 }
 
-// Pace returns the duration of a patch, in rounds with two open tiles.
+// Pace returns the time to compute one patch of pixels, in units of a round of an engine with both
+// tiles.
 func (c *Crew) Pace() int { return c.Rounds + c.Slow }
 
-// Assign picks the engines for a descriptor that uses want engines with the given number of
-// output-channel groups each. Engines with two open tiles come first. If there are too few of them,
-// the remaining groups are either added to them in additional rounds, or engines with one open tile
-// join some rounds, which then take twice as long. Assign picks the faster way. If no tile is open,
-// the crew is empty, which is a device fault.
+// Assign chooses the engines for a task that needs want engines with the given number of
+// output-channel groups each. It prefers engines with both tiles enabled. If there are too few of
+// them, they work more rounds, or engines with one tile join some rounds, which then last twice as
+// long; Assign chooses the faster way. The crew is empty if no tile is enabled, which is a device
+// fault.
 func (e Enables) Assign(want, groups int) Crew {
 	full, half := e.countEngines()
 	groups = max(1, groups)
@@ -79,7 +81,7 @@ func (e Enables) Assign(want, groups int) Crew {
 	return best
 }
 
-// Half returns the first engine with exactly one open tile, or -1.
+// Half returns the first engine with exactly one tile enabled, or -1 if there is none.
 func (e Enables) Half() int {
 	for i := range Engines {
 		if e.Engine(i) == 1 {

@@ -71,7 +71,7 @@ func newLayout(g *regs.Groups) layout {
 	return l
 }
 
-// A KernelError reports a coefficient lane that is too short for its planes.
+// A KernelError reports a weight stream that has fewer bytes than its task needs.
 type KernelError struct {
 	Lane       int
 	Need, Have int // bytes
@@ -81,10 +81,10 @@ func (e *KernelError) Error() string {
 	return fmt.Sprintf("coefficient lane %d holds %#x bytes; its planes need %#x", e.Lane, e.Have, e.Need)
 }
 
-// NewKernel returns the kernel of a multiply-accumulate task. lanes holds the bytes of the enabled
-// coefficient buffers, nil for the others. KernelCfg determines how the weights are packed; its
-// format is fp16 for dense weights and 0 for int8. NewKernel returns a *KernelError if a lane is
-// too short.
+// NewKernel returns the weights of a multiply-accumulate task with registers g. The element
+// lanes[i] holds the bytes of the weight stream of engine i, or nil if the stream is off. The
+// registers say how the weights are packed. NewKernel returns a *[KernelError] if a stream is too
+// short.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	k := &Kernel{layout: newLayout(g), lanes: lanes}
 	need := k.laneBytes()
@@ -164,7 +164,8 @@ func (k *Kernel) locate(group, channel, pixel int) (lane, at, step int) {
 	panic("tiles: channel out of range")
 }
 
-// Taps copies the weights of one pixel of an output channel to dst, in stream order.
+// Taps copies the weights of one output channel to dst, in the order in which the engine reduces
+// them. In a task that computes several pixels per step, each pixel has its own weights.
 func (k *Kernel) Taps(dst []float16.Float16, group, channel, pixel int) {
 	lane, at, step := k.locate(group, channel, pixel)
 	b := k.lanes[lane][at+k.bias*step:]
@@ -173,7 +174,8 @@ func (k *Kernel) Taps(dst []float16.Float16, group, channel, pixel int) {
 	}
 }
 
-// Bias returns the bias of one pixel of an output channel, or +0 if there is no bias stream.
+// Bias returns the bias of one output channel, or +0 if the task has no bias. In a task that
+// computes several pixels per step, each pixel has its own bias.
 func (k *Kernel) Bias(group, channel, pixel int) float16.Float16 {
 	if k.bias == 0 {
 		return 0

@@ -11,12 +11,12 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Packing is a format of weights in a coefficient lane.
+// A Packing is a storage format of weights, such as dense fp16 or 8-bit integers.
 type Packing uint8
 
-// The packings. All real programs use Dense, except that convolutions of stride 2 use ZeroSkipping.
-// The contents of planes in the other packings are assumed, because no program shows them. In every
-// packing the bias row precedes the plane.
+// Storage formats of weights. Convolutions of stride 2 use ZeroSkipping, and all other known
+// programs use Dense. How the other formats store a plane of weights is assumed. In every format
+// the row of biases precedes the plane.
 const (
 	Dense        Packing = iota
 	ZeroSkipping         // stride 2: a byte count, then a mask and the non-zero fp16 values of each step
@@ -25,7 +25,7 @@ const (
 	Int8                 // a row of fp16 scales before each plane, which holds signed bytes
 )
 
-// String returns the name of the packing, such as "zero-skipping".
+// String returns the name of the format, such as "zero-skipping".
 func (p Packing) String() string {
 	switch p {
 	case Dense:
@@ -42,8 +42,8 @@ func (p Packing) String() string {
 	return fmt.Sprintf("Packing(%d)", uint8(p))
 }
 
-// PackingOf reads the packing from the registers. note is empty, or says why the model does not
-// support the combination of registers.
+// PackingOf returns the storage format that the registers g select. The note is empty if the model
+// can read weights in this format, and otherwise says why it cannot.
 func PackingOf(g *regs.Groups) (p Packing, note string) {
 	k, cc := g.NE.KernelCfg, g.Common.ConvCfg
 	int8 := k.KernelFmt() != regs.FormatFP16
@@ -115,8 +115,8 @@ type laneReader struct {
 	bits     int
 }
 
-// take returns the next n bytes.
-func (r *laneReader) take(n int) ([]byte, error) {
+// readBytes returns the next n bytes.
+func (r *laneReader) readBytes(n int) ([]byte, error) {
 	if n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
 	}
@@ -130,7 +130,7 @@ func (r *laneReader) align() { r.at = min((r.at+63)&^63, len(r.b)) }
 
 // readHalves reads len(dst) fp16 values.
 func (r *laneReader) readHalves(dst []float16.Float16) error {
-	b, err := r.take(2 * len(dst))
+	b, err := r.readBytes(2 * len(dst))
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 			return nil, err
 		}
 	}
-	head, err := r.take(2 * r.bias * width)
+	head, err := r.readBytes(2 * r.bias * width)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 		}
 	case Palette:
 		var b []byte
-		if b, err = r.take((len(w)*r.bits + 7) / 8); err == nil {
+		if b, err = r.readBytes((len(w)*r.bits + 7) / 8); err == nil {
 			err = mac.UnpackPalette(w, r.codebook, b, r.bits)
 		}
 	case Int8:
@@ -245,11 +245,11 @@ func closingBytes(width int) int { return max(0, width/2-2) }
 // The section of a 1x1 program that is packed this way has the hash of the compiler's section. For
 // a 3x3 program the lane lengths agree, and the order of the entries is inferred.
 func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
-	count, err := r.take(2)
+	count, err := r.readBytes(2)
 	if err != nil {
 		return err
 	}
-	body, err := r.take(int(binary.LittleEndian.Uint16(count)))
+	body, err := r.readBytes(int(binary.LittleEndian.Uint16(count)))
 	if err != nil {
 		return err
 	}
@@ -279,13 +279,13 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 			}
 		}
 	}
-	_, err = r.take(closingBytes(width))
+	_, err = r.readBytes(closingBytes(width))
 	return err
 }
 
 // readInt8 reads a plane of signed bytes and multiplies each by the scale of its channel.
 func (r *laneReader) readInt8(w, scale []float16.Float16) error {
-	b, err := r.take(len(w))
+	b, err := r.readBytes(len(w))
 	if err != nil {
 		return err
 	}

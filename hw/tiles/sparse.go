@@ -28,7 +28,7 @@ func skippedSteps(g *regs.Groups) (steps, zeros int) {
 		return 0, 0
 	}
 	l := newLayout(g)
-	var every, first share // every: each lane; first: additionally the first lanes, which hold the last channels
+	var every, first laneShare // every: each lane; first: additionally the first lanes, which hold the last channels
 	firsts := 0
 	for c := range l.chunks {
 		width := c.width * l.pixels
@@ -58,15 +58,15 @@ func skippedSteps(g *regs.Groups) (steps, zeros int) {
 	return taps - max(a, b), z + y
 }
 
-// A share describes what some lanes each hold of one group.
-type share struct {
+// A laneShare counts the contents of some lanes for one group; every such lane holds the same.
+type laneShare struct {
 	outputs int // kernels per step
 	bytes   int // bytes apart from the non-zero values
 }
 
 // measure returns the steps per output in the busiest of the lanes from to to-1, averaged over its
 // outputs, and the number of zeros that these lanes omit.
-func (s share) measure(k *regs.KernelDMASrc, from, to, table, groups, taps int) (steps, zeros int) {
+func (s laneShare) measure(k *regs.KernelDMASrc, from, to, table, groups, taps int) (steps, zeros int) {
 	if from == to || s.outputs == 0 {
 		return 0, 0
 	}

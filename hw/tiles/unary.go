@@ -7,9 +7,9 @@ import (
 	"anesim/hw/regs"
 )
 
-// PassThrough applies only post-processing to one group. If there is nothing to apply, the bits are
-// copied unchanged, including denormals and the sign of zero (measured: concat copies are exact). A
-// NaN becomes +Inf, as at every input.
+// PassThrough copies a tensor of shape s from src to dst and applies post to each element, with the
+// given number of goroutines. If post has no effect, the bits of all elements but NaNs stay as they
+// are, even those of subnormal values and -0, as measured on silicon. NaN becomes +Inf.
 func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int) {
 	exact := post.Scale == 1 && post.Bias == 0 && !post.ReLU && post.Table == nil
 	forEach(s.Channels, workers, func(next func() (int, bool)) {
@@ -36,7 +36,8 @@ func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int)
 
 const positiveInfinity = float16.Float16(0x7c00)
 
-// ChannelMaximum writes the maximum over the channels at each pixel to channel 0 of dst.
+// ChannelMaximum sets each pixel of channel 0 of dst, whose shape is s, to the largest of the src
+// pixels at the same place in channels 0 to channels-1, and applies post.
 func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)
 	acc, next := make([]float32, s.Width), make([]float32, s.Width)
@@ -55,8 +56,8 @@ func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.P
 	}
 }
 
-// ChannelProduct writes the product of channels 2c and 2c+1 to channel c. Products are exact. Zero
-// times infinity is +0.
+// ChannelProduct sets channel c of dst, whose shape is s, to the product of channels 2c and 2c+1 of
+// src, and applies post. Products are exact. The product of zero and infinity is +0.
 func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 	a, b := make([]float16.Float16, s.Width), make([]float16.Float16, s.Width)
 	acc, second := make([]float32, s.Width), make([]float32, s.Width)
@@ -79,8 +80,9 @@ func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 	}
 }
 
-// ChannelSum writes the sum over the channels at each pixel to channel 0 of dst. It is a reduction
-// with all weights equal to one, in the adder's own order.
+// ChannelSum sets each pixel of channel 0 of dst, whose shape is s, to the sum of the src pixels at
+// the same place in channels 0 to channels-1, and applies post. The sum is computed as a
+// multiply-accumulate with all weights equal to one.
 func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)
 	lanes := lanesFor(channels, s.Width)

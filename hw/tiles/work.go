@@ -7,7 +7,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// Params holds the dimensions of a chip's array.
+// Params holds the dimensions of a chip's MAC array.
 type Params struct {
 	Engines     int // 16 or fewer; a hypothetical chip may have a multiple of 16
 	MACs        int // 256: multipliers per engine (inferred from the measured peak)
@@ -15,17 +15,18 @@ type Params struct {
 	MaxPack     int // 8: channels that can share a step if the source is small, the accumulators of a MAC (decompiled)
 }
 
-// Present returns the tiles that the array has. A descriptor addresses at most sixteen lanes and
-// their gates, so the engines of a larger array share lanes.
+// Present returns the tiles that the array has, as far as descriptors can address them. A
+// descriptor has at most sixteen weight streams and their tiles, so the engines of a larger array
+// share streams.
 func (p *Params) Present() Enables {
 	return AllTiles >> (Tiles - TilesPerEngine*min(p.Engines, Engines))
 }
 
-// PerLane returns the number of engines that serve the output channels of a lane. It is 1 unless
-// the array has more than sixteen engines, which no known chip has.
+// PerLane returns the number of engines that share a weight stream. It is 1 unless the array has
+// more than sixteen engines, which no known chip has.
 func (p *Params) PerLane() int { return max(1, p.Engines/Engines) }
 
-// Work describes the work of a descriptor on the array.
+// A Work describes how much work a task is for the MAC array.
 type Work struct {
 	Crew
 	Patches    int    // patches of up to PatchPixels pixels, over all groups
@@ -39,13 +40,13 @@ type Work struct {
 	Channels   int    // output channels that an engine serves in a round
 }
 
-// Single returns the engine cycles with one bank of accumulators, where the post-processing of a
-// work unit does not overlap with multiply-accumulates.
+// Single returns the duration in cycles if the engines have only one set of accumulators, so that
+// they must finish the results of one unit of work before they start the next.
 func (w *Work) Single() clock.Cycles { return w.cycles(w.MACCycles + w.PostCycles) }
 
-// Buffered returns the engine cycles that the accumulators allow. The next work unit overlaps with
-// the post-processing of a unit that uses at most half of the accumulators (decompiled). That the
-// two tiles of an engine share the output channels of a unit is inferred.
+// Buffered returns the duration in cycles with the accumulators that the engines have. If a unit of
+// work uses at most half of them, the engines start the next unit while they finish the results of
+// this one.
 func (w *Work) Buffered(p Params) clock.Cycles {
 	if 2*clock.CeilDiv(w.PostCycles, TilesPerEngine) <= p.MaxPack {
 		return w.Double()
@@ -53,16 +54,17 @@ func (w *Work) Buffered(p Params) clock.Cycles {
 	return w.Single()
 }
 
-// Double returns the engine cycles with two banks of accumulators, where post-processing overlaps
-// with the next work unit.
+// Double returns the duration in cycles if the engines have two sets of accumulators, so that they
+// always start the next unit of work while they finish the results of the last.
 func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
 
 func (w *Work) cycles(perUnit int) clock.Cycles {
 	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow) * clock.Cycles(perUnit)
 }
 
-// Taps returns the length of one output's reduction: input channels times kernel taps. A unicast
-// task reduces only UnicastCin channels.
+// Taps returns the number of products that one result of the task with registers g is the sum of:
+// input channels times window size. In a unicast task, such as a depthwise convolution, only
+// UnicastCin channels count.
 func Taps(g *regs.Groups) int {
 	c := &g.Common
 	channels := int(c.Cin.Cin())
@@ -78,7 +80,7 @@ func Taps(g *regs.Groups) int {
 	return channels
 }
 
-// Plan distributes a task of the MAC engines over the open tiles and returns the resulting work.
+// Plan distributes the task with registers g over the enabled tiles and returns the resulting work.
 func Plan(g *regs.Groups, open Enables, p Params) Work {
 	out := g.OutShape()
 	w := Work{Pixels: out.Height * out.Width}

@@ -2,9 +2,8 @@ package tiles
 
 import "github.com/x448/float16"
 
-// Zeros returns the number of the group's multiplications whose source operand is zero, including
-// those with padding. It subtracts from all multiplications, for each non-zero element, the number
-// of windows that cover the element.
+// Zeros returns the number of multiplications in the group that have a zero source operand,
+// including the zeros of the padding.
 func (c *Convolution) Zeros(src Source) uint64 {
 	channels := c.Cout
 	if c.Unicast {

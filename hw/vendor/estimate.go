@@ -21,8 +21,9 @@ const (
 	lookupsPerMicrosecond = 11428.57 // look-ups in an engine's table
 )
 
-// Microseconds returns the estimate for a task that runs alone: the largest of the times for its
-// bytes, its steps on the MAC engines and its channels on the planar engine.
+// Microseconds returns the vendor compiler's cost estimate for a task that runs alone, in
+// microseconds. It is the largest of three times: for moving its bytes, for its steps on the MAC
+// engines and for its channels on the planar engine.
 func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 	us := float64(o.Bytes()) / bytesPerMicrosecond
 	c := &g.Common
@@ -59,9 +60,9 @@ func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 	return us
 }
 
-// ExeCycles returns the word that the vendor's compiler stores for a task. beside is the task that
-// runs at the same time through a ring in the L2, nil if there is none. The first task of such a
-// pair carries the cost of both, the second has 0.
+// ExeCycles returns the cost estimate that the vendor's compiler stores in a task's header. The
+// argument beside is the task that runs at the same time because both share a ring buffer in L2, or
+// nil. The first task of such a pair stores the cost of both and the second stores 0.
 func ExeCycles(g *regs.Groups, o *regs.Operands, beside *regs.Groups) uint16 {
 	if o.Source1.L2 == regs.Circular {
 		return 0

@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 		{".port input x b4 1x0x1x1", 1, 18, "not between", ""},
 		{".port input x b4 1x1x1x1 stride=1,1,1,1", 1, 26, "unknown option", "strides"},
 		{".port input x b4 1x1x1x1 strides=1,1,1", 1, 34, "four numbers", ""},
-		{".port input x b4 1x1x1x1 bytes=x", 1, 26, "invalid number of bytes", ""},
+		{".port input x b4 1x1x1x1 bytes=x", 1, 26, "invalid size", ""},
 		{".port input x b4 1x1x1x1 strides", 1, 26, "missing value", ""},
 		{".port input x b4 1x1x1x1\n.port output x b5 1x1x1x1", 2, 14, "duplicate port", ""},
 		{".port input x b4 1x1x1x1\n" + td + ".at 0 00", 3, 1, "a text with .port", ""},
@@ -222,7 +222,7 @@ func TestErrors(t *testing.T) {
 		{".values 1\n" + td, 2, 1, "missing .port", ""},
 		{td + "Common.Cin \"5", 2, 12, "unterminated string", ""},
 		{td + "Header.Extra 1 2", 2, 1, "want one number", ""},
-		{".bind n 0x100000000\n" + td + "Common.InDim $n", 3, 14, "exceeds a word", ""},
+		{".bind n 0x100000000\n" + td + "Common.InDim $n", 3, 14, "exceeds 32 bits", ""},
 		{far(80, 1<<20), 80, 1, "the limit for a text of", ""},
 		{far(2048, 1<<20-0x100) + strings.Repeat(".td\n"+strings.Repeat("0x0 1\n", 250), 800), 194817, 1, "chain exceeds", ""},
 	} {

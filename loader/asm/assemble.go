@@ -11,17 +11,19 @@ import (
 	"anesim/loader"
 )
 
-// Options configures Assemble.
+// Options configures [Assemble].
 type Options struct {
-	// Weights returns the contents of a file that .weights names, fp16 values as
-	// little-endian bytes. If it is nil, .weights is an error.
+	// Weights returns the contents of the file that a .weights line names: fp16 values as
+	// little-endian bytes. If Weights is nil, .weights lines are errors.
 	Weights func(name string) ([]byte, error)
-	// Bind overrides the values of run-time parameters that the text declares.
+	// Bind replaces the values of run-time parameters that the text declares. The keys are
+	// the names of the parameters.
 	Bind map[string]uint64
 }
 
-// Assemble parses a descriptor text. Errors mention it by name. o may be nil. Every error
-// is an *Error.
+// Assemble parses descriptor text and returns the program. Error messages contain the given
+// name of the text. Assemble uses default options if o is nil. All errors are of type
+// *[Error].
 func Assemble(name string, text []byte, o *Options) (*Unit, error) {
 	if o == nil {
 		o = new(Options)
@@ -52,8 +54,8 @@ func Assemble(name string, text []byte, o *Options) (*Unit, error) {
 	return u, nil
 }
 
-// addPosition returns err as an *Error of the named file. If err has no position, the error
-// refers to the given line.
+// addPosition returns err as an *[Error] for the named text. If err has no position of its
+// own, it gets the given line.
 func addPosition(name string, line int, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -63,7 +65,7 @@ func addPosition(name string, line int, err error) error {
 	return &Error{File: name, Line: line, Col: 1, What: err.Error()}
 }
 
-// An assembler holds the state of assembling one text.
+// An assembler holds the state of assembling one descriptor text.
 type assembler struct {
 	options   *Options
 	source    int // size of the text in bytes
@@ -77,7 +79,7 @@ type assembler struct {
 	container bool
 }
 
-// A task is a descriptor whose lines are being read.
+// A task is the descriptor that the following lines of the text describe.
 type task struct {
 	*regs.Descriptor
 	header      [regs.HeaderWords]uint32
@@ -88,7 +90,7 @@ type task struct {
 	at          line
 }
 
-// A rawBytes holds bytes to store at an offset of the file.
+// A rawBytes holds bytes that an .at line stores at an offset.
 type rawBytes struct {
 	off  uint64
 	data []byte
@@ -106,8 +108,7 @@ func (a *assembler) assembleLine(l line) error {
 	return a.assembleRegister(l)
 }
 
-// maxLineBytes is the maximum number of bytes that one line may add to the program beyond
-// those it writes out.
+// maxLineBytes limits the number of zero bytes that a single line can add to the program.
 const maxLineBytes = 1 << 20
 
 func (a *assembler) finish() (*Unit, error) {
@@ -162,7 +163,7 @@ func (a *assembler) finish() (*Unit, error) {
 	return a.encode(end)
 }
 
-// setHeader sets the descriptor's header from its words.
+// setHeader decodes the words of the descriptor's header into its fields.
 func (t *task) setHeader() {
 	h := &t.Header
 	h.Task, h.Timing = regs.HeaderTask(t.header[0]), regs.HeaderTiming(t.header[1])
@@ -172,8 +173,8 @@ func (t *task) setHeader() {
 	h.Bases, h.KernelBases = regs.HeaderBases(t.header[8]), regs.HeaderKernelBases(t.header[9])
 }
 
-// byteLimit returns the maximum size of the program in bytes. Zeros need not be written
-// out, so a program may be larger than its text, but within limits.
+// byteLimit returns the largest permitted size of the program in bytes. It grows with the
+// text, so that a short text cannot request much memory.
 func (a *assembler) byteLimit() uint64 { return limitBase + limitPerByte*uint64(a.source) }
 
 const (
@@ -181,7 +182,7 @@ const (
 	limitPerByte = 64
 )
 
-// checkBindings returns an error if o.Bind names a parameter that the text does not
+// checkBindings returns an error if Options.Bind names a parameter that the text does not
 // declare.
 func (a *assembler) checkBindings() error {
 	for _, name := range slices.Sorted(maps.Keys(a.options.Bind)) {
@@ -192,8 +193,8 @@ func (a *assembler) checkBindings() error {
 	return nil
 }
 
-// encode returns the finished unit. It writes raw bytes first and the descriptors over
-// them. end is the end of the chain.
+// encode returns the finished program, whose chain ends at offset end. The descriptors
+// overwrite the bytes of .at lines.
 func (a *assembler) encode(end uint64) (*Unit, error) {
 	u := &a.unit
 	if s := a.size.text; s != "" {
@@ -239,7 +240,7 @@ func (a *assembler) encode(end uint64) (*Unit, error) {
 	return u, nil
 }
 
-// resolveParam returns the value of $NAME.
+// resolveParam returns the value of the run-time parameter that token t, $NAME, refers to.
 func (a *assembler) resolveParam(l line, t token) (uint64, error) {
 	name := t.text[1:]
 	p, ok := a.params[name]

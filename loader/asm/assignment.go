@@ -6,9 +6,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// ParseAssignment parses BLOCK.REGISTER.FIELD=VALUE or BLOCK.REGISTER=VALUE, written as in
-// descriptor text. It returns the register, a mask of the bits that are assigned, and their
-// value. Every error is an *Error of line 1.
+// ParseAssignment parses an assignment such as BLOCK.REGISTER.FIELD=VALUE or
+// BLOCK.REGISTER=VALUE, in the notation of descriptor text. It returns the register, a mask
+// of the bits that are assigned, and their values at the places of the mask. All errors are
+// of type *[Error], with line 1.
 func ParseAssignment(text string) (r regs.Register, mask, value uint32, err error) {
 	name, text1, ok := strings.Cut(text, "=")
 	l := line{number: 1}

@@ -14,7 +14,8 @@ import (
 	"anesim/loader"
 )
 
-// directives lists the directives with their minimum and maximum number of operands.
+// directives lists the directives of descriptor text with their minimum and maximum number
+// of operands.
 var directives = [...]struct {
 	name        string
 	least, most int
@@ -93,7 +94,7 @@ func (a *assembler) beginRecord(l line) error {
 	return nil
 }
 
-// setTextSize handles .size, the length of a text that continues after the chain.
+// setTextSize handles .size N: the text has N bytes, with zeros after the descriptors.
 func (a *assembler) setTextSize(l line) error {
 	a.size, a.sizeLine = l.tokens[1], l
 	return nil
@@ -104,7 +105,7 @@ func (a *assembler) setTextSize(l line) error {
 func (a *assembler) addRawBytes(l line) error {
 	off, err := parseNumber(l.tokens[1].text)
 	if err != nil || off < 0 {
-		return l.fail(l.tokens[1], "invalid offset %q", l.tokens[1].text)
+		return l.fail(l.tokens[1], "invalid offset %q; want a number of bytes", l.tokens[1].text)
 	}
 	r := rawBytes{off: uint64(off), at: l}
 	for _, t := range l.tokens[2:] {
@@ -118,14 +119,14 @@ func (a *assembler) addRawBytes(l line) error {
 	return nil
 }
 
-// beginContainer handles .container SIZE TEXT-OFFSET, which marks the text as a
-// disassembled container.
+// beginContainer handles .container SIZE OFFSET: the file is a container of SIZE bytes with
+// the descriptors at OFFSET.
 func (a *assembler) beginContainer(l line) error {
 	var n [2]int64
 	for i, t := range l.tokens[1:] {
 		var err error
 		if n[i], err = parseNumber(t.text); err != nil || n[i] < 0 {
-			return l.fail(t, "invalid number of bytes %q", t.text)
+			return l.fail(t, "invalid number of bytes %q; want 0 or more", t.text)
 		}
 	}
 	if limit := a.byteLimit(); uint64(n[0]) > limit {
@@ -185,7 +186,7 @@ func (a *assembler) addPort(l line) error {
 		case "bytes":
 			n, err := parseNumber(value.text)
 			if err != nil || n < 1 {
-				return l.fail(t, "invalid number of bytes %q", t.text)
+				return l.fail(t, "invalid size %q; want bytes=N with N above 0", t.text)
 			}
 			p.Bytes = uint64(n)
 		default:
@@ -203,7 +204,7 @@ func (a *assembler) addPort(l line) error {
 	return nil
 }
 
-// parseFour parses four numbers between 1 and most into dst.
+// parseFour parses four numbers between 1 and most, separated by separator, into dst.
 func parseFour(l line, t token, separator string, most int64, dst []int) error {
 	parts := strings.Split(t.text, separator)
 	if len(parts) != 4 {
@@ -279,7 +280,7 @@ func (a *assembler) declareParam(l line) error {
 	for i, t := range l.tokens[2:] {
 		v, err := parseNumber(t.text)
 		if err != nil || v < 0 {
-			return l.fail(t, "invalid parameter value %q", t.text)
+			return l.fail(t, "invalid parameter value %q; want 0 or a positive number", t.text)
 		}
 		n[i] = uint64(v)
 	}

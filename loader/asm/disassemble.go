@@ -15,8 +15,9 @@ import (
 	"anesim/loader/describe"
 )
 
-// Disassemble returns a program as descriptor text. Assembling the text gives the program's
-// bytes again.
+// Disassemble returns a program as descriptor text, from which [Assemble] makes the same
+// bytes. It returns a *[loader.UnsupportedError] for captured registers, for programs of
+// other chips, and for a program whose descriptors were left in their file.
 func Disassemble(p *loader.Program) ([]byte, error) {
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
@@ -25,7 +26,7 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes a program to w as descriptor text, one descriptor at a time.
+// Write writes the text that [Disassemble] returns to w, one descriptor at a time.
 func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}
@@ -54,7 +55,8 @@ func Write(w io.Writer, p *loader.Program) error {
 	return d.out.Flush()
 }
 
-// writeChain writes the descriptors and returns their ranges in the text.
+// writeChain writes all descriptors, and returns the ranges of bytes that they occupy in
+// the text.
 func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error) {
 	words, stop := iter.Pull2(p.Describe())
 	defer stop()
@@ -74,7 +76,8 @@ func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error)
 	return owned, d.writeDescribed(held, nil, words)
 }
 
-// writeDescribed writes a descriptor after a comment with its description.
+// writeDescribed writes descriptor t, preceded by its description as a comment. The
+// function words returns the next description.
 func (d *disassembler) writeDescribed(t, next *regs.Descriptor, words func() (*describe.Description, error, bool)) error {
 	w, err, _ := words()
 	if err != nil {
@@ -93,15 +96,15 @@ type extent struct{ from, to uint64 }
 
 func roundUp(n uint64) uint64 { return (n + regs.Alignment - 1) &^ (regs.Alignment - 1) }
 
-// A disassembler writes a program as text.
+// A disassembler writes a program as descriptor text.
 type disassembler struct {
 	out    *bufio.Writer // errors are reported by Flush
 	header []regs.Register
 	end    uint64 // end of the descriptors written so far
 }
 
-// writeAbout writes comments with the facts that the text cannot express: name, form,
-// ports.
+// writeAbout writes comments with facts that descriptor text cannot express: the name and
+// form of the program, and its ports.
 func (d *disassembler) writeAbout(p *loader.Program) {
 	fmt.Fprintf(d.out, "# %s: %s\n", sanitizeComment(p.Name), p.Form)
 	for i := range p.Ports {
@@ -121,7 +124,7 @@ func sanitizeComment(s string) string {
 	}, s)
 }
 
-// writeTask writes a descriptor. next is the descriptor after it, or nil.
+// writeTask writes descriptor t. The argument next is the following descriptor, or nil.
 func (d *disassembler) writeTask(t, next *regs.Descriptor) {
 	if uint64(t.Offset) == roundUp(d.end) {
 		d.out.WriteString(".td\n")
@@ -149,8 +152,8 @@ func (d *disassembler) writeTask(t, next *regs.Descriptor) {
 	}
 }
 
-// writeHeaderWord writes a header word, without the parts that the assembler fills in from
-// the next descriptor.
+// writeHeaderWord writes a word w of a descriptor's header. It leaves out values that the
+// assembler computes from the following descriptor.
 func (d *disassembler) writeHeaderWord(r *regs.Register, w uint32, behind *regs.Descriptor) {
 	var next, size uint32
 	if behind != nil {
@@ -189,8 +192,8 @@ func (d *disassembler) writeLine(name, text string) {
 	fmt.Fprintf(d.out, "%-30s %s\n", name, text)
 }
 
-// writeRecord writes a record's registers. Neighbours in an array that are equal, or
-// offsets with equal steps, share a line.
+// writeRecord writes the registers of a record. Adjacent registers of an array share a line
+// if their values are equal or rise in equal steps.
 func (d *disassembler) writeRecord(rec *regs.Record) {
 	for i := 0; i < len(rec.Values); {
 		r, ok := regs.RegisterAt(rec.Addr + 4*uint32(i))
@@ -215,8 +218,8 @@ func (d *disassembler) writeRecord(rec *regs.Record) {
 	}
 }
 
-// countRun returns how many registers of one array, from rec.Values[i] on, share a line,
-// and the step between them in bytes.
+// countRun returns the number of registers from rec.Values[i] on that can share a line, and
+// the step between their values in bytes.
 func countRun(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	array, _, ok := strings.Cut(r.Name, "[")
 	if !ok {
@@ -245,7 +248,7 @@ func countRun(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	return n, step
 }
 
-// writeRest writes the bytes of the file that are outside the descriptors and not zero.
+// writeRest writes the nonzero bytes of the file that are not in any of the ranges owned.
 func (d *disassembler) writeRest(file []byte, textOff uint64, owned []extent) {
 	slices.SortFunc(owned, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
 	d.out.WriteByte('\n')
@@ -257,7 +260,8 @@ func (d *disassembler) writeRest(file []byte, textOff uint64, owned []extent) {
 	d.writeBytes(file, at, uint64(len(file)))
 }
 
-// writeBytes writes file[from:to] in lines of 32 bytes, omitting lines of zeros.
+// writeBytes writes the bytes from offset from to offset to of the file as .at lines of at
+// most 32 bytes. It omits lines of zeros.
 func (d *disassembler) writeBytes(file []byte, from, to uint64) {
 	const width = 32
 	for at := from; at < to; {

@@ -8,7 +8,7 @@ import (
 	"anesim/hw/spelling"
 )
 
-// An Error reports a mistake in a descriptor text.
+// An Error reports a mistake in a descriptor text, with its line and column.
 type Error struct {
 	File      string
 	Line, Col int    // from 1; the column counts bytes
@@ -17,7 +17,7 @@ type Error struct {
 	Err       error  // the cause, or nil
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {

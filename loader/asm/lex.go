@@ -49,5 +49,5 @@ func (l line) fail(t token, format string, args ...any) *Error {
 	return &Error{Line: l.number, Col: t.col, What: fmt.Sprintf(format, args...)}
 }
 
-// suffixFrom returns the token's text from byte n on, with its column.
+// suffixFrom returns the text of the token from byte n on as a token with its own column.
 func (t token) suffixFrom(n int) token { return token{t.text[n:], t.col + n} }

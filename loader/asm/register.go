@@ -7,8 +7,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// assembleRegister assembles a line that writes a register, or several neighbours of one
-// array.
+// assembleRegister assembles a line that sets a register, or several adjacent registers of
+// an array.
 func (a *assembler) assembleRegister(l line) error {
 	t := a.tasks[len(a.tasks)-1]
 	head := l.tokens[0]
@@ -124,7 +124,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		case strings.HasPrefix(t.text, "+"):
 			n, err := parseNumber(t.text[1:])
 			if err != nil || n < 0 || n>>32 != 0 {
-				return 0, l.fail(t, "invalid bits %q of a 32-bit word", t.text)
+				return 0, l.fail(t, "invalid bits %q; want + and a number below 2^32", t.text)
 			}
 			if set&uint32(n) != 0 {
 				return 0, l.fail(t, "bits %#x are set twice", set&uint32(n))
@@ -159,7 +159,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		}
 		mask := f.With(0, 1<<f.Width-1)
 		if set&mask != 0 {
-			return 0, l.fail(t, "%s is set twice", f.Name)
+			return 0, l.fail(t, "field %s is set twice", f.Name)
 		}
 		w, set = f.With(w, v), set|mask
 	}
@@ -191,7 +191,7 @@ func (a *assembler) parseAssignment(l line, r *regs.Register, t token) (f regs.F
 	return f, 1, nil
 }
 
-// parseField parses a field's value, which may be a parameter.
+// parseField parses a value of field f, or a run-time parameter $NAME.
 func (a *assembler) parseField(l line, f regs.Field, t token) (uint32, error) {
 	text := t.text
 	if strings.HasPrefix(text, "$") {
@@ -217,12 +217,12 @@ func (a *assembler) parseField(l line, f regs.Field, t token) (uint32, error) {
 	return v, nil
 }
 
-// parseWordNumber parses a 32-bit number, which may be a parameter.
+// parseWordNumber parses a number with at most 32 bits, or a run-time parameter $NAME.
 func (a *assembler) parseWordNumber(l line, t token) (uint32, error) {
 	if strings.HasPrefix(t.text, "$") {
 		n, err := a.resolveParam(l, t)
 		if err == nil && n>>32 != 0 {
-			err = l.fail(t, "%#x exceeds a word", n)
+			err = l.fail(t, "value %#x exceeds 32 bits", n)
 		}
 		return uint32(n), err
 	}
@@ -233,7 +233,8 @@ func (a *assembler) parseWordNumber(l line, t token) (uint32, error) {
 	return uint32(n), nil
 }
 
-// writeRegister adds the write of word w to the descriptor.
+// writeRegister makes the descriptor set register r to w. The values are the tokens that w
+// was parsed from.
 func (t *task) writeRegister(r *regs.Register, w uint32, values []token) {
 	if r.Group == "H" {
 		t.header[r.Word] = w
@@ -264,5 +265,5 @@ func (t *task) writeRegister(r *regs.Register, w uint32, values []token) {
 	t.Records = append(t.Records, regs.Record{Addr: addr, Values: []uint32{w}})
 }
 
-// maxRecord is the maximum number of values in a record, whose count has six bits.
+// maxRecord is the largest number of registers that one record can set.
 const maxRecord = 64

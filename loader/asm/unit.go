@@ -5,7 +5,7 @@ import (
 	"anesim/loader"
 )
 
-// A Unit is the result of assembling a text.
+// A Unit is a program assembled from a descriptor text.
 type Unit struct {
 	Chain     []*regs.Descriptor
 	Text      []byte // the chain's bytes, __text
@@ -19,18 +19,21 @@ type Unit struct {
 	textOff uint64 // of Text in it
 }
 
-// A Param is a run-time parameter of the text, with the value used for assembling.
+// A Param is a run-time parameter that a descriptor text declares, with the value that the
+// program was assembled with.
 type Param struct {
 	Name  string
 	Value uint64
 	Range loader.Range
 }
 
-// FirstWords returns the size of the first descriptor in words.
+// FirstWords returns the size of the first descriptor in words, which a bare chain of
+// descriptors does not contain.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
-// File returns the program as a file. It is a container if the text has ports or describes
-// a container, otherwise the bare chain.
+// File returns the program as the contents of a file. The file is a hardware container if
+// the text declares ports or describes a container, and otherwise the bare chain of
+// descriptors. File returns an error if a container cannot hold the program.
 func (u *Unit) File() ([]byte, error) {
 	switch {
 	case u.file != nil:

@@ -11,11 +11,11 @@ import (
 	"anesim/hw/regs"
 )
 
-// wide is the field width from which numbers are printed in hexadecimal, because they are
-// masks or offsets.
+// wide is the number of bits from which fields are written in hexadecimal.
 const wide = 24
 
-// Spell returns the text of a field's value as used in descriptor text.
+// Spell formats value v of field f as descriptor text does: by its name, as a float, in
+// bytes, or as a number.
 func Spell(f regs.Field, v uint32) string {
 	if name, ok := f.ValueName(v); ok {
 		return name
@@ -50,9 +50,9 @@ func formatHex(v uint64) string {
 	return fmt.Sprintf("%#x", v)
 }
 
-// parseValue parses a field's value: a name of its enumeration, a number of bytes for a
-// field that counts units of bytes, a decimal fraction or hexadecimal bits for a float, and
-// otherwise a number. Negative numbers are stored in two's complement.
+// parseValue parses a value of field f: the name of a value, a size in bytes if the field
+// counts units of bytes, a float, or a number. Negative numbers are encoded in two's
+// complement.
 func parseValue(f regs.Field, text string) (uint32, error) {
 	if v, ok := f.ParseValue(text); ok {
 		return v, nil
@@ -97,13 +97,13 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil || n>>42 > 0 || n>>42 < -1 {
-		return 0, fmt.Errorf("%q is not a number", text)
+		return 0, fmt.Errorf("%q is not a number; want a decimal or 0x number of at most 42 bits", text)
 	}
 	return n, nil
 }
 
-// formatFields returns a register's word as text that assembles to it: the fields that are
-// not zero, then the bits outside all fields.
+// formatFields returns the value w of register r in the form that parseWord reads: the
+// nonzero fields, followed by bits that do not belong to any field.
 func formatFields(r *regs.Register, w uint32) string {
 	var parts []string
 	rest := r.Unknown(w)

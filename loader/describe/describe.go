@@ -9,8 +9,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Description describes in words a descriptor's operation and operands. It contains only
-// facts that the registers show.
+// A Description describes in words what a descriptor computes, and which tensors and
+// weights it reads and writes.
 type Description struct {
 	Operation string   // such as "3x3 convolution with bias, then ReLU"
 	Sources   []string // such as "64 channels of 8x8, input x (b4)"
@@ -18,8 +18,8 @@ type Description struct {
 	Result    string   // such as "128 channels of 8x8, the L2 at 0x400"
 }
 
-// Lines yields the sources, the weights and the result, each with its label: "reads",
-// "weights" or "writes".
+// Lines returns an iterator over the sources, the weights if there are any, and the result.
+// Each line is preceded by its label: "reads", "weights" or "writes".
 func (d *Description) Lines() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, s := range d.Sources {
@@ -34,7 +34,7 @@ func (d *Description) Lines() iter.Seq2[string, string] {
 	}
 }
 
-// String returns the description as one line.
+// String returns the whole description on one line.
 func (d Description) String() string {
 	s := d.Operation + "; reads " + strings.Join(d.Sources, " and ")
 	if d.Weights != "" {
@@ -43,13 +43,13 @@ func (d Description) String() string {
 	return s + "; writes " + d.Result
 }
 
-// Ports returns the name of a port whose memory is buffer bar, such as "input x (b4)", or ""
-// if there is none. If the buffer has several ports, Ports prefers an output if write is true
-// and an input otherwise.
+// A Ports function returns the name of a port whose memory is buffer bar, such as "input x
+// (b4)", or "" if there is none. If several ports use the buffer, it prefers an output if
+// write is true, and an input otherwise.
 type Ports func(bar uint32, write bool) string
 
-// Descriptor describes the descriptor with header h, the register values g and the operands o
-// that were resolved from g. It calls ports to name the buffers of inputs and outputs.
+// Descriptor describes the task of a descriptor with header h, register values g and
+// operands o. It calls ports to name the buffers of inputs and outputs.
 func Descriptor(h *regs.Header, g *regs.Groups, o *regs.Operands, ports Ports) *Description {
 	b := h.Bases
 	d := &Description{Operation: describeOperation(g, o), Weights: ports.describeWeights(h, g)}
@@ -78,7 +78,7 @@ func (f Ports) describeOperand(o *regs.Operand, named bool, bar uint32, write bo
 	return text + ", " + f.describeMemory(named, bar, write, o.Base)
 }
 
-// Shape returns a shape in words, such as "64 channels of 8x8".
+// Shape returns the shape s in words, such as "64 channels of 8x8".
 func Shape(s regs.Shape) string {
 	text := formatCount(s.Channels, "channel")
 	if s.Height > 1 || s.Width > 1 {
@@ -115,8 +115,8 @@ func (f Ports) describeMemory(named bool, bar uint32, write bool, base uint32) s
 	return text
 }
 
-// describeWeights returns how many bytes the kernel DMA reads for how many engines, and
-// from where. It returns "" if no lane is on.
+// describeWeights returns a phrase that says how many bytes of weights a task reads, for
+// how many engines and from where. It returns "" if the task reads none.
 func (f Ports) describeWeights(h *regs.Header, g *regs.Groups) string {
 	k := &g.KernelDMASrc
 	var lanes int
@@ -151,7 +151,7 @@ func (f Ports) describeWeights(h *regs.Header, g *regs.Groups) string {
 	return fmt.Sprintf("%s, %d to %d for each of %d engines, %s", formatCount(int(total), "byte"), least, most, lanes, where)
 }
 
-// formatCount returns n and the noun, with an s unless n is 1.
+// formatCount returns the number n followed by noun, with an s appended unless n is 1.
 func formatCount(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -25,7 +25,8 @@ func describeOperation(g *regs.Groups, o *regs.Operands) string {
 	return strings.Join(parts, ", ")
 }
 
-// describeEngineOperation returns the operation of the MAC engines as a list of phrases.
+// describeEngineOperation returns the operation of a task of the MAC engines as a list of
+// phrases, such as "1x1 convolution" and "then ReLU".
 func describeEngineOperation(g *regs.Groups) []string {
 	c, m := &g.Common, g.NE.MACCfg
 	var parts []string
@@ -86,10 +87,8 @@ func activationName(n regs.Nonlinear) string {
 	return fmt.Sprintf("activation %d, whose meaning is not known", uint32(n))
 }
 
-// describePlanarOperation returns the operation of the planar engine as a list of phrases,
-// in the order of its stages: the operation on the sources, the constants, the reduction,
-// the function of its result, ReLU. Package hw/planar describes the stages and their
-// evidence.
+// describePlanarOperation returns the operation of a planar task as a list of phrases in
+// the order of its stages. Package hw/planar documents the stages.
 func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	form, pe := g.Common.Cfg.PlanarForm(), &g.PE
 	what := planarSourceName(g)
@@ -174,7 +173,7 @@ func addConstants(phrase string, g *regs.Groups) string {
 	return phrase
 }
 
-// negated is the value of PE.Cfg.SecSrc that negates source 2 (seen in binary_sub).
+// negated is the value of the field PE.Cfg.SecSrc that negates source 2.
 const negated = 3
 
 // twoSourceName returns the name of an operation on two sources, or "" if it has no name.

@@ -8,15 +8,15 @@ import (
 	"anesim/loader/enums"
 )
 
-// A Part is one engine program of a network.
+// A Part is a piece of a network that the engine runs as one program.
 type Part struct {
 	Program   *loader.Program
 	Container []byte // the program's container file
 }
 
-// New returns the dispatch descriptor of a network that the engine runs as a sequence of
-// parts: a cast to the engine's layout, one inference per part, and a cast back. Each part
-// reads the outputs of the one before. It returns an error if there are no parts.
+// New returns the dispatch descriptor of a network that consists of the given parts in
+// order: a cast to the engine's layout, one inference per part, and a cast back. Each part
+// reads the outputs of the one before. New returns an error if there are no parts.
 func New(build []Entry, parts ...Part) (*Program, error) {
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("dispatch descriptor has no programs; want at least one")
@@ -57,8 +57,9 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 	return p, nil
 }
 
-// describeTensors returns the symbols and the layouts of a program's ports in direction d.
-// symbol adds a name to the symbol table and returns its index.
+// describeTensors returns the layouts of a program's ports in direction d, and the indices
+// of their names in the symbol table. The function symbol adds a name to the table and
+// returns its index.
 func describeTensors(p *loader.Program, d loader.Direction, symbol func(string) uint32, prefix string) ([]uint32, []Tensor) {
 	var names []uint32
 	var list []Tensor

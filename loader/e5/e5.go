@@ -2,14 +2,13 @@ package e5
 
 import "anesim/loader/enums"
 
-// FormatVersion is the format version of all known dispatch descriptors.
+// FormatVersion is the version number in all known dispatch descriptors.
 const FormatVersion = 4
 
-// A SectionKind is the kind of a section's data. The numbers are this package's own
-// (assumed).
+// A SectionKind identifies the contents of a section. The numbers are assumed.
 type SectionKind int32
 
-// Kinds of section.
+// Kinds of sections.
 const (
 	ArgFrame   SectionKind = 1 // operation with its operands
 	Attributes SectionKind = 2 // attributes of the preceding operation
@@ -26,7 +25,8 @@ func (k SectionKind) String() string {
 	return "unknown kind"
 }
 
-// A Program is a dispatch descriptor.
+// A Program is a dispatch descriptor, which lists the steps with which the vendor's runtime
+// executes a network.
 type Program struct {
 	Symbols  []string // names of operations, tensors and sections
 	Build    []Entry  // build information
@@ -34,23 +34,25 @@ type Program struct {
 	Version  int32
 }
 
-// An Entry is a key and a value of the build information.
+// An Entry is a key with its value in the build information of a dispatch descriptor.
 type Entry struct{ Key, Value string }
 
-// A Section is a part of an operation: its argument frame or its attributes.
+// A Section holds the argument frame (operation and operands) or the attributes of an
+// operation.
 type Section struct {
 	Name string
 	Kind SectionKind
-	// Set in an argument frame.
+	// The following fields are set in an argument frame.
 	Operation *Operation
 	Operands  []Tensor
-	// Set in an attribute section: either Cast or Inference, or Data if it is neither.
+	// The following fields are set in an attribute section: Cast or Inference according to
+	// the operation, or else Data.
 	Cast      *Cast
 	Inference *Inference
 	Data      []byte
 }
 
-// An Operation is one step of the runtime.
+// An Operation is one step of a network, such as a cast or an inference.
 type Operation struct {
 	Name            string
 	Type            enums.OpType
@@ -58,7 +60,7 @@ type Operation struct {
 	Frame, Attrs    string   // names of its sections
 }
 
-// A Tensor is the layout of an operand: extents in elements and strides in bytes.
+// A Tensor describes the layout of an operand: extents in elements and strides in bytes.
 type Tensor struct {
 	Dim, Stride                                                            []uint64
 	Width, Height, Channels, Batch, Sequence                               uint64
@@ -67,21 +69,21 @@ type Tensor struct {
 	Pack                                                                   int32
 }
 
-// A Cast holds the attributes of a conversion.
+// A Cast holds the attributes of an operation that converts elements to another type.
 type Cast struct {
 	From, To enums.TensorDataType
 	Pack     int32
 }
 
-// An Inference holds the attributes of one run of the engine. Hash identifies the container
-// by its contents.
+// An Inference holds the attributes of an operation that runs a program on the engine. The
+// program is in the container whose contents have the given hash.
 type Inference struct {
 	Procedure, Hash, Symbol string
 	Buffer                  uint32 // handle of the intermediate buffer
 	Options                 string // options of the compiler
 }
 
-// Chain returns the operations in order.
+// Chain returns the operations of the network in order.
 func (p *Program) Chain() []*Operation {
 	var chain []*Operation
 	for i := range p.Sections {
@@ -92,7 +94,7 @@ func (p *Program) Chain() []*Operation {
 	return chain
 }
 
-// Read parses a dispatch descriptor. Every error is a *FormatError.
+// Read parses a dispatch descriptor. All errors are of type *[FormatError].
 func Read(file []byte) (*Program, error) {
 	t, err := readRoot(file, 0, "dispatch descriptor")
 	if err != nil {
@@ -259,7 +261,8 @@ func readTensor(t table) (x Tensor, err error) {
 	return x, err
 }
 
-// readAttributes parses the attributes of the operation in the preceding section.
+// readAttributes parses the section as the attributes of the operation in the previous
+// section. If there is none that it knows, it sets s.Data.
 func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 	var op *Operation
 	if n := len(p.Sections); n > 0 {

@@ -11,9 +11,9 @@ import (
 	"anesim/loader"
 )
 
-// Find searches a directory for the containers of the descriptor's inferences. It returns
-// the file names by hash, in capital letters. Hashes without a file are missing from the
-// map.
+// Find searches dir for the containers with the programs of the network. It returns a map
+// from the hashes of the containers, in capital letters, to the names of the files. It
+// omits hashes for which there is no file.
 func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 	wanted := make(map[string]bool)
 	for i := range p.Sections {
@@ -44,8 +44,8 @@ func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 	return found, nil
 }
 
-// containerHash returns the hash of a container in capital hexadecimal letters, or "" for a
-// file that is not a container.
+// containerHash returns the hash of the named container in dir, in capital letters. It
+// returns "" if the file is not a container.
 func containerHash(dir fs.FS, name string) (string, error) {
 	f, err := dir.Open(name)
 	if err != nil {

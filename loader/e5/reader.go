@@ -7,7 +7,8 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// A FormatError reports a file that is not a valid dispatch descriptor.
+// A FormatError reports a file that is not a valid dispatch descriptor, with the byte
+// offset.
 type FormatError struct {
 	Off  int // byte offset in the file
 	What string
@@ -15,8 +16,8 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// A buffer wraps a FlatBuffer and checks all offsets, because the FlatBuffers runtime
-// panics if an offset is outside the file.
+// A buffer is a FlatBuffer whose offsets are checked before use, because the FlatBuffers
+// package panics if an offset is invalid.
 type buffer struct {
 	b    []byte
 	base int // offset of the buffer in the file, for messages
@@ -27,8 +28,8 @@ func (b *buffer) fail(at int, format string, args ...any) error {
 	return &FormatError{b.base + at, fmt.Sprintf(format, args...)}
 }
 
-// maxSharing limits the total bytes that a file refers to, as a multiple of its size. Parts
-// may be shared, as writers do with strings.
+// maxSharing limits the number of bytes that the parts of a file may have together, as a
+// multiple of its size. The sum may exceed the size, because parts may share bytes.
 const maxSharing = 16
 
 func (b *buffer) spend(at, n int) error {
@@ -46,7 +47,7 @@ func (b *buffer) checkRange(at, n int, what string) error {
 	return nil
 }
 
-// followOffset returns the position that the offset stored at a position points to.
+// followOffset returns the position that the offset at position at refers to.
 func (b *buffer) followOffset(at int, what string) (int, error) {
 	if err := b.checkRange(at, flatbuffers.SizeUOffsetT, what); err != nil {
 		return 0, err
@@ -58,13 +59,13 @@ func (b *buffer) followOffset(at int, what string) (int, error) {
 	return at + int(n), nil
 }
 
-// A table is a checked table. Its virtual table and its fields are inside the buffer.
+// A table is a FlatBuffers table whose fields are known to be inside the buffer.
 type table struct {
 	*buffer
 	flatbuffers.Table
 }
 
-// readTable checks and returns the table at a position.
+// readTable returns the table at position at after checking it.
 func (b *buffer) readTable(at int, what string) (t table, err error) {
 	if err := b.checkRange(at, flatbuffers.SizeSOffsetT, what); err != nil {
 		return t, err
@@ -95,7 +96,8 @@ func (b *buffer) readTable(at int, what string) (t table, err error) {
 	return table{b, flatbuffers.Table{Bytes: b.b, Pos: flatbuffers.UOffsetT(at)}}, nil
 }
 
-// fieldOffset returns the position of a field of size bytes, or 0 if it is absent.
+// fieldOffset returns the position of the field in the given slot, which has size bytes, or
+// 0 if the field is absent.
 func (t table) fieldOffset(slot, size int, what string) (int, error) {
 	o := int(t.Offset(flatbuffers.VOffsetT(4 + 2*slot)))
 	if o == 0 {
@@ -121,7 +123,8 @@ func (t table) readUint64(slot int, what string) (uint64, error) {
 	return flatbuffers.GetUint64(t.b[at:]), nil
 }
 
-// readSubtable returns a field that is a table. ok is false if it is absent.
+// readSubtable returns the table in the given slot. It returns false if the field is
+// absent.
 func (t table) readSubtable(slot int, what string) (s table, ok bool, err error) {
 	at, err := t.fieldOffset(slot, 4, what)
 	if at == 0 || err != nil {
@@ -135,8 +138,8 @@ func (t table) readSubtable(slot int, what string) (s table, ok bool, err error)
 	return s, err == nil, err
 }
 
-// readVector returns the position and the number of a field's elements, both 0 if it is
-// absent.
+// readVector returns the position and the number of the elements in the given slot, or
+// zeros if the field is absent.
 func (t table) readVector(slot, size int, what string) (at, n int, err error) {
 	at, err = t.fieldOffset(slot, 4, what)
 	if at == 0 || err != nil {
@@ -199,7 +202,7 @@ func (t table) readUint64s(slot int, what string) ([]uint64, error) {
 	return out, nil
 }
 
-// visitElements calls visit for each element of a field that is a vector of tables.
+// visitElements calls visit for each table of the vector in the given slot.
 func (t table) visitElements(slot int, what string, visit func(table) error) error {
 	at, n, err := t.readVector(slot, 4, what)
 	if err != nil {
@@ -221,7 +224,8 @@ func (t table) visitElements(slot int, what string, visit func(table) error) err
 	return nil
 }
 
-// readRoot returns the root table of a buffer that starts at offset base of the file.
+// readRoot returns the root table of the FlatBuffer b, which starts at offset base of the
+// file.
 func readRoot(b []byte, base int, what string) (table, error) {
 	buf := &buffer{b: b, base: base}
 	at, err := buf.followOffset(0, what)

@@ -4,8 +4,9 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// Bytes returns the descriptor as a file. Equal programs give equal bytes. Numbers are
-// written even if they are zero, so the size does not depend on shapes.
+// Bytes returns the dispatch descriptor as the contents of a file. Equal descriptors give
+// equal bytes. All numbers are written, even zeros, so that the size of the file does not
+// depend on the shapes.
 func (p *Program) Bytes() []byte {
 	b := flatbuffers.NewBuilder(1024)
 	sections := make([]flatbuffers.UOffsetT, len(p.Sections))
@@ -41,7 +42,7 @@ func (p *Program) Bytes() []byte {
 	return b.FinishedBytes()
 }
 
-// putOffset stores a reference in a field.
+// putOffset stores a reference to the object at position at in a field.
 func putOffset(b *flatbuffers.Builder, slot int, at flatbuffers.UOffsetT) {
 	b.PrependUOffsetT(at)
 	b.Slot(slot)

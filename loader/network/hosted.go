@@ -98,6 +98,9 @@ func (s *hostedNode) Run(in []list.Array) ([]list.Array, error) {
 	return out, nil
 }
 
+// maxSort is the number of bytes that a stage may use to sort its input.
+const maxSort = 1 << 30
+
 func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
 	node, err := s.bindInputs(in, nil)
 	if err != nil {
@@ -106,6 +109,11 @@ func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
 	f := ops.Of(node.Op).Host()
 	if f == nil {
 		return nil, errors.New("host has no function for the operator")
+	}
+	if each := ops.SortBytes(node); each > 0 {
+		if n := graph.Elements(node.In[0].Dims); n > maxSort/each {
+			return nil, fmt.Errorf("input has %d elements; want at most %d to sort", n, maxSort/each)
+		}
 	}
 	made, err := ops.Infer(node)
 	if err != nil {

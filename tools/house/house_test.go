@@ -2,11 +2,7 @@ package house
 
 import (
 	_ "embed"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,38 +44,16 @@ func room(dir string) string {
 	}
 }
 
-type importer struct{ dir, file string }
-
-// imports yields every import of ours in files that are not tests.
-func imports(t *testing.T, visit func(from importer, pkg string)) {
+// imports calls visit for every source with an empty pkg, and then for each package of the module
+// that the source imports, with its directory.
+func imports(t *testing.T, visit func(from *source, pkg string)) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if n := d.Name(); name != root && (strings.HasPrefix(n, ".") || n == "testdata") {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		from := importer{filepath.ToSlash(filepath.Dir(rel)), filepath.ToSlash(rel)}
+	for _, from := range sources(t) {
 		visit(from, "")
-		for _, s := range f.Imports {
+		for _, s := range from.file.Imports {
 			p, err := strconv.Unquote(s.Path.Value)
 			if err != nil {
-				return err
+				t.Fatal(err)
 			}
 			if ours, ok := strings.CutPrefix(p, module+"/"); ok {
 				visit(from, ours)
@@ -87,19 +61,15 @@ func imports(t *testing.T, visit func(from importer, pkg string)) {
 				visit(from, ".")
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
 func TestImportsFollowThePlan(t *testing.T) {
 	seen := make(map[string]bool)
-	imports(t, func(from importer, pkg string) {
-		here := room(from.dir)
+	imports(t, func(from *source, pkg string) {
+		here := room(from.dir())
 		if here == "" {
-			t.Errorf("%s stands in no room of the plan", from.file)
+			t.Errorf("%s is in no room of plan.txt", from.path)
 			return
 		}
 		seen[here] = true
@@ -110,10 +80,10 @@ func TestImportsFollowThePlan(t *testing.T) {
 		switch {
 		case there == here:
 		case strings.HasPrefix(there, "tools/"):
-			t.Errorf("%s: nothing may import %s", from.file, pkg)
+			t.Errorf("%s: nothing may import %s", from.path, pkg)
 		case slices.Contains(allowed[here], "*"), slices.Contains(allowed[here], there):
 		default:
-			t.Errorf("%s: room %s may not import %s", from.file, here, pkg)
+			t.Errorf("%s: room %s may not import %s", from.path, here, pkg)
 		}
 	})
 	for r := range allowed {
@@ -156,12 +126,12 @@ func TestUnused(t *testing.T) {
 // Every package tells its story.
 func TestEveryPackageHasADoc(t *testing.T) {
 	docs, main := make(map[string]bool), make(map[string]bool)
-	imports(t, func(from importer, pkg string) {
+	imports(t, func(from *source, pkg string) {
 		if pkg != "" {
 			return
 		}
-		docs[from.dir] = docs[from.dir] || path.Base(from.file) == "doc.go"
-		main[from.dir] = main[from.dir] || path.Base(from.file) == "main.go"
+		docs[from.dir()] = docs[from.dir()] || path.Base(from.path) == "doc.go"
+		main[from.dir()] = main[from.dir()] || path.Base(from.path) == "main.go"
 	})
 	for dir, ok := range docs {
 		if !ok && !main[dir] {

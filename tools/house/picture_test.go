@@ -47,8 +47,8 @@ func TestPicture(t *testing.T) {
 // rooms are the rooms with those that each imports.
 func rooms(t *testing.T) map[string]map[string]bool {
 	graph := make(map[string]map[string]bool)
-	imports(t, func(from importer, pkg string) {
-		here := room(from.dir)
+	imports(t, func(from *source, pkg string) {
+		here := room(from.dir())
 		if graph[here] == nil {
 			graph[here] = make(map[string]bool)
 		}

@@ -1,16 +1,12 @@
 package house
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -61,42 +57,15 @@ func readProse(t *testing.T, text string) (habits []habit, banned []bannedPhrase
 	return habits, banned
 }
 
-// sources parses every Go file that is neither a test nor generated and passes it to visit
-// with its path below the module's root.
-func sources(t *testing.T, visit func(path string, fset *token.FileSet, f *ast.File)) {
+// written returns the sources that people wrote, without generated files.
+func written(t *testing.T) (list []*source) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for _, s := range sources(t) {
+		if !s.generated {
+			list = append(list, s)
 		}
-		if d.IsDir() {
-			if n := d.Name(); name != root && (strings.HasPrefix(n, ".") || n == "testdata") {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		src, err := os.ReadFile(name)
-		if err != nil || bytes.Contains(src, []byte("DO NOT EDIT.\n")) {
-			return err
-		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		visit(filepath.ToSlash(rel), fset, f)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
+	return list
 }
 
 // docs calls visit for the doc comment of every function, method and type of f. It leaves out
@@ -137,14 +106,14 @@ func beginsWith(text, name string) bool {
 }
 
 func TestCommentsBeginWithTheName(t *testing.T) {
-	sources(t, func(path string, fset *token.FileSet, f *ast.File) {
-		docs(f, func(name string, doc *ast.CommentGroup) {
+	for _, s := range written(t) {
+		docs(s.file, func(name string, doc *ast.CommentGroup) {
 			if text := doc.Text(); text != "" && !beginsWith(text, name) {
 				line, _, _ := strings.Cut(text, "\n")
-				t.Errorf("%s:%d: the comment of %s begins %q; want it to begin with the name", path, fset.Position(doc.Pos()).Line, name, line)
+				t.Errorf("%s:%d: the comment of %s begins %q; want it to begin with the name", s.path, s.line(doc.Pos()), name, line)
 			}
 		})
-	})
+	}
 }
 
 func TestBeginsWith(t *testing.T) {
@@ -176,17 +145,17 @@ func TestBannedPhrases(t *testing.T) {
 			}
 		}
 	}
-	sources(t, func(path string, fset *token.FileSet, f *ast.File) {
-		for _, g := range f.Comments {
-			check(path, fset.Position(g.Pos()).Line, strings.Join(strings.Fields(g.Text()), " "))
+	for _, s := range written(t) {
+		for _, g := range s.file.Comments {
+			check(s.path, s.line(g.Pos()), strings.Join(strings.Fields(g.Text()), " "))
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
+		ast.Inspect(s.file, func(n ast.Node) bool {
 			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
-				check(path, fset.Position(l.Pos()).Line, l.Value)
+				check(s.path, s.line(l.Pos()), l.Value)
 			}
 			return true
 		})
-	})
+	}
 }
 
 // The rates of overused words may only fall: a lower rate becomes the new ceiling with -update.
@@ -194,8 +163,8 @@ func TestHabitsOnlyFall(t *testing.T) {
 	habits, _ := readProse(t, proseRules)
 	var words, comments, isAre int
 	found := map[string]int{}
-	sources(t, func(path string, fset *token.FileSet, f *ast.File) {
-		docs(f, func(name string, doc *ast.CommentGroup) {
+	for _, s := range written(t) {
+		docs(s.file, func(name string, doc *ast.CommentGroup) {
 			comments++
 			w := strings.Fields(doc.Text())
 			words += len(w)
@@ -206,7 +175,7 @@ func TestHabitsOnlyFall(t *testing.T) {
 				found[strings.ToLower(strings.Trim(word, `.,:;()"'`))]++
 			}
 		})
-	})
+	}
 	text := proseRules
 	for _, h := range habits {
 		rate := 1e4 * float64(found[h.name]) / float64(words)

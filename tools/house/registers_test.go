@@ -4,8 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,34 +19,14 @@ const (
 
 func TestOnlyTasksSetRegisters(t *testing.T) {
 	files := 0
-	for _, dir := range strings.Fields(withoutSetting) {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(root, name)
-			if err != nil {
-				return err
-			}
-			if d.IsDir() && slices.Contains(strings.Fields(registerOwners), filepath.ToSlash(rel)) {
-				return filepath.SkipDir
-			}
-			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-				return nil
-			}
-			files++
-			set := token.NewFileSet()
-			f, err := parser.ParseFile(set, name, nil, 0)
-			if err != nil {
-				return err
-			}
-			for _, at := range registerWrites(f) {
-				t.Errorf("%s:%d sets a register; only %s do", filepath.ToSlash(rel), set.Position(at).Line, registerOwners)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+	for _, s := range sources(t) {
+		within := func(dir string) bool { return s.dir() == dir || strings.HasPrefix(s.path, dir+"/") }
+		if !slices.ContainsFunc(strings.Fields(withoutSetting), within) || slices.ContainsFunc(strings.Fields(registerOwners), within) {
+			continue
+		}
+		files++
+		for _, at := range registerWrites(s.file) {
+			t.Errorf("%s:%d sets a register; only %s do", s.path, s.line(at), registerOwners)
 		}
 	}
 	if files < 50 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"go/token"
@@ -27,35 +28,53 @@ type pkg struct {
 }
 
 func main() {
-	dir := flag.String("C", ".", "the module's directory")
-	short := flag.Bool("short", false, "run short tests")
-	skip := flag.String("skip", "", "skip tests that match the `PATTERN`")
-	every := flag.Int("every", 1, "test only every Nth covered mutant, starting with the Nth")
-	jobs := flag.Int("j", 1, "number of mutants to run at the same time")
-	flag.Parse()
-	if err := os.Chdir(*dir); err != nil {
-		fail(err)
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
 	}
-	for _, path := range flag.Args() {
-		p := &pkg{set: token.NewFileSet(), short: *short, every: max(1, *every), jobs: max(1, *jobs)}
-		if *skip != "" {
-			p.skip = regexp.MustCompile(*skip)
+}
+
+// run counts the mutants of the packages that the command line names, and prints a summary of each.
+func run(args []string) error {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	dir := flags.String("C", ".", "the module's directory")
+	short := flags.Bool("short", false, "run short tests")
+	skip := flags.String("skip", "", "skip tests that match the `PATTERN`")
+	every := flags.Int("every", 1, "test only every `N`th covered mutant, starting with the Nth")
+	jobs := flags.Int("j", 1, "number of mutants to run at the same time")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return errors.New("missing package; want mutants [FLAGS] PACKAGE..., as in mutants ./hw/regs")
+	}
+	if *every < 1 || *jobs < 1 {
+		return fmt.Errorf("-every is %d and -j %d; want at least 1", *every, *jobs)
+	}
+	var skipped *regexp.Regexp
+	if *skip != "" {
+		var err error
+		if skipped, err = regexp.Compile(*skip); err != nil {
+			return fmt.Errorf("-skip: %w", err)
 		}
-		list, err := p.count(path)
+	}
+	if err := os.Chdir(*dir); err != nil {
+		return err
+	}
+	for _, path := range flags.Args() {
+		p := &pkg{set: token.NewFileSet(), short: *short, skip: skipped, every: *every, jobs: *jobs}
+		list, err := p.classify(path)
 		if err != nil {
-			fail(err)
+			return err
 		}
 		fmt.Println(summary(path, list))
 	}
+	return nil
 }
 
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "mutants:", err)
-	os.Exit(1)
-}
-
-// count determines the status of every mutant of a package and prints those that are not killed.
-func (p *pkg) count(path string) ([]*mutant, error) {
+// classify determines the status of every mutant of the package with the given path. It prints the
+// mutants that live or do not end, and returns all of them.
+func (p *pkg) classify(path string) ([]*mutant, error) {
 	text, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,GoFiles", path).Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -112,8 +131,8 @@ func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
 			continue
 		}
 		if n++; n%p.every != 0 {
-			m.status = left
-		} else if m.same == nil || m.same.status == left {
+			m.status = leftOut
+		} else if m.same == nil || m.same.status == leftOut {
 			m.same = nil
 			run = append(run, m)
 		}
@@ -164,10 +183,10 @@ func summary(path string, list []*mutant) string {
 	}
 	dead := n[killed] + n[unbuilt]
 	s := fmt.Sprintf("%s: %d of %d killed, %.1f%%", path, dead, dead+n[lived], 100*float64(dead)/float64(max(1, dead+n[lived])))
-	for _, status := range []string{unbuilt, timedOut, notCovered, left} {
+	for _, status := range []string{unbuilt, timedOut, notCovered, leftOut} {
 		if n[status] > 0 {
 			s += fmt.Sprintf("; %d %s", n[status], map[string]string{
-				unbuilt: "of them do not compile", timedOut: "do not end", notCovered: "not covered", left: "not in the sample",
+				unbuilt: "of them do not compile", timedOut: "do not end", notCovered: "not covered", leftOut: "not in the sample",
 			}[status])
 		}
 	}

@@ -52,7 +52,7 @@ func TestOdd(t *testing.T) { // of one alone, which a*2 leaves alone
 	}
 }
 
-func TestOutside(t *testing.T) { t.Skip() }
+func TestOutside(t *testing.T) { t.Skip("a test that reaches no code") }
 `
 
 // Mutants of a small module: those that live, those that do not compile, those of one
@@ -66,7 +66,7 @@ func TestCount(t *testing.T) {
 	}
 	t.Chdir(dir)
 	p := &pkg{set: token.NewFileSet(), every: 1, jobs: 2}
-	list, err := p.count(".")
+	list, err := p.classify(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,10 +95,27 @@ func TestCount(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	p = &pkg{set: token.NewFileSet(), every: 4, jobs: 1}
-	if list, err = p.count("."); err != nil {
+	if list, err = p.classify("."); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := summary("m", list), "m: 2 of 2 killed, 100.0%; 1 not covered; 9 not in the sample"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Mistakes on the command line are errors, not panics.
+func TestRunRefusesArguments(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "missing package"},
+		{[]string{"-skip", "(", "."}, "-skip: error parsing regexp"},
+		{[]string{"-every", "0", "."}, "-every is 0"},
+		{[]string{"-j", "-1", "."}, "-j -1"},
+	} {
+		if err := run(tc.args); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("run(%q) returns %v, want an error with %q", tc.args, err, tc.want)
+		}
 	}
 }

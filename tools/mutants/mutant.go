@@ -29,7 +29,7 @@ const (
 	lived      = "LIVED"
 	timedOut   = "TIMED OUT"
 	notCovered = "NOT COVERED"
-	left       = "LEFT OUT"
+	leftOut    = "LEFT OUT"
 )
 
 func (m *mutant) String() string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -50,8 +51,8 @@ type axis struct {
 	whole, real bool
 }
 
-// newSchema returns the schema of a sweep with the given header. The types of its axes are known
-// after every row was passed to count and settle was called.
+// newSchema returns the schema of a sweep with the given header. The caller must pass every row to
+// inspect and then call setTypes, which sets the types of the axes.
 func newSchema(header []string) (*schema, error) {
 	const labels = 2 // point and program
 	first := len(header) - len(results)
@@ -75,7 +76,7 @@ func newSchema(header []string) (*schema, error) {
 			s.axes = append(s.axes, axis{i, true, true})
 		}
 		if slices.Contains(header[:i], header[i]) {
-			return nil, errors.New("line 1: duplicate column  " + strconv.Quote(header[i]))
+			return nil, fmt.Errorf("line 1: duplicate column %q", header[i])
 		}
 	}
 	s.columns = append(s.columns, results[:]...)

@@ -102,7 +102,7 @@ func TestConvertRefuses(t *testing.T) {
 		"a,b\n1,2": "unexpected end of file in a row",
 		"a,b\n":    "line 1: unexpected columns: want those of anesim sweep",
 		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns: want those of anesim sweep",
-		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: duplicate column  "c"`,
+		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: duplicate column "c"`,
 		header + sweepRow("0", "4") + "1,relu\n":                     "line 3: wrong number of fields",
 		header + sweepRow("0", "4") + sweepRow("x", "4"):             `line 3: point: invalid value "x": want an integer`,
 		header + strings.Replace(sweepRow("0", "4"), "70.5", "s", 1): `line 2: time_ns: invalid value "s": want a number`,

@@ -180,12 +180,20 @@ func (n *Node) Text(name, missing string) string {
 
 // List returns a list of integers: an attribute or, in later versions of an operator, a
 // constant input. An input of -1 means that there is none. List reports false if neither is
-// present.
+// present. It returns an error if the list is longer than lists with that name can be, because
+// some take time that grows with the square of their length.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
+	most := 2 * MaxRank // one or two numbers per axis
+	if name == "split" {
+		most = MaxList
+	}
 	if a := n.Attr[name]; a != nil {
 		values := a.Ints
 		if len(values) == 0 && a.Int != 0 {
 			values = []int64{a.Int}
+		}
+		if len(values) > most {
+			return nil, false, fmt.Errorf("%s has %d elements; want at most %d", name, len(values), most)
 		}
 		list := make([]int, len(values))
 		for i, v := range values {
@@ -200,8 +208,8 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 	if c == nil {
 		return nil, false, fmt.Errorf("%s is computed; want a constant", n.In[input].Name)
 	}
-	if c.Elements() > MaxList {
-		return nil, false, fmt.Errorf("%s has %d elements; want at most %d", n.In[input].Name, c.Elements(), MaxList)
+	if c.Elements() > most {
+		return nil, false, fmt.Errorf("%s has %d elements; want at most %d", n.In[input].Name, c.Elements(), most)
 	}
 	v, err := c.Ints()
 	return slices.Clone(v), true, err

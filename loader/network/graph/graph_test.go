@@ -47,8 +47,10 @@ func TestAttributes(t *testing.T) {
 	c, long := &Value{Name: "c"}, &Value{Name: "long"}
 	c.Set(&Const{Dims: []int{2}, Type: Int64, Numbers: []float64{3, -1}})
 	long.Set(&Const{Dims: []int{MaxList + 1}, Type: Int64})
-	n := &Node{In: []*Value{c, {Name: "computed", Dims: []int{2}}, long}, Attr: map[string]*Attr{
-		"i": {Int: 1 << 50}, "f": {Float: 0.5}, "t": {Text: "max"}, "list": ListOf(1, -2), "one": {Int: 4}, "huge": {Ints: []int64{-1 << 60}},
+	parts := &Value{Name: "parts"}
+	parts.Set(&Const{Dims: []int{40}, Type: Int64, Numbers: make([]float64, 40)})
+	n := &Node{In: []*Value{c, {Name: "computed", Dims: []int{2}}, long, parts}, Attr: map[string]*Attr{
+		"i": {Int: 1 << 50}, "f": {Float: 0.5}, "t": {Text: "max"}, "list": ListOf(1, -2), "one": {Int: 4}, "huge": {Ints: []int64{-1 << 60}}, "axes": {Ints: make([]int64, 33)},
 	}}
 	if n.Int("i", 0) != MaxExtent || n.Int("none", 7) != 7 || n.Float("f", 0) != 0.5 || n.Float("none", 2) != 2 || n.Text("t", "") != "max" || n.Text("none", "min") != "min" {
 		t.Errorf("arguments are %d, %g and %s", n.Int("i", 0), n.Float("f", 0), n.Text("t", ""))
@@ -64,7 +66,11 @@ func TestAttributes(t *testing.T) {
 		{"huge", -1, []int{-1 << 40}, ""},
 		{"none", 0, []int{3, -1}, ""},
 		{"none", 1, nil, "computed is computed; want a constant"},
-		{"none", 2, nil, "want at most"},
+		{"none", 2, nil, "long has 1048577 elements; want at most 32"},
+		{"split", 2, nil, "long has 1048577 elements; want at most 1048576"},
+		{"split", 3, make([]int, 40), ""},
+		{"pads", 3, nil, "parts has 40 elements; want at most 32"},
+		{"axes", -1, nil, "axes has 33 elements; want at most 32"},
 	} {
 		got, ok, err := n.List(c.name, c.input)
 		if c.why != "" {

@@ -173,7 +173,7 @@ func (b *Builder) Add(l Layer) {
 // Missing appends a layer that the engine cannot run, with the reason. out is the shape of its
 // output, or nil if that is unknown.
 func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
-	l.Reason = reason
+	l.Reason = shorten(reason)
 	for i, in := range l.Inputs {
 		l.Inputs[i] = b.TensorOf(in)
 	}
@@ -182,6 +182,16 @@ func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 		b.SetShape(l.Output, *out)
 	}
 	b.Net.Layers = append(b.Net.Layers, l)
+}
+
+// shorten replaces the middle of a reason by "..." if it is longer than 400 bytes, because a reason
+// may show a list or a name of the file.
+func shorten(reason string) string {
+	const most, end = 400, 120
+	if len(reason) <= most {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:most-end], "") + " ... " + strings.ToValidUTF8(reason[len(reason)-end:], "")
 }
 
 // Reshape makes name a view of tensor of with shape s.

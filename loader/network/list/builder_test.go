@@ -3,7 +3,9 @@ package list_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/x448/float16"
 
@@ -99,5 +101,19 @@ func TestTidy(t *testing.T) {
 	}
 	if x := n.Nodes; x[1].First != 0 || x[1].Layers != 2 || x[0].What != "folded" || x[1].What != "" {
 		t.Errorf("%+v", x)
+	}
+}
+
+// A reason that shows a long list of the file keeps its beginning and its end.
+func TestLongReasons(t *testing.T) {
+	b := list.NewBuilder()
+	b.Missing(list.Layer{Name: "a"}, nil, "axes "+strings.Repeat("é", 1<<20)+" are too many")
+	b.Missing(list.Layer{Name: "b"}, nil, "not supported")
+	got := b.Net.Layers[0].Reason
+	if len(got) > 410 || !strings.HasPrefix(got, "axes é") || !strings.HasSuffix(got, " are too many") || !utf8.ValidString(got) {
+		t.Errorf("reason of %d bytes: %q", len(got), got)
+	}
+	if got := b.Net.Layers[1].Reason; got != "not supported" {
+		t.Errorf("short reason became %q", got)
 	}
 }

@@ -21,6 +21,18 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
+// SortBytes returns the number of bytes that computing a node needs for each element of its first
+// input, besides the input and the results: TopK and Unique sort indices. It is 0 for others.
+func SortBytes(n *graph.Node) int {
+	switch n.Op {
+	case "TopK":
+		return 16
+	case "Unique":
+		return 48
+	}
+	return 0
+}
+
 // int64Const returns a constant of type int64.
 func int64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}

@@ -230,13 +230,17 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := make([][]float64, d[axis])
-	eachLine(d, axis, func(_, first, step int) {
-		for i := range parts {
-			parts[i] = append(parts[i], v[first+i*step])
+	var lines []int // index of the first element of each line along the axis
+	stride := 1
+	eachLine(d, axis, func(_, first, step int) { lines, stride = append(lines, first), step })
+	firsts, group := groupEqual(d[axis], func(a, b int) int {
+		for _, first := range lines {
+			if c := cmp.Compare(v[first+a*stride], v[first+b*stride]); c != 0 {
+				return c
+			}
 		}
+		return 0
 	})
-	firsts, group := groupEqual(parts)
 	kept := make([]int, len(firsts)) // groups in the order of the result
 	for i := range kept {
 		kept[i] = i
@@ -248,7 +252,7 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for k, g := range kept {
 		rank[g] = k
 	}
-	where, which, counts := make([]float64, len(kept)), make([]float64, len(parts)), make([]float64, len(kept))
+	where, which, counts := make([]float64, len(kept)), make([]float64, len(group)), make([]float64, len(kept))
 	for i, g := range group {
 		which[i] = float64(rank[g])
 		counts[rank[g]]++
@@ -258,7 +262,7 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	out := make([]float64, graph.Elements(to))
 	eachLine(to, axis, func(l, first, step int) {
 		for k, g := range kept {
-			out[first+k*step] = parts[firsts[g]][l]
+			out[first+k*step] = v[lines[l]+firsts[g]*stride]
 		}
 	})
 	for k, g := range kept {
@@ -270,17 +274,17 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}, nil
 }
 
-// groupEqual groups equal parts. It returns the index of the first part of each group, with
-// groups in ascending order of their values, and the group of every part.
-func groupEqual(parts [][]float64) (firsts, group []int) {
-	order := make([]int, len(parts))
+// groupEqual groups the parts 0 to n-1 that compare as equal. It returns the index of the first part
+// of each group, with groups in ascending order, and the group of every part.
+func groupEqual(n int, compare func(a, b int) int) (firsts, group []int) {
+	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(parts[a], parts[b]) })
-	group = make([]int, len(parts))
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(compare(a, b), a-b) })
+	group = make([]int, n)
 	for k, i := range order {
-		if k == 0 || slices.Compare(parts[order[k-1]], parts[i]) != 0 {
+		if k == 0 || compare(order[k-1], i) != 0 {
 			firsts = append(firsts, i)
 		}
 		group[i] = len(firsts) - 1

@@ -54,6 +54,9 @@ func (s *settler) fold(n *Node) (bool, error) {
 			return false, err
 		}
 	}
+	if err := s.budget.Spend(ops.SortBytes(n.Node), graph.Elements(n.In[0].Dims)); err != nil {
+		return false, err
+	}
 	c, err := op.Fold(n.Node, n.Results)
 	if err != nil || c == nil {
 		return false, err

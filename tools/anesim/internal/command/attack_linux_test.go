@@ -61,7 +61,9 @@ func TestLargeShapes(t *testing.T) {
 	}
 }
 
-// attacked runs a command on a file, and returns the most memory that it had and its time.
+// attacked runs a command on a file of data, if there are any, and returns the most memory that
+// was resident, in MB, and the processor time. The name of the file follows the first argument
+// and replaces "FILE" in the others.
 func attacked(t *testing.T, args []string, ext string, data []byte) (mb int, took time.Duration) {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,6 +73,9 @@ func attacked(t *testing.T, args []string, ext string, data []byte) (mb int, too
 			t.Fatal(err)
 		}
 		args = append([]string{args[0], file}, args[1:]...)
+		for i, arg := range args {
+			args[i] = strings.ReplaceAll(arg, "FILE", file)
+		}
 	}
 	c := process(t, args...)
 	status := filepath.Join(dir, "status")
@@ -148,75 +153,6 @@ func TestStatedShapes(t *testing.T) {
 		})
 	}
 }
-
-// TestGrowth has inputs of three sizes for each reader that keeps what it reads in memory, and
-// holds the memory and the time of a unit of work, over what the program takes without any, to
-// what docs/limits.md says: what grows faster than the work exceeds it at the largest size.
-func TestGrowth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("inputs of megabytes, each in a process of its own, are too slow for a short run")
-	}
-	sizes := [...]int{1, 2, 4}
-	if os.Getenv("LONG") != "" {
-		sizes = [...]int{4, 8, 24}
-	}
-	packed := func(n int) ox.Message {
-		m := ox.Message{}.Int(1, n).Int(2, 7).Text(8, "i")
-		return ox.Message{}.Bytes(5, m.Bytes(7, bytes.Repeat([]byte{1}, n)))
-	}
-	for _, g := range []struct {
-		name, ext string
-		file      func(size int) (data []byte, work int)
-		memory    float64       // bytes for a unit of work: a byte, a part or a descriptor
-		time      time.Duration // of the processor for a unit of work
-	}{
-		{"places of a Gather", ".onnx", func(n int) ([]byte, int) {
-			return ox.Model(ox.Input("x", 1, 4, 4, 4), packed(n<<20), ox.Output("y"), ox.Node("Gather", "y", []string{"x", "i"}, ox.Int("axis", 1))), n << 20
-		}, 24, 200 * time.Nanosecond},
-		{"a shape of many numbers", ".onnx", func(n int) ([]byte, int) {
-			return ox.Model(ox.Input("x", 1, 4, 4, 4), packed(n<<20), ox.Output("y"), ox.Node("Reshape", "y", []string{"x", "i"})), n << 20
-		}, 32, 200 * time.Nanosecond},
-		{"layers of YAML", ".yaml", func(n int) ([]byte, int) {
-			return []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n" + strings.Repeat("  - {op: relu}\n", 2500*n)), 2500 * n
-		}, 64 << 10, 500 * time.Microsecond},
-		{"products of a batch", ".onnx", func(n int) ([]byte, int) {
-			n *= 1000
-			return ox.Model(ox.Input("x", n, 6, 6), ox.Input("z", n, 6, 6), ox.Output("y"), ox.Node("MatMul", "a", []string{"x", "z"}), ox.Node("MatMul", "y", []string{"a", "z"})), 2 * n
-		}, 64 << 10, 300 * time.Microsecond},
-		{"steps of an LSTM", ".onnx", func(n int) ([]byte, int) {
-			n = min(512, 32*n)
-			return ox.Model(ox.Input("x", n, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
-				ox.Node("LSTM", "y", []string{"x", "w", "r"}, ox.Int("hidden_size", 16))), 26 * n
-		}, 96 << 10, time.Millisecond},
-		{"parts of a concat", ".yaml", func(n int) ([]byte, int) {
-			return []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n  - {op: concat, from: [x" + strings.Repeat(", x", 10000*n) + "]}\n"), 10000 * n
-		}, 2 << 10, 20 * time.Microsecond},
-		{"parts of a concat in words", "", func(n int) ([]byte, int) { return []byte("1" + strings.Repeat("+1", 10000*n)), 10000 * n }, 2 << 10, 20 * time.Microsecond},
-	} {
-		t.Run(g.name, func(t *testing.T) {
-			for _, n := range sizes {
-				data, work := g.file(n)
-				args, of := []string{"model"}, data
-				if g.ext == "" {
-					args, of = []string{"layer", "concat", "h=4", "w=4", "parts=" + string(data)}, nil
-				}
-				mb, took := attacked(t, args, g.ext, of)
-				each := float64(max(0, mb-basisMemory)<<20) / float64(work)
-				perUnit := max(0, took-basisTime) / time.Duration(work)
-				if each > g.memory || perUnit > g.time {
-					t.Errorf("%d units: %d MB, %.0f bytes a unit, want at most %.0f; %v, %v a unit, want at most %v", work, mb, each, g.memory, took, perUnit, g.time)
-				}
-				t.Logf("%d units: %d MB, %.0f bytes a unit; %v, %v a unit", work, mb, each, took, perUnit)
-			}
-		})
-	}
-}
-
-// What a command takes without an input, and without what a test's own program adds.
-const (
-	basisMemory = 40 // MB
-	basisTime   = 100 * time.Millisecond
-)
 
 // An attacker draws files that state large shapes.
 type attacker struct{ *rand.Rand }

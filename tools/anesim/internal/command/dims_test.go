@@ -45,6 +45,7 @@ func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
 	for _, line := range []string{
 		"model a.onnx " + a, "explain a.onnx " + a, "plot timeline a.onnx -o a.svg " + a, "load load.yaml",
 		"check --baseline c.json --update a.onnx b.onnx " + both, "check --baseline c.json a.onnx b.onnx " + both,
+		"sweep a.onnx chip.Clock=1e9,2e9 " + a, "sweep a.onnx b.onnx " + both, "sweep optimise a.onnx chip.Clock=1e9..2e9 " + a,
 		"diff a.onnx b.onnx " + both, "check --baseline c.json --update a.onnx b.onnx p.hwx " + both,
 	} {
 		if strings.Contains(line, "p.hwx") {
@@ -56,14 +57,19 @@ func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
 		if code != 0 {
 			t.Errorf("%s: status %d, %s", line, code, errs)
 		}
+		if strings.HasPrefix(line, "sweep a.onnx chip") && !strings.Contains(out, " dims="+strings.Fields(a)[1]+" ") {
+			t.Errorf("%s: no sizes in the origin of the rows:\n%s", line, out)
+		}
 		if strings.HasPrefix(line, "model") && !strings.Contains(out, "8x4x6") {
 			t.Errorf("%s: no tensor of 8x4x6:\n%s", line, out)
 		}
 	}
 	for line, want := range map[string]string{
-		"model a.onnx":                                     "--dim rows=224,x:3=224",
-		"model a.onnx " + a + ",high=3":                    "unknown dimension high; the network has batch, rows, x:3",
-		"model a.onnx --dim rows":                          "want NAME=SIZE",
+		"model a.onnx":                  "--dim rows=224,x:3=224",
+		"model a.onnx " + a + ",high=3": "unknown dimension high; the network has batch, rows, x:3",
+		"model a.onnx --dim rows":       "want NAME=SIZE",
+		"sweep a.onnx":                  "--dim rows=224,x:3=224",
+		"sweep p.hwx --set PE.Cfg.OpMode=0,1 --dim rows=3": "compiled program has no dimensions",
 		"diff a.onnx b.onnx " + a:                          "unknown dimension rows; the network has batch, height, x:3; to size a dimension of one network only, write --dim FILE:NAME=SIZE",
 		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "compiled program has no dimensions",
 	} {

@@ -1,13 +1,11 @@
 package command
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
@@ -40,8 +38,6 @@ size. A layer whose descriptors are not linear in the size is refused.
 
 ` + profilesHelp + `
 
-Operations and their keys, with the default of each key in parentheses:
-
 ` + operationsHelp(),
 		Example: `  anesim layer conv n=1 cin=256 h=28 w=28 cout=256 k=3 pad=1 --timing-only
   anesim layer matmul m=128 k=768 n=768 rhs=runtime --json
@@ -55,30 +51,8 @@ Operations and their keys, with the default of each key in parentheses:
 	c.Flags().StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	c.Flags().StringVar(&f.over, "over", "", "write one program for all sizes of a range, `KEY=FROM..TO+STEP`; --bind KEY=VALUE selects one")
 	flags.CompleteFlags(c)
+	c.SetHelpFunc(helpWithOperation)
 	return c
-}
-
-// operationsHelp returns a list of the operations with their keys. Consecutive operations with
-// the same keys share an entry.
-func operationsHelp() string {
-	var names, texts []string
-	for _, o := range keys.Operations() {
-		var b strings.Builder
-		for _, k := range o.AllKeys() {
-			fmt.Fprintf(&b, "      %-10s %s\n", k.Name, k.Help)
-		}
-		fmt.Fprintf(&b, "      (%s; %s)\n", o.Evidence, o.Limits)
-		if n := len(texts); n > 0 && texts[n-1] == b.String() {
-			names[n-1] += ", " + o.Name
-			continue
-		}
-		names, texts = append(names, o.Name), append(texts, b.String())
-	}
-	var b strings.Builder
-	for i := range names {
-		fmt.Fprintf(&b, "  %s\n%s", names[i], texts[i])
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 func (f *layerFlags) run(c *cobra.Command, words []string) error {

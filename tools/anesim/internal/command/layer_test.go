@@ -160,7 +160,7 @@ func TestLayerTimingIsThatOfValues(t *testing.T) {
 
 func TestLayerHelp(t *testing.T) {
 	out, _, code := invoke("layer", "-h")
-	for _, want := range []string{"  add, sub, mul, max, min, real_div\n", "      groups ", "  softmax\n", "--emit OUT.hwx"} {
+	for _, want := range []string{"  add, sub, mul, max, min, real_div, average\n", "    groups ", "  softmax\n", "--emit OUT.hwx"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the help", want)
 		}

@@ -45,6 +45,7 @@ the best one, with goal and budget for both. --csv prints the rows of the best d
 	}
 	s := c.Flags()
 	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "init", "csv")
+	f.Dims.Register(s)
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("csv").Usage = "print the best design's rows as CSV"
 	s.StringVar(&f.area, "area", "", "estimate of the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
@@ -81,7 +82,7 @@ func (f *optimiseFlags) newSearch(args []string) (*sweep.Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: openModel})
+	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: f.openModel(args), Dims: f.Dims.Dims})
 	if err != nil {
 		return nil, err
 	}

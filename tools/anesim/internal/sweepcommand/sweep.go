@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,7 @@ func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
 // sweepFlags holds the flags of sweep.
 type sweepFlags struct {
 	flags.Run
+	flags.Dims
 	resume  string
 	shard   string
 	area    string
@@ -111,6 +113,7 @@ to a Parquet file.`,
 	}
 	s := c.Flags()
 	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "set", "init", "pprof", "trace", "html")
+	f.Dims.Register(s)
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, after those it already has")
@@ -251,7 +254,7 @@ func (f *sweepFlags) newSweep(args []string) (*sweep.Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: openModel})
+	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: f.openModel(args), Dims: f.Dims.Dims})
 }
 
 // pointOptions returns the options that all points of a sweep share.
@@ -261,18 +264,22 @@ func (f *sweepFlags) pointOptions() (anesim.Options, error) {
 	return g.Options()
 }
 
-// openModel opens the model in a file. If there is no such file and the name looks like an
-// operation, the error lists the operations.
-func openModel(name string) (*anesim.Model, error) {
-	if name == "-" {
-		return nil, usage.Errorf("sweep cannot read a program from standard input")
+// openModel returns a function that opens the model in one of the files that words names, with
+// the sizes of --dim. If there is no such file and the name looks like an operation, the error
+// lists the operations.
+func (f *sweepFlags) openModel(words []string) func(name string) (*anesim.Model, error) {
+	files := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return strings.Contains(word, "=") })
+	return func(name string) (*anesim.Model, error) {
+		if name == "-" {
+			return nil, usage.Errorf("sweep cannot read a program from standard input")
+		}
+		m, err := f.Dims.Open(anesim.OpenOptions{}, name, files, nil)
+		if errors.As(err, new(*input.MissingError)) && !strings.ContainsAny(name, "./") {
+			names := keys.Names()
+			return nil, usage.Errorf("unknown file or operation %q; want a file or one of %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
+		}
+		return m, err
 	}
-	m, err := input.OpenModel(name, nil)
-	if errors.As(err, new(*input.MissingError)) && !strings.ContainsAny(name, "./") {
-		names := keys.Names()
-		return nil, usage.Errorf("unknown file or operation %q; want a file or one of %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
-	}
-	return m, err
 }
 
 // newFront returns the front selected by --pareto, or nil without that flag.

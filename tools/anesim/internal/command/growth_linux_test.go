@@ -1,0 +1,244 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// A sizedInput is what a command of TestGrowth reads. "FILE" in an argument is the name of the file.
+type sizedInput struct {
+	args []string
+	data []byte // of a file that follows the first argument, or nil
+	work int    // units that docs/limits.md counts
+}
+
+// networkInput returns an ONNX file for the command model.
+func networkInput(work int, parts ...ox.Message) sizedInput {
+	return sizedInput{[]string{"model"}, ox.Model(parts...), work}
+}
+
+// packedIntegers returns a constant of n integers, in one byte each.
+func packedIntegers(name string, n int) ox.Message {
+	m := ox.Message{}.Int(1, n).Int(2, 7).Text(8, name)
+	return ox.Message{}.Bytes(5, m.Bytes(7, bytes.Repeat([]byte{1}, n)))
+}
+
+// rawFloats returns a constant of the given shape with n numbers in fp32.
+func rawFloats(name string, n int, dims ...int) ox.Message {
+	var m ox.Message
+	for _, d := range dims {
+		m = m.Int(1, d)
+	}
+	return ox.Message{}.Bytes(5, m.Int(2, 1).Text(8, name).Bytes(9, bytes.Repeat([]byte{0, 0, 0, 0x3f}, n)))
+}
+
+// batchedProducts returns an input of n products in each of two matmuls, a descriptor each.
+func batchedProducts(n int) sizedInput {
+	return networkInput(2*n, ox.Input("x", n, 6, 6), ox.Input("z", n, 6, 6), ox.Output("y"),
+		ox.Node("MatMul", "a", []string{"x", "z"}), ox.Node("MatMul", "y", []string{"a", "z"}))
+}
+
+// hostInput returns a network of one node that the host computes from an input x of n elements.
+// The command computes values, at most for 2^22 elements.
+func hostInput(n int, node ox.Message) sizedInput {
+	n = min(n, 1<<22)
+	in := networkInput(n, ox.Input("x", n>>5, 32), ox.Output("y"), node)
+	in.args = []string{"model", "--values"}
+	return in
+}
+
+// growthRows has the rows of docs/limits.md, each with an input for a size from 1.
+var growthRows = []struct {
+	name, ext string
+	input     func(size int) sizedInput
+	memory    float64       // bytes for a unit of work: a byte, a part or a descriptor
+	extra     int           // bytes that do not depend on the work
+	time      time.Duration // of the processor for a unit of work
+}{
+	{"constants of an ONNX file", ".onnx", func(n int) sizedInput {
+		n *= 4 << 20 // bytes
+		return networkInput(n, ox.Input("x", 1, n>>12, 1, 1), rawFloats("w", n>>2, 1<<10, n>>12, 1, 1), ox.Output("y"), ox.Node("Conv", "y", []string{"x", "w"}))
+	}, 2, 0, 10 * time.Nanosecond},
+	{"constants of a MIL text", ".mil", func(n int) sizedInput {
+		n *= 128 << 10 // numbers
+		const number = "0x1p+0, "
+		text := "program(1.0)\n{\n    func main<ios16>(tensor<fp16, [1, " + strconv.Itoa(n) + "]> x) {\n        tensor<fp16, [1, " + strconv.Itoa(n) +
+			"]> w = const()[val = tensor<fp16, [1, " + strconv.Itoa(n) + "]>([[" + strings.Repeat(number, n-1) + "0x1p+0]])];\n" +
+			"        tensor<fp16, [1, " + strconv.Itoa(n) + "]> y = add(x = x, y = w);\n    } -> (y);\n}\n"
+		return sizedInput{[]string{"model"}, []byte(text), len(text)}
+	}, 16, 16 << 20, 200 * time.Nanosecond},
+	{"computed constants", ".onnx", func(n int) sizedInput {
+		n *= 1 << 20 // bytes
+		return networkInput(n, ox.Input("x", 1, 1, 1, 1), rawFloats("w", n>>2, n>>2), ox.Output("y"), ox.Node("Sin", "a", []string{"w"}),
+			ox.Node("Mul", "b", []string{"a", "w"}), ox.Node("Add", "c", []string{"b", "a"}), ox.Node("ReduceSum", "d", []string{"c"}), ox.Node("Add", "y", []string{"x", "d"}))
+	}, 16, 16 << 20, 200 * time.Nanosecond},
+	{"computed constants that repeat", ".onnx", func(n int) sizedInput {
+		n *= 256 << 10 // bytes; a product of two such constants has the square of their numbers
+		return networkInput(n, ox.Input("x", 1, 1, 1, 1), rawFloats("w", n>>3, n>>3, 1), rawFloats("v", n>>3, 1, n>>3), ox.Output("y"),
+			ox.Node("Mul", "b", []string{"v", "w"}), ox.Node("ReduceSum", "d", []string{"b"}), ox.Node("Add", "y", []string{"x", "d"}))
+	}, 16, 16 << 20, 200 * time.Nanosecond},
+	{"places of a Gather", ".onnx", func(n int) sizedInput {
+		n <<= 20
+		return networkInput(n, ox.Input("x", 1, 4, 4, 4), packedIntegers("i", n), ox.Output("y"), ox.Node("Gather", "y", []string{"x", "i"}, ox.Int("axis", 1)))
+	}, 24, 0, 200 * time.Nanosecond},
+	{"a shape of many numbers", ".onnx", func(n int) sizedInput {
+		n *= 256 << 10
+		return networkInput(n, ox.Input("x", 1, 4, 4, 4), packedIntegers("i", n), ox.Output("y"), ox.Node("Reshape", "y", []string{"x", "i"}))
+	}, 32, 0, 200 * time.Nanosecond},
+	{"a constant without values", ".onnx", func(n int) sizedInput {
+		n *= 4 << 20 // elements
+		return networkInput(n, ox.Input("x", 1, n>>10, 1, 1), ox.Constant("w", []int{1 << 10, n >> 10, 1, 1}), ox.Output("y"), ox.Node("Conv", "y", []string{"x", "w"}))
+	}, 2, 0, 10 * time.Nanosecond},
+	{"layers of YAML", ".yaml", func(n int) sizedInput { return sizedInput{[]string{"model"}, reluLayers(1000 * n), 1000 * n} }, 64 << 10, 0, 500 * time.Microsecond},
+	{"products of a batch", ".onnx", func(n int) sizedInput { return batchedProducts(400 * n) }, 64 << 10, 0, 300 * time.Microsecond},
+	{"products of a batch, checked", ".onnx", func(n int) sizedInput {
+		in := batchedProducts(200 * n)
+		in.args = []string{"check", "--update", "--baseline", "FILE.json"}
+		return in
+	}, 64 << 10, 0, 300 * time.Microsecond},
+	{"products of a batch, compared", ".onnx", func(n int) sizedInput {
+		in := batchedProducts(200 * n)
+		in.args = []string{"diff", "FILE"}
+		in.work *= 2
+		return in
+	}, 64 << 10, 0, 300 * time.Microsecond},
+	{"products of a batch, explained", ".onnx", func(n int) sizedInput {
+		in := batchedProducts(200 * n)
+		in.args = []string{"explain"}
+		in.work *= explainedChanges
+		return in
+	}, 16 << 10, 0, 50 * time.Microsecond},
+	{"steps of an LSTM", ".onnx", func(n int) sizedInput {
+		n = min(512, 16*n)
+		return networkInput(26*n, ox.Input("x", n, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
+			ox.Node("LSTM", "y", []string{"x", "w", "r"}, ox.Int("hidden_size", 16)))
+	}, 96 << 10, 0, time.Millisecond},
+	{"an input that the host reads", ".onnx", func(n int) sizedInput {
+		return hostInput(n<<20, ox.Node("ReduceMax", "y", []string{"x"}, ox.Int("keepdims", 0)))
+	}, 10, 0, 100 * time.Nanosecond},
+	{"results of the host", ".onnx", func(n int) sizedInput {
+		return hostInput(n<<18, ox.Node("NonZero", "y", []string{"x"}))
+	}, 40, 0, 100 * time.Nanosecond},
+	{"elements that the host sorts", ".onnx", func(n int) sizedInput {
+		return hostInput(n<<17, ox.Node("Unique", "y", []string{"x"}))
+	}, 72, 0, time.Microsecond},
+	{"tensors of a layer", "", func(n int) sizedInput {
+		n <<= 20 // elements
+		return sizedInput{[]string{"layer", "relu", "c=16", "h=256", "w=" + strconv.Itoa(n>>12)}, nil, 4 * n}
+	}, 2, 0, 10 * time.Nanosecond},
+	{"parts of a concat", ".yaml", func(n int) sizedInput {
+		n *= 4000
+		return sizedInput{[]string{"model"}, []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n  - {op: concat, from: [x" + strings.Repeat(", x", n) + "]}\n"), n}
+	}, 2 << 10, 0, 20 * time.Microsecond},
+	{"parts of a concat in words", "", func(n int) sizedInput {
+		n *= 4000
+		return sizedInput{[]string{"layer", "concat", "h=4", "w=4", "parts=1" + strings.Repeat("+1", n)}, nil, n}
+	}, 2 << 10, 0, 20 * time.Microsecond},
+}
+
+// explainedChanges is a number of changes that explain times at least for a network of matmuls,
+// each over all descriptors.
+const explainedChanges = 8
+
+// TestGrowth runs commands on inputs of three sizes for each row of docs/limits.md. It compares
+// the memory and the time of a unit of work, over what the program takes without any, with that
+// row: what grows faster than the work exceeds it at the largest size.
+func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("inputs of megabytes, each in a process of its own, are too slow for a short run")
+	}
+	sizes := [...]int{1, 2, 4}
+	if os.Getenv("LONG") != "" {
+		sizes = [...]int{10, 20, 60}
+	}
+	for _, row := range growthRows {
+		t.Run(row.name, func(t *testing.T) {
+			for _, n := range sizes {
+				in := row.input(n)
+				growth{row.memory, row.extra, row.time, in.work}.check(t, in.args, row.ext, in.data)
+			}
+		})
+	}
+}
+
+// A growth is what a command may take of an input, over what it takes without one.
+type growth struct {
+	memory float64       // bytes for a unit of work
+	extra  int           // bytes that do not depend on the work
+	time   time.Duration // of the processor for a unit of work
+	work   int           // units of the input
+}
+
+// check runs a command and compares its memory and time with the limits of g. Other work on the
+// machine makes a command slower, so a run that takes too long is repeated, and its time is
+// compared with the limit times the slowdown of the machine in that moment.
+func (g growth) check(t *testing.T, args []string, ext string, data []byte) {
+	t.Helper()
+	const attempts = 4
+	for i := 1; ; i++ {
+		mb, took := attacked(t, args, ext, data)
+		memory := float64(max(0, mb<<20-basisMemory<<20-g.extra)) / float64(g.work)
+		perUnit := max(0, took-basisTime) / time.Duration(g.work)
+		t.Logf("%d units: %d MB, %.0f bytes a unit; %v, %v a unit", g.work, mb, memory, took, perUnit)
+		if memory > g.memory {
+			t.Errorf("%d units: %d MB, %.0f bytes a unit, want at most %.0f", g.work, mb, memory, g.memory)
+			return
+		}
+		if perUnit <= g.time {
+			return
+		}
+		slow := slowdown(t)
+		if float64(perUnit) <= slow*float64(g.time) {
+			t.Logf("the machine is %.1f times slower than the one of docs/limits.md", slow)
+			return
+		}
+		if i == attempts {
+			t.Errorf("%d units: %v, %v a unit on a machine that is %.1f times slower than the one of docs/limits.md, want at most %v times that", g.work, took, perUnit, slow, g.time)
+			return
+		}
+	}
+}
+
+// referenceTime is the processor time that a network of referenceLayers takes on the machine of
+// docs/limits.md without other work.
+const (
+	referenceLayers = 500
+	referenceTime   = 100 * time.Millisecond
+)
+
+// slowdown times a network of referenceLayers and returns how many times longer it takes than on
+// the machine of docs/limits.md, and at least 1.
+func slowdown(t *testing.T) float64 {
+	t.Helper()
+	_, took := attacked(t, []string{"model"}, ".yaml", reluLayers(referenceLayers))
+	return max(1, float64(took)/float64(referenceTime))
+}
+
+// reluLayers returns a network of n layers in YAML.
+func reluLayers(n int) []byte {
+	return []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n" + strings.Repeat("  - {op: relu}\n", n))
+}
+
+// TestSlowdown checks that slowdown is not so large that TestGrowth would accept any time.
+func TestSlowdown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a process of its own is too slow for a short run")
+	}
+	if s := slowdown(t); s > 20 {
+		t.Errorf("the reference network takes %.1f times as long as on the machine of docs/limits.md, want at most 20", s)
+	} else {
+		t.Logf("slowdown of %.2f", s)
+	}
+}
+
+// What a command takes without an input, and without what a test's own program adds.
+const (
+	basisMemory = 40 // MB
+	basisTime   = 100 * time.Millisecond
+)
